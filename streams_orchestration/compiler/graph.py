@@ -1,0 +1,444 @@
+"""The graphs that pass between the stages of the compiler.
+
+Operators and connections are numbered; a stage adds facts to those numbers and never renumbers. Everything here is
+immutable and plain, so that a stage is a function of its input and its result can be stored and read back.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Any, Literal, NamedTuple
+
+Mutates = tuple[str, ...] | None
+"""Attributes that a mutating input port changes; None stands for all of them."""
+
+
+@dataclass(frozen=True, slots=True)
+class InputPort:
+    """What the operator model says of one input port (rules 25, 35, 78)."""
+
+    name: str
+    mutable: bool = False
+    mutates: Mutates = None
+    control: bool = False
+    expects_window_punctuation: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class OutputPort:
+    """One output port: its stream, and what the operator model says of it (rules 24, 78)."""
+
+    stream: str
+    """Full logical stream name, composite instances as a dotted prefix."""
+    mutable: bool = False
+    generates_window_punctuation: bool = False
+    preserves_window_punctuation: bool = False
+    schema: str | None = None
+    """Spark DDL of the tuple type, None when not declared and not inferred."""
+    rate: float | None = None
+    """Tuples a second, when declared."""
+
+
+SingleThreaded = Literal["Always", "Never"]
+"""Rule 72, after the window-bound values were decided for this invocation's windows."""
+
+
+@dataclass(frozen=True, slots=True)
+class ThreadedPort:
+    """A user's queue on an input port (rule 64)."""
+
+    port: int
+    congestion_policy: Literal["Sys.Wait", "Sys.DropFirst", "Sys.DropLast"] = "Sys.Wait"
+    queue_size: int = 1000
+
+
+@dataclass(frozen=True, slots=True)
+class Tag:
+    """A colocation or exlocation tag before it is resolved for a replica (rules 46, 47, 49)."""
+
+    kind: Literal["plain", "byChannel", "byReplica"]
+    text: str
+    """The tag itself when plain (may hold channel intrinsics), else the introducing operator's logical name."""
+    level: int = -1
+    """byChannel: number of parallel regions around the introducing operator, itself included, minus 1."""
+
+
+@dataclass(frozen=True, slots=True)
+class PlacementGroup:
+    """One placement group (partition or host) as the config search found it (rules 42, 43)."""
+
+    isolation: bool = False
+    colocation: tuple[Tag, ...] = ()
+    exlocation: tuple[Tag, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Threading:
+    """The nearest `@threading`, None where there is none (rules 67, 68)."""
+
+    model: Literal["manual", "automatic", "dynamic", "dedicated"] | None = None
+    explicit: bool = False
+    """True when an annotation says so, False when the submission or the default does."""
+    threads: int | None = None
+    elastic: bool | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Location:
+    """A place in the spec."""
+
+    file: str
+    line: int
+
+    def __str__(self) -> str:
+        return f"{self.file}:{self.line}"
+
+
+@dataclass(frozen=True, slots=True)
+class LogicalOperator:
+    """A primitive operator invocation of the flattened application, before the parallel transformation."""
+
+    index: int
+    name: str
+    """Full logical name, `Out.A`."""
+    kind: str
+    """The operator named by the invocation: standard, declared or `package.module:Class`."""
+    implementation: str | None
+    """`package.module:Class`; None = compile only, or a standard operator (found by its kind)."""
+    inputs: tuple[InputPort, ...]
+    outputs: tuple[OutputPort, ...]
+    parameters: dict[str, Any]
+    """Submission values substituted; channel intrinsics still as text."""
+    regions: tuple[int, ...] = ()
+    """Indexes of the enclosing parallel regions, outermost first, its own `@parallel` last."""
+    composites: tuple[str, ...] = ()
+    """Full logical names of the enclosing composite invocations, outermost first."""
+    stateful: bool = False
+    single_threaded: SingleThreaded = "Always"
+    waits: tuple[tuple[int, int], ...] = ()
+    """(port, other): a call on `port` waits in process until one on `other` signals it."""
+    may_be_member: bool = True
+    may_start: bool = True
+    region_reason: str = ""
+    threaded_ports: tuple[ThreadedPort, ...] = ()
+    threading: Threading = Threading()
+    partition: PlacementGroup = PlacementGroup()
+    host_placement: PlacementGroup = PlacementGroup()
+    host: str | None = None
+    host_pool: str | None = None
+    restartable: bool = True
+    relocatable: bool = True
+    checkpoint: Literal["periodic", "operatorDriven"] | None = None
+    checkpoint_period: float | None = None
+    atomic: str | None = None
+    submits: tuple[bool, ...] = ()
+    """Custom only: does the logic of input port i submit? (rules 39, A35)."""
+    location: Location | None = None
+
+
+class LogicalConnection(NamedTuple):
+    """A stream from an output port to an input port, composites seen through."""
+
+    source: int
+    source_port: int
+    target: int
+    target_port: int
+    path: tuple[str, ...] = ()
+    """Composite ports passed on the way, as `left:Out.B` and `entered:Out.In` full names, in order. It keeps two ways
+    between the same two ports apart (rule 10)."""
+
+
+@dataclass(frozen=True, slots=True)
+class ParallelRegion:
+    """One `@parallel` invocation (rules 3, 6, 17)."""
+
+    index: int
+    name: str
+    """Full logical name of the annotated operator or composite."""
+    width: int
+    parents: tuple[int, ...]
+    """Enclosing regions, outermost first."""
+    routing: dict[str, Routing]
+    """Per input port name of the region; a port that is not mentioned is routed round robin."""
+    replicate_host_tags: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Routing:
+    """How one input port of a region is routed (rule 17)."""
+
+    policy: Literal["roundRobin", "hash", "broadcast"] = "roundRobin"
+    attributes: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class ConsistentAnnotation:
+    """`@consistent` or `@autonomous` on an invocation (A1, A2). Values that were submission-time keep their origin."""
+
+    kind: Literal["consistent", "autonomous"]
+    scope: str
+    """Full logical name of the annotated primitive or composite."""
+    composite: bool
+    trigger: Literal["periodic", "operatorDriven"] | None = None
+    values: dict[str, float | int] = field(default_factory=dict)
+    """period, drainTimeout, resetTimeout, maxConsecutiveResetAttempts: those that were written, resolved."""
+    submission: dict[str, str] = field(default_factory=dict)
+    """Key -> name of the submission value it came from (A29.3)."""
+    location: Location | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class ImportExport:
+    """An `Import` or `Export` invocation, no node of the graph (rules 34, A11)."""
+
+    kind: Literal["import", "export"]
+    name: str
+    operator: int
+    """The logical operator it touches."""
+    port: int
+    parameters: dict[str, Any]
+    """Channel intrinsics still as text."""
+    regions: tuple[int, ...] = ()
+    autonomous: bool = False
+    location: Location | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class HostPool:
+    """A declared host pool (rule 36)."""
+
+    name: str
+    tags: tuple[str, ...] = ()
+    size: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class LogicalGraph:
+    """The application flattened to primitive operators: the first stage's result."""
+
+    application: str
+    operators: tuple[LogicalOperator, ...]
+    connections: tuple[LogicalConnection, ...]
+    regions: tuple[ParallelRegion, ...] = ()
+    """Parallel regions, in the order in which rule 4 expands them."""
+    annotations: tuple[ConsistentAnnotation, ...] = ()
+    """In the order of the walk of A13."""
+    imports: tuple[ImportExport, ...] = ()
+    exports: tuple[ImportExport, ...] = ()
+    host_pools: tuple[HostPool, ...] = ()
+    submission: dict[str, Any] = field(default_factory=dict)
+    description: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class PhysicalOperator:
+    """One replica of a logical operator (rules 5, 27-31)."""
+
+    index: int
+    name: str
+    """Physical name with global channels, `P1[1].H2[5]`."""
+    logical: int
+    channels: tuple[int, ...] = ()
+    """Global channel at every enclosing region, outermost first; empty outside of regions."""
+    local_channel: int = -1
+    local_max_channels: int = 0
+    max_channels: int = 0
+    streams: tuple[str, ...] = ()
+    """Physical stream name of every output port, with local channels (rule 31)."""
+    host_pool: str | None = None
+
+    @property
+    def channel(self) -> int:
+        """Global channel, -1 outside of regions (rule 29)."""
+        return self.channels[-1] if self.channels else -1
+
+
+class Connection(NamedTuple):
+    """A flat operator-to-operator connection (rule 12)."""
+
+    source: int
+    source_port: int
+    target: int
+    target_port: int
+    splitter: int = -1
+    """Index of the innermost splitter it hangs on, -1 for none."""
+    channel: int = -1
+
+
+@dataclass(frozen=True, slots=True)
+class Splitter:
+    """A splitter on a physical output port (rules 10, 12, 17-23); broadcast ones are looked through (rule 14)."""
+
+    index: int
+    id: str
+    operator: int
+    port: int
+    region_port: str
+    """Logical region operator and its port, `Out.In`."""
+    policy: Literal["roundRobin", "hash"]
+    attributes: tuple[str, ...]
+    width: int
+    parent: int = -1
+    """Index of the splitter that holds this one, -1 at the top."""
+    parent_channel: int = -1
+    start: int = 0
+    """First channel of a round robin (rule 21)."""
+    drops_window_punctuation: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class PortLink:
+    """An import or export of one replica, intrinsics resolved (rule 34)."""
+
+    kind: Literal["import", "export"]
+    name: str
+    operator: int
+    port: int
+    parameters: dict[str, Any]
+
+
+@dataclass(frozen=True, slots=True)
+class PhysicalGraph:
+    """The application after the parallel transformation."""
+
+    operators: tuple[PhysicalOperator, ...]
+    connections: tuple[Connection, ...]
+    """Sorted by (source, source_port, position of the logical connection, splitter, channel, target, target_port)."""
+    splitters: tuple[Splitter, ...] = ()
+    """Sorted by operator, port, and parents before children."""
+    imports: tuple[PortLink, ...] = ()
+    exports: tuple[PortLink, ...] = ()
+    host_pools: tuple[HostPool, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class RegionMap:
+    """Consistent regions of the logical and of the expanded graph (A12, A40)."""
+
+    logical: tuple[ConsistentRegion, ...]
+    expanded: tuple[ConsistentRegion, ...]
+    region_of: tuple[int, ...]
+    """Per physical operator the index into `expanded`, -1 when autonomous."""
+
+
+@dataclass(frozen=True, slots=True)
+class ConsistentRegion:
+    """One consistent region; operator numbers are logical or physical, as the tuple that holds it says."""
+
+    index: int
+    logical_index: int
+    trigger: Literal["periodic", "operatorDriven"]
+    period: float | None
+    drain_timeout: float
+    reset_timeout: float
+    max_consecutive_reset_attempts: int
+    operators: tuple[int, ...]
+    starts: tuple[int, ...]
+    ends: tuple[int, ...]
+    autonomous_ports: tuple[tuple[int, tuple[int, ...]], ...]
+
+
+class PeInputPort(NamedTuple):
+    """A PE input port: an operator's input port that something outside of the PE feeds (rule 62)."""
+
+    operator: int
+    port: int
+
+
+class PeOutputPort(NamedTuple):
+    """A PE output port: an operator's output port, or one splitter channel of it (rule 62)."""
+
+    operator: int
+    port: int
+    splitter: int = -1
+    channel: int = -1
+
+
+@dataclass(frozen=True, slots=True)
+class ProcessingElement:
+    """One PE (rules 52-63)."""
+
+    id: int
+    operators: tuple[int, ...]
+    host: int
+    restartable: bool
+    relocatable: bool
+    inputs: tuple[PeInputPort, ...]
+    outputs: tuple[PeOutputPort, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class FusionPlan:
+    """Operators partitioned into PEs."""
+
+    scheme: Literal["legacy", "manual", "automatic"]
+    pes: tuple[ProcessingElement, ...]
+    pe_of: tuple[int, ...]
+    """Per physical operator the id of its PE."""
+
+
+@dataclass(frozen=True, slots=True)
+class Queue:
+    """A threaded port of the finished plan (rules 64-66)."""
+
+    operator: int
+    port: int
+    injected: bool
+    congestion_policy: str
+    queue_size: int
+
+
+@dataclass(frozen=True, slots=True)
+class OperatorThreads:
+    """Rules 73-77 for one physical operator."""
+
+    threads: int
+    single_threaded_on_inputs: bool
+    single_threaded_on_outputs: bool
+    locked: bool
+
+
+@dataclass(frozen=True, slots=True)
+class ThreadPlan:
+    """Queues, and which operators several threads enter."""
+
+    queues: tuple[Queue, ...]
+    operators: tuple[OperatorThreads, ...]
+    """Per physical operator."""
+
+
+class Passing(NamedTuple):
+    """How tuples pass one connection (rules 78-91)."""
+
+    passing: Literal["reference", "copy", "enqueue", "serialize"]
+    constness: Literal["mutable", "const"]
+    reason: str
+    attributes: Mutates = None
+    """A copy of these attributes only; None copies whole tuples."""
+
+
+@dataclass(frozen=True, slots=True)
+class CopyPlan:
+    """The passing of every connection, and the order in which a port serves its consumers."""
+
+    connections: tuple[Passing, ...]
+    """Per connection of the physical graph, same order."""
+    order: tuple[int, ...]
+    """Connection numbers in serving order (rule 90); the physical order when --faithful."""
+    sender_copies: int
+    enqueue_copies: int
+    eliminated: int
+
+
+@dataclass(frozen=True, slots=True)
+class Options:
+    """What the command line, or the Dagster run config, says beyond the spec."""
+
+    submission: dict[str, str] = field(default_factory=dict)
+    widths: tuple[tuple[str, int], ...] = ()
+    """(pattern of logical region names, width), first match wins (rule 6)."""
+    fusion: Literal["legacy", "manual", "automatic"] = "automatic"
+    pes: int | None = None
+    channel_fusion: Literal["noChannelInfluence", "channelIsolation", "channelExlocation"] = "noChannelInfluence"
+    threading: Literal["manual", "automatic", "dynamic", "dedicated"] | None = None
+    faithful: bool = False

@@ -1,0 +1,59 @@
+"""Diagnostics: what is wrong with an application, where, and what to do about it.
+
+One table, `CODES`, holds every code the product can raise; `Diagnostic.of` refuses a code that is not in it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import Literal, NamedTuple
+
+
+class Code(NamedTuple):
+    """One row of the table: the general cause and remedy behind a code."""
+
+    severity: Literal["error", "warning"]
+    cause: str
+    remedy: str
+
+
+@dataclass(frozen=True, slots=True)
+class Diagnostic:
+    """One finding about one application, as it stands in the plan's `diagnostics`."""
+
+    code: str
+    severity: Literal["error", "warning"]
+    message: str
+    operator: str = ""
+    location: str = ""
+    """`file:line`, empty when the application was built in Python."""
+
+    @classmethod
+    def of(cls, code: str, message: str, *, operator: str = "", location: object = "") -> Diagnostic:
+        """A diagnostic with the severity that the table gives the code.
+
+        Raises:
+            KeyError: the code is not in `CODES`.
+        """
+        return cls(code, CODES[code].severity, message, operator, str(location or ""))
+
+    @property
+    def remedy(self) -> str:
+        """What to do, from the table."""
+        return CODES[self.code].remedy
+
+    def __str__(self) -> str:
+        place = ": ".join(part for part in (self.location, self.operator) if part)
+        return f"{place + ': ' if place else ''}{self.severity} {self.code}: {self.message}"
+
+
+class ApplicationError(Exception):
+    """The application has errors; `diagnostics` holds all that were found, warnings too."""
+
+    def __init__(self, diagnostics: Iterable[Diagnostic]) -> None:
+        self.diagnostics = tuple(diagnostics)
+        super().__init__("\n".join(str(d) for d in self.diagnostics if d.severity == "error"))
+
+
+CODES: dict[str, Code] = {}
