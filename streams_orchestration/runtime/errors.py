@@ -1,0 +1,78 @@
+"""What can go wrong while an application runs: every error names the thing, its place and the remedy."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+
+class StreamsRuntimeError(Exception):
+    """Base of the errors that a user can mend; the message is complete, no traceback is needed."""
+
+
+class StateDirectoryError(StreamsRuntimeError):
+    """The state directory cannot be used."""
+
+    def __init__(self, path: Path, reason: str) -> None:
+        super().__init__(
+            f"{path}: the state directory cannot be written: {reason}. "
+            "Make room or give it write permission, or name another one with STREAMS_HOME."
+        )
+
+
+class CatalogError(StreamsRuntimeError):
+    """The catalog cannot be read or written."""
+
+
+class CatalogBusyError(CatalogError):
+    """Another process holds the catalog's write lock for too long."""
+
+    def __init__(self, path: Path, seconds: float) -> None:
+        super().__init__(
+            f"{path}: the catalog stayed locked by another process for {seconds:.0f} s. "
+            "Nothing was changed. Find the process that holds it (for example with `fuser`), or try again."
+        )
+
+
+class StaleGenerationError(StreamsRuntimeError):
+    """A commit came from a generation that a reset has ended; it was refused and changed nothing."""
+
+
+class NotDeployedError(StreamsRuntimeError):
+    """The application is not known to the catalog."""
+
+    def __init__(self, application: str, known: tuple[str, ...], home: Path) -> None:
+        there = f"Deployed there: {', '.join(known)}." if known else "Nothing is deployed there."
+        super().__init__(
+            f"{application}: no such application in {home}. {there} Deploy it with `streams deploy SPEC`, "
+            "or name another state directory with STREAMS_HOME."
+        )
+
+
+class ApplicationChangedError(StreamsRuntimeError):
+    """The compiled application differs from the one whose state is kept."""
+
+    def __init__(self, application: str, difference: str) -> None:
+        super().__init__(
+            f"{application}: the application differs from the one whose state is kept ({difference}). "
+            "Run it with --fresh to drop that state and start anew, or go back to the former spec and options."
+        )
+
+
+class NotDeployableError(StreamsRuntimeError):
+    """The application compiles but cannot run here."""
+
+
+class OperatorError(StreamsRuntimeError):
+    """An operator raised, or was given parameters or data it cannot work with."""
+
+    def __init__(self, operator: str, message: str) -> None:
+        self.operator = operator
+        self.reason = message
+        super().__init__(f"operator {operator}: {message}")
+
+    def __reduce__(self) -> tuple[type[OperatorError], tuple[str, str]]:
+        return type(self), (self.operator, self.reason)
+
+
+class HostLaunchError(StreamsRuntimeError):
+    """A host process did not come up."""

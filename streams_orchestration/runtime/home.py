@@ -1,0 +1,70 @@
+"""The state directory of the product: one place for the catalog, streams, state, results, logs and Dagster's storage."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import tempfile
+from dataclasses import dataclass
+from pathlib import Path
+
+from streams_orchestration.runtime.errors import StateDirectoryError
+
+MINIMUM_FREE_BYTES = 64 * 1024 * 1024
+
+
+@dataclass(frozen=True, slots=True)
+class Home:
+    """Paths under one state directory (`STREAMS_HOME`, default `.streams` in the working directory)."""
+
+    root: Path
+
+    @classmethod
+    def default(cls) -> Home:
+        """The home that the environment names."""
+        return cls(Path(os.environ.get("STREAMS_HOME") or ".streams").absolute())
+
+    @property
+    def catalog(self) -> Path:
+        """The catalog's SQLite file."""
+        return self.root / "catalog.db"
+
+    @property
+    def artifacts(self) -> Path:
+        """Documents of the compilation stages, `<application>/<stage>.json`."""
+        return self.root / "artifacts"
+
+    @property
+    def dagster(self) -> Path:
+        """DAGSTER_HOME when the environment names none."""
+        return self.root / "dagster"
+
+    def data(self, application: str) -> Path:
+        """Streams, operator state and Spark's disposable checkpoints of one application."""
+        return self.root / "data" / application
+
+    def logs(self, application: str) -> Path:
+        """All logs of one application: `host-<n>.log` and `pe-<n>.log`."""
+        return self.root / "logs" / application
+
+    def results(self, application: str) -> Path:
+        """Where sinks with a relative path write."""
+        return self.root / "results" / application
+
+    def prepare(self) -> Home:
+        """Create the directory and prove that it can be written.
+
+        Raises:
+            StateDirectoryError: it is read-only, not a directory, or its disk is full.
+        """
+        try:
+            self.root.mkdir(parents=True, exist_ok=True)
+            with tempfile.TemporaryFile(dir=self.root) as probe:
+                probe.write(b"\0" * 4096)
+        except OSError as error:
+            raise StateDirectoryError(self.root, error.strerror or str(error)) from error
+        free = shutil.disk_usage(self.root).free
+        if free < MINIMUM_FREE_BYTES:
+            reason = f"only {free // 2**20} MiB are free on its disk, {MINIMUM_FREE_BYTES // 2**20} MiB are needed"
+            raise StateDirectoryError(self.root, reason)
+        return self

@@ -1,0 +1,160 @@
+"""What an application is doing now, as read from its catalog: plain facts, and the judgement whether it has failed."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Literal
+
+PeState = Literal["WANTED", "STARTING", "RUNNING", "COMPLETED", "STOPPED", "FAILED"]
+HostState = Literal["STARTING", "RUNNING", "COMPLETED", "STOPPED", "FAILED"]
+UnitState = Literal["PROCESSING", "COMPLETED", "STOPPED", "RESETTING", "FAILED", "MAXIMUM_RESET_ATTEMPTS_REACHED"]
+ApplicationState = Literal["RUNNING", "COMPLETED", "STOPPED", "FAILED"]
+
+HEARTBEAT_LIMIT = 20.0
+"""Seconds without a heartbeat after which a running host counts as dead."""
+START_LIMIT = 90.0
+"""Seconds a host may take from launch to its first heartbeat."""
+
+
+@dataclass(frozen=True, slots=True)
+class HostStatus:
+    """One host: a detached process that holds one Spark application. Times are unix seconds."""
+
+    id: int
+    pid: int | None
+    alive: bool
+    """The process with this pid and this start time exists."""
+    state: HostState
+    launched_at: float
+    heartbeat_at: float | None
+    error: str | None
+    log: Path
+
+
+@dataclass(frozen=True, slots=True)
+class PeStatus:
+    """One PE: a Structured Streaming query. Rows are totals since the application's start, as committed."""
+
+    id: int
+    operators: tuple[str, ...]
+    host: int
+    unit: str
+    state: PeState
+    generation: int
+    batch: int
+    """Last committed batch, -1 before the first."""
+    epoch: int
+    """The epoch it is working in."""
+    rows_in: int
+    rows_out: int
+    busy_seconds: float
+    """Wall seconds spent in committed batches."""
+    committed_at: float | None
+    error: str | None
+    log: Path
+
+
+@dataclass(frozen=True, slots=True)
+class UnitStatus:
+    """One unit of recovery: a consistent region over its PEs (`region-0`), or one autonomous PE (`pe-3`)."""
+
+    name: str
+    region: int | None
+    state: UnitState
+    generation: int
+    completed_epoch: int
+    """Last complete epoch: the cut a reset goes back to; 0 is the initial state."""
+    open_epoch: int
+    attempts: int
+    """Resets since the last completed epoch (B5)."""
+    max_attempts: int
+    pes: tuple[int, ...]
+    completed_at: float | None
+    period: float | None
+
+
+@dataclass(frozen=True, slots=True)
+class SinkStatus:
+    """One file sink and what it has published."""
+
+    operator: str
+    path: Path
+    format: str
+    files: int
+    rows: int
+
+
+@dataclass(frozen=True, slots=True)
+class ApplicationStatus:
+    """All of one deployed application."""
+
+    application: str
+    state: ApplicationState
+    fingerprint: str
+    """Of the compiled application that runs."""
+    deployed_at: float
+    hosts: tuple[HostStatus, ...]
+    pes: tuple[PeStatus, ...]
+    units: tuple[UnitStatus, ...]
+    sinks: tuple[SinkStatus, ...]
+    logs: Path
+
+
+@dataclass(frozen=True, slots=True)
+class UnitFailure:
+    """A unit that needs a reset. `(unit, generation)` names the failure: a reset raises the generation."""
+
+    application: str
+    unit: str
+    generation: int
+    attempts: int
+    max_attempts: int
+    reason: str
+    log: Path
+
+    @property
+    def exhausted(self) -> bool:
+        """No reset may be tried without force (B3)."""
+        return self.attempts >= self.max_attempts
+
+
+def failures(status: ApplicationStatus, now: float) -> tuple[UnitFailure, ...]:
+    """The units of a wanted application that need a reset; pure, so that a sensor and a follower judge alike.
+
+    Args:
+        status: the application as read from the catalog.
+        now: unix seconds.
+    """
+    if status.state in ("COMPLETED", "STOPPED"):
+        return ()
+    dead = {host.id: reason for host in status.hosts if (reason := _host_failure(host, now))}
+    found: list[UnitFailure] = []
+    for unit in status.units:
+        if unit.state in ("COMPLETED", "STOPPED"):
+            continue
+        for pe in (pe for pe in status.pes if pe.id in unit.pes and pe.state != "COMPLETED"):
+            reason = dead.get(pe.host) or (f"PE {pe.id} failed: {pe.error}" if pe.state == "FAILED" else None)
+            if reason:
+                log = pe.log if pe.state == "FAILED" else next(h.log for h in status.hosts if h.id == pe.host)
+                found.append(
+                    UnitFailure(
+                        status.application, unit.name, unit.generation, unit.attempts, unit.max_attempts, reason, log
+                    )
+                )
+                break
+    return tuple(found)
+
+
+def _host_failure(host: HostStatus, now: float) -> str | None:
+    if host.state in ("COMPLETED", "STOPPED"):
+        return None
+    if host.state == "FAILED":
+        return f"host {host.id} failed: {host.error}"
+    if not host.alive:
+        return f"host {host.id} (pid {host.pid}) is gone"
+    if host.heartbeat_at is None:
+        waited = now - host.launched_at
+        return f"host {host.id} gave no heartbeat in {waited:.0f} s" if waited > START_LIMIT else None
+    silent = now - host.heartbeat_at
+    return f"host {host.id} gave no heartbeat for {silent:.0f} s" if silent > HEARTBEAT_LIMIT else None
