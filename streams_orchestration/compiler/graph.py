@@ -9,6 +9,8 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import Any, Literal, NamedTuple
 
+from streams_orchestration.model.location import Location
+
 Mutates = tuple[str, ...] | None
 """Attributes that a mutating input port changes; None stands for all of them."""
 
@@ -33,6 +35,8 @@ class OutputPort:
     mutable: bool = False
     generates_window_punctuation: bool = False
     preserves_window_punctuation: bool = False
+    preserved_port: int = 0
+    """The input port whose window punctuation a preserving output port passes on."""
     schema: str | None = None
     """Spark DDL of the tuple type, None when not declared and not inferred."""
     rate: float | None = None
@@ -81,17 +85,6 @@ class Threading:
     """True when an annotation says so, False when the submission or the default does."""
     threads: int | None = None
     elastic: bool | None = None
-
-
-@dataclass(frozen=True, slots=True)
-class Location:
-    """A place in the spec."""
-
-    file: str
-    line: int
-
-    def __str__(self) -> str:
-        return f"{self.file}:{self.line}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -161,6 +154,8 @@ class ParallelRegion:
     routing: dict[str, Routing]
     """Per input port name of the region; a port that is not mentioned is routed round robin."""
     replicate_host_tags: tuple[str, ...] = ()
+    width_submission: str = ""
+    """Name of the submission-time value that gave the width, empty for a literal or an override (A.7, CDISP0839W)."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -199,6 +194,8 @@ class ImportExport:
     parameters: dict[str, Any]
     """Channel intrinsics still as text."""
     regions: tuple[int, ...] = ()
+    composites: tuple[str, ...] = ()
+    """Full logical names of the enclosing composite invocations, outermost first (A22)."""
     autonomous: bool = False
     location: Location | None = None
 

@@ -7,15 +7,15 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass
-from typing import Literal, NamedTuple
 
+from streams_orchestration.model.codes import Code, Severity
+from streams_orchestration.model.own_codes import OWN_CODES
+from streams_orchestration.model.streams_codes import STREAMS_CODES
 
-class Code(NamedTuple):
-    """One row of the table: the general cause and remedy behind a code."""
+__all__ = ["CODES", "ApplicationError", "Code", "Diagnostic", "Severity"]
 
-    severity: Literal["error", "warning"]
-    cause: str
-    remedy: str
+CODES: dict[str, Code] = {**STREAMS_CODES, **OWN_CODES}
+"""Every code, with its cause and remedy."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -23,7 +23,7 @@ class Diagnostic:
     """One finding about one application, as it stands in the plan's `diagnostics`."""
 
     code: str
-    severity: Literal["error", "warning"]
+    severity: Severity
     message: str
     operator: str = ""
     location: str = ""
@@ -54,6 +54,3 @@ class ApplicationError(Exception):
     def __init__(self, diagnostics: Iterable[Diagnostic]) -> None:
         self.diagnostics = tuple(diagnostics)
         super().__init__("\n".join(str(d) for d in self.diagnostics if d.severity == "error"))
-
-
-CODES: dict[str, Code] = {}

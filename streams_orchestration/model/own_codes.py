@@ -1,0 +1,69 @@
+"""Codes of conditions that have no message id in IBM Streams: `SO` and four digits.
+
+Ranges: 00 reading the file, 01 names and streams, 02 values, 03 schemas and ports, 04 annotations and configs,
+05 expansion, 10 regions, 11 fusion, 12 threading, 13 copying, 20 and up everything behind the compiler.
+"""
+
+from __future__ import annotations
+
+from streams_orchestration.model.codes import Code, error, warning
+
+OWN_CODES: dict[str, Code] = {
+    "SO0001": error("The spec cannot be read.", "Check that the path names a readable file."),
+    "SO0002": error("The spec is not UTF-8 text.", "Save the file as UTF-8."),
+    "SO0003": error("The spec is not well-formed YAML.", "Correct the place named in the message."),
+    "SO0004": error("A key stands twice in one mapping.", "Keep one of the two."),
+    "SO0005": error(
+        "The spec uses anchors, aliases, merge keys or tags of its own.",
+        "Write the values out; composites and inherited configs do what anchors would.",
+    ),
+    "SO0006": error("The spec is nested too deeply.", "Use composites instead of deep nesting."),
+    "SO0007": error("There is no such key.", "Use the key that the message proposes."),
+    "SO0008": error("A required key is missing.", "Add the key."),
+    "SO0009": error("A value has the wrong type.", "Write a value of the type named in the message."),
+    "SO0010": error("A value is not one of those allowed.", "Use a value that the message names."),
+    "SO0101": error(
+        "There is no operator or composite of this name.",
+        "Declare it under `operators` or `composites`, or write it as package.module:Class.",
+    ),
+    "SO0102": error(
+        "No stream of this name is in scope.", "Use a stream of the same graph or an input port around it."
+    ),
+    "SO0103": error("Two invocations of one graph have the same name.", "Rename one."),
+    "SO0104": error("Two streams of one graph, or a stream and an input port, have the same name.", "Rename one."),
+    "SO0105": error("A name is not usable.", "Use letters, digits, underscores and hyphens, starting with a letter."),
+    "SO0106": error("Composites contain one another in a circle.", "Break the circle."),
+    "SO0107": error("A composite's output is no stream of its graph.", "Name a stream that an invocation produces."),
+    "SO0108": error("Two ports of one operator or composite have the same name.", "Rename one."),
+    "SO0109": error("A stream feeds one input port twice.", "Name it once."),
+    "SO0110": warning("Nothing reads this stream.", "Drop it, or connect a consumer."),
+    "SO0111": warning("A declaration is never used.", "Drop it."),
+    "SO0112": error("A composite or declared operator has a name that is taken.", "Rename one."),
+    "SO0113": error("The application has no operators.", "Add invocations to `graph`."),
+    "SO0201": error("${name} refers to no submission-time value.", "Declare it under `submission`."),
+    "SO0202": error("A submission-time value without a default was not given.", "Give it with --set NAME=VALUE."),
+    "SO0203": error("A submission-time value does not fit its type.", "Give a value of the declared type."),
+    "SO0204": error("A value was given for a name that the application does not declare.", "Check the spelling."),
+    "SO0205": error("A channel function stands where no channel is known.", "Write a literal or ${name}."),
+    "SO0206": error("There is no function of this name.", "Use one of the channel functions."),
+    "SO0207": warning("A width pattern matches no parallel region.", "Check the pattern against the region names."),
+    "SO0301": error("A tuple type cannot be parsed.", "Correct the place named in the message."),
+    "SO0302": error("There is no schema of this name.", "Declare it under `schemas`, or write the tuple type itself."),
+    "SO0303": error(
+        "An operator has too few or too many ports.", "Give it the number of ports that the message names."
+    ),
+    "SO0304": error("Streams of different tuple types feed one input port.", "Give each its own port, or align them."),
+    "SO0305": error("A port of this number does not exist.", "Use a port of the operator."),
+    "SO0306": error("A port mutates attributes that its stream lacks.", "Use attributes of the stream."),
+    "SO0307": error("`mutates` contradicts `mutable: false`.", "Drop one of the two."),
+    "SO0308": warning("An operator has no implementation, so the application cannot be deployed.", "Add one."),
+    "SO0401": error("A number is outside of its range.", "Give a number in the range that the message names."),
+    "SO0402": error("`threads` and `elastic` go with the dynamic threading model only.", "Use `model: dynamic`."),
+    "SO0403": error("An input port has two queues.", "Keep one threadedPort entry a port."),
+    "SO0404": error("There is no host pool of this name.", "Declare it under `hostPools`."),
+    "SO0405": error("An Import or Export lacks what it matches by.", "See the message for the parameters it takes."),
+    "SO0406": error("An Import and an Export are connected directly.", "Put an operator between them."),
+    "SO0407": warning("An annotation has no effect.", "Take it away."),
+    "SO0408": error("The config does not go with this operator.", "Take it away."),
+    "SO0501": error("The expanded application is too large.", "Check the widths of nested regions."),
+}

@@ -1,0 +1,209 @@
+"""Codes that keep the message ids of IBM Streams, so that what is known of them elsewhere holds here too."""
+
+from __future__ import annotations
+
+from streams_orchestration.model.codes import Code, error, warning
+
+_PLACEMENT = "Two placement configs of operators that are colocated, directly or through others, contradict each other."
+_SEPARATE = "Take one of the two configs away, or colocate the operators under different tags."
+_HOST_AS_PE = "Host isolation together with host colocation asks for one PE, which another config rules out."
+_ONE_PE = "Take the host isolation, the host colocation or the contradicting config away."
+_NOT_IN_REGION = "The operator cannot drain, checkpoint and reset, so a region must not contain it."
+_MAKE_AUTONOMOUS = "Annotate the invocation with `autonomous: true`, or keep the region's streams away from it."
+_REFUSED = "Two operators that must share a PE contradict each other in a config."
+_AGREE = "Give both operators the same value, or do not colocate them."
+
+STREAMS_CODES: dict[str, Code] = {
+    # threaded ports, punctuation
+    "CDISP0090E": error("The queue size of a threaded port is not an integer of at least 1.", "Give a positive size."),
+    "CDISP0110E": error(
+        "A port that expects window punctuation is fed by several streams, so markers of one cut tuples of another.",
+        "Feed the port with one stream; merge earlier and put a Punctor behind the merge.",
+    ),
+    "CDISP0111E": error(
+        "A port that expects window punctuation reads a stream that carries none.",
+        "Put an operator that generates window punctuation, as Punctor does, in front of the port.",
+    ),
+    "CDISP0112E": error(
+        "A port that expects window punctuation is reached only by a loop of punctuation-preserving operators.",
+        "Put an operator that generates window punctuation into the loop.",
+    ),
+    "CDISP0116E": error(
+        "byChannel() or byReplica() stands outside of a placement config.",
+        "Use ${getChannel()} there, or move it to a colocation or exlocation config.",
+    ),
+    # placement
+    "CDISP0284E": error(_PLACEMENT, _SEPARATE),
+    "CDISP0285E": error(_PLACEMENT, "Give colocated operators the same `restartable`."),
+    "CDISP0286E": error(_PLACEMENT, "Give colocated operators the same `relocatable`."),
+    "CDISP0287E": error("An operator is relocatable but not restartable.", "Make it restartable, or not relocatable."),
+    "CDISP0288E": error(_PLACEMENT, _SEPARATE),
+    "CDISP0289E": error(_PLACEMENT, _SEPARATE),
+    "CDISP0290E": error("Host colocation and host exlocation contradict each other.", _SEPARATE),
+    "CDISP0291E": error(_HOST_AS_PE, _ONE_PE),
+    "CDISP0292E": error(_HOST_AS_PE, _ONE_PE),
+    "CDISP0293E": error(_HOST_AS_PE, _ONE_PE),
+    "CDISP0294E": error(_HOST_AS_PE, _ONE_PE),
+    "CDISP0298E": error("No placement satisfies all configs.", "Relax the placement configs named in the message."),
+    "CDISP0525W": warning(
+        "Host isolation together with host colocation puts all those operators into one PE.",
+        "Say so with partitionColocation, or drop one of the two.",
+    ),
+    "CDISP0562E": error(
+        "A host pool has fewer hosts than its mutually exlocated operators need.",
+        "Enlarge the pool or drop exlocations.",
+    ),
+    # checkpoint, restart
+    "CDISP0087W": warning("A stand-alone application does not checkpoint.", "Drop the checkpoint config."),
+    "CDISP0407E": error(
+        "The checkpoint config is neither `operatorDriven` nor `{periodic: seconds}`.", "Write one of these two."
+    ),
+    "CDISP0408E": error("The checkpoint config says periodic and operatorDriven.", "Keep one of the two."),
+    "CDISP0410E": error("The checkpoint period is not above zero.", "Give a positive number of seconds."),
+    "CDISP0429W": warning(
+        "A checkpoint config stands on an operator that is never restarted, so nothing is ever restored from it.",
+        "Drop the checkpoint config or set `restartable: true`.",
+    ),
+    "CDISP0442E": error(
+        "A port that expects window punctuation is fed by an Import, which may bring several streams.",
+        "Put a Punctor between the Import and the port.",
+    ),
+    "CDISP0489E": error(
+        "threadedPort stands on a composite.",
+        "Move it to the invocation of the primitive operator that it is meant for.",
+    ),
+    "CDISP0688E": error("relocatable: true needs restartable: true.", "Set restartable, or drop relocatable."),
+    # annotations
+    "CDISP0672W": warning("A stand-alone application has no consistent regions.", "Drop the annotation."),
+    "CDISP0678E": error("The value must be written in the spec itself.", "Write the value instead of ${name}."),
+    "CDISP0682E": error(
+        "An annotation value calls something other than a submission-time value.",
+        "Write a literal or ${name} of a submission-time value.",
+    ),
+    "CDISP0796E": error("There is no annotation of this name.", "Use the annotation that the message proposes."),
+    "CDISP0797E": error("The annotation has no key of this name.", "Use the key that the message proposes."),
+    "CDISP0798E": error("The annotation has a key twice.", "Keep one of the two."),
+    "CDISP0799E": error("The annotation lacks a key that it must have.", "Add the key."),
+    "CDISP0809E": error(
+        "The default of a submission-time value that a width uses is no integer.", "Declare it with type int32."
+    ),
+    "CDISP0811E": error("An annotation value has the wrong type.", "Write a value of the type named in the message."),
+    "CDISP0812E": error(
+        "The annotation stands on the definition of a composite.", "Move it to the invocations of the composite."
+    ),
+    "CDISP0815E": error(
+        "The annotation does not go with Import or Export.",
+        "Put the Import or Export into a composite with the operator that it touches, and annotate the composite.",
+    ),
+    "CDISP0816E": error(
+        "An Import or Export and the operator that it touches are in different parallel regions.",
+        "Put both into one composite and annotate that.",
+    ),
+    "CDISP0849E": error("The annotation does not go with this operator.", "Take the annotation away."),
+    "CDISP0851E": error(
+        "`threading` stands on the invocation of a primitive operator.", "Annotate a composite around the operator."
+    ),
+    # parallel regions
+    "CDISP0729W": warning(
+        "Tuples can go around in a loop of operators, and with a full queue the loop can stand still.",
+        "Let the way back enter a control port, or make sure that the loop does not multiply tuples.",
+    ),
+    "CDISP0819E": error(
+        "A port that expects window punctuation reads from a parallel region, where markers multiply.",
+        "Put a Punctor, or another operator that generates punctuation, between the region and the port.",
+    ),
+    "CDISP0820E": error(
+        "A port that expects window punctuation reads across the border of another parallel region.",
+        "Generate the punctuation inside the region that consumes it.",
+    ),
+    "CDISP0821E": error("A region's width is not a positive integer.", "Give an int32 of at least 1."),
+    "CDISP0822E": error("partitionBy names no partition.", "Give a list of {port, attributes}, or drop the key."),
+    "CDISP0823E": error(
+        "partitionBy or broadcast names no input port of the region, and no stream of one.",
+        "Use a port name or the name of a stream that the port reads.",
+    ),
+    "CDISP0824E": error("partitionBy names an attribute that the stream lacks.", "Use an attribute of the stream."),
+    "CDISP0825E": error("partitionBy names an attribute twice.", "Name it once."),
+    "CDISP0826E": error("replicateHostTags is not a list of tags with an entry.", "Give a list of host tags."),
+    "CDISP0827E": error("An entry of partitionBy lacks its port or its attributes.", "Write {port, attributes}."),
+    "CDISP0829E": error("The attributes of partitionBy are not a list of names.", "Give a list of attribute names."),
+    "CDISP0846E": error("There is more than one JobControlPlane.", "Keep one; none is needed."),
+    "CDISP0848E": error("A JobControlPlane stands in a parallel region.", "Move it to the main graph, or drop it."),
+    "CDISP0852E": error("broadcast names a port twice.", "Name it once."),
+    "CDISP0853E": error("A port is both partitioned and broadcast.", "Choose one of the two."),
+    "CDISP0854E": error("partitionBy names a port twice.", "Give all attributes of the port in one entry."),
+    "CDISR1164E": error("A width is below 1 with the values given.", "Give an int32 of at least 1."),
+    # consistent regions
+    "CDISP0670E": error(
+        "An input port of a region's member mixes streams of a region with autonomous ones.",
+        "Give the autonomous streams a port of their own, or take their producers into the region.",
+    ),
+    "CDISP0684E": error(
+        "Regions that must merge take a value from two different submission-time values.",
+        "Use one submission-time value in both annotations.",
+    ),
+    "CDISP0694E": error("An invocation is both consistent and autonomous.", "Keep one of the two annotations."),
+    "CDISP0695E": error(
+        "A member of a region has a checkpoint config, its own or inherited.",
+        "Drop it: the region checkpoints its members.",
+    ),
+    "CDISP0696E": error("Regions need a JobControlPlane in Streams 4.", "Add one; here it is not needed."),
+    "CDISP0697E": error(_NOT_IN_REGION, _MAKE_AUTONOMOUS),
+    "CDISP0831E": error("A Custom cannot replay, so it cannot start a region.", "Start the region at its source."),
+    "CDISP0832E": error("A loop inside a region passes a start operator.", "Break the loop or move the annotation."),
+    "CDISP0833E": error("A loop lies inside a region: it could never drain.", "Break it, or use a control port."),
+    "CDISP0834E": error(
+        "A member of a region has outputs but only control ports as inputs.", "Make it autonomous, or a start operator."
+    ),
+    "CDISP0835E": error(
+        "An operator-driven region would have to merge with another region.",
+        "Keep the regions apart, or make both periodic.",
+    ),
+    "CDISP0837E": error("An operator-driven region has several start operators.", "Annotate one operator only."),
+    "CDISP0838E": error(
+        "The start of an operator-driven region has several replicas in one region.",
+        "Use width 1 or a periodic trigger.",
+    ),
+    "CDISP0839W": warning(
+        "The start of an operator-driven region is parallel with a submission-time width.",
+        "Give width 1 when submitting.",
+    ),
+    "CDISP0840E": error("A periodic region lacks its period.", "Add `period`, in seconds."),
+    "CDISP0841E": error("An operator-driven region has a period.", "Drop the period or use `trigger: periodic`."),
+    "CDISR1359E": error(
+        "After the parallel expansion an operator-driven region has several starts.",
+        "Use width 1 or a periodic trigger.",
+    ),
+    "CDISP9243E": error(
+        "A parameter does not go with a consistent region.", "Drop it or make the operator autonomous."
+    ),
+    "CDISP9244E": error("A FileSource with an input port cannot start a region.", "Start at what feeds it."),
+    "CDISP9245E": error(_NOT_IN_REGION, _MAKE_AUTONOMOUS),
+    "CDISP9246E": error("writeStateHandlerCallbacks needs the csv format.", "Use csv or drop the parameter."),
+    "CDISP9247E": error("truncateOnReset outside of a region has no effect.", "Drop the parameter."),
+    "CDISP9248E": error("truncateOnReset does not go with this closeMode.", "Use another closeMode."),
+    "CDISP9250E": error("The operator cannot replay its tuples, so it cannot start a region.", "Annotate a source."),
+    "CDISP9251W": warning("A Buffer outside of a region only delays.", "Drop the Buffer."),
+    "CDISP9253W": error("A Beacon that triggers a region lacks triggerCount.", "Add triggerCount."),
+    "CDISP9254W": error("A Beacon has triggerCount but triggers no region.", "Drop triggerCount."),
+    "CDISP9255E": error("A DirectoryScan that moves files cannot be in a periodic region.", "Drop moveToDirectory."),
+    "CDISP9257E": error("Parse with format block does not go with a region.", "Use another format."),
+    # fusion at submission
+    "CDISR3035W": warning(
+        "The placement configs do not allow the number of PEs asked for.", "Relax them or ask for more."
+    ),
+    "CDISR3200E": error(_REFUSED, _AGREE),
+    "CDISR3201E": error(_REFUSED, _AGREE),
+    "CDISR3202E": error(_REFUSED, _AGREE),
+    "CDISR3203E": error(_REFUSED, _AGREE),
+    "CDISR3204E": error(_REFUSED, _AGREE),
+    "CDISR3205E": error(_REFUSED, _AGREE),
+    "CDISR3206E": error(_REFUSED, _AGREE),
+    "CDISR3207E": error(_REFUSED, _AGREE),
+    "CDISR3208E": error(_REFUSED, _AGREE),
+    "CDISR3209E": error(_REFUSED, _AGREE),
+    "CDISR3210E": error(_REFUSED, _AGREE),
+    "CDISR3211E": error(_REFUSED, _AGREE),
+    "CDISR3216E": error(_REFUSED, _AGREE),
+    "CDISR3231E": error(_REFUSED, _AGREE),
+}
