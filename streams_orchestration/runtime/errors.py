@@ -4,6 +4,9 @@ from __future__ import annotations
 
 from pathlib import Path
 
+MINIMUM_JAVA = 17
+"""Of Spark 4."""
+
 
 class StreamsRuntimeError(Exception):
     """Base of the errors that a user can mend; the message is complete, no traceback is needed."""
@@ -76,3 +79,14 @@ class OperatorError(StreamsRuntimeError):
 
 class HostLaunchError(StreamsRuntimeError):
     """A host process did not come up."""
+
+
+class JavaError(StreamsRuntimeError):
+    """There is no Java that Spark can run on."""
+
+    def __init__(self, found: str) -> None:
+        super().__init__(
+            f"Spark needs Java {MINIMUM_JAVA} or newer; {found}. "
+            "Install it with `sudo apt-get install openjdk-17-jre-headless` (Debian, Ubuntu) or "
+            "`brew install openjdk@17` (macOS), or set JAVA_HOME to the directory of one that is installed."
+        )

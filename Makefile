@@ -1,0 +1,33 @@
+SPEC ?= specs/flight_delays.yaml
+BIN := .venv/bin
+
+.DEFAULT_GOAL := help
+.PHONY: help run test ui lint lock clean setup
+
+help: ## this list
+	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "  make %-6s %s\n", $$1, $$2 }' Makefile
+
+run: setup ## run the main job (another one: make run SPEC=specs/other.yaml)
+	@$(BIN)/streams run "$(SPEC)"
+
+test: lint ## lint, then all tests
+	@$(BIN)/python -m pytest
+
+ui: setup ## Dagster's UI and daemon, on this machine only
+	@$(BIN)/streams ui
+
+lint: setup ## format, lint rules and types
+	@$(BIN)/ruff check
+	@$(BIN)/ruff format --check
+	@$(BIN)/pyright
+
+lock: setup ## write requirements.lock anew from pyproject.toml, keeping the versions that still fit
+	@$(BIN)/uv pip compile --quiet --universal --python-version 3.11 --all-extras --group build \
+		--generate-hashes --no-annotate --no-header --output-file requirements.lock pyproject.toml
+
+clean: ## drop the environment, caches and builds; results in .streams stay
+	rm -rf .venv build dist .pytest_cache .ruff_cache .hypothesis *.egg-info
+	find streams_orchestration streams_orchestration_tests -name __pycache__ -type d -prune -exec rm -rf {} +
+
+setup:
+	@.ci/setup

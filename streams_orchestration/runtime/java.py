@@ -1,0 +1,71 @@
+"""The Java that Spark runs on; standard library only, because the set-up asks before anything is installed."""
+
+from __future__ import annotations
+
+import os
+import re
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+from streams_orchestration.runtime.errors import MINIMUM_JAVA, JavaError
+
+_ANSWER_LIMIT = 60.0
+
+
+def require_java() -> Path:
+    """The `java` program that Spark will start: of JAVA_HOME if it is set, else the one on the PATH.
+
+    Raises:
+        JavaError: there is none, it does not run, or it is too old.
+    """
+    program = _find()
+    try:
+        answer = subprocess.run(
+            [program, "-version"], capture_output=True, text=True, timeout=_ANSWER_LIMIT, stdin=subprocess.DEVNULL
+        )
+    except (OSError, subprocess.TimeoutExpired) as error:
+        reason = f"{program} does not run: {error}"
+        raise JavaError(reason) from error
+    said = answer.stderr + answer.stdout
+    version = java_version(said)
+    if version is None:
+        # macOS has a /usr/bin/java that only says where to get one
+        reason = f"{program} is no working Java: {said.strip().splitlines()[0] if said.strip() else 'it says nothing'}"
+        raise JavaError(reason)
+    if version < MINIMUM_JAVA:
+        reason = f"{program} is Java {version}"
+        raise JavaError(reason)
+    return program
+
+
+def java_version(said: str) -> int | None:
+    """The feature release in what `java -version` says (8 for `1.8.0`), None when it names no version."""
+    match = re.search(r'version "(\d+)(?:\.(\d+))?', said)
+    if match is None:
+        return None
+    first, second = match.group(1), match.group(2)
+    return int(second) if first == "1" and second else int(first)
+
+
+def _find() -> Path:
+    home = os.environ.get("JAVA_HOME")
+    if home:
+        program = Path(home) / "bin" / "java"
+        if not os.access(program, os.X_OK):
+            reason = f"JAVA_HOME is {home}, where there is no bin/java"
+            raise JavaError(reason)
+        return program
+    found = shutil.which("java")
+    if found is None:
+        reason = "no `java` was found on the PATH"
+        raise JavaError(reason)
+    return Path(found)
+
+
+if __name__ == "__main__":
+    try:
+        require_java()
+    except JavaError as error:
+        sys.exit(str(error))
