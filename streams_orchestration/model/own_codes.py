@@ -66,4 +66,20 @@ OWN_CODES: dict[str, Code] = {
     "SO0407": warning("An annotation has no effect.", "Take it away."),
     "SO0408": error("The config does not go with this operator.", "Take it away."),
     "SO0501": error("The expanded application is too large.", "Check the widths of nested regions."),
+    "SO1001": warning(
+        "An annotated composite has no operator left for its region, since all inside carry annotations of their own.",
+        "Drop the annotation of the composite, or those inside.",
+    ),
+    "SO1002": error(
+        "An input port of a region's member reads streams of the region and an import, so it could never drain.",
+        "Give the import a port of its own.",
+    ),
+    "SO1003": warning(
+        "A member of a region is not restartable, so the region cannot recover from its failure.",
+        "Drop `restartable: false`.",
+    ),
+    "SO1201": error(
+        "An operator waits on one input port for a call on another, and one thread drives both.",
+        "Put a threadedPort on one of the two ports, or place the producers in different PEs.",
+    ),
 }

@@ -1,0 +1,12 @@
+"""Control ports: inputs that steer an operator and do not make it submit (A35, rule 39)."""
+
+from __future__ import annotations
+
+from streams_orchestration.compiler.graph import LogicalOperator
+
+
+def is_control_port(operator: LogicalOperator, port: int) -> bool:
+    """Declared so by the operator model, or a port of a Custom whose logic does not submit."""
+    if operator.inputs[port].control:
+        return True
+    return operator.kind == "Custom" and port < len(operator.submits) and not operator.submits[port]

@@ -1,0 +1,42 @@
+"""Disjoint sets over small integers; a set is named by its smallest member, whatever the order of the unions."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+
+class DisjointSets:
+    """Union-find with path halving."""
+
+    def __init__(self, size: int) -> None:
+        self._parent = list(range(size))
+
+    def find(self, item: int) -> int:
+        """The smallest member of the set that holds `item`."""
+        parent = self._parent
+        while parent[item] != item:
+            parent[item] = parent[parent[item]]
+            item = parent[item]
+        return item
+
+    def union(self, first: int, second: int) -> int:
+        """Join two sets and return the name of the result."""
+        first, second = self.find(first), self.find(second)
+        if second < first:
+            first, second = second, first
+        self._parent[second] = first
+        return first
+
+    def union_all(self, items: Iterable[int]) -> None:
+        """Join the sets of all `items`."""
+        rest = iter(items)
+        for first in rest:
+            for other in rest:
+                self.union(first, other)
+
+    def groups(self) -> dict[int, list[int]]:
+        """Members of every set in ascending order, by the set's name."""
+        result: dict[int, list[int]] = {}
+        for item in range(len(self._parent)):
+            result.setdefault(self.find(item), []).append(item)
+        return result

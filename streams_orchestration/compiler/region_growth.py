@@ -1,0 +1,117 @@
+"""How regions grow along the streams and merge, and what that makes of operators and ports (A23-A33).
+
+The rules are the same on the logical and on the expanded graph, so everything here works on operator numbers.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence, Set
+from dataclasses import dataclass
+from typing import Protocol
+
+from streams_orchestration.compiler.disjoint_sets import DisjointSets
+
+
+class Edge(Protocol):
+    """What logical and physical connections have in common."""
+
+    @property
+    def source(self) -> int:
+        """Producing operator."""
+        ...
+
+    @property
+    def target(self) -> int:
+        """Consuming operator."""
+        ...
+
+    @property
+    def target_port(self) -> int:
+        """Input port of the consuming operator."""
+        ...
+
+
+@dataclass(frozen=True, slots=True)
+class Growth:
+    """Regions after reach and merge; a merged region is named by the smallest number that went into it (A30)."""
+
+    region_of: list[int]
+    """Per operator the region that holds it, -1 for none (A25)."""
+    merged: dict[int, list[int]]
+    """Surviving region -> all the regions it was made of, itself included."""
+
+
+def grow(operators: int, edges: Iterable[Edge], starts: Mapping[int, int], barriers: Set[int], regions: int) -> Growth:
+    """Follow all streams from all starts and merge regions that meet (A23, A24, A27).
+
+    An operator that some region holds already is not walked again: what lies behind it is reached by the region that
+    came first, and the two have just been merged. Hence every connection is looked at once, and since a merge is a
+    union of sets, neither the order of the starts nor that of the connections matters.
+    """
+    successors: list[list[int]] = [[] for _ in range(operators)]
+    for edge in edges:
+        successors[edge.source].append(edge.target)
+    region_of = [-1] * operators
+    for start, region in starts.items():
+        region_of[start] = region
+    sets = DisjointSets(regions)
+    stack = list(starts)
+    while stack:
+        operator = stack.pop()
+        region = region_of[operator]
+        for successor in successors[operator]:
+            if successor in starts or successor in barriers:
+                continue
+            if region_of[successor] < 0:
+                region_of[successor] = region
+                stack.append(successor)
+            elif region_of[successor] != region:
+                sets.union(region_of[successor], region)
+    return Growth([sets.find(region) if region >= 0 else -1 for region in region_of], sets.groups())
+
+
+@dataclass(frozen=True, slots=True)
+class Membership:
+    """Members of one region, ascending."""
+
+    operators: tuple[int, ...]
+    starts: tuple[int, ...]
+    ends: tuple[int, ...]
+    autonomous_ports: tuple[tuple[int, tuple[int, ...]], ...]
+
+
+def memberships(
+    region_of: Sequence[int], edges: Iterable[Edge], starts: Mapping[int, int], input_ports: Sequence[int]
+) -> dict[int, Membership]:
+    """Ends (A32) and autonomous input ports (A33) of every region that has members.
+
+    Args:
+        region_of: per operator its region, -1 for none.
+        edges: all connections.
+        starts: start operators.
+        input_ports: number of input ports per operator.
+    """
+    inner_producers: set[int] = set()
+    consistent_ports: set[tuple[int, int]] = set()
+    for edge in edges:
+        if region_of[edge.source] == region_of[edge.target] >= 0:
+            inner_producers.add(edge.source)
+            consistent_ports.add((edge.target, edge.target_port))
+    members: dict[int, list[int]] = {}
+    for operator, region in enumerate(region_of):
+        if region >= 0:
+            members.setdefault(region, []).append(operator)
+    result = {}
+    for region, operators in sorted(members.items()):
+        autonomous = []
+        for operator in operators:
+            ports = tuple(port for port in range(input_ports[operator]) if (operator, port) not in consistent_ports)
+            if ports:
+                autonomous.append((operator, ports))
+        result[region] = Membership(
+            tuple(operators),
+            tuple(operator for operator in operators if operator in starts),
+            tuple(operator for operator in operators if operator not in inner_producers),
+            tuple(autonomous),
+        )
+    return result

@@ -1,0 +1,84 @@
+"""Which annotation decides for an operator, which operators start a consistent region, and which bar it (A13-A22)."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from streams_orchestration.compiler.graph import ConsistentAnnotation, LogicalGraph, LogicalOperator
+
+
+@dataclass(frozen=True, slots=True)
+class RegionStarts:
+    """What the annotations say before anything is followed along the streams."""
+
+    created: tuple[ConsistentAnnotation, ...]
+    """The `@consistent` annotations in the order of creation (A14); their position is the region's first number."""
+    starts: Mapping[int, int]
+    """Start operator -> the region created for it."""
+    barriers: frozenset[int]
+    """Operators that no region enters (A19, A20)."""
+
+
+def find_starts(logical: LogicalGraph) -> RegionStarts:
+    """Apply A13 to A22 to the annotations of an application.
+
+    An annotated primitive decides for itself, otherwise the innermost annotated composite does (A16, A21). Of an
+    `@autonomous` composite only the operators that all streams enter from outside bar a region (A20): an operator
+    inside with one inner and one outer producer on different ports can still be drawn in from outside.
+    """
+    deciding = innermost_annotations(logical)
+    created = tuple(annotation for annotation in deciding.values() if annotation.kind == "consistent")
+    number = {annotation.scope: position for position, annotation in enumerate(created)}
+    inner_fed = _fed_from_inside(logical, deciding)
+    starts: dict[int, int] = {}
+    barriers: set[int] = set()
+    for operator in logical.operators:
+        annotation = deciding_annotation(operator, deciding)
+        if annotation is None or operator.index in inner_fed:
+            continue
+        if annotation.kind == "consistent":
+            starts[operator.index] = number[annotation.scope]
+        else:
+            barriers.add(operator.index)
+    return RegionStarts(created, starts, frozenset(barriers))
+
+
+def innermost_annotations(logical: LogicalGraph) -> dict[str, ConsistentAnnotation]:
+    """The annotation of every annotated scope, in the order of the walk.
+
+    Where one invocation carries both kinds, which is an error (A9), `@consistent` is kept.
+    """
+    outside = {link.name for link in (*logical.imports, *logical.exports)}
+    deciding: dict[str, ConsistentAnnotation] = {}
+    for annotation in logical.annotations:
+        if annotation.scope not in outside and (annotation.scope not in deciding or annotation.kind == "consistent"):
+            deciding[annotation.scope] = annotation
+    return deciding
+
+
+def deciding_annotation(
+    operator: LogicalOperator, annotations: Mapping[str, ConsistentAnnotation]
+) -> ConsistentAnnotation | None:
+    """The operator's own annotation, else that of the innermost annotated composite around it (A21)."""
+    if operator.name in annotations:
+        return annotations[operator.name]
+    for composite in reversed(operator.composites):
+        if composite in annotations:
+            return annotations[composite]
+    return None
+
+
+def _fed_from_inside(logical: LogicalGraph, annotations: Mapping[str, ConsistentAnnotation]) -> set[int]:
+    """Operators with a producer inside of the annotated composite that decides for them (A16, A17)."""
+    scope_of = [""] * len(logical.operators)
+    for operator in logical.operators:
+        annotation = deciding_annotation(operator, annotations)
+        if annotation is not None and annotation.scope != operator.name:
+            scope_of[operator.index] = annotation.scope
+    return {
+        connection.target
+        for connection in logical.connections
+        if scope_of[connection.target]
+        and scope_of[connection.target] in logical.operators[connection.source].composites
+    }

@@ -1,0 +1,73 @@
+"""What single standard operators require of a consistent region, or a region of them (A36)."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from streams_orchestration.compiler.graph import ConsistentRegion, LogicalOperator
+
+Finding = tuple[str, str]
+"""Code and message."""
+
+_REFUSED_PARAMETERS: dict[str, tuple[str, ...]] = {
+    "FileSink": ("append", "compression"),
+    "FileSource": ("deleteFile", "moveFileToDirectory", "hotFile"),
+    "Barrier": ("bufferSize",),
+    "Pair": ("bufferSize",),
+}
+"""Parameters that go with no region (CDISP9243E)."""
+
+
+def start_findings(operator: LogicalOperator) -> Iterator[Finding]:
+    """Why an operator cannot start a region."""
+    if operator.kind == "Custom":
+        yield "CDISP0831E", f"{operator.name} is a Custom and cannot start a region"
+    elif operator.kind == "FileSource" and operator.inputs:
+        yield "CDISP9244E", f"{operator.name} is a FileSource with an input port and cannot start a region"
+    elif operator.may_be_member and not operator.may_start:
+        reason = f": {operator.region_reason}" if operator.region_reason else ""
+        yield "CDISP9250E", f"{operator.name} ({operator.kind}) cannot start a region{reason}"
+
+
+def member_findings(operator: LogicalOperator, region: ConsistentRegion, start: bool) -> Iterator[Finding]:
+    """Parameters of a member that do not go with its region."""
+    parameters = operator.parameters
+    for name in _REFUSED_PARAMETERS.get(operator.kind, ()):
+        if _is_set(parameters.get(name)):
+            yield "CDISP9243E", f"parameter {name} of {operator.name} does not go with a region"
+    match operator.kind:
+        case "FileSink":
+            if _is_set(parameters.get("writeStateHandlerCallbacks")) and _text(parameters, "format", "csv") != "csv":
+                yield "CDISP9246E", f"writeStateHandlerCallbacks of {operator.name} needs the csv format"
+            if _is_set(parameters.get("truncateOnReset")) and _text(parameters, "closeMode") in ("dynamic", "time"):
+                yield "CDISP9248E", f"truncateOnReset of {operator.name} does not go with its closeMode"
+        case "DirectoryScan":
+            if region.trigger == "periodic" and _is_set(parameters.get("moveToDirectory")):
+                yield "CDISP9255E", f"{operator.name} moves files and is in a periodic region"
+        case "Parse":
+            if _text(parameters, "format") == "block":
+                yield "CDISP9257E", f"format block of {operator.name} does not go with a region"
+        case "Beacon":
+            driven = region.trigger == "operatorDriven" and start
+            if driven and not _is_set(parameters.get("triggerCount")):
+                yield "CDISP9253W", f"{operator.name} triggers its region but has no triggerCount"
+            if not driven and _is_set(parameters.get("triggerCount")):
+                yield "CDISP9254W", f"{operator.name} has triggerCount but does not trigger its region"
+
+
+def outside_findings(operator: LogicalOperator) -> Iterator[Finding]:
+    """Parameters and operators that make sense in a region only."""
+    if operator.kind == "FileSink" and "truncateOnReset" in operator.parameters:
+        yield "CDISP9247E", f"{operator.name} has truncateOnReset but is in no region"
+    if operator.kind == "Beacon" and _is_set(operator.parameters.get("triggerCount")):
+        yield "CDISP9254W", f"{operator.name} has triggerCount but is in no region"
+    if operator.kind == "Buffer":
+        yield "CDISP9251W", f"{operator.name} is a Buffer in no region"
+
+
+def _is_set(value: object) -> bool:
+    return value is not None and value is not False
+
+
+def _text(parameters: dict[str, object], name: str, default: str = "") -> str:
+    return str(parameters.get(name, default))

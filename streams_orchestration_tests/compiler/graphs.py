@@ -1,0 +1,172 @@
+"""Small logical and physical graphs, written by hand."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
+from typing import Any
+
+from streams_orchestration.compiler.graph import (
+    Connection,
+    ConsistentAnnotation,
+    ImportExport,
+    InputPort,
+    LogicalConnection,
+    LogicalGraph,
+    LogicalOperator,
+    OutputPort,
+    ParallelRegion,
+    PhysicalGraph,
+    PhysicalOperator,
+    Splitter,
+)
+
+Wire = tuple[str, int, str, int]
+"""Producer, output port, consumer, input port."""
+
+
+def operator(
+    name: str, inputs: int | Sequence[InputPort] = 0, outputs: int | Sequence[OutputPort] = 0, **fields: Any
+) -> LogicalOperator:
+    """One logical operator, ports given or counted; it is numbered when a graph is made of it."""
+    if isinstance(inputs, int):
+        inputs = [InputPort(f"in{port}") for port in range(inputs)]
+    if isinstance(outputs, int):
+        outputs = [OutputPort(f"{name}.{port}") for port in range(outputs)]
+    given: dict[str, Any] = {
+        "index": -1,
+        "name": name,
+        "kind": "Op",
+        "implementation": None,
+        "inputs": tuple(inputs),
+        "outputs": tuple(outputs),
+        "parameters": {},
+    }
+    return LogicalOperator(**(given | fields))
+
+
+def logical_graph(operators: Iterable[LogicalOperator], wires: Iterable[Wire], **fields: Any) -> LogicalGraph:
+    """A logical graph; operators are numbered in the order given."""
+    numbered = tuple(replace(each, index=index) for index, each in enumerate(operators))
+    number = {each.name: each.index for each in numbered}
+    connections = tuple(
+        LogicalConnection(number[source], port, number[target], target_port)
+        for source, port, target, target_port in wires
+    )
+    return LogicalGraph("test", numbered, connections, **fields)
+
+
+def unexpanded(logical: LogicalGraph) -> PhysicalGraph:
+    """The physical graph of an application without parallel regions."""
+    operators = tuple(
+        PhysicalOperator(each.index, each.name, each.index, streams=tuple(port.stream for port in each.outputs))
+        for each in logical.operators
+    )
+    return PhysicalGraph(operators, tuple(Connection(*connection[:4]) for connection in logical.connections))
+
+
+def expanded(logical: LogicalGraph) -> PhysicalGraph:
+    """The expansion of a graph whose parallel regions are not nested; replicas are numbered behind all first ones."""
+    operators: list[PhysicalOperator] = []
+    replicas: dict[int, list[int]] = {}
+    for channel in range(max((region.width for region in logical.regions), default=1)):
+        for each in logical.operators:
+            width = logical.regions[each.regions[0]].width if each.regions else 0
+            if channel > 0 and channel >= width:
+                continue
+            index = len(operators)
+            replicas.setdefault(each.index, []).append(index)
+            name = f"{each.name}[{channel}]" if width else each.name
+            place = ((channel,), channel) if width else ((), -1)
+            operators.append(PhysicalOperator(index, name, each.index, *place, width, width))
+    connections: list[tuple[int, Connection]] = []
+    splitters: list[Splitter] = []
+    for position, connection in enumerate(logical.connections):
+        sources, targets = replicas[connection.source], replicas[connection.target]
+        entered = logical.operators[connection.target].regions
+        same = logical.operators[connection.source].regions == entered
+        for each, source in enumerate(sources):
+            ends = (source, connection.source_port)
+            if same and entered:
+                connections.append((position, Connection(*ends, targets[each], connection.target_port)))
+            elif entered:
+                region = logical.regions[entered[0]]
+                number = len(splitters)
+                port = f"{region.name}.{connection.target_port}"
+                splitters.append(Splitter(number, port, *ends, port, "roundRobin", (), region.width))
+                for channel, target in enumerate(targets):
+                    end = (target, connection.target_port, number, channel)
+                    connections.append((position, Connection(*ends, *end)))
+            else:
+                connections.append((position, Connection(*ends, targets[0], connection.target_port)))
+    connections.sort(key=lambda pair: (pair[1][:2], pair[0], pair[1]))
+    return PhysicalGraph(tuple(operators), tuple(connection for _, connection in connections), tuple(splitters))
+
+
+def from_case(case: Mapping[str, Any]) -> LogicalGraph:
+    """The logical graph of one case of `regions.yaml`."""
+    composites: Mapping[str, Any] = case.get("composites", {})
+    regions: list[ParallelRegion] = []
+    widths = {name: config["parallel"] for name, config in composites.items() if "parallel" in config}
+    for name, config in case["ops"].items():
+        if "parallel" in config:
+            widths[name] = config["parallel"]
+    for name, width in widths.items():
+        submitted = width.get("sub", "") if isinstance(width, dict) else ""
+        value = width["default"] if isinstance(width, dict) else width
+        regions.append(ParallelRegion(len(regions), name, value, (), {}, width_submission=submitted))
+    number = {region.name: region.index for region in regions}
+    read = {producer for config in case["ops"].values() for port in config.get("in", ()) for producer in port}
+    operators: list[LogicalOperator] = []
+    wires: list[Wire] = []
+    imports: list[ImportExport] = []
+    exports: list[ImportExport] = []
+    annotations: list[ConsistentAnnotation] = []
+    for name, config in composites.items():
+        annotations += _annotations(name, True, config.get("ann", {}))
+    for name, config in case["ops"].items():
+        around = tuple(config["c"].split(".")) if "c" in config else ()
+        annotation = config.get("ann", {})
+        annotations += _annotations(name, False, annotation)
+        if config["k"] == "Export":
+            producer = list(case["ops"]).index(config["in"][0][0])
+            exports.append(ImportExport("export", name, producer, 0, {}, autonomous="autonomous" in annotation))
+            continue
+        for port, producers in enumerate(config.get("in", ())):
+            wires += [(producer, 0, name, port) for producer in producers]
+        controls = config.get("control", [])
+        custom = config["k"] == "Custom"
+        inputs = range(len(config.get("in", ())))
+        operators.append(
+            operator(
+                name,
+                [InputPort(f"in{port}", control=not custom and port in controls) for port in inputs],
+                int(name in read or "out" in config),
+                kind=config["k"],
+                composites=around,
+                regions=tuple(number[scope] for scope in (*around, name) if scope in number),
+                checkpoint="periodic" if any(composites[scope].get("checkpoint") for scope in around) else None,
+                submits=tuple(port not in controls for port in inputs) if custom else (),
+            )
+        )
+    return logical_graph(
+        operators,
+        wires,
+        regions=tuple(regions),
+        annotations=tuple(annotations),
+        imports=tuple(imports),
+        exports=tuple(exports),
+    )
+
+
+def _annotations(scope: str, composite: bool, written: Mapping[str, Any]) -> Sequence[ConsistentAnnotation]:
+    result = []
+    if "consistent" in written:
+        keys = {key: value for key, value in written["consistent"].items() if key != "trigger"}
+        submitted = {key: value["sub"] for key, value in keys.items() if isinstance(value, dict)}
+        values = {key: value.get("default", 5.0) if isinstance(value, dict) else value for key, value in keys.items()}
+        trigger = written["consistent"]["trigger"]
+        result.append(ConsistentAnnotation("consistent", scope, composite, trigger, values, submitted))
+    if "autonomous" in written:
+        result.append(ConsistentAnnotation("autonomous", scope, composite))
+    return result

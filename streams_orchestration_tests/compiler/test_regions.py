@@ -1,0 +1,333 @@
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+from hypothesis import given
+from hypothesis import strategies as st
+
+from streams_orchestration.compiler.graph import (
+    ConsistentAnnotation,
+    ConsistentRegion,
+    ImportExport,
+    InputPort,
+    LogicalGraph,
+    ParallelRegion,
+    PhysicalGraph,
+)
+from streams_orchestration.compiler.region_growth import grow
+from streams_orchestration.compiler.regions import map_regions
+from streams_orchestration.model.diagnostics import Diagnostic
+from streams_orchestration_tests.compiler.graphs import expanded, from_case, logical_graph, operator, unexpanded
+
+CASES = yaml.safe_load((Path(__file__).parent.parent / "cases" / "regions.yaml").read_text())
+
+
+def periodic(scope: str, composite: bool = False, **values: Any) -> ConsistentAnnotation:
+    return ConsistentAnnotation("consistent", scope, composite, "periodic", {"period": 1.0, **values})
+
+
+def driven(scope: str, composite: bool = False) -> ConsistentAnnotation:
+    return ConsistentAnnotation("consistent", scope, composite, "operatorDriven")
+
+
+def autonomous(scope: str, composite: bool = False) -> ConsistentAnnotation:
+    return ConsistentAnnotation("autonomous", scope, composite)
+
+
+def codes(diagnostics: list[Diagnostic], severity: str = "error") -> list[str]:
+    return sorted(each.code for each in diagnostics if each.severity == severity)
+
+
+def mapped(logical: LogicalGraph) -> tuple[dict[int, list[str]], list[Diagnostic]]:
+    regions, diagnostics = map_regions(logical, expanded(logical))
+    names = [each.name for each in logical.operators]
+    return {each.index: [names[member] for member in each.operators] for each in regions.logical}, diagnostics
+
+
+@pytest.mark.parametrize("case", CASES, ids=lambda case: case["id"])
+def test_cases(case: dict[str, Any]) -> None:
+    logical = from_case(case)
+    physical = expanded(logical)
+    regions, diagnostics = map_regions(logical, physical)
+    expect = case["expect"]
+    assert codes(diagnostics) == sorted(expect.get("errors", []))
+    names = [each.name for each in logical.operators]
+    for region, wanted in zip(regions.logical, expect.get("regions", regions.logical), strict=True):
+        if isinstance(wanted, dict):
+            assert_region(region, wanted, names)
+    if "autonomous" in expect:
+        members = {member for region in regions.logical for member in region.operators}
+        assert [name for index, name in enumerate(names) if index not in members] == expect["autonomous"]
+    if "expanded" in expect:
+        assert [
+            {
+                "logicalIndex": region.logical_index,
+                "starts": [physical.operators[start].name for start in region.starts],
+                "n_ops": len(region.operators),
+            }
+            for region in regions.expanded
+        ] == expect["expanded"]
+
+
+def assert_region(region: ConsistentRegion, wanted: dict[str, Any], names: list[str]) -> None:
+    assert region.index == region.logical_index == wanted["index"]
+    assert region.trigger == wanted["trigger"]
+    for attribute, key, default in (
+        ("period", "period", None),
+        ("drain_timeout", "drainTimeout", 180.0),
+        ("reset_timeout", "resetTimeout", 180.0),
+        ("max_consecutive_reset_attempts", "maxConsecutiveResetAttempts", 5),
+    ):
+        value = wanted.get(key, default)
+        assert getattr(region, attribute) == (value["default"] if isinstance(value, dict) else value)
+    assert {names[each] for each in region.operators} == set(wanted["ops"])
+    assert {names[each] for each in region.starts} == set(wanted["starts"])
+    assert {names[each] for each in region.ends} == set(wanted["ends"])
+    ports = {names[each]: list(ports) for each, ports in region.autonomous_ports}
+    assert ports == wanted.get("auto_ports", {})
+
+
+def test_an_end_has_no_consumer_inside_and_may_be_a_start() -> None:
+    graph = logical_graph(
+        [operator("s", 0, 1), operator("m", 1, 1), operator("in", 1), operator("out", 1)],
+        [("s", 0, "m", 0), ("m", 0, "in", 0), ("m", 0, "out", 0)],
+        annotations=(periodic("s"), autonomous("out")),
+    )
+    regions, _ = map_regions(graph, unexpanded(graph))
+    assert regions.logical[0].ends == (2,)
+    assert regions.region_of == (0, 0, 0, -1)
+
+
+def test_nested_composites_are_numbered_before_primitives_and_merges_leave_no_gap() -> None:
+    graph = logical_graph(
+        [operator("a", 0, 1), operator("C.b", 0, 1, composites=("C",)), operator("d", 0, 1), operator("j", 1)],
+        [("C.b", 0, "j", 0), ("a", 0, "j", 0)],
+        annotations=(periodic("C", True), periodic("a", period=3.0), periodic("d", period=5.0)),
+    )
+    regions, diagnostics = map_regions(graph, unexpanded(graph))
+    assert [(each.operators, each.period) for each in regions.logical] == [((0, 1, 3), 3.0), ((2,), 5.0)]
+    assert not diagnostics
+
+
+def test_an_import_fed_operator_of_a_composite_starts_its_region() -> None:
+    graph = logical_graph(
+        [operator("C.a", 1, 1, composites=("C",)), operator("C.b", 1, composites=("C",))],
+        [("C.a", 0, "C.b", 0)],
+        annotations=(periodic("C", True), autonomous("C.imp")),
+        imports=(ImportExport("import", "C.imp", 0, 0, {}, composites=("C",), autonomous=True),),
+    )
+    regions, diagnostics = map_regions(graph, unexpanded(graph))
+    assert regions.logical[0].starts == (0,)
+    assert not diagnostics
+    refused = replace(graph, imports=(replace(graph.imports[0], autonomous=False),), annotations=graph.annotations[:1])
+    assert codes(mapped(refused)[1]) == ["CDISP0697E"]
+
+
+def test_only_starts_of_an_autonomous_composite_bar_a_region() -> None:
+    inside = [operator(f"X.{name}", inputs, 1, composites=("X",)) for name, inputs in (("a", 1), ("b", 2))]
+    graph = logical_graph(
+        [operator("s", 0, 1), operator("t", 0, 1), *inside],
+        [("t", 0, "X.a", 0), ("X.a", 0, "X.b", 0), ("s", 0, "X.b", 1)],
+        annotations=(autonomous("X", True), periodic("s")),
+    )
+    members, diagnostics = mapped(graph)
+    assert members == {0: ["s", "X.b"]}
+    assert not diagnostics
+
+
+def test_a_region_without_operators_is_reported_and_not_expanded() -> None:
+    graph = logical_graph(
+        [operator("C.a", 0, 1, composites=("C",)), operator("b", 1)],
+        [("C.a", 0, "b", 0)],
+        annotations=(periodic("C", True), periodic("C.a")),
+    )
+    regions, diagnostics = map_regions(graph, unexpanded(graph))
+    assert [each.operators for each in regions.logical] == [(), (0, 1)]
+    assert [(each.index, each.logical_index) for each in regions.expanded] == [(0, 1)]
+    assert codes(diagnostics, "warning") == ["SO1001"]
+
+
+def test_two_submission_values_contradict_each_other() -> None:
+    first = replace(periodic("a"), submission={"period": "p"})
+    second = replace(periodic("b"), submission={"period": "q"})
+    graph = logical_graph(
+        [operator("a", 0, 1), operator("b", 0, 1), operator("j", 2)],
+        [("a", 0, "j", 0), ("b", 0, "j", 1)],
+        annotations=(first, second),
+    )
+    assert codes(mapped(graph)[1]) == ["CDISP0684E"]
+
+
+def test_annotation_conflicts() -> None:
+    graph = logical_graph(
+        [operator("a", 0, 1)],
+        [],
+        annotations=(periodic("a"), autonomous("a"), periodic("e")),
+        exports=(ImportExport("export", "e", 0, 0, {}, autonomous=True),),
+    )
+    assert codes(mapped(graph)[1]) == ["CDISP0694E", "CDISP0815E"]
+
+
+def test_loops() -> None:
+    def loop(control: bool, into_start: bool) -> list[str]:
+        operators = [
+            operator("s", [InputPort("c", control=control)], 1),
+            operator("a", [InputPort("d"), InputPort("c", control=control)], 1),
+            operator("b", 1, 1),
+        ]
+        back = ("b", 0, "s", 0) if into_start else ("b", 0, "a", 1)
+        graph = logical_graph(operators, [("s", 0, "a", 0), ("a", 0, "b", 0), back], annotations=(periodic("s"),))
+        return codes(mapped(graph)[1])
+
+    assert loop(False, False) == ["CDISP0833E"]
+    assert loop(True, False) == []
+    assert loop(False, True) == loop(True, True) == ["CDISP0832E"]
+
+
+def test_members_with_control_ports_only() -> None:
+    control = (InputPort("c", control=True),)
+    for fields, wanted in (
+        ({"inputs": control}, ["CDISP0834E"]),
+        ({"inputs": control, "outputs": ()}, []),
+        ({"kind": "Custom", "submits": (False,)}, ["CDISP0834E"]),
+        ({"kind": "Custom", "submits": (True,)}, []),
+    ):
+        graph = logical_graph(
+            [operator("s", 0, 1), replace(operator("c", 1, 1), **fields)],
+            [("s", 0, "c", 0)],
+            annotations=(periodic("s"),),
+        )
+        assert codes(mapped(graph)[1]) == wanted
+
+
+def test_what_members_must_be() -> None:
+    graph = logical_graph(
+        [
+            operator("s", 0, 1, may_start=False),
+            operator("t", 1, kind="TCPSink", may_be_member=False),
+            operator("u", 1, restartable=False),
+        ],
+        [("s", 0, "t", 0), ("s", 0, "u", 0)],
+        annotations=(periodic("s"),),
+    )
+    diagnostics = mapped(graph)[1]
+    assert codes(diagnostics) == ["CDISP9245E", "CDISP9250E"]
+    assert codes(diagnostics, "warning") == ["SO1003"]
+
+
+def test_a_port_with_a_region_stream_and_an_import_is_refused() -> None:
+    graph = logical_graph(
+        [operator("s", 0, 1), operator("t", 1), operator("u", 1, 1)],
+        [("s", 0, "t", 0), ("s", 0, "u", 0)],
+        annotations=(periodic("s"), periodic("u")),
+        imports=(ImportExport("import", "i", 1, 0, {}), ImportExport("import", "j", 2, 0, {})),
+    )
+    diagnostics = mapped(graph)[1]
+    assert [(each.code, each.operator) for each in diagnostics] == [("SO1002", "t")]
+
+
+@pytest.mark.parametrize(
+    ("width", "submission", "wanted"),
+    [
+        (1, "", []),
+        (3, "", ["CDISP0838E"]),
+        (1, "width", ["CDISP0839W"]),
+        (3, "width", ["CDISP0839W", "CDISR1359E"]),
+    ],
+)
+def test_operator_driven_starts_in_a_parallel_region_that_the_flow_leaves(
+    width: int, submission: str, wanted: list[str]
+) -> None:
+    graph = logical_graph(
+        [operator("s", 0, 1, regions=(0,)), operator("t", 1)],
+        [("s", 0, "t", 0)],
+        annotations=(driven("s"),),
+        regions=(ParallelRegion(0, "s", width, (), {}, width_submission=submission),),
+    )
+    regions, diagnostics = map_regions(graph, expanded(graph))
+    assert sorted(each.code for each in diagnostics) == wanted
+    assert [len(each.operators) for each in regions.expanded] == [width + 1]
+
+
+def test_channel_zero_keeps_the_part_that_is_not_parallel() -> None:
+    graph = logical_graph(
+        [
+            operator("C.a", 0, 1, composites=("C",)),
+            operator("C.p", 0, 1, composites=("C",), regions=(0,)),
+            operator("C.q", 1, composites=("C",), regions=(0,)),
+        ],
+        [("C.p", 0, "C.q", 0)],
+        annotations=(periodic("C", True),),
+        regions=(ParallelRegion(0, "C", 3, (), {}),),
+    )
+    physical = expanded(graph)
+    regions, diagnostics = map_regions(graph, physical)
+    assert not diagnostics
+    found = [[physical.operators[member].name for member in region.operators] for region in regions.expanded]
+    assert found == [["C.a", "C.p[0]", "C.q[0]"], ["C.p[1]", "C.q[1]"], ["C.p[2]", "C.q[2]"]]
+    assert [region.index for region in regions.expanded] == [0, 1, 2]
+    assert [region.logical_index for region in regions.expanded] == [0, 0, 0]
+
+
+def test_the_walk_stops_at_another_start_after_the_expansion_too() -> None:
+    graph = logical_graph(
+        [operator("a", 0, 1), operator("b", 1, 1), operator("c", 1)],
+        [("a", 0, "b", 0), ("b", 0, "c", 0)],
+        annotations=(periodic("a"), periodic("b")),
+    )
+    regions, _ = map_regions(graph, unexpanded(graph))
+    assert [each.operators for each in regions.expanded] == [(0,), (1, 2)]
+
+
+graphs = st.integers(1, 12).flatmap(
+    lambda size: st.tuples(
+        st.just(size),
+        st.lists(st.tuples(st.integers(0, size - 1), st.integers(0, size - 1)), max_size=30),
+        st.dictionaries(st.integers(0, size - 1), st.integers(0, 3), max_size=4),
+        st.frozensets(st.integers(0, size - 1), max_size=2),
+    )
+)
+
+
+class Line:
+    def __init__(self, source: int, target: int) -> None:
+        self.source, self.target, self.target_port = source, target, 0
+
+
+@given(graphs, st.randoms())
+def test_growth_is_closed_and_independent_of_order(drawn: Any, random: Any) -> None:
+    size, pairs, starts, barriers = drawn
+    barriers = barriers - set(starts)
+    edges = [Line(*pair) for pair in pairs]
+    growth = grow(size, edges, starts, barriers, 4)
+    for edge in edges:
+        if growth.region_of[edge.source] >= 0 and edge.target not in starts and edge.target not in barriers:
+            assert growth.region_of[edge.target] == growth.region_of[edge.source]
+    assert all(growth.region_of[barrier] == -1 for barrier in barriers)
+    shuffled = random.sample(edges, len(edges))
+    again = grow(size, shuffled, dict(random.sample(list(starts.items()), len(starts))), barriers, 4)
+    assert again == growth
+    reached = set(starts)
+    while True:
+        more = {e.target for e in edges if e.source in reached and e.target not in barriers} - reached
+        if not more:
+            break
+        reached |= more
+    assert {index for index, region in enumerate(growth.region_of) if region >= 0} == reached
+
+
+def test_many_channels_quickly() -> None:
+    width = 5000
+    graph = logical_graph(
+        [operator("s", 0, 1), operator("t", 1, 1, regions=(0,)), operator("u", 1)],
+        [("s", 0, "t", 0), ("t", 0, "u", 0)],
+        annotations=(periodic("s"),),
+        regions=(ParallelRegion(0, "t", width, (), {}),),
+    )
+    physical: PhysicalGraph = expanded(graph)
+    regions, _ = map_regions(graph, physical)
+    assert [len(each.operators) for each in regions.expanded] == [width + 2]
