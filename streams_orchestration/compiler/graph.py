@@ -383,6 +383,8 @@ class Queue:
     injected: bool
     congestion_policy: str
     queue_size: int
+    single_producer: bool = False
+    """At most one thread puts tuples into it, so that putting needs no mutex (rules 65, 75)."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -402,6 +404,8 @@ class ThreadPlan:
     queues: tuple[Queue, ...]
     operators: tuple[OperatorThreads, ...]
     """Per physical operator."""
+    single_threaded_outputs: tuple[PeOutputPort, ...] = ()
+    """PE output ports that at most one thread submits to (rule 75)."""
 
 
 class Passing(NamedTuple):

@@ -1,0 +1,193 @@
+"""Fusable units: operators that must share a PE, and what decides whom they may share it with (rules 45-53, 59)."""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Mapping, Sequence
+from dataclasses import dataclass, field
+
+from streams_orchestration.compiler.disjoint_sets import DisjointSets
+from streams_orchestration.compiler.graph import LogicalGraph, Options, PhysicalGraph, PhysicalOperator, RegionMap
+from streams_orchestration.compiler.placement_tags import resolve_tag, substitute_channels
+
+
+@dataclass(frozen=True, slots=True)
+class HostSpec:
+    """What an operator says of its host: a name, a pool, or nothing."""
+
+    host: str | None = None
+    pool: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Placements:
+    """Placement configs of all replicas, tags resolved. Operators without one do not appear in the mappings."""
+
+    exlocation: Mapping[int, tuple[str, ...]]
+    host_exlocation: Mapping[int, tuple[str, ...]]
+    isolated: frozenset[int]
+    host_isolated: frozenset[int]
+    host: Mapping[int, HostSpec]
+    colocated: DisjointSets
+    """Operators that share a tag of partition colocation, transitively (rule 45)."""
+    fused: DisjointSets
+    """The same, and what host isolation adds to it (rule 52)."""
+    host_colocated: DisjointSets
+    """Operators that must share a host: fused, host-colocated, or on the same named host."""
+
+
+Claim = tuple[tuple[str, str], int]
+"""A name and the value given to it."""
+
+
+@dataclass(frozen=True, slots=True)
+class FusableUnit:
+    """A set of operators that no scheme splits (rule 52)."""
+
+    operators: tuple[int, ...]
+    isolated: bool
+    """Alone in its PE."""
+    kind: Hashable
+    """Units of different kinds never share a PE under the manual and automatic schemes."""
+    host: HostSpec | None = None
+    claims: tuple[Claim, ...] = ()
+    """Two units share a PE only where they give the same value to every name that both claim."""
+    host_set: int = -1
+    """The set in `Placements.host_colocated`, -1 when nothing is asked of its host."""
+
+
+@dataclass(slots=True)
+class _Tags:
+    """Operators by tag, joined as they are met."""
+
+    sets: DisjointSets
+    first: dict[Hashable, int] = field(default_factory=dict)
+
+    def join(self, tag: Hashable, operator: int) -> None:
+        self.sets.union(self.first.setdefault(tag, operator), operator)
+
+
+def resolve_placements(logical: LogicalGraph, physical: PhysicalGraph) -> Placements:
+    """Resolve the placement configs of all replicas and join what they join."""
+    size = len(physical.operators)
+    partition, host = _Tags(DisjointSets(size)), _Tags(DisjointSets(size))
+    exlocation: dict[int, tuple[str, ...]] = {}
+    host_exlocation: dict[int, tuple[str, ...]] = {}
+    hosts: dict[int, HostSpec] = {}
+    isolated: set[int] = set()
+    host_isolated: set[int] = set()
+    for operator in physical.operators:
+        model = logical.operators[operator.logical]
+        for groups, separate, joined, alone in (
+            (model.partition, exlocation, partition, isolated),
+            (model.host_placement, host_exlocation, host, host_isolated),
+        ):
+            for tag in groups.colocation:
+                joined.join(resolve_tag(tag, operator), operator.index)
+            if groups.exlocation:
+                separate[operator.index] = tuple({resolve_tag(tag, operator): None for tag in groups.exlocation})
+            if groups.isolation:
+                alone.add(operator.index)
+        pool = operator.host_pool or model.host_pool
+        if model.host is not None or pool is not None:
+            name = None if model.host is None else substitute_channels(model.host, operator)
+            hosts[operator.index] = HostSpec(name, pool)
+            if name is not None:
+                host.join(("named", name), operator.index)
+    fused = DisjointSets(size)
+    for index in range(size):
+        fused.union(index, partition.sets.find(index))
+        host.sets.union(index, partition.sets.find(index))
+    if host_isolated:
+        members = host.sets.groups()
+        for index in host_isolated:
+            fused.union_all(members[host.sets.find(index)])
+    return Placements(
+        exlocation,
+        host_exlocation,
+        frozenset(isolated),
+        frozenset(host_isolated),
+        hosts,
+        partition.sets,
+        fused,
+        host.sets,
+    )
+
+
+def fusable_units(
+    logical: LogicalGraph, physical: PhysicalGraph, regions: RegionMap, placements: Placements, options: Options
+) -> list[FusableUnit]:
+    """The units in the order of their smallest operator.
+
+    A unit's kind is what must agree for a common PE: restartable, relocatable, the consistent region (A44), the
+    host, and under `channelIsolation` the parallel channel. Tags of exlocation are claims, as are the channels of
+    every region around it under `channelExlocation`; a colocated unit that crosses channels has a PE of its own then
+    (rule 59).
+    """
+    specs = host_specs(placements)
+    bound = _bound_host_sets(logical, physical, placements)
+    units: list[FusableUnit] = []
+    for number, members in enumerate(placements.fused.groups().values()):
+        models = [logical.operators[physical.operators[member].logical] for member in members]
+        restartable = all(model.restartable for model in models)
+        relocatable = restartable and all(model.relocatable for model in models)
+        region = frozenset(regions.region_of[member] for member in members)
+        host_set = placements.host_colocated.find(members[0])
+        kind: list[Hashable] = [restartable, relocatable, region, specs.get(host_set)]
+        claims: list[Claim] = [
+            (("exlocation", tag), number) for member in members for tag in placements.exlocation.get(member, ())
+        ]
+        isolated = not placements.isolated.isdisjoint(members)
+        if options.channel_fusion != "noChannelInfluence":
+            replicas = [physical.operators[member] for member in members]
+            isolated = _by_channel(logical, replicas, options, kind, claims) or isolated
+        units.append(
+            FusableUnit(
+                tuple(members),
+                isolated,
+                tuple(kind),
+                specs.get(host_set),
+                tuple(claims),
+                host_set if host_set in bound else -1,
+            )
+        )
+    return units
+
+
+def _bound_host_sets(logical: LogicalGraph, physical: PhysicalGraph, placements: Placements) -> set[int]:
+    """Host sets of which something is asked beyond the host itself: exlocation, isolation, colocation of units."""
+    find = placements.host_colocated.find
+    bound = {find(index) for index in (*placements.host_exlocation, *placements.host_isolated)}
+    for operator in physical.operators:
+        if logical.operators[operator.logical].host_placement.colocation:
+            bound.add(find(operator.index))
+    return bound
+
+
+def host_specs(placements: Placements) -> dict[int, HostSpec]:
+    """What the operators of a host set say of their host, by set; where they contradict each other the first counts."""
+    specs: dict[int, HostSpec] = {}
+    for index in sorted(placements.host):
+        specs.setdefault(placements.host_colocated.find(index), placements.host[index])
+    return specs
+
+
+def _by_channel(
+    logical: LogicalGraph,
+    replicas: Sequence[PhysicalOperator],
+    options: Options,
+    kind: list[Hashable],
+    claims: list[Claim],
+) -> bool:
+    """Add what the channels of a unit ask for; True when it crosses channels and needs a PE of its own."""
+    around = [list(zip(logical.operators[each.logical].regions, each.channels, strict=False)) for each in replicas]
+    if options.channel_fusion == "channelIsolation":
+        innermost = {channels[-1] if channels else None for channels in around}
+        kind.append(next(iter(innermost)) if len(innermost) == 1 else None)
+        return len(innermost) > 1
+    channel_of: dict[int, int] = {}
+    for channels in around:
+        for region, channel in channels:
+            if channel_of.setdefault(region, channel) != channel:
+                return True
+    claims += [(("channel", str(region)), channel) for region, channel in channel_of.items()]
+    return False

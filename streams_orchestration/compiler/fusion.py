@@ -1,0 +1,121 @@
+"""Fusion: which operators run together in one PE, and on which host (rules 42-63)."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from streams_orchestration.compiler.fusable_units import (
+    FusableUnit,
+    HostSpec,
+    Placements,
+    fusable_units,
+    resolve_placements,
+)
+from streams_orchestration.compiler.graph import (
+    FusionPlan,
+    LogicalGraph,
+    Options,
+    PhysicalGraph,
+    ProcessingElement,
+    RegionMap,
+)
+from streams_orchestration.compiler.host_bindings import HostBindings
+from streams_orchestration.compiler.host_placement import place_on_hosts
+from streams_orchestration.compiler.packing import Packing
+from streams_orchestration.compiler.pe_ports import pe_ports
+from streams_orchestration.compiler.placement_checks import check_placements
+from streams_orchestration.compiler.schemes import automatic_sizes, classes, manual_sizes
+from streams_orchestration.compiler.traffic import connection_traffic
+from streams_orchestration.model.diagnostics import Diagnostic
+
+
+def fuse(
+    logical: LogicalGraph, physical: PhysicalGraph, regions: RegionMap, options: Options
+) -> tuple[FusionPlan, list[Diagnostic]]:
+    """Partition the physical operators into PEs under the scheme of the options.
+
+    Colocation is transitive, units that it makes are never split, and where their configs contradict each other the
+    application has errors (rules 51 to 53) while the plan still shows the unit as one PE. Under `legacy` every unit
+    is a PE, and the channel fusion option counts for nothing; under `manual` as many PEs are made as asked for (one
+    when nothing is asked for); under `automatic` one per resource. A unit of several members of a consistent
+    region is free to share its PE with others of that region (rule 60 is not followed). PEs are numbered by their
+    smallest operator.
+    """
+    placements = resolve_placements(logical, physical)
+    diagnostics = check_placements(logical, physical, placements)
+    units = fusable_units(logical, physical, regions, placements, options)
+    if options.fusion == "legacy":
+        pes = [list(unit.operators) for unit in units]
+    else:
+        pes = _packed(logical, physical, placements, units, options)
+    pes.sort()
+    wanted = min(options.pes or 1, len(physical.operators))
+    if options.fusion == "manual" and len(pes) != wanted:
+        message = f"{wanted} PEs were asked for, but the placement configs make it {len(pes)}"
+        diagnostics.append(Diagnostic.of("CDISR3035W", message))
+    hosts, problems = place_on_hosts(logical, physical, placements, pes)
+    return _plan(logical, physical, pes, hosts, options), diagnostics + problems
+
+
+def _packed(
+    logical: LogicalGraph,
+    physical: PhysicalGraph,
+    placements: Placements,
+    units: Sequence[FusableUnit],
+    options: Options,
+) -> list[list[int]]:
+    """Operators of every PE under the manual or the automatic scheme."""
+    bindings = HostBindings(len(physical.operators), units, placements)
+    tags = {unit.host_set: bindings.tags(unit.host_set) for unit in units if unit.host_set >= 0}
+    found = classes(units, tags)
+    alone = [number for number, unit in enumerate(units) if unit.isolated]
+    if options.fusion == "manual":
+        sizes = manual_sizes(found, len(alone), options.pes or 1)
+    else:
+        taken: dict[HostSpec | None, int] = {}
+        for number in alone:
+            taken[units[number].host] = taken.get(units[number].host, 0) + 1
+        sizes = automatic_sizes(found, taken, physical.host_pools)
+    packing = Packing(
+        units, physical.connections, connection_traffic(logical, physical), len(physical.operators), bindings
+    )
+    for number in alone:
+        packing.isolate(number)
+    for each, size in zip(found, sizes, strict=True):
+        packing.pack(each.units, size)
+    return [
+        sorted(operator for unit in container.units for operator in units[unit].operators)
+        for container in packing.containers
+    ]
+
+
+def _plan(
+    logical: LogicalGraph,
+    physical: PhysicalGraph,
+    pes: Sequence[Sequence[int]],
+    hosts: Sequence[int],
+    options: Options,
+) -> FusionPlan:
+    """The plan with PE flags, restartable and relocatable only if all members are (rule 61), and PE ports."""
+    pe_of = [0] * len(physical.operators)
+    for pe, operators in enumerate(pes):
+        for operator in operators:
+            pe_of[operator] = pe
+    inputs, outputs = pe_ports(physical, pe_of)
+    elements = []
+    for pe, operators in enumerate(pes):
+        models = [logical.operators[physical.operators[operator].logical] for operator in operators]
+        restartable = all(model.restartable for model in models)
+        relocatable = restartable and all(model.relocatable for model in models)
+        elements.append(
+            ProcessingElement(
+                pe,
+                tuple(operators),
+                hosts[pe],
+                restartable,
+                relocatable,
+                inputs.get(pe, ()),
+                outputs.get(pe, ()),
+            )
+        )
+    return FusionPlan(options.fusion, tuple(elements), tuple(pe_of))

@@ -1,0 +1,221 @@
+"""Packing fusable units into a given number of PEs: connected chains, then moves that save traffic (rule 55)."""
+
+from __future__ import annotations
+
+import heapq
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+
+from streams_orchestration.compiler.fusable_units import Claim, FusableUnit
+from streams_orchestration.compiler.graph import Connection
+from streams_orchestration.compiler.host_bindings import HostBindings
+
+_TRIES = 256
+"""Units, or containers, that are tried in vain before the search goes another way: keeps it near linear."""
+_PASSES = 3
+"""Rounds of moves; later ones gain next to nothing."""
+
+
+@dataclass(slots=True)
+class Container:
+    """A PE in the making."""
+
+    units: list[int] = field(default_factory=list)
+    operators: int = 0
+    claims: dict[tuple[str, str], int] = field(default_factory=dict)
+    host_set: int = -1
+
+
+class Packing:
+    """Units, what flows between them, and the containers that they are in."""
+
+    def __init__(
+        self,
+        units: Sequence[FusableUnit],
+        connections: Sequence[Connection],
+        traffic: Sequence[float],
+        operators: int,
+        hosts: HostBindings,
+    ) -> None:
+        unit_of = [0] * operators
+        for number, unit in enumerate(units):
+            for operator in unit.operators:
+                unit_of[operator] = number
+        self.containers: list[Container] = []
+        self._units = units
+        self._hosts = hosts
+        self._container_of = [-1] * len(units)
+        self._downstream: list[list[tuple[int, float]]] = [[] for _ in units]
+        self._upstream: list[list[tuple[int, float]]] = [[] for _ in units]
+        for connection, weight in zip(connections, traffic, strict=True):
+            source, target = unit_of[connection.source], unit_of[connection.target]
+            if source != target:
+                self._downstream[source].append((target, weight))
+                self._upstream[target].append((source, weight))
+
+    def isolate(self, unit: int) -> None:
+        """Give a unit a container of its own."""
+        self._put(self._open(), unit)
+
+    def pack(self, members: Sequence[int], count: int) -> None:
+        """Spread units of one kind over `count` new containers, or more where their claims do not let them.
+
+        The containers are filled one after the other, up to an even share of what is left: a first unit by rule 55,
+        then always the unit that shares most traffic with the container, downstream ones and the latest reached
+        first, so that chains stay whole. One unit is kept back for every container still to come.
+        """
+        kind = frozenset(members)
+        order = sorted(members, key=self._precedence(members))
+        first = len(self.containers)
+        units_left, operators_left, cursor = len(order), sum(len(self._units[each].operators) for each in order), 0
+        for to_come in range(count - 1, -1, -1):
+            container = self._open()
+            share = -(-operators_left // (to_come + 1))
+            frontier: list[tuple[float, int, int, int]] = []
+            gain: dict[int, float] = {}
+            refused: set[int] = set()
+            while units_left > to_come and container.operators < share:
+                unit = self._next_neighbour(frontier, container, share, refused)
+                if unit is None:
+                    while cursor < len(order) and self._container_of[order[cursor]] >= 0:
+                        cursor += 1
+                    unit = self._next_seed(order, cursor, container, share, refused)
+                if unit is None:
+                    break
+                self._put(container, unit)
+                units_left -= 1
+                operators_left -= len(self._units[unit].operators)
+                for direction, neighbours in enumerate((self._downstream[unit], self._upstream[unit])):
+                    for other, weight in neighbours:
+                        if self._container_of[other] < 0 and other in kind:
+                            gain[other] = gain.get(other, 0.0) + weight
+                            heapq.heappush(frontier, (-gain[other], direction, -len(container.units), other))
+            if not container.units:
+                self.containers.pop()
+        self._place_rest([unit for unit in order if self._container_of[unit] < 0], first)
+        self._move(order, first)
+
+    def _open(self) -> Container:
+        container = Container()
+        self.containers.append(container)
+        return container
+
+    def _put(self, container: Container, unit: int, number: int = -1) -> None:
+        self._container_of[unit] = number if number >= 0 else len(self.containers) - 1
+        container.units.append(unit)
+        container.operators += len(self._units[unit].operators)
+        container.claims.update(self._units[unit].claims)
+        container.host_set = self._hosts.join(container.host_set, self._units[unit].host_set)
+
+    def _fits(self, container: Container, unit: int) -> bool:
+        claims = container.claims
+        return all(claims.get(name, value) == value for name, value in self._units[unit].claims) and self._hosts.fits(
+            container.host_set, self._units[unit].host_set
+        )
+
+    def _precedence(self, members: Sequence[int]) -> Callable[[int], tuple[int, bool, bool, int, int, int]]:
+        """The order of first units: first one for every claimed value, then rule 55."""
+        rank: dict[int, int] = {}
+        seen: dict[Claim, int] = {}
+        for member in members:
+            claims = self._units[member].claims
+            rank[member] = max((seen.get(claim, 0) for claim in claims), default=len(self._units))
+            for claim in claims:
+                seen[claim] = seen.get(claim, 0) + 1
+
+        def key(unit: int) -> tuple[int, bool, bool, int, int, int]:
+            downstream, upstream = self._downstream[unit], self._upstream[unit]
+            operators = len(self._units[unit].operators)
+            connections = len(downstream) + len(upstream)
+            return rank[unit], bool(upstream), bool(downstream), -operators, -connections, unit
+
+        return key
+
+    def _next_neighbour(
+        self, frontier: list[tuple[float, int, int, int]], container: Container, share: int, refused: set[int]
+    ) -> int | None:
+        while frontier:
+            unit = heapq.heappop(frontier)[3]
+            if self._container_of[unit] < 0 and unit not in refused:
+                if self._has_room(container, unit, share) and self._fits(container, unit):
+                    return unit
+                refused.add(unit)
+        return None
+
+    def _next_seed(
+        self, order: Sequence[int], cursor: int, container: Container, share: int, refused: set[int]
+    ) -> int | None:
+        tries = 0
+        while cursor < len(order) and tries < _TRIES:
+            unit = order[cursor]
+            cursor += 1
+            if self._container_of[unit] < 0 and unit not in refused:
+                if self._has_room(container, unit, share) and self._fits(container, unit):
+                    return unit
+                tries += 1
+        return None
+
+    def _has_room(self, container: Container, unit: int, share: int) -> bool:
+        return not container.units or container.operators + len(self._units[unit].operators) <= share
+
+    def _place_rest(self, rest: Sequence[int], first: int) -> None:
+        """Put the rest into containers that claim the same, else into the smallest that fit, else into new ones."""
+        if not rest:
+            return
+        claimed: dict[Claim, int] = {}
+        room: list[tuple[int, int]] = []
+        for number in range(first, len(self.containers)):
+            claimed.update(dict.fromkeys(self.containers[number].claims.items(), number))
+            room.append((self.containers[number].operators, number))
+        heapq.heapify(room)
+        for unit in rest:
+            alike = [claimed[claim] for claim in self._units[unit].claims if claim in claimed]
+            found = next((number for number in alike if self._fits(self.containers[number], unit)), None)
+            tried: list[tuple[int, int]] = []
+            while found is None and room and len(tried) < _TRIES:
+                entry = heapq.heappop(room)
+                tried.append(entry)
+                if self._fits(self.containers[entry[1]], unit):
+                    found = entry[1]
+            if found is None:
+                self._open()
+                found = len(self.containers) - 1
+                tried.append((0, found))
+            self._put(self.containers[found], unit, found)
+            for _, number in tried:
+                heapq.heappush(room, (self.containers[number].operators, number))
+            claimed.update(dict.fromkeys(self._units[unit].claims, found))
+
+    def _move(self, members: Sequence[int], first: int) -> None:
+        """Move single units to the container they share most traffic with, as long as the sizes stay even."""
+        containers = self.containers
+        if len(containers) - first < 2:
+            return
+        share = -(-sum(len(self._units[each].operators) for each in members) // (len(containers) - first))
+        most = share + share // 8
+        free = [each for each in members if not self._units[each].claims and self._units[each].host_set < 0]
+        home = self._container_of
+        left = {number: set(containers[number].units) for number in range(first, len(containers))}
+        for _ in range(_PASSES):
+            moved = False
+            for unit in free:
+                here = home[unit]
+                shared: dict[int, float] = {}
+                for other, weight in (*self._downstream[unit], *self._upstream[unit]):
+                    if home[other] >= first:
+                        shared[home[other]] = shared.get(home[other], 0.0) + weight
+                if not shared or len(left[here]) < 2:
+                    continue
+                there = max(shared, key=lambda number: (shared[number], -number))
+                size = len(self._units[unit].operators)
+                if shared[there] > shared.get(here, 0.0) and containers[there].operators + size <= most:
+                    left[here].remove(unit)
+                    left[there].add(unit)
+                    containers[here].operators -= size
+                    containers[there].operators += size
+                    home[unit] = there
+                    moved = True
+            if not moved:
+                break
+        for number, units in left.items():
+            containers[number].units = sorted(units)

@@ -1,0 +1,36 @@
+"""Threaded ports: queues of the user, and those that the compiler adds (rules 64-66)."""
+
+from __future__ import annotations
+
+from streams_orchestration.compiler.graph import FusionPlan, LogicalGraph, Options, PhysicalGraph, Queue
+from streams_orchestration.compiler.thread_origins import threading_model
+
+POLICY = "Sys.Wait"
+"""An added queue never drops."""
+SIZE = 1000
+"""Tuples in an added queue."""
+
+
+def place_queues(logical: LogicalGraph, physical: PhysicalGraph, fusion: FusionPlan, options: Options) -> list[Queue]:
+    """All threaded ports, by operator and port.
+
+    A queue is added where a connection within a PE comes from a splitter channel, or enters an operator under the
+    dedicated model; a queue of the user stands in every model and keeps others away. Merges, broadcasts and connections
+    between PEs get none.
+    """
+    queues: dict[tuple[int, int], Queue] = {}
+    dedicated: set[int] = set()
+    for operator in physical.operators:
+        model = logical.operators[operator.logical]
+        for port in model.threaded_ports:
+            key = operator.index, port.port
+            queues[key] = Queue(*key, False, port.congestion_policy, port.queue_size)
+        if threading_model(model, options) == "dedicated":
+            dedicated.add(operator.index)
+    for connection in physical.connections:
+        if fusion.pe_of[connection.source] != fusion.pe_of[connection.target]:
+            continue
+        if connection.splitter >= 0 or connection.target in dedicated:
+            key = connection.target, connection.target_port
+            queues.setdefault(key, Queue(*key, True, POLICY, SIZE))
+    return [queues[key] for key in sorted(queues)]

@@ -1,0 +1,81 @@
+"""Where the threads of a PE come from, and which connections they pass (rules 67, 68, 72-74)."""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+from dataclasses import dataclass
+from typing import Literal
+
+from streams_orchestration.compiler.graph import (
+    Connection,
+    FusionPlan,
+    LogicalGraph,
+    LogicalOperator,
+    Options,
+    PhysicalGraph,
+)
+
+Model = Literal["manual", "automatic", "dynamic", "dedicated"]
+
+
+def threading_model(operator: LogicalOperator, options: Options) -> Model:
+    """The annotation around the operator, else the model given at submission, else automatic (rules 67, 68)."""
+    return operator.threading.model or options.threading or "automatic"
+
+
+@dataclass(frozen=True, slots=True)
+class ThreadOrigins:
+    """Everything that makes or stops a thread in some PE; operators are physical."""
+
+    manual: frozenset[int]
+    """Operators under the manual model, which are called by the producer's thread only."""
+    dynamic: frozenset[int]
+    """Operators under the dynamic model, whose ports are served by a pool: threads stop in front of them."""
+    sources: frozenset[int]
+    """Operators without inputs: a thread each."""
+    never_single: frozenset[int]
+    """Operators with a thread of their own behind them, whatever enters (rule 72)."""
+    queued: frozenset[tuple[int, int]]
+    """Input ports with a queue: a thread each."""
+    remote: frozenset[tuple[int, int]]
+    """Input ports that are fed from outside of the PE, or by an import: a thread each."""
+    followed: tuple[Connection, ...]
+    """Connections that the thread of the producer passes."""
+
+
+def find_origins(
+    logical: LogicalGraph,
+    physical: PhysicalGraph,
+    fusion: FusionPlan,
+    queued: Collection[tuple[int, int]],
+    options: Options,
+) -> ThreadOrigins:
+    """Sort operators, ports and connections by what they do to threads."""
+    by_model: dict[Model, set[int]] = {}
+    sources: set[int] = set()
+    never_single: set[int] = set()
+    for operator in physical.operators:
+        model = logical.operators[operator.logical]
+        by_model.setdefault(threading_model(model, options), set()).add(operator.index)
+        if not model.inputs:
+            sources.add(operator.index)
+        if model.single_threaded == "Never":
+            never_single.add(operator.index)
+    dynamic = frozenset(by_model.get("dynamic", ()))
+    remote = {(link.operator, link.port) for link in physical.imports}
+    followed: list[Connection] = []
+    for connection in physical.connections:
+        port = connection.target, connection.target_port
+        if fusion.pe_of[connection.source] != fusion.pe_of[connection.target]:
+            remote.add(port)
+        elif port not in queued and connection.target not in dynamic:
+            followed.append(connection)
+    return ThreadOrigins(
+        frozenset(by_model.get("manual", ())),
+        dynamic,
+        frozenset(sources),
+        frozenset(never_single),
+        frozenset(queued),
+        frozenset(remote),
+        tuple(followed),
+    )

@@ -1,0 +1,46 @@
+"""Threads: which queues a PE has, and which operators several threads enter (rules 64-77)."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from streams_orchestration.compiler.deadlock import check_waits
+from streams_orchestration.compiler.graph import (
+    FusionPlan,
+    LogicalGraph,
+    OperatorThreads,
+    Options,
+    PhysicalGraph,
+    ThreadPlan,
+)
+from streams_orchestration.compiler.queues import place_queues
+from streams_orchestration.compiler.thread_origins import find_origins
+from streams_orchestration.compiler.thread_propagation import count_threads
+from streams_orchestration.model.diagnostics import Diagnostic
+
+
+def plan_threads(
+    logical: LogicalGraph, physical: PhysicalGraph, fusion: FusionPlan, options: Options
+) -> tuple[ThreadPlan, list[Diagnostic]]:
+    """Place the queues of every PE and count the threads that enter every operator.
+
+    An operator is single-threaded on inputs when at most one thread enters it and its threading model is manual or
+    it has at most one input port; single-threaded on outputs when its operator model keeps that (rule 75). It is
+    locked when it is not single-threaded on inputs (rule 77).
+    """
+    queues = place_queues(logical, physical, fusion, options)
+    queued = frozenset((queue.operator, queue.port) for queue in queues)
+    origins = find_origins(logical, physical, fusion, queued, options)
+    entering = count_threads(logical, physical, fusion, origins)
+    operators = []
+    for operator in physical.operators:
+        model = logical.operators[operator.logical]
+        threads = entering.operators[operator.index]
+        single = threads <= 1 and (operator.index in origins.manual or len(model.inputs) <= 1)
+        operators.append(OperatorThreads(threads, single, single and model.single_threaded == "Always", not single))
+    plan = ThreadPlan(
+        tuple(replace(queue, single_producer=entering.queues[queue.operator, queue.port] <= 1) for queue in queues),
+        tuple(operators),
+        tuple(port for pe in fusion.pes for port in pe.outputs if entering.pe_outputs[port] <= 1),
+    )
+    return plan, check_waits(logical, physical, origins)
