@@ -113,8 +113,8 @@ class Packing:
             container.host_set, self._units[unit].host_set
         )
 
-    def _precedence(self, members: Sequence[int]) -> Callable[[int], tuple[int, bool, bool, int, int, int]]:
-        """The order of first units: first one for every claimed value, then rule 55."""
+    def _precedence(self, members: Sequence[int]) -> Callable[[int], tuple[int, bool, bool, bool, int, int, int]]:
+        """The order of first units: one for every claimed value, then rule 55, with unconnected ones as filling."""
         rank: dict[int, int] = {}
         seen: dict[Claim, int] = {}
         for member in members:
@@ -123,11 +123,11 @@ class Packing:
             for claim in claims:
                 seen[claim] = seen.get(claim, 0) + 1
 
-        def key(unit: int) -> tuple[int, bool, bool, int, int, int]:
+        def key(unit: int) -> tuple[int, bool, bool, bool, int, int, int]:
             downstream, upstream = self._downstream[unit], self._upstream[unit]
             operators = len(self._units[unit].operators)
             connections = len(downstream) + len(upstream)
-            return rank[unit], bool(upstream), bool(downstream), -operators, -connections, unit
+            return rank[unit], not connections, bool(upstream), bool(downstream), -operators, -connections, unit
 
         return key
 
@@ -192,7 +192,7 @@ class Packing:
         if len(containers) - first < 2:
             return
         share = -(-sum(len(self._units[each].operators) for each in members) // (len(containers) - first))
-        most = share + share // 8
+        most = share + max(share // 8, share > 3)
         free = [each for each in members if not self._units[each].claims and self._units[each].host_set < 0]
         home = self._container_of
         left = {number: set(containers[number].units) for number in range(first, len(containers))}

@@ -76,7 +76,7 @@ def expanded(logical: LogicalGraph) -> PhysicalGraph:
                 continue
             index = len(operators)
             replicas.setdefault(each.index, []).append(index)
-            name = f"{each.name}[{channel}]" if width else each.name
+            name = _replica(each, logical, channel) if width else each.name
             place = ((channel,), channel) if width else ((), -1)
             operators.append(PhysicalOperator(index, name, each.index, *place, width, width))
     connections: list[tuple[int, Connection]] = []
@@ -101,6 +101,13 @@ def expanded(logical: LogicalGraph) -> PhysicalGraph:
                 connections.append((position, Connection(*ends, targets[0], connection.target_port)))
     connections.sort(key=lambda pair: (pair[1][:2], pair[0], pair[1]))
     return PhysicalGraph(tuple(operators), tuple(connection for _, connection in connections), tuple(splitters))
+
+
+def _replica(each: LogicalOperator, logical: LogicalGraph, channel: int) -> str:
+    region = logical.regions[each.regions[0]].name
+    if not f"{each.name}.".startswith(f"{region}."):
+        return f"{each.name}[{channel}]"
+    return f"{region}[{channel}]{each.name[len(region) :]}"
 
 
 def from_case(case: Mapping[str, Any]) -> LogicalGraph:
