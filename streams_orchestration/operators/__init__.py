@@ -1,0 +1,1 @@
+"""The operator SDK and the standard operators."""

@@ -1,4 +1,4 @@
-"""The state directory of the product: one place for the catalog, streams, state, results, logs and Dagster's storage."""
+"""The state directory: one place for the catalog, streams, state, results, logs and Dagster's storage."""
 
 from __future__ import annotations
 

@@ -53,6 +53,8 @@ class PeStatus:
     committed_at: float | None
     error: str | None
     log: Path
+    permanent: bool = False
+    """The error comes from the data: a reset would meet it again."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -112,11 +114,13 @@ class UnitFailure:
     max_attempts: int
     reason: str
     log: Path
+    permanent: bool = False
+    """The same input would fail again, so a reset is of no use."""
 
     @property
     def exhausted(self) -> bool:
         """No reset may be tried without force (B3)."""
-        return self.attempts >= self.max_attempts
+        return self.permanent or self.attempts >= self.max_attempts
 
 
 def failures(status: ApplicationStatus, now: float) -> tuple[UnitFailure, ...]:
@@ -133,15 +137,16 @@ def failures(status: ApplicationStatus, now: float) -> tuple[UnitFailure, ...]:
     for unit in status.units:
         if unit.state in ("COMPLETED", "STOPPED"):
             continue
-        for pe in (pe for pe in status.pes if pe.id in unit.pes and pe.state != "COMPLETED"):
+        for pe in (pe for pe in status.pes if pe.id in unit.pes):
             reason = dead.get(pe.host) or (f"PE {pe.id} failed: {pe.error}" if pe.state == "FAILED" else None)
             if reason:
                 log = pe.log if pe.state == "FAILED" else next(h.log for h in status.hosts if h.id == pe.host)
                 found.append(
                     UnitFailure(
-                        status.application, unit.name, unit.generation, unit.attempts, unit.max_attempts, reason, log
+                        status.application, unit.name, unit.generation, unit.attempts, unit.max_attempts, reason, log,
+                        permanent=pe.state == "FAILED" and pe.permanent,
                     )
-                )
+                )  # fmt: skip
                 break
     return tuple(found)
 

@@ -1,0 +1,188 @@
+"""`TupleBatch`: the tuples of one stream that pass between operators, as Arrow columns with numpy views."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+
+class ConstTupleError(TypeError):
+    """An operator wrote to tuples that arrived on a port that its model calls non-mutating."""
+
+
+class TupleBatch:
+    """Some tuples of one stream, in order.
+
+    Behind a non-mutating port a batch is const: its numpy views are read-only and `writable` raises. Behind a mutating
+    port it belongs to the operator; where the copy plan says so (rules 78-91) it is a copy of its own.
+
+    Arrow memory is never written: `writable` moves a column into memory of the batch's own when it is first asked for,
+    so that columns nobody writes are never copied twice.
+    """
+
+    __slots__ = ("_arrow", "_mutable", "_written")
+
+    def __init__(self, arrow: pa.RecordBatch, *, mutable: bool = True) -> None:
+        self._arrow = arrow
+        self._mutable = mutable
+        self._written: dict[str, np.ndarray] = {}
+
+    @classmethod
+    def from_columns(cls, columns: Mapping[str, Any], schema: pa.Schema) -> TupleBatch:
+        """A batch of the given columns (anything Arrow can read), cast to `schema`, in its order.
+
+        Raises:
+            KeyError: a column of the schema is missing.
+            pyarrow.ArrowInvalid: a value does not fit its type.
+        """
+        arrays = [_as_array(columns[field.name], field.type) for field in schema]
+        return cls(pa.RecordBatch.from_arrays(arrays, schema=schema))
+
+    @classmethod
+    def from_table(cls, table: pa.Table) -> TupleBatch:
+        """A batch of all rows of a table."""
+        batches = table.combine_chunks().to_batches()
+        return cls(batches[0] if batches else pa.RecordBatch.from_pylist([], schema=table.schema))
+
+    @classmethod
+    def concat(cls, batches: Iterable[TupleBatch], schema: pa.Schema) -> TupleBatch:
+        """The tuples of all batches, one after another."""
+        return cls.from_table(pa.Table.from_batches([batch.arrow for batch in batches], schema=schema))
+
+    def __len__(self) -> int:
+        return self._arrow.num_rows
+
+    @property
+    def schema(self) -> pa.Schema:
+        """Attribute names and Arrow types."""
+        return self._arrow.schema
+
+    @property
+    def mutable(self) -> bool:
+        """May the holder write to it."""
+        return self._mutable
+
+    @property
+    def nbytes(self) -> int:
+        """Size of the columns in bytes."""
+        return self._arrow.nbytes
+
+    @property
+    def arrow(self) -> pa.RecordBatch:
+        """The tuples as an Arrow record batch; arrays that `writable` gave must not be written to afterwards."""
+        for name, values in self._written.items():
+            index = self._arrow.schema.get_field_index(name)
+            array = pa.array(values, type=self._arrow.schema.field(index).type)
+            self._arrow = self._arrow.set_column(index, self._arrow.schema.field(index), array)
+        self._written.clear()
+        return self._arrow
+
+    def column(self, name: str) -> np.ndarray:
+        """A read-only numpy view of one attribute; nulls as NaN or None. No copy where Arrow and numpy agree.
+
+        Raises:
+            KeyError: no such attribute.
+        """
+        if name in self._written:
+            view = self._written[name].view()
+        else:
+            view = self._array(name).to_numpy(zero_copy_only=False)
+        view.flags.writeable = False
+        return view
+
+    def writable(self, name: str) -> np.ndarray:
+        """A numpy array of one attribute that may be written in place.
+
+        Raises:
+            ConstTupleError: the batch is const, since it arrived on a non-mutating port.
+            KeyError: no such attribute.
+        """
+        self._check_mutable(name)
+        if name not in self._written:
+            values = self._array(name).to_numpy(zero_copy_only=False)
+            self._written[name] = values.copy()
+        return self._written[name]
+
+    def set(self, name: str, values: Any) -> None:
+        """Replace one attribute in place, nulls allowed.
+
+        Raises:
+            ConstTupleError: the batch is const.
+            KeyError: no such attribute.
+        """
+        self._check_mutable(name)
+        field = self._field(name)
+        self._written.pop(name, None)
+        index = self._arrow.schema.get_field_index(name)
+        self._arrow = self._arrow.set_column(index, field, _as_array(values, field.type))
+
+    def const(self) -> TupleBatch:
+        """The same tuples, read-only: what a non-mutating port gets."""
+        return TupleBatch(self.arrow, mutable=False) if self._mutable or self._written else self
+
+    def own(self) -> TupleBatch:
+        """The same tuples, writable, no copy: what a mutating port gets where the copy plan passes the original."""
+        return self if self._mutable else TupleBatch(self.arrow)
+
+    def copy(self, attributes: tuple[str, ...] | None = None) -> TupleBatch:
+        """A writable copy; of the named attributes only where the operator declares that it mutates no others."""
+        source = self.arrow
+        names = source.schema.names if attributes is None else [n for n in source.schema.names if n in attributes]
+        copied = TupleBatch(source)
+        for name in names:
+            array = source.column(name)
+            if pa.types.is_primitive(array.type) and array.null_count == 0:
+                copied._written[name] = array.to_numpy(zero_copy_only=False).copy()
+            else:
+                index = source.schema.get_field_index(name)
+                duplicate = pa.concat_arrays([array, array.slice(0, 0)]) if len(array) else array
+                copied._arrow = copied._arrow.set_column(index, source.schema.field(index), duplicate)
+        return copied
+
+    def filter(self, mask: Any) -> TupleBatch:
+        """The tuples where the boolean mask is true."""
+        return TupleBatch(self.arrow.filter(_as_array(mask, pa.bool_())))
+
+    def take(self, indexes: Any) -> TupleBatch:
+        """The tuples at these positions, in their order."""
+        return TupleBatch(self.arrow.take(pa.array(indexes)))
+
+    def slice(self, start: int, length: int | None = None) -> TupleBatch:
+        """A run of tuples, without a copy."""
+        return TupleBatch(self.arrow.slice(start, length))
+
+    def to_pylist(self) -> list[dict[str, Any]]:
+        """The tuples as dictionaries."""
+        return self.arrow.to_pylist()
+
+    def __repr__(self) -> str:
+        return f"TupleBatch({len(self)} tuples, {self.schema.names}, {'mutable' if self._mutable else 'const'})"
+
+    def _check_mutable(self, name: str) -> None:
+        if not self._mutable:
+            message = (
+                f"attribute {name}: the tuples are const, because they arrived on a port that does not mutate. "
+                "Declare the input port `mutable: true` (or `mutates: [...]`), or build a new batch."
+            )
+            raise ConstTupleError(message)
+
+    def _field(self, name: str) -> pa.Field:
+        if name not in self._arrow.schema.names:
+            message = f"no attribute {name}; there are {', '.join(self._arrow.schema.names)}"
+            raise KeyError(message)
+        return self._arrow.schema.field(name)
+
+    def _array(self, name: str) -> pa.Array:
+        self._field(name)
+        return self._arrow.column(name)
+
+
+def _as_array(values: Any, kind: pa.DataType) -> pa.Array:
+    array = values.combine_chunks() if isinstance(values, pa.ChunkedArray) else values
+    if not isinstance(array, pa.Array):
+        array = pa.array(array, from_pandas=isinstance(array, np.ndarray) and array.dtype == object)
+    return array if array.type == kind else pc.cast(array, kind)

@@ -1,0 +1,88 @@
+"""Enrich: adds attributes from a small table that does not change while the application runs."""
+
+from __future__ import annotations
+
+import pyarrow as pa
+import pyarrow.compute as pc
+import pyarrow.csv as pa_csv
+import pyarrow.parquet as pq
+from pydantic import Field
+
+from streams_orchestration.model.spelling import suggestion
+from streams_orchestration.operators.batch import TupleBatch
+from streams_orchestration.operators.files import open_decompressed, resolve_input
+from streams_orchestration.operators.operator import Operator, OperatorContext, Parameters
+
+
+class EnrichParameters(Parameters):
+    """Parameters of `Enrich`."""
+
+    table: str = Field(min_length=1, description="CSV or Parquet file; paths as in FileSource")
+    key: str = Field(description="the table's column to look up; every value once")
+    attribute: str = Field(description="the stream's attribute that is looked up")
+    take: dict[str, str] = Field(min_length=1, description="new attribute -> the table's column; null where not found")
+
+
+class Enrich(Operator):
+    """A left join of the stream with the table."""
+
+    Parameters = EnrichParameters
+
+    @classmethod
+    def check(cls, context: OperatorContext, parameters: EnrichParameters) -> None:
+        """Raises ValueError when an attribute or a column is missing, or the table has a key twice."""
+        source, target = context.inputs[0], context.outputs[0] or context.inputs[0]
+        if parameters.attribute not in source.names:
+            message = f"attribute: the input stream has no attribute {parameters.attribute}"
+            raise ValueError(message + suggestion(parameters.attribute, source.names))
+        for name in target.names:
+            if name not in parameters.take and name not in source.names:
+                message = f"take: nothing says what {name} is"
+                raise ValueError(message)
+        for name in parameters.take:
+            if name not in target.names:
+                message = f"take: the output stream has no attribute {name}{suggestion(name, target.names)}"
+                raise ValueError(message)
+        table = _read_table(context, parameters)
+        if len(pc.unique(table.column(parameters.key))) != table.num_rows:
+            message = f"table: {parameters.table} has the same {parameters.key} in several rows"
+            raise ValueError(message)
+
+    def setup(self) -> None:
+        """Read the table."""
+        table = _read_table(self.context, self.parameters)
+        self.schema = self.context.outputs[0] or self.context.inputs[0]
+        kind = self.context.inputs[0].field(self.parameters.attribute).type
+        self.keys = pc.cast(table.column(self.parameters.key), kind).combine_chunks()
+        self.taken = {
+            name: table.column(column).cast(self.schema.field(name).type).combine_chunks()
+            for name, column in self.parameters.take.items()
+        }
+
+    def process(self, port: int, batch: TupleBatch) -> None:
+        """Look up and append."""
+        source = batch.arrow
+        rows = pc.index_in(source.column(self.parameters.attribute), self.keys)
+        columns = {
+            name: self.taken[name].take(rows) if name in self.taken else source.column(name)
+            for name in self.schema.names
+        }
+        self.submit(TupleBatch.from_columns(columns, self.schema))
+
+
+def _read_table(context: OperatorContext, parameters: EnrichParameters) -> pa.Table:
+    path = resolve_input(parameters.table, context.base)
+    try:
+        if path.suffix == ".parquet":
+            table = pq.read_table(path)
+        else:
+            with open_decompressed(path) as file:
+                table = pa_csv.read_csv(file)
+    except pa.ArrowInvalid as error:
+        message = f"table: {path}: {error}"
+        raise ValueError(message) from error
+    for name in (parameters.key, *parameters.take.values()):
+        if name not in table.column_names:
+            message = f"table: {path} has no column {name}{suggestion(name, table.column_names)}"
+            raise ValueError(message)
+    return table

@@ -1,0 +1,7 @@
+"""Errors of operators that the runtime tells apart."""
+
+from __future__ import annotations
+
+
+class DataError(ValueError):
+    """The data is wrong, and would be wrong again after a reset: the application stops instead of trying once more."""

@@ -1,0 +1,64 @@
+"""From an operator's name in the spec to the class that implements it."""
+
+from __future__ import annotations
+
+import importlib
+from typing import Any
+
+from streams_orchestration.compiler.graph import LogicalOperator
+from streams_orchestration.model.spelling import suggestion
+from streams_orchestration.operators.operator import Operator
+from streams_orchestration.operators.standard import STANDARD
+
+
+class ImplementationError(ValueError):
+    """An operator cannot run: no class implements it, or the class cannot be imported."""
+
+
+def implementation_name(operator: LogicalOperator) -> str:
+    """The `package.module:Class` that implements an operator.
+
+    Raises:
+        ImplementationError: the operator is compile-only.
+    """
+    name = operator.implementation or STANDARD.get(operator.kind)
+    if name is None:
+        message = (
+            f"{operator.kind} has no implementation that could run; declare one: "
+            f"operators: {{{operator.kind}: {{implementation: package.module:Class}}}}"
+        )
+        raise ImplementationError(message)
+    return name
+
+
+def load_operator(operator: LogicalOperator) -> type[Operator]:
+    """The class that implements an operator."""
+    return import_operator(implementation_name(operator))
+
+
+def import_operator(name: str) -> type[Operator]:
+    """Import `package.module:Class`.
+
+    Raises:
+        ImplementationError: no such module or class, or it is no `Operator`.
+    """
+    module_name, _, class_name = name.partition(":")
+    try:
+        module = importlib.import_module(module_name)
+    except ImportError as error:
+        message = f"{name}: the module cannot be imported: {error}; is its package installed here?"
+        raise ImplementationError(message) from error
+    found: Any = getattr(module, class_name, None)
+    if found is None:
+        classes = [n for n, value in vars(module).items() if isinstance(value, type) and issubclass(value, Operator)]
+        message = f"{name}: the module has no {class_name}{suggestion(class_name, classes)}"
+        raise ImplementationError(message)
+    if not (isinstance(found, type) and issubclass(found, Operator)):
+        message = f"{name}: this is no subclass of streams_orchestration.operators.Operator"
+        raise ImplementationError(message)
+    return found
+
+
+def keeps_tuples(implementation: type[Operator]) -> bool:
+    """Does the class keep anything between calls, so that one instance must see all tuples."""
+    return implementation.stateful

@@ -1,0 +1,160 @@
+"""The operator SDK: what a class must do to be an operator of an application."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from enum import Enum
+from pathlib import Path
+from typing import Any, ClassVar, NamedTuple
+
+import pyarrow as pa
+from pydantic import BaseModel, ConfigDict
+
+from streams_orchestration.operators.batch import TupleBatch
+from streams_orchestration.operators.state import State
+
+Offset = dict[str, Any]
+"""Where a source stands: JSON, opaque to everybody but the source."""
+
+
+class Punctuation(Enum):
+    """A mark between tuples."""
+
+    WINDOW = "window"
+    FINAL = "final"
+
+
+class Parameters(BaseModel):
+    """Base of an operator's parameters; unknown ones are errors."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True, populate_by_name=True)
+
+
+class PendingFile(NamedTuple):
+    """A file that a sink has written and that becomes visible when its epoch is complete."""
+
+    pending: Path
+    final: Path
+    rows: int
+    size: int
+    """Bytes."""
+
+
+class ProducedTo(NamedTuple):
+    """How far a source came in one call."""
+
+    offset: Offset
+    exhausted: bool
+
+
+def _drop(port: int, batch: TupleBatch) -> None:
+    """Submit to nobody: the default outside of a PE."""
+
+
+def _drop_punctuation(port: int, mark: Punctuation) -> None:
+    """Punctuate to nobody: the default outside of a PE."""
+
+
+@dataclass(slots=True)
+class OperatorContext:
+    """What an operator may know of its surroundings."""
+
+    name: str
+    """Physical name, `Stats[1].Delays`."""
+    inputs: tuple[pa.Schema, ...] = ()
+    outputs: tuple[pa.Schema | None, ...] = ()
+    channel: int = -1
+    max_channels: int = 0
+    local_channel: int = -1
+    local_max_channels: int = 0
+    base: Path = Path()
+    """Directory that relative input paths start from: that of the spec."""
+    results: Path = Path()
+    """Directory that relative output paths start from."""
+    epoch: int = 1
+    batch: int = 0
+    """Number of the micro-batch."""
+    submit: Callable[[int, TupleBatch], None] = _drop
+    punctuate: Callable[[int, Punctuation], None] = _drop_punctuation
+    logger: logging.Logger = field(default_factory=lambda: logging.getLogger("streams.operator"))
+
+
+class Operator:
+    """An operator: `process` is called with the tuples of an input port, and submits to output ports.
+
+    An instance handles one replica in one task at a time, so it needs no locks. The framework may keep it between
+    micro-batches, or make a new one and `restore` it: nothing may be kept that `checkpoint` does not tell.
+    """
+
+    Parameters: ClassVar[type[Parameters]] = Parameters
+    stateful: ClassVar[bool] = False
+
+    def __init__(self, context: OperatorContext, parameters: Any) -> None:
+        self.context = context
+        self.parameters = parameters
+
+    @classmethod
+    def check(cls, context: OperatorContext, parameters: Any) -> None:
+        """Find what is wrong before anything starts: attributes, expressions, files. No side effects.
+
+        Raises:
+            ValueError: says what is wrong with which parameter, and the remedy.
+        """
+
+    @classmethod
+    def published(cls, context: OperatorContext, parameters: Any) -> tuple[Path, ...]:
+        """Files that look like what the operator publishes: left by an earlier life when it starts anew."""
+        return ()
+
+    def setup(self) -> None:
+        """Open what is needed; called once before the first tuple."""
+
+    def process(self, port: int, batch: TupleBatch) -> None:
+        """Handle tuples that arrived on an input port."""
+
+    def on_punctuation(self, port: int, mark: Punctuation) -> None:
+        """Handle a mark; called for `FINAL` once, when every connection of the port has delivered it (rule 24)."""
+
+    def drain(self) -> None:
+        """Finish what is under way before a checkpoint of the region; may submit (B16)."""
+
+    def checkpoint(self) -> State:
+        """The state, whole; called after `drain`."""
+        return {}
+
+    def restore(self, state: State) -> None:
+        """Take over a state that `checkpoint` gave."""
+
+    def reset_to_initial_state(self) -> None:
+        """Forget everything; called instead of `restore` when there is no checkpoint yet (B25)."""
+
+    def prepare_commit(self) -> tuple[PendingFile, ...]:
+        """End of a micro-batch: finish and name the files that go with it."""
+        return ()
+
+    def submit(self, batch: TupleBatch, port: int = 0) -> None:
+        """Send tuples to everything that is connected to an output port."""
+        if len(batch):
+            self.context.submit(port, batch)
+
+    def punctuate(self, mark: Punctuation, port: int = 0) -> None:
+        """Send a mark to everything that is connected to an output port."""
+        self.context.punctuate(port, mark)
+
+
+class SourceOperator(Operator):
+    """An operator without input ports that can produce the same tuples again from an offset."""
+
+    @classmethod
+    def initial_offset(cls) -> Offset:
+        """Where production begins."""
+        return {}
+
+    def produce(self, offset: Offset, limit: int) -> ProducedTo:
+        """Submit at most about `limit` tuples from `offset` on.
+
+        Must submit the same tuples in the same order whenever it is called with the same offset.
+        """
+        raise NotImplementedError

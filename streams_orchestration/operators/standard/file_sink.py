@@ -1,0 +1,89 @@
+"""FileSink: writes tuples to files that become visible when their epoch is complete."""
+
+from __future__ import annotations
+
+import os
+import uuid
+from pathlib import Path
+from typing import Any, Literal
+
+import pyarrow as pa
+import pyarrow.csv as pa_csv
+import pyarrow.parquet as pq
+from pydantic import Field
+
+from streams_orchestration.operators.batch import TupleBatch
+from streams_orchestration.operators.operator import Operator, OperatorContext, Parameters, PendingFile
+
+PENDING = "_pending"
+"""Directory inside of a sink's directory for files whose epoch is not complete; readers skip names with `_`."""
+
+
+class FileSinkParameters(Parameters):
+    """Parameters of `FileSink`."""
+
+    file: str = Field(
+        min_length=1, description="directory for the parts; a relative one is among the results"
+    )
+    format: Literal["parquet", "csv"] = "parquet"
+
+
+def sink_directory(context: OperatorContext, parameters: FileSinkParameters) -> Path:
+    """Where the sink publishes its parts."""
+    return context.results / parameters.file
+
+
+class FileSink(Operator):
+    """Every micro-batch with tuples gives one part, `part-<epoch>-<batch>-<channel>`, in the directory `file`.
+
+    A part is written beside its final place and is moved there when the epoch is complete, so that a reset never has to
+    take back what a reader may have seen.
+    """
+
+    Parameters = FileSinkParameters
+    stateful = True
+
+    @classmethod
+    def check(cls, context: OperatorContext, parameters: FileSinkParameters) -> None:
+        """Raises ValueError when the directory cannot be written."""
+        if parameters.format == "csv":
+            nested = next((field for field in context.inputs[0] if pa.types.is_nested(field.type)), None)
+            if nested is not None:
+                message = f"format csv: the attribute {nested.name} is {nested.type}, which csv cannot hold"
+                raise ValueError(message)
+        directory = sink_directory(context, parameters)
+        existing = next(path for path in (directory, *directory.absolute().parents) if path.exists())
+        if not existing.is_dir() or not os.access(existing, os.W_OK | os.X_OK):
+            message = f"file: {directory} cannot be created or written: {existing} is no directory one may write to"
+            raise ValueError(message)
+
+    @classmethod
+    def published(cls, context: OperatorContext, parameters: FileSinkParameters) -> tuple[Path, ...]:
+        """The parts in the directory."""
+        return tuple(sorted(sink_directory(context, parameters).glob("part-??????-??????-???.*")))
+
+    def setup(self) -> None:
+        """Nothing is opened before there are tuples."""
+        self.directory = sink_directory(self.context, self.parameters)
+        self.batches: list[pa.RecordBatch] = []
+
+    def process(self, port: int, batch: TupleBatch) -> None:
+        """Keep the tuples for the part of this micro-batch."""
+        self.batches.append(batch.arrow)
+
+    def prepare_commit(self) -> tuple[PendingFile, ...]:
+        """Write the part."""
+        if not self.batches:
+            return ()
+        table = pa.Table.from_batches(self.batches)
+        self.batches = []
+        channel = max(self.context.channel, 0)
+        name = f"part-{self.context.epoch:06d}-{self.context.batch:06d}-{channel:03d}.{self.parameters.format}"
+        pending = self.directory / PENDING / f"{uuid.uuid4().hex}.{self.parameters.format}"
+        pending.parent.mkdir(parents=True, exist_ok=True)
+        with pending.open("wb") as file:
+            writer: Any = pq.write_table if self.parameters.format == "parquet" else pa_csv.write_csv
+            writer(table, file)
+            file.flush()
+            os.fsync(file.fileno())
+        return (PendingFile(pending, self.directory / name, table.num_rows, pending.stat().st_size),)

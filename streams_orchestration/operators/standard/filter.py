@@ -1,0 +1,50 @@
+"""Filter: lets through the tuples for which a condition holds."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.compute as pc
+from pydantic import Field
+
+from streams_orchestration.operators.batch import TupleBatch
+from streams_orchestration.operators.expressions import evaluate, expression_type, parse_expression
+from streams_orchestration.operators.operator import Operator, OperatorContext, Parameters
+
+
+class FilterParameters(Parameters):
+    """Parameters of `Filter`."""
+
+    filter: str | None = Field(default=None, description="condition; without one every tuple passes")
+
+
+class Filter(Operator):
+    """Output port 0 gets the tuples for which `filter` is true; port 1, where connected, the others."""
+
+    Parameters = FilterParameters
+
+    @classmethod
+    def check(cls, context: OperatorContext, parameters: FilterParameters) -> None:
+        """Raises ValueError when the condition does not fit the stream or is not boolean."""
+        if parameters.filter is not None:
+            schema = context.inputs[0]
+            kind = expression_type(parse_expression(parameters.filter, schema, "filter"), schema)
+            if not pa.types.is_boolean(kind):
+                message = f"filter: {parameters.filter!r} is {kind}, a condition is wanted"
+                raise ValueError(message)
+
+    def setup(self) -> None:
+        """Parse the condition."""
+        text = self.parameters.filter
+        self.condition: Any = None if text is None else parse_expression(text, self.context.inputs[0], "filter")
+
+    def process(self, port: int, batch: TupleBatch) -> None:
+        """A condition that is null counts as false."""
+        if self.condition is None:
+            self.submit(batch)
+            return
+        mask = pc.fill_null(evaluate(self.condition, batch.arrow), False)
+        self.submit(batch.filter(mask))
+        if len(self.context.outputs) > 1:
+            self.submit(batch.filter(pc.invert(mask)), 1)

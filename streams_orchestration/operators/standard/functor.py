@@ -1,0 +1,65 @@
+"""Functor: filters tuples and computes new attributes."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pyarrow.compute as pc
+from pydantic import Field
+
+from streams_orchestration.model.spelling import suggestion
+from streams_orchestration.operators.batch import TupleBatch
+from streams_orchestration.operators.expressions import evaluate, parse_expression
+from streams_orchestration.operators.operator import Operator, OperatorContext, Parameters
+
+
+class FunctorParameters(Parameters):
+    """Parameters of `Functor`."""
+
+    filter: str | None = Field(default=None, description="condition; tuples for which it is not true are dropped")
+    output: dict[str, str] = Field(default_factory=dict, description="attribute -> expression; others keep their value")
+
+
+class Functor(Operator):
+    """Every output tuple has the attributes of the output stream: computed, or taken over by name."""
+
+    Parameters = FunctorParameters
+
+    @classmethod
+    def check(cls, context: OperatorContext, parameters: FunctorParameters) -> None:
+        """Raises ValueError when an expression or an attribute does not fit."""
+        cls._compile(context, parameters)
+
+    @staticmethod
+    def _compile(context: OperatorContext, parameters: FunctorParameters) -> tuple[Any, dict[str, Any]]:
+        source, target = context.inputs[0], context.outputs[0] or context.inputs[0]
+        condition = None if parameters.filter is None else parse_expression(parameters.filter, source, "filter")
+        for name in parameters.output:
+            if name not in target.names:
+                message = f"output: the output stream has no attribute {name}{suggestion(name, target.names)}"
+                raise ValueError(message)
+        for name in target.names:
+            if name not in parameters.output and name not in source.names:
+                message = f"output: nothing says what {name} is; give it an expression"
+                raise ValueError(message)
+        texts = {name: parameters.output.get(name) for name in target.names}
+        return condition, {
+            name: None if text is None else parse_expression(text, source, f"output.{name}")
+            for name, text in texts.items()
+        }
+
+    def setup(self) -> None:
+        """Parse the expressions."""
+        self.condition, self.columns = self._compile(self.context, self.parameters)
+        self.schema = self.context.outputs[0] or self.context.inputs[0]
+
+    def process(self, port: int, batch: TupleBatch) -> None:
+        """Filter, then compute."""
+        if self.condition is not None:
+            batch = batch.filter(pc.fill_null(evaluate(self.condition, batch.arrow), False))
+        source = batch.arrow
+        values = {
+            name: source.column(name) if expression is None else evaluate(expression, source)
+            for name, expression in self.columns.items()
+        }
+        self.submit(TupleBatch.from_columns(values, self.schema))

@@ -1,0 +1,32 @@
+"""Tokenize: splits lines of text into words."""
+
+from __future__ import annotations
+
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from streams_orchestration.operators.batch import TupleBatch
+from streams_orchestration.operators.operator import Operator, OperatorContext
+
+
+class Tokenize(Operator):
+    """One tuple per word of the input's only attribute, in lower case, without punctuation marks."""
+
+    @classmethod
+    def check(cls, context: OperatorContext, parameters: object) -> None:
+        """Raises ValueError when input or output is not one string attribute."""
+        for schema in (context.inputs[0], context.outputs[0]):
+            if schema is None or len(schema) != 1 or not pa.types.is_string(schema.field(0).type):
+                message = "Tokenize needs streams with exactly one string attribute"
+                raise ValueError(message)
+
+    def process(self, port: int, batch: TupleBatch) -> None:
+        """Split."""
+        lines = pc.utf8_lower(batch.arrow.column(0))
+        words = pc.list_flatten(pc.split_pattern_regex(lines, pattern=r"[^\p{L}\p{N}']+"))
+        words = pc.utf8_trim(words, characters="'")
+        output = self.context.outputs[0]
+        assert output is not None
+        self.submit(
+            TupleBatch.from_columns({output.names[0]: words.filter(pc.greater(pc.utf8_length(words), 0))}, output)
+        )

@@ -1,0 +1,113 @@
+"""What a micro-batch is, before and after: the plan that tasks get, and the results that they give back."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Any
+
+from pydantic import TypeAdapter
+
+from streams_orchestration.runtime.segments import Segment
+
+
+@dataclass(frozen=True, slots=True)
+class Position:
+    """Where a PE stands after a commit: everything that a replay needs."""
+
+    inputs: dict[str, int] = field(default_factory=dict)
+    """Stream -> number of the next segment to read."""
+    sources: dict[str, dict[str, Any]] = field(default_factory=dict)
+    """Source operator -> its offset."""
+    exhausted: tuple[str, ...] = ()
+    """Source operators that have no more tuples, foreign streams that have ended."""
+    outputs: dict[str, int] = field(default_factory=dict)
+    """Stream -> number of the next segment to write."""
+
+
+@dataclass(frozen=True, slots=True)
+class StateFile:
+    """The stored state of one operator replica."""
+
+    operator: str
+    path: str
+    size: int
+
+
+@dataclass(frozen=True, slots=True)
+class TaskInput:
+    """What one task of level 0 reads in a batch."""
+
+    partition: int
+    sources: dict[str, dict[str, Any]] = field(default_factory=dict)
+    """Source operator -> the offset to start from."""
+    segments: tuple[tuple[int, int, Segment], ...] = ()
+    """(operator, input port, segment), in order."""
+
+
+@dataclass(frozen=True, slots=True)
+class BatchPlan:
+    """One micro-batch of a PE."""
+
+    life: str
+    generation: int
+    batch: int
+    epoch: int
+    boundary: bool
+    """The batch ends the epoch."""
+    final: bool
+    """The epoch is the last one: final punctuation follows the tuples."""
+    limit: int
+    """Tuples that a source may produce."""
+    position: Position
+    """After the batch, but for the sources, which report themselves."""
+    inputs: tuple[TaskInput, ...]
+    states: dict[str, StateFile] = field(default_factory=dict)
+    """Operator -> its newest state before the batch."""
+
+    def header(self) -> BatchPlan:
+        """The same without the inputs: what tasks of later levels need."""
+        return BatchPlan(
+            self.life, self.generation, self.batch, self.epoch, self.boundary, self.final, self.limit, self.position,
+            (), self.states,
+        )  # fmt: skip
+
+
+@dataclass(frozen=True, slots=True)
+class SinkFile:
+    """A file that a sink wrote, not visible yet. Paths are absolute."""
+
+    operator: str
+    pending: str
+    final: str
+    rows: int
+    size: int
+
+
+@dataclass(frozen=True, slots=True)
+class TaskResult:
+    """What one task did; a commit is made of the results of all tasks."""
+
+    level: int
+    partition: int
+    rows_in: int = 0
+    rows_out: int = 0
+    sources: dict[str, dict[str, Any]] = field(default_factory=dict)
+    exhausted: tuple[str, ...] = ()
+    segments: tuple[Segment, ...] = ()
+    states: tuple[StateFile, ...] = ()
+    files: tuple[SinkFile, ...] = ()
+    copies: dict[int, int] = field(default_factory=dict)
+    """Connection -> batches copied by the sender."""
+    enqueued: dict[int, int] = field(default_factory=dict)
+    """Connection -> batches copied into a queue."""
+    plan: BatchPlan | None = None
+    """The first task gives the plan back, so that the driver commits what was planned."""
+    error: str | None = None
+    """An operator failed: its name and why."""
+    permanent: bool = False
+    """The same input would fail again."""
+
+
+plan_codec: TypeAdapter[BatchPlan] = TypeAdapter(BatchPlan)
+input_codec: TypeAdapter[TaskInput] = TypeAdapter(TaskInput)
+result_codec: TypeAdapter[TaskResult] = TypeAdapter(TaskResult)

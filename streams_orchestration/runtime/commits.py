@@ -1,0 +1,147 @@
+"""One commit: offsets consumed, segments produced, state written, files pending, epoch boundary, in one transaction."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Sequence
+from dataclasses import asdict, replace
+from typing import Any
+
+from sqlalchemy import Connection, insert, select, update
+
+from streams_orchestration.runtime import tables
+from streams_orchestration.runtime.batches import BatchPlan, Position, TaskResult
+from streams_orchestration.runtime.catalog import Catalog
+from streams_orchestration.runtime.errors import StaleGenerationError
+from streams_orchestration.runtime.program import PeProgram
+
+
+def commit_batch(
+    catalog: Catalog, program: PeProgram, plan: BatchPlan, results: Sequence[TaskResult], seconds: float
+) -> None:
+    """Make a batch true.
+
+    Args:
+        catalog: of the application.
+        program: the PE.
+        plan: the batch as planned.
+        results: of all its tasks.
+        seconds: wall time that the batch took.
+
+    Raises:
+        StaleGenerationError: a reset, another start or another commit came in between; nothing was changed.
+    """
+    application, pe = program.application, program.pe
+    key = {"application": application, "pe": pe, "batch": plan.batch}
+    results = sorted(results, key=lambda result: (result.level, result.partition))
+    now = time.time()
+    with catalog.write() as connection:
+        row = _fence(connection, application, pe, plan)
+        position = _advance(program, plan, results)
+        numbers = dict(plan.position.outputs)
+        for segment in (segment for result in results for segment in result.segments):
+            number = numbers.get(segment.stream, 0)
+            numbers[segment.stream] = number + 1
+            connection.execute(insert(tables.segment).values(**key, number=number, epoch=plan.epoch, **asdict(segment)))
+        for state in (state for result in results for state in result.states):
+            connection.execute(insert(tables.state).values(**key, **asdict(state)))
+        for file in (file for result in results for file in result.files):
+            connection.execute(insert(tables.sink_file).values(**key, epoch=plan.epoch, **asdict(file)))
+        sources = {program.operators[index].name for index in program.sources}
+        foreign = {stream.stream for stream in program.inputs if stream.foreign}
+        exhausted = sources | foreign <= set(position.exhausted)
+        progress = {
+            "epoch": plan.epoch + 1 if plan.boundary else plan.epoch,
+            "exhausted": exhausted,
+            "final": plan.final,
+            "position": asdict(replace(position, outputs=numbers)),
+            "rows_in": row.rows_in + sum(result.rows_in for result in results),
+            "rows_out": row.rows_out + sum(result.rows_out for result in results),
+            "busy_seconds": row.busy_seconds + seconds,
+            "committed_at": now,
+        }
+        connection.execute(
+            insert(tables.commit).values(
+                **key, **(progress | {"epoch": plan.epoch}), generation=plan.generation, boundary=plan.boundary
+            )
+        )
+        if plan.final:
+            progress["state"] = "COMPLETED"
+        connection.execute(
+            update(tables.pe)
+            .where(tables.pe.c.application == application, tables.pe.c.id == pe)
+            .values(batch=plan.batch, **progress)
+        )
+        if row.starts and exhausted:
+            _announce_end(connection, application, row.unit)
+        if plan.boundary:
+            _complete_epoch(connection, application, row.unit, plan.epoch, now)
+
+
+def _fence(connection: Connection, application: str, pe: int, plan: BatchPlan) -> Any:
+    """The PE's row, if the commit may follow what is there."""
+    row = connection.execute(
+        select(tables.pe, tables.unit.c.generation, tables.application.c.life)
+        .join(
+            tables.unit,
+            (tables.unit.c.application == tables.pe.c.application) & (tables.unit.c.name == tables.pe.c.unit),
+        )
+        .join(tables.application, tables.application.c.name == tables.pe.c.application)
+        .where(tables.pe.c.application == application, tables.pe.c.id == pe)
+    ).one_or_none()
+    found = (row.life, row.generation, row.batch + 1) if row else None
+    wanted = (plan.life, plan.generation, plan.batch)
+    if row is None or found != wanted:
+        message = f"PE {pe} of {application}: the commit of batch {plan.batch} came from generation {plan.generation}; "
+        message += f"the catalog stands at generation {row.generation}, batch {row.batch}" if row else "it is gone"
+        raise StaleGenerationError(message)
+    return row
+
+
+def _advance(program: PeProgram, plan: BatchPlan, results: Sequence[TaskResult]) -> Position:
+    sources, exhausted = dict(plan.position.sources), set(plan.position.exhausted)
+    for result in results:
+        sources |= result.sources
+        exhausted |= set(result.exhausted)
+    return replace(plan.position, sources=sources, exhausted=tuple(sorted(exhausted)))
+
+
+def _announce_end(connection: Connection, application: str, unit: str) -> None:
+    """All starts are exhausted: the epoch after the one that is closing becomes the last."""
+    u = tables.unit
+    row = connection.execute(select(u).where(u.c.application == application, u.c.name == unit)).one()
+    if row.final_epoch is not None or row.region is None:
+        return
+    p = tables.pe
+    waiting = select(p.c.id).where(p.c.application == application, p.c.unit == unit, p.c.starts, ~p.c.exhausted)
+    if connection.execute(waiting).first() is None:
+        last = row.trigger_epoch + 1
+        connection.execute(
+            update(u)
+            .where(u.c.application == application, u.c.name == unit)
+            .values(final_epoch=last, trigger_epoch=last)
+        )
+
+
+def _complete_epoch(connection: Connection, application: str, unit: str, epoch: int, now: float) -> None:
+    """When every PE of the unit has committed the boundary, the vector of their batches is the cut."""
+    p, u, c = tables.pe, tables.unit, tables.commit
+    members = connection.execute(select(p).where(p.c.application == application, p.c.unit == unit)).all()
+    if any(member.epoch <= epoch for member in members):
+        return
+    cut = {
+        str(row.pe): row.batch
+        for row in connection.execute(
+            select(c.c.pe, c.c.batch).where(
+                c.c.application == application,
+                c.c.pe.in_([member.id for member in members]),
+                c.c.epoch == epoch,
+                c.c.boundary,
+            )
+        )
+    }
+    connection.execute(
+        insert(tables.epoch).values(application=application, unit=unit, epoch=epoch, cut=cut, completed_at=now)
+    )
+    values = {"completed_epoch": epoch, "completed_at": now, "attempts": 0}
+    connection.execute(update(u).where(u.c.application == application, u.c.name == unit).values(**values))

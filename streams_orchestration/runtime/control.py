@@ -1,0 +1,132 @@
+"""Starts and stops what the catalog says is wanted, and waits until it is so."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+from sqlalchemy import select, update
+
+from streams_orchestration.runtime import tables
+from streams_orchestration.runtime.catalog import Catalog
+from streams_orchestration.runtime.errors import HostLaunchError
+from streams_orchestration.runtime.home import Home
+from streams_orchestration.runtime.inspection import read_status
+from streams_orchestration.runtime.launcher import HostLauncher, LocalLauncher
+from streams_orchestration.runtime.processes import is_alive, kill
+from streams_orchestration.runtime.status import ApplicationStatus
+
+POLL_SECONDS = 0.1
+
+
+def launch(home: Home, application: str, *, launcher: HostLauncher | None = None) -> tuple[int, ...]:
+    """Start every host of an application that is wanted and does not live; callers at the same time start it once.
+
+    Returns:
+        The pids of the hosts that were started.
+
+    Raises:
+        NotDeployedError, HostLaunchError, JavaError: see there.
+    """
+    launcher = launcher or LocalLauncher()
+    read_status(home, application)
+    a, h, p = tables.application, tables.host, tables.pe
+    started: list[int] = []
+    with Catalog(home).write() as connection:
+        row = connection.execute(select(a).where(a.c.name == application)).one()
+        if row.wanted != "RUNNING" or row.state == "COMPLETED":
+            return ()
+        for host in connection.execute(select(h).where(h.c.application == application)).all():
+            if is_alive(host.pid, host.process_started):
+                continue
+            process = launcher.launch(home, application, host.id, Path(row.base))
+            started.append(process.pid)
+            connection.execute(
+                update(h)
+                .where(h.c.application == application, h.c.id == host.id)
+                .values(
+                    incarnation=h.c.incarnation + 1, pid=process.pid, process_started=process.started,
+                    state="STARTING", launched_at=time.time(), heartbeat_at=None, error=None,
+                )
+            )  # fmt: skip
+            connection.execute(
+                update(p)
+                .where(p.c.application == application, p.c.host == host.id, ~p.c.final)
+                .values(state="STARTING", error=None, permanent=False)
+            )
+    return tuple(started)
+
+
+def await_running(home: Home, application: str, timeout: float) -> ApplicationStatus:
+    """Wait until every PE that is not done runs.
+
+    Args:
+        home: the state directory.
+        application: its name.
+        timeout: seconds.
+
+    Raises:
+        HostLaunchError: a host or a PE failed, or the time ran out; names the log.
+    """
+
+    def running(status: ApplicationStatus) -> bool:
+        for host in status.hosts:
+            if host.state == "FAILED" or (not host.alive and host.state in ("STARTING", "RUNNING")):
+                reason = host.error or f"its process {host.pid} is gone"
+                message = f"host {host.id} of {application} failed: {reason} (log: {host.log})"
+                raise HostLaunchError(message)
+        for pe in status.pes:
+            if pe.state == "FAILED":
+                raise HostLaunchError(pe.error or f"PE {pe.id} failed (log: {pe.log})")
+        return status.state == "COMPLETED" or all(pe.state in ("RUNNING", "COMPLETED") for pe in status.pes)
+
+    status = _await(home, application, timeout, running)
+    if status is None:
+        logs = home.logs(application)
+        message = f"the PEs of {application} did not all run after {timeout:.0f} s (logs: {logs})"
+        raise HostLaunchError(message)
+    return status
+
+
+def cancel(home: Home, application: str, timeout: float) -> ApplicationStatus:
+    """Stop an application; it keeps its state and goes on there when it is deployed again.
+
+    Hosts end the batches under way; one that does not within `timeout` seconds is killed, which loses nothing either.
+
+    Raises:
+        NotDeployedError: the catalog does not know it.
+    """
+    read_status(home, application)
+    a, h, p, u = tables.application, tables.host, tables.pe, tables.unit
+    catalog = Catalog(home)
+    with catalog.write() as connection:
+        connection.execute(update(a).where(a.c.name == application).values(wanted="STOPPED"))
+    _await(home, application, timeout, lambda status: not any(host.alive for host in status.hosts))
+    with catalog.read() as connection:
+        hosts = connection.execute(select(h).where(h.c.application == application)).all()
+    for host in hosts:
+        kill(host.pid, host.process_started)
+    with catalog.write() as connection:
+        for table in (h, p, u):
+            connection.execute(
+                update(table)
+                .where(table.c.application == application, table.c.state != "COMPLETED")
+                .values(state="STOPPED")
+            )
+        connection.execute(update(a).where(a.c.name == application, a.c.state != "COMPLETED").values(state="STOPPED"))
+    return read_status(home, application)
+
+
+def _await(
+    home: Home, application: str, timeout: float, condition: Callable[[ApplicationStatus], bool]
+) -> ApplicationStatus | None:
+    """The first status that meets the condition, None when the time runs out before."""
+    until = time.monotonic() + timeout
+    while True:
+        status = read_status(home, application)
+        if condition(status):
+            return status
+        if time.monotonic() > until:
+            return None
+        time.sleep(POLL_SECONDS)

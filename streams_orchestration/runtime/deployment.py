@@ -1,0 +1,192 @@
+"""Deploys a compiled application: writes into the catalog what is wanted, and keeps the state that is there."""
+
+from __future__ import annotations
+
+import shutil
+import time
+import uuid
+from dataclasses import asdict
+from pathlib import Path
+
+from sqlalchemy import Connection, delete, insert, select, update
+
+from streams_orchestration.compiler.compilation import Compilation
+from streams_orchestration.compiler.documents import dump, load
+from streams_orchestration.operators.checking import check_operators
+from streams_orchestration.operators.implementation import import_operator
+from streams_orchestration.operators.operator import SourceOperator
+from streams_orchestration.runtime import tables
+from streams_orchestration.runtime.batches import Position
+from streams_orchestration.runtime.catalog import Catalog
+from streams_orchestration.runtime.control import await_running, cancel, launch
+from streams_orchestration.runtime.directories import base_directory, directories_of
+from streams_orchestration.runtime.errors import ApplicationChangedError, NotDeployableError
+from streams_orchestration.runtime.execution import operator_context
+from streams_orchestration.runtime.fingerprint import difference, fingerprint
+from streams_orchestration.runtime.home import Home
+from streams_orchestration.runtime.inspection import deployed_applications, deployed_compilation, read_status
+from streams_orchestration.runtime.program import PeProgram, build_program
+from streams_orchestration.runtime.reset import reset
+from streams_orchestration.runtime.units import Unit, recovery_units
+
+__all__ = [
+    "await_running",
+    "cancel",
+    "deploy",
+    "deployed_applications",
+    "deployed_compilation",
+    "launch",
+    "read_status",
+    "reset",
+]
+
+STOP_SECONDS = 30.0
+
+
+def deploy(home: Home, compilation: Compilation, *, fresh: bool = False) -> str:
+    """Write the wanted state of an application; hosts are started by `launch`.
+
+    Deploying what is deployed already changes nothing but that it is wanted to run again: it goes on where it stood.
+
+    Args:
+        home: the state directory.
+        compilation: the application.
+        fresh: drop everything that is kept of it, published results too, and start from nothing.
+
+    Returns:
+        The fingerprint of the application.
+
+    Raises:
+        NotDeployableError: it compiles but cannot run.
+        ApplicationError: operators have wrong parameters.
+        ApplicationChangedError: kept state belongs to another application of the same name.
+        StateDirectoryError, CatalogError: the home cannot be used.
+    """
+    application, identity = compilation.logical.application, fingerprint(compilation)
+    units, programs = recovery_units(compilation), build_programs(compilation)
+    catalog = Catalog.create(home)
+    if fresh:
+        _forget(home, catalog, application, programs)
+    with catalog.write() as connection:
+        a = tables.application
+        row = connection.execute(select(a).where(a.c.name == application)).one_or_none()
+        if row is not None:
+            if row.fingerprint != identity:
+                raise ApplicationChangedError(application, difference(load(Compilation, row.compilation), compilation))
+            _resume(connection, application, row.state)
+        else:
+            if leftover := _published(home, programs):
+                message = (
+                    f"{leftover[0].parent}: {len(leftover)} files of an earlier run are there, whose state is gone; "
+                    "move them away, or drop them with --fresh"
+                )
+                raise NotDeployableError(message)
+            _insert(connection, compilation, identity, units, programs)
+    return identity
+
+
+def build_programs(compilation: Compilation) -> tuple[PeProgram, ...]:
+    """The programs of all PEs.
+
+    Raises:
+        NotDeployableError: an operator cannot run, or has parameters or attributes that do not fit.
+    """
+    errors = [d for d in check_operators(compilation) if d.severity == "error"]
+    if errors:
+        raise NotDeployableError("\n".join(str(error) for error in errors))
+    return tuple(build_program(compilation, pe) for pe in compilation.fusion.pes)
+
+
+def _insert(
+    connection: Connection, compilation: Compilation, identity: str, units: tuple[Unit, ...],
+    programs: tuple[PeProgram, ...],
+) -> None:  # fmt: skip
+    application = compilation.logical.application
+    connection.execute(
+        insert(tables.application).values(
+            name=application,
+            life=uuid.uuid4().hex,
+            fingerprint=identity,
+            compilation=dump(compilation),
+            base=str(base_directory(compilation)),
+            wanted="RUNNING",
+            state="RUNNING",
+            deployed_at=time.time(),
+        )
+    )
+    for unit in units:
+        connection.execute(
+            insert(tables.unit).values(
+                application=application,
+                name=unit.name,
+                region=unit.region,
+                period=unit.period,
+                max_attempts=unit.max_attempts,
+            )
+        )
+    hosts = {pe.id: pe.host for pe in compilation.fusion.pes}
+    for host in sorted(set(hosts.values())):
+        connection.execute(insert(tables.host).values(application=application, id=host, state="STOPPED"))
+    for program in programs:
+        sources = {program.operators[i].name: _initial_offset(program, i) for i in program.sources}
+        position = asdict(Position(sources=sources))
+        connection.execute(
+            insert(tables.pe).values(
+                application=application,
+                id=program.pe,
+                unit=program.unit,
+                host=hosts[program.pe],
+                starts=program.starts,
+                operators=[program.operators[i].name for i in sorted(program.operators)],
+                initial=position,
+                position=position,
+            )
+        )
+
+
+def _initial_offset(program: PeProgram, source: int) -> dict:
+    implementation = import_operator(program.operators[source].implementation)
+    assert issubclass(implementation, SourceOperator)
+    return implementation.initial_offset()
+
+
+def _resume(connection: Connection, application: str, state: str) -> None:
+    """Wanted again: every PE goes on after its last commit, in a new generation that fences off what may still run."""
+    a, u, p = tables.application, tables.unit, tables.pe
+    connection.execute(update(a).where(a.c.name == application).values(wanted="RUNNING"))
+    if state != "STOPPED":
+        return
+    connection.execute(update(a).where(a.c.name == application).values(state="RUNNING"))
+    open_units = (u.c.application == application, u.c.state != "COMPLETED")
+    connection.execute(
+        update(u).where(*open_units).values(state="PROCESSING", generation=u.c.generation + 1, attempts=0)
+    )
+    connection.execute(
+        update(p).where(p.c.application == application, ~p.c.final).values(state="WANTED", error=None, permanent=False)
+    )
+
+
+def _forget(home: Home, catalog: Catalog, application: str, programs: tuple[PeProgram, ...]) -> None:
+    """Stop the application's hosts and remove all that is kept of it."""
+    if application in deployed_applications(home):
+        cancel(home, application, STOP_SECONDS)
+    for path in _published(home, programs):
+        path.unlink(missing_ok=True)
+    with catalog.write() as connection:
+        for table in tables.metadata.sorted_tables:
+            column = table.c.name if table is tables.application else table.c.application
+            connection.execute(delete(table).where(column == application))
+    for directory in (home.data(application), home.results(application), home.logs(application)):
+        shutil.rmtree(directory, ignore_errors=True)
+
+
+def _published(home: Home, programs: tuple[PeProgram, ...]) -> list[Path]:
+    """What sinks seem to have published into their places."""
+    found: list[Path] = []
+    for program in programs:
+        directories = directories_of(home, program.application, program.pe)
+        for operator in program.operators.values():
+            implementation = import_operator(operator.implementation)
+            parameters = implementation.Parameters.model_validate(operator.parameters)
+            found += implementation.published(operator_context(operator, directories), parameters)
+    return found

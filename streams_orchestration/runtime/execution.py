@@ -1,0 +1,320 @@
+"""Runs one task of a micro-batch: operators by direct calls over Arrow batches, copies as planned."""
+
+from __future__ import annotations
+
+import logging
+import uuid
+from collections import Counter, defaultdict
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from streams_orchestration.operators.arrow_types import arrow_schema
+from streams_orchestration.operators.batch import TupleBatch
+from streams_orchestration.operators.errors import DataError
+from streams_orchestration.operators.implementation import import_operator
+from streams_orchestration.operators.operator import Operator, OperatorContext, Punctuation, SourceOperator
+from streams_orchestration.operators.state import StateError, dump_state, load_state
+from streams_orchestration.runtime.batches import BatchPlan, SinkFile, StateFile, TaskInput, TaskResult
+from streams_orchestration.runtime.directories import Directories
+from streams_orchestration.runtime.errors import OperatorError
+from streams_orchestration.runtime.program import Delivery, Direct, Exchange, OperatorProgram, PeProgram, Split, Task
+from streams_orchestration.runtime.routing import hash_channels, round_robin_channels, split
+from streams_orchestration.runtime.segments import Item, Segment, read_segment, write_durably, write_segment
+
+SPLITTERS = "@splitters"
+"""Key in an operator's state for the positions of its round-robin splitters (rule 21)."""
+
+
+@dataclass(slots=True)
+class Instance:
+    """An operator object that a worker keeps, and which stored state it holds."""
+
+    operator: Operator
+    state: str | None = None
+    """Path of the state file that equals the object's state; None for the initial state."""
+    dirty: bool = False
+    """A batch began with it and did not end."""
+    round_robin: dict[str, int] = field(default_factory=dict)
+
+
+class InstanceCache:
+    """The operator objects of one worker, by PE and task, for one generation: an older one's are dropped."""
+
+    def __init__(self) -> None:
+        self._instances: dict[tuple[str, int, int], tuple[str, dict[int, Instance]]] = {}
+
+    def of(self, program: PeProgram, task: Task, plan: BatchPlan) -> dict[int, Instance]:
+        """The objects of one task."""
+        key, version = (program.application, program.pe, task.home), f"{plan.life}/{plan.generation}"
+        if self._instances.get(key, ("", {}))[0] != version:
+            self._instances[key] = (version, {})
+        return self._instances[key][1]
+
+
+class TaskRun:
+    """One task of one micro-batch."""
+
+    def __init__(
+        self, program: PeProgram, task: Task, plan: BatchPlan, directories: Directories, cache: InstanceCache
+    ) -> None:
+        self.program = program
+        self.task = task
+        self.plan = plan
+        self.directories = directories
+        self.instances = {} if task.forwards else cache.of(program, task, plan)
+        self.exchanged: dict[tuple[int, int], list[Item]] = defaultdict(list)
+        """(operator, port) -> what goes through its exchange."""
+        self.remote: dict[str, list[Item]] = defaultdict(list)
+        self.schemas: dict[str, str] = {}
+        self.prepared: set[int] = set()
+        """Operators whose objects hold the state that the plan names."""
+        self.changed: set[int] = set()
+        """Operators that were called, so that their state may have changed."""
+        self.copies: Counter[int] = Counter()
+        self.enqueued: Counter[int] = Counter()
+        self.rows_in = 0
+        self.rows_written = 0
+
+    def run(self, given: TaskInput | None, received: Iterator[tuple[int, int, Item]]) -> TaskResult:
+        """Run the task on its sources and streams (level 0) or on what exchanges brought, in order.
+
+        Args:
+            given: sources and segments of a level-0 task.
+            received: (operator, input port, item) of a task of a later level.
+
+        Raises:
+            OperatorError: an operator raised.
+        """
+        sources: dict[str, dict] = {}
+        exhausted: list[str] = []
+        if given is not None:
+            for name, offset in given.sources.items():
+                produced = self._produce(name, offset)
+                sources[name] = produced.offset
+                if produced.exhausted:
+                    exhausted.append(name)
+            for operator, port, segment in given.segments:
+                for item in read_segment(segment):
+                    self.rows_in += len(item) if isinstance(item, TupleBatch) else 0
+                    self._enter(operator, port, item)
+        for operator, port, item in received:
+            self._enter(operator, port, item)
+        if not self.task.forwards:
+            self._close()
+        segments = tuple(self._write_segments())
+        states, files = self._checkpoint()
+        written = sum(segment.rows for segment in segments) + sum(file.rows for file in files)
+        return TaskResult(
+            self.task.level, self.task.partition, self.rows_in, written, sources, tuple(exhausted), segments,
+            states, files, dict(self.copies), dict(self.enqueued),
+        )  # fmt: skip
+
+    def _produce(self, name: str, offset: dict):
+        program = next(p for p in self.program.operators.values() if p.name == name)
+        source = self._instance(program.index).operator
+        assert isinstance(source, SourceOperator)
+        self.changed.add(program.index)
+        submit = source.context.submit
+
+        def counted(port: int, batch: TupleBatch) -> None:
+            self.rows_in += len(batch)
+            submit(port, batch)
+
+        source.context.submit = counted
+        try:
+            return self._guard(program, lambda: source.produce(offset, self.plan.limit))
+        finally:
+            source.context.submit = submit
+
+    def _enter(self, operator: int, port: int, item: Item) -> None:
+        """An item arrives at the task: it is the task's own, so a mutating operator may write to it (rules 86, 87)."""
+        if self.task.forwards:
+            self.exchanged[operator, port].append(item)
+        else:
+            self._call(operator, port, item)
+
+    def _close(self) -> None:
+        """After the last tuple: final punctuation, then drain, in topological order."""
+        for index in self.task.owns:
+            program = self.program.operators[index]
+            if self.plan.final and not program.source:
+                for port in range(len(program.inputs)):
+                    self._call(index, port, Punctuation.FINAL)
+            if self.plan.boundary:
+                operator = self._instance(index).operator
+                if type(operator).drain is not Operator.drain:
+                    self.changed.add(index)
+                    self._guard(program, operator.drain)
+
+    def _call(self, index: int, port: int, item: Item) -> None:
+        program = self.program.operators[index]
+        operator = self._instance(index).operator
+        self.changed.add(index)
+        if isinstance(item, Punctuation):
+            self._guard(program, lambda: operator.on_punctuation(port, item))
+        else:
+            self._guard(program, lambda: operator.process(port, item))
+
+    def _guard(self, program: OperatorProgram, call):
+        """Call into an operator; what it raises is named after the innermost operator."""
+        try:
+            return call()
+        except OperatorError:
+            raise
+        except Exception as error:
+            text = str(error) if isinstance(error, DataError) else f"{type(error).__name__}: {error}"
+            raise OperatorError(program.name, text) from error
+
+    def _instance(self, index: int) -> Instance:
+        """The operator object, with the state that the plan names."""
+        program = self.program.operators[index]
+        wanted = self.plan.states.get(program.name)
+        path = wanted.path if wanted else None
+        instance = self.instances.get(index)
+        if instance is not None and index in self.prepared:
+            return instance
+        if instance is None or instance.dirty or (program.stateful and instance.state != path):
+            instance = self._create(program, path)
+            self.instances[index] = instance
+        instance.dirty = True
+        context = instance.operator.context
+        context.epoch, context.batch = self.plan.epoch, self.plan.batch
+        context.submit = lambda port, batch: self._submit(program, port, batch)
+        context.punctuate = lambda port, mark: self._punctuate(program, port, mark)
+        self.prepared.add(index)
+        return instance
+
+    def _create(self, program: OperatorProgram, path: str | None) -> Instance:
+        implementation = import_operator(program.implementation)
+        context = operator_context(program, self.directories)
+        context.logger = operator_logger(program.name, self.directories.log)
+
+        def build() -> Instance:
+            operator = implementation(context, implementation.Parameters.model_validate(program.parameters))
+            operator.setup()
+            if path is None:
+                return Instance(operator)
+            state = load_state(Path(path).read_bytes())
+            positions = state.pop(SPLITTERS, {})
+            operator.restore(state)
+            return Instance(operator, path, round_robin=positions)
+
+        try:
+            return self._guard(program, build)
+        except OperatorError as error:
+            if isinstance(error.__cause__, OSError | StateError) and path is not None:
+                raise OperatorError(program.name, f"its state {path} cannot be read: {error.__cause__}") from error
+            raise
+
+    def _submit(self, program: OperatorProgram, port: int, batch: TupleBatch) -> None:
+        for delivery in program.deliveries[port]:
+            self._deliver(program, port, delivery, batch)
+
+    def _punctuate(self, program: OperatorProgram, port: int, mark: Punctuation) -> None:
+        for delivery in program.deliveries[port]:
+            self._deliver(program, port, delivery, mark)
+
+    def _deliver(self, program: OperatorProgram, port: int, delivery: Delivery, item: Item) -> None:
+        match delivery:
+            case Direct():
+                if isinstance(item, TupleBatch):
+                    item = self._pass(delivery, item)
+                self._call(delivery.operator, delivery.port, item)
+            case Exchange():
+                self.exchanged[delivery.operator, delivery.port].append(_frozen(item))
+                if isinstance(item, TupleBatch) and delivery.queue:
+                    self.enqueued[delivery.connection] += 1
+            case Split():
+                self._split(program, port, delivery, item)
+            case _:
+                self.schemas[delivery.stream] = program.outputs[port] or ""
+                self.remote[delivery.stream].append(_frozen(item))
+
+    def _pass(self, delivery: Direct, batch: TupleBatch) -> TupleBatch:
+        if delivery.copies:
+            self.copies[delivery.connection] += 1
+            return batch.copy(delivery.attributes)
+        return batch.own() if delivery.mutable else batch.const()
+
+    def _split(self, program: OperatorProgram, port: int, splitter: Split, item: Item) -> None:
+        width = len(splitter.channels)
+        if isinstance(item, Punctuation):
+            parts: list[Item | None] = [None if splitter.drops_window_punctuation else item] * width
+        else:
+            batch = item.arrow
+            if splitter.policy == "hash":
+                channels = hash_channels(batch, splitter.attributes, width)
+            else:
+                positions = self._instance(program.index).round_robin
+                position = positions.get(splitter.id, splitter.start)
+                channels = round_robin_channels(len(item), position, width)
+                positions[splitter.id] = (position + len(item)) % width
+            parts = [None if part is None else TupleBatch(part) for part in split(batch, channels, width)]
+        for part, deliveries in zip(parts, splitter.channels, strict=True):
+            if part is not None:
+                for delivery in deliveries:
+                    self._deliver(program, port, delivery, part)
+
+    def _write_segments(self) -> Iterator[Segment]:
+        for stream, items in self.remote.items():
+            directory = Path(self.directories.streams) / f"pe-{self.program.pe}"
+            yield write_segment(directory, stream, arrow_schema(self.schemas[stream]), items)
+
+    def _checkpoint(self) -> tuple[tuple[StateFile, ...], tuple[SinkFile, ...]]:
+        """Store the state of the operators that the batch changed, and finish the files of sinks."""
+        states: list[StateFile] = []
+        files: list[SinkFile] = []
+        for index in sorted(self.prepared):
+            program, instance = self.program.operators[index], self.instances[index]
+            for file in self._guard(program, instance.operator.prepare_commit):
+                files.append(SinkFile(program.name, str(file.pending), str(file.final), file.rows, file.size))
+            if program.stateful and index in self.changed:
+                state = dict(self._guard(program, instance.operator.checkpoint))
+                if instance.round_robin:
+                    state[SPLITTERS] = dict(instance.round_robin)
+                if state:
+                    stored = self._store(program, dump_state(state))
+                    instance.state = stored.path
+                    states.append(stored)
+            instance.dirty = False
+        return tuple(states), tuple(files)
+
+    def _store(self, program: OperatorProgram, data: bytes) -> StateFile:
+        directory = Path(self.directories.states) / f"pe-{self.program.pe}"
+        directory.mkdir(parents=True, exist_ok=True)
+        path = directory / f"g{self.plan.generation}-b{self.plan.batch}-o{program.index}-{uuid.uuid4().hex[:8]}.state"
+        write_durably(path, data)
+        return StateFile(program.name, str(path), len(data))
+
+
+def operator_context(program: OperatorProgram, directories: Directories) -> OperatorContext:
+    """The surroundings of an operator, from its program."""
+    return OperatorContext(
+        name=program.name,
+        inputs=tuple(arrow_schema(ddl) for ddl in program.inputs),
+        outputs=tuple(None if ddl is None else arrow_schema(ddl) for ddl in program.outputs),
+        channel=program.channel,
+        max_channels=program.max_channels,
+        local_channel=program.local_channel,
+        local_max_channels=program.local_max_channels,
+        base=Path(directories.base),
+        results=Path(directories.results),
+    )
+
+
+def operator_logger(name: str, log: str) -> logging.Logger:
+    """A logger that writes to the PE's log, whatever process the operator runs in."""
+    root = logging.getLogger(f"streams.task.{log.replace('.', '_')}")
+    if not root.handlers:
+        Path(log).parent.mkdir(parents=True, exist_ok=True)
+        handler = logging.FileHandler(log)
+        handler.setFormatter(logging.Formatter("%(asctime)s %(levelname)s %(message)s"))
+        root.addHandler(handler)
+        root.setLevel(logging.INFO)
+        root.propagate = False
+    return root.getChild(name.replace(".", "_"))
+
+
+def _frozen(item: Item) -> Item:
+    return item.const() if isinstance(item, TupleBatch) else item

@@ -1,0 +1,51 @@
+"""What identifies a compiled application: state that was kept fits only the same one."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from typing import Any
+
+from streams_orchestration.compiler.compilation import Compilation
+from streams_orchestration.compiler.plan import plan_document
+
+
+def identity(compilation: Compilation) -> dict[str, Any]:
+    """Everything that decides how the application runs; no places in files, so that comments do not count."""
+    plan = plan_document(compilation)
+    operators = {
+        operator.name: {
+            "kind": operator.implementation or operator.kind,
+            "parameters": operator.parameters,
+            "schemas": [output.schema for output in operator.outputs],
+        }
+        for operator in compilation.logical.operators
+    }
+    sections = ("physicalGraph", "fusionPlan", "threadPlan", "copyPlan", "consistentRegionMap")
+    return {"operators": operators, **{section: plan[section] for section in sections}}
+
+
+def fingerprint(compilation: Compilation) -> str:
+    """A hash of `identity`, 16 hexadecimal digits."""
+    text = json.dumps(identity(compilation), sort_keys=True, default=str)
+    return hashlib.sha256(text.encode()).hexdigest()[:16]
+
+
+def difference(old: Compilation, new: Compilation) -> str:
+    """In a few words, where two applications differ."""
+    before, after = identity(old), identity(new)
+    names = set(before["operators"]) ^ set(after["operators"])
+    if names:
+        return f"operators {', '.join(sorted(names)[:5])} were added or removed"
+    for name, operator in after["operators"].items():
+        for key, value in operator.items():
+            if before["operators"][name][key] != value:
+                return f"the {key} of operator {name} changed"
+    sections = {
+        "physicalGraph": "the width of a parallel region or the connections",
+        "fusionPlan": "the fusion into PEs",
+        "threadPlan": "the threading",
+        "copyPlan": "the copy plan",
+        "consistentRegionMap": "the consistent regions",
+    }
+    return next((text for key, text in sections.items() if before[key] != after[key]), "the version of the product")

@@ -1,0 +1,95 @@
+"""Garbage collection: what no cut can need any more, and files that no commit names."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterable
+from pathlib import Path
+
+from sqlalchemy import delete, select
+
+from streams_orchestration.runtime import tables
+from streams_orchestration.runtime.catalog import Catalog
+from streams_orchestration.runtime.home import Home
+from streams_orchestration.runtime.program import PeProgram
+
+KEPT_EPOCHS = 16
+"""Epochs that stay in the catalog for people to look at."""
+
+
+def collect_garbage(catalog: Catalog, application: str, programs: Iterable[PeProgram]) -> int:
+    """Forget commits, segments and states that lie before the cut of everybody who could need them.
+
+    Returns:
+        How many files were removed.
+    """
+    c, s, o, u, p, e = tables.commit, tables.segment, tables.state, tables.unit, tables.pe, tables.epoch
+    paths: list[str] = []
+    with catalog.write() as connection:
+        cuts = {
+            row.pe: row
+            for row in connection.execute(
+                select(c)
+                .join(p, (p.c.application == c.c.application) & (p.c.id == c.c.pe))
+                .join(u, (u.c.application == p.c.application) & (u.c.name == p.c.unit))
+                .where(c.c.application == application, c.c.boundary, c.c.epoch == u.c.completed_epoch)
+            )
+        }
+        needed: dict[str, int] = {}
+        for program in programs:
+            for stream in program.inputs:
+                read = cuts[program.pe].position["inputs"].get(stream.stream, 0) if program.pe in cuts else 0
+                needed[stream.stream] = min(needed.get(stream.stream, read), read)
+        for stream, number in needed.items():
+            old = (s.c.application == application, s.c.stream == stream, s.c.number < number)
+            paths += connection.scalars(select(s.c.path).where(*old))
+            connection.execute(delete(s).where(*old))
+        for pe, row in cuts.items():
+            connection.execute(delete(c).where(c.c.application == application, c.c.pe == pe, c.c.batch < row.batch))
+            newest: dict[str, int] = {}
+            older = defaultdict(list)
+            states = select(o).where(o.c.application == application, o.c.pe == pe, o.c.batch <= row.batch)
+            for state in connection.execute(states.order_by(o.c.batch)):
+                if state.operator in newest:
+                    older[state.operator].append(newest[state.operator])
+                newest[state.operator] = state.batch
+            for operator, batches in older.items():
+                old = (o.c.application == application, o.c.operator == operator, o.c.batch.in_(batches))
+                paths += connection.scalars(select(o.c.path).where(*old))
+                connection.execute(delete(o).where(*old))
+        for unit in connection.execute(select(u).where(u.c.application == application)):
+            connection.execute(
+                delete(e).where(
+                    e.c.application == application,
+                    e.c.unit == unit.name,
+                    e.c.epoch <= unit.completed_epoch - KEPT_EPOCHS,
+                )
+            )
+    for path in paths:
+        Path(path).unlink(missing_ok=True)
+    return len(paths)
+
+
+def sweep(catalog: Catalog, home: Home, application: str, pes: Iterable[int]) -> int:
+    """Remove segments and states of these PEs that no commit names: what killed or failed tasks left.
+
+    Call only while no query of these PEs runs.
+
+    Returns:
+        How many files were removed.
+    """
+    with catalog.read() as connection:
+        named: set[str] = set()
+        for table in (tables.segment, tables.state):
+            named |= set(connection.scalars(select(table.c.path).where(table.c.application == application)))
+        f = tables.sink_file
+        finals = select(f.c.pending).where(f.c.application == application)
+        named |= set(connection.scalars(finals))
+    removed = 0
+    for pe in pes:
+        for kind in ("streams", "states"):
+            for path in (home.data(application) / kind / f"pe-{pe}").glob("*"):
+                if str(path) not in named:
+                    path.unlink(missing_ok=True)
+                    removed += 1
+    return removed

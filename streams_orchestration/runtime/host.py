@@ -1,0 +1,249 @@
+"""A host: a detached process with one Spark application that makes its PEs be as the catalog wants them.
+
+It only ever reads what is wanted and reports what is; whoever wants something writes it into the catalog. Run as
+`python -m streams_orchestration.runtime.host --home DIR --application NAME --host N`.
+"""
+
+from __future__ import annotations
+
+import argparse
+import contextlib
+import logging
+import os
+import signal
+import sys
+import threading
+import time
+from pathlib import Path
+from types import FrameType
+from typing import Any
+
+from sqlalchemy import select, update
+
+from streams_orchestration.compiler.compilation import Compilation
+from streams_orchestration.compiler.documents import load
+from streams_orchestration.runtime import tables
+from streams_orchestration.runtime.catalog import Catalog
+from streams_orchestration.runtime.directories import directories_of
+from streams_orchestration.runtime.epochs import trigger_epochs
+from streams_orchestration.runtime.errors import StreamsRuntimeError
+from streams_orchestration.runtime.garbage import collect_garbage, sweep
+from streams_orchestration.runtime.home import Home
+from streams_orchestration.runtime.planning import SOURCE_LIMIT
+from streams_orchestration.runtime.program import PeProgram, build_program
+from streams_orchestration.runtime.publishing import complete, publish
+
+TICK_SECONDS = 0.1
+HEARTBEAT_SECONDS = 1.0
+GARBAGE_SECONDS = 5.0
+QUIET_SECONDS = 15.0
+"""How long a stop waits for the batch under way."""
+STUCK_SECONDS = 60.0
+"""Without a turn of the main loop the heartbeat stops, so that others see a host that hangs."""
+
+log = logging.getLogger("streams.host")
+
+
+class Host:
+    """The loop of one host process."""
+
+    def __init__(self, home: Home, application: str, number: int) -> None:
+        self.home = home
+        self.application = application
+        self.number = number
+        self.catalog = Catalog(home)
+        self.queries: dict[int, Any] = {}
+        self.failed: set[int] = set()
+        self.terminated = False
+        self.turned = time.monotonic()
+        self.began = time.time()
+        self.spark: Any = None
+        row = self._application()
+        self.life: str = row.life
+        self.base: str = row.base
+        compilation = load(Compilation, row.compilation)
+        self.programs: dict[int, PeProgram] = {pe.id: build_program(compilation, pe) for pe in compilation.fusion.pes}
+        self.mine = {pe.id for pe in compilation.fusion.pes if pe.host == number}
+        first: dict[str, int] = {}
+        for pe in compilation.fusion.pes:
+            unit = self.programs[pe.id].unit
+            first[unit] = min(first.get(unit, pe.host), pe.host)
+        self.timed = tuple(unit for unit, host in first.items() if host == number)
+        """Units whose epochs this host triggers: those whose first host it is."""
+
+    def run(self) -> str:
+        """Until the PEs are complete, or are not wanted any more; returns the state to report."""
+        from streams_orchestration.runtime.session import spark_session
+
+        threading.Thread(target=self._beat, daemon=True).start()
+        removed = sweep(self.catalog, self.home, self.application, self.mine)
+        log.info("host %s of %s: %s files that no commit names were removed", self.number, self.application, removed)
+        self.spark = spark_session(f"{self.application}-{self.number}", self.home.data(self.application) / "spark")
+        log.info("Spark %s is up after %.1f s", self.spark.version, time.time() - self.began)
+        self._report("RUNNING")
+        collected = time.monotonic()
+        while True:
+            self.turned = time.monotonic()
+            if self.terminated:
+                self._stop_all()
+                return "FAILED"
+            row = self._application()
+            if row is None or row.life != self.life:
+                self._stop_all()
+                return "STOPPED"
+            if row.wanted == "STOPPED":
+                self._quiesce()
+                self._stop_all()
+                publish(self.catalog, self.application)
+                return "STOPPED"
+            self._reconcile()
+            trigger_epochs(self.catalog, self.application, self.timed, self.began, time.time())
+            publish(self.catalog, self.application)
+            if time.monotonic() - collected > GARBAGE_SECONDS and self.timed:
+                collect_garbage(self.catalog, self.application, self.programs.values())
+                collected = time.monotonic()
+            if self._done():
+                self._stop_all()
+                return "COMPLETED"
+            time.sleep(TICK_SECONDS)
+
+    def _reconcile(self) -> None:
+        """Start, stop and replace queries until they match the catalog; report the ones that failed."""
+        p, u = tables.pe, tables.unit
+        with self.catalog.read() as connection:
+            rows = connection.execute(
+                select(p.c.id, p.c.final, p.c.state, u.c.generation, u.c.state.label("unit_state"))
+                .join(u, (u.c.application == p.c.application) & (u.c.name == p.c.unit))
+                .where(p.c.application == self.application, p.c.host == self.number)
+            ).all()
+        for row in rows:
+            query = self.queries.get(row.id)
+            if query is not None and (row.final or query.generation != row.generation):
+                query.stop()
+                del self.queries[row.id]
+                self.failed.discard(row.id)
+                query = None
+            if row.final or row.unit_state == "MAXIMUM_RESET_ATTEMPTS_REACHED":
+                continue
+            if query is None:
+                self._start(row.id, row.generation)
+            elif row.id not in self.failed and (error := query.failure()) is not None:
+                self.failed.add(row.id)
+                log.error("%s", error)
+                self._report_pe(row.id, "FAILED", row.generation, str(error), permanent=query.permanent)
+
+    def _start(self, pe: int, generation: int) -> None:
+        from streams_orchestration.runtime.query import PeQuery
+
+        directories = directories_of(self.home, self.application, pe, self.base)
+        limit = int(os.environ.get("STREAMS_SOURCE_LIMIT", SOURCE_LIMIT))
+        query = PeQuery(
+            self.spark, self.home, self.catalog, self.programs[pe], directories, generation, source_limit=limit
+        )
+        self.queries[pe] = query
+        query.start()
+        self._report_pe(pe, "RUNNING", generation)
+
+    def _report_pe(
+        self, pe: int, state: str, generation: int, error: str | None = None, *, permanent: bool = False
+    ) -> None:
+        """Report a PE's state, unless a reset has made it out of date or the PE has completed meanwhile."""
+        p, u = tables.pe, tables.unit
+        with self.catalog.write() as connection:
+            current = connection.scalar(
+                select(u.c.generation).where(u.c.application == self.application, u.c.name == self.programs[pe].unit)
+            )
+            if current == generation:
+                connection.execute(
+                    update(p)
+                    .where(p.c.application == self.application, p.c.id == pe, ~p.c.final)
+                    .values(state=state, error=error, permanent=permanent)
+                )
+
+    def _done(self) -> bool:
+        """The host's PEs have made their final commits, and the units it times are published and complete."""
+        p = tables.pe
+        with self.catalog.read() as connection:
+            open_pes = select(p.c.id).where(p.c.application == self.application, p.c.host == self.number, ~p.c.final)
+            if connection.execute(open_pes).first() is not None:
+                return False
+        complete(self.catalog, self.application)
+        u = tables.unit
+        with self.catalog.read() as connection:
+            unfinished = select(u.c.name).where(
+                u.c.application == self.application, u.c.name.in_(self.timed), u.c.state != "COMPLETED"
+            )
+            return connection.execute(unfinished).first() is None
+
+    def _quiesce(self) -> None:
+        """Let the batches under way end: the readers plan no more, since the application is not wanted."""
+        until = time.monotonic() + QUIET_SECONDS
+        while time.monotonic() < until and not all(query.idle for query in self.queries.values()):
+            time.sleep(0.02)
+
+    def _stop_all(self) -> None:
+        for query in self.queries.values():
+            query.stop()
+        self.queries.clear()
+
+    def _beat(self) -> None:
+        while True:
+            if time.monotonic() - self.turned < STUCK_SECONDS:
+                with contextlib.suppress(StreamsRuntimeError):
+                    self._report(None)
+            time.sleep(HEARTBEAT_SECONDS)
+
+    def _report(self, state: str | None, error: str | None = None) -> None:
+        h = tables.host
+        values: dict[str, Any] = {"heartbeat_at": time.time()}
+        if state is not None:
+            values |= {"state": state, "error": error}
+        with self.catalog.write() as connection:
+            connection.execute(
+                update(h)
+                .where(h.c.application == self.application, h.c.id == self.number, h.c.pid == os.getpid())
+                .values(**values)
+            )
+
+    def _application(self) -> Any:
+        a = tables.application
+        with self.catalog.read() as connection:
+            return connection.execute(select(a).where(a.c.name == self.application)).one_or_none()
+
+
+def main(arguments: list[str] | None = None) -> int:
+    """Run a host until it is done; its exit status is 0 unless it failed."""
+    parser = argparse.ArgumentParser(description="Runs PEs of one application; started by `streams deploy`.")
+    parser.add_argument("--home", type=Path, required=True)
+    parser.add_argument("--application", required=True)
+    parser.add_argument("--host", type=int, required=True)
+    given = parser.parse_args(arguments)
+    logging.basicConfig(level=logging.INFO, format="%(asctime)s %(levelname)s %(message)s", stream=sys.stderr)
+    host: Host | None = None
+    try:
+        host = Host(Home(given.home), given.application, given.host)
+
+        def terminate(_signal: int, _frame: FrameType | None) -> None:
+            assert host is not None
+            host.terminated = True
+
+        signal.signal(signal.SIGTERM, terminate)
+        state = host.run()
+        host._report(state, "it was told to end (SIGTERM)" if state == "FAILED" else None)
+        log.info("host %s of %s: %s", given.host, given.application, state)
+        if host.spark is not None:
+            host.spark.stop()
+        return 0 if state != "FAILED" else 1
+    except Exception as error:
+        log.exception("host %s of %s failed", given.host, given.application)
+        if host is not None:
+            with contextlib.suppress(Exception):
+                host._report("FAILED", f"{type(error).__name__}: {error}".splitlines()[0])
+        return 1
+
+
+if __name__ == "__main__":
+    status = main()
+    logging.shutdown()
+    # py4j's threads and a dead JVM must not keep a finished host alive
+    os._exit(status)

@@ -1,0 +1,139 @@
+"""Reads what an application is doing from its catalog."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any, cast
+
+from sqlalchemy import Connection, func, select
+
+from streams_orchestration.compiler.compilation import Compilation
+from streams_orchestration.compiler.documents import load
+from streams_orchestration.runtime import tables
+from streams_orchestration.runtime.catalog import Catalog
+from streams_orchestration.runtime.errors import NotDeployedError
+from streams_orchestration.runtime.home import Home
+from streams_orchestration.runtime.processes import is_alive
+from streams_orchestration.runtime.status import (
+    ApplicationStatus,
+    HostStatus,
+    PeStatus,
+    SinkStatus,
+    UnitStatus,
+)
+
+
+def deployed_applications(home: Home) -> tuple[str, ...]:
+    """The names of all applications that the catalog knows, sorted."""
+    catalog = Catalog(home)
+    if not catalog.exists:
+        return ()
+    with catalog.read() as connection:
+        return tuple(connection.scalars(select(tables.application.c.name).order_by(tables.application.c.name)))
+
+
+def deployed_compilation(home: Home, application: str) -> Compilation:
+    """The compiled application as it was deployed.
+
+    Raises:
+        NotDeployedError: the catalog does not know it.
+    """
+    with _opened(home, application).read() as connection:
+        return load(Compilation, _application(connection, home, application).compilation)
+
+
+def read_status(home: Home, application: str) -> ApplicationStatus:
+    """One consistent view of an application.
+
+    Raises:
+        NotDeployedError: the catalog does not know it.
+    """
+    with _opened(home, application).read() as connection:
+        row = _application(connection, home, application)
+        units = connection.execute(_all(tables.unit, application)).all()
+        generations = {unit.name: unit.generation for unit in units}
+        logs = home.logs(application)
+        hosts = tuple(
+            HostStatus(
+                host.id, host.pid, is_alive(host.pid, host.process_started), host.state, host.launched_at,
+                host.heartbeat_at, host.error, logs / f"host-{host.id}.log",
+            )
+            for host in connection.execute(_all(tables.host, application).order_by(tables.host.c.id))
+        )  # fmt: skip
+        pes = tuple(
+            PeStatus(
+                id=pe.id,
+                operators=tuple(pe.operators),
+                host=pe.host,
+                unit=pe.unit,
+                state=pe.state,
+                generation=generations[pe.unit],
+                batch=pe.batch,
+                epoch=pe.epoch,
+                rows_in=pe.rows_in,
+                rows_out=pe.rows_out,
+                busy_seconds=pe.busy_seconds,
+                committed_at=pe.committed_at,
+                error=pe.error,
+                log=logs / f"pe-{pe.id}.log",
+                permanent=pe.permanent,
+            )
+            for pe in connection.execute(_all(tables.pe, application).order_by(tables.pe.c.id))
+        )
+        return ApplicationStatus(
+            application=application,
+            state=row.state if row.wanted == "RUNNING" or row.state == "COMPLETED" else "STOPPED",
+            fingerprint=row.fingerprint,
+            deployed_at=row.deployed_at,
+            hosts=hosts,
+            pes=pes,
+            units=tuple(
+                UnitStatus(
+                    unit.name, unit.region, unit.state, unit.generation, unit.completed_epoch,
+                    min(pe.epoch for pe in pes if pe.unit == unit.name), unit.attempts, unit.max_attempts,
+                    tuple(pe.id for pe in pes if pe.unit == unit.name), unit.completed_at, unit.period,
+                )
+                for unit in sorted(units, key=lambda unit: (unit.region is None, unit.region, unit.name))
+            ),
+            sinks=_sinks(connection, application),
+            logs=logs,
+        )  # fmt: skip
+
+
+def _sinks(connection: Connection, application: str) -> tuple[SinkStatus, ...]:
+    f = tables.sink_file
+    rows = connection.execute(
+        select(
+            f.c.operator,
+            func.min(f.c.final).label("final"),
+            func.count().label("files"),
+            func.sum(f.c.rows).label("rows"),
+        )
+        .where(f.c.application == application, f.c.published)
+        .group_by(f.c.operator)
+        .order_by(f.c.operator)
+    )  # fmt: skip
+    return tuple(
+        SinkStatus(row.operator, Path(row.final).parent, Path(row.final).suffix[1:], row.files, row.rows)
+        for row in rows
+    )
+
+
+def _opened(home: Home, application: str) -> Catalog:
+    catalog = Catalog(home)
+    if not catalog.exists:
+        raise NotDeployedError(application, (), home.root)
+    return catalog
+
+
+def _application(connection: Connection, home: Home, application: str) -> Any:
+    a = tables.application
+    row = connection.execute(select(a).where(a.c.name == application)).one_or_none()
+    if row is None:
+        known = tuple(connection.scalars(select(a.c.name).order_by(a.c.name)))
+        raise NotDeployedError(application, known, home.root)
+    return row
+
+
+def _all(table: Any, application: str) -> Any:
+    return cast(Any, select(table).where(table.c.application == application))

@@ -1,0 +1,128 @@
+"""Plans the next micro-batch of a PE: what it reads, and whether the batch ends the epoch.
+
+Aligned barriers: a batch never crosses the boundary of an epoch, and a PE ends an epoch once all streams of its region
+have delivered theirs. A PE that starts a region ends it when the trigger says so, so sources need not stop.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+from streams_orchestration.runtime.batches import BatchPlan, Position, StateFile, TaskInput
+from streams_orchestration.runtime.program import InputStream, PeProgram
+from streams_orchestration.runtime.segments import Segment
+
+SOURCE_LIMIT = 65_536
+"""Tuples that a source may produce in one batch."""
+SEGMENTS_LIMIT = 64
+"""Segments that a batch may read from one stream."""
+
+
+@dataclass(frozen=True, slots=True)
+class StreamView:
+    """What the catalog shows a consumer of one stream."""
+
+    segments: tuple[tuple[int, int, Segment], ...]
+    """(number, epoch, segment), in order, from the consumer's position on, only those that it may read now."""
+    producer_epoch: int
+    """The epoch that the producer works in: all lower ones are closed."""
+    ended: bool
+    """The producer has made its final commit, so nothing comes after the segments shown."""
+
+
+@dataclass(frozen=True, slots=True)
+class PeView:
+    """What the catalog shows a PE of itself and around it."""
+
+    life: str
+    wanted: bool
+    """The application is wanted to run."""
+    generation: int
+    batch: int
+    """Last committed."""
+    epoch: int
+    final: bool
+    position: Position
+    states: dict[str, StateFile]
+    trigger_epoch: int
+    final_epoch: int | None
+    streams: dict[str, StreamView] = field(default_factory=dict)
+
+
+def plan_batch(program: PeProgram, view: PeView, *, source_limit: int = SOURCE_LIMIT) -> BatchPlan | None:
+    """The next batch, None when there is nothing to do yet.
+
+    Args:
+        program: the PE.
+        view: what the catalog shows.
+        source_limit: tuples that a source may produce.
+    """
+    if view.final:
+        return None
+    taken = {stream.stream: _take(view, stream) for stream in program.inputs}
+    names = {source: program.operators[source].name for source in program.sources}
+    producing = {s: name for s, name in names.items() if name not in view.position.exhausted}
+    closing_foreign = _ended_streams(program, view, taken)
+    exhausted = tuple(sorted({*view.position.exhausted, *closing_foreign}))
+    work = bool(producing) or any(taken.values()) or exhausted != view.position.exhausted
+    ended = not producing and all(stream.stream in exhausted for stream in program.inputs)
+    if program.autonomous:
+        boundary, final = True, ended
+        work = work or final
+    else:
+        boundary = _may_close(program, view, taken)
+        final = boundary and view.final_epoch == view.epoch
+    if not work and not boundary:
+        return None
+    inputs = tuple(
+        TaskInput(
+            partition=task.partition,
+            sources={producing[s]: view.position.sources.get(producing[s], {}) for s in task.sources if s in producing},
+            segments=tuple(
+                (stream.operator, stream.port, segment) for stream in task.inputs for segment in taken[stream.stream]
+            ),
+        )
+        for task in program.levels[0]
+    )
+    position = Position(
+        inputs={s: view.position.inputs.get(s, 0) + len(segments) for s, segments in taken.items()},
+        sources=dict(view.position.sources),
+        exhausted=exhausted,
+        outputs=dict(view.position.outputs),
+    )
+    return BatchPlan(
+        view.life, view.generation, view.batch + 1, view.epoch, boundary, final, source_limit, position, inputs,
+        view.states,
+    )  # fmt: skip
+
+
+def _take(view: PeView, stream: InputStream) -> tuple[Segment, ...]:
+    """The segments to read: of the region's own streams those of the open epoch only."""
+    shown = view.streams[stream.stream]
+    readable = [segment for _, epoch, segment in shown.segments if stream.foreign or epoch == view.epoch]
+    return tuple(readable[:SEGMENTS_LIMIT])
+
+
+def _ended_streams(program: PeProgram, view: PeView, taken: dict[str, tuple[Segment, ...]]) -> list[str]:
+    """Foreign streams that have ended and are read to their end by this batch."""
+    return [
+        stream.stream
+        for stream in program.inputs
+        if stream.foreign and _drained(view, stream, taken) and view.streams[stream.stream].ended
+    ]
+
+
+def _drained(view: PeView, stream: InputStream, taken: dict[str, tuple[Segment, ...]]) -> bool:
+    shown = view.streams[stream.stream]
+    readable = sum(stream.foreign or epoch == view.epoch for _, epoch, _ in shown.segments)
+    return len(taken[stream.stream]) == readable
+
+
+def _may_close(program: PeProgram, view: PeView, taken: dict[str, tuple[Segment, ...]]) -> bool:
+    """May this batch end the epoch: the trigger has fired, and every stream of the region has come to its boundary."""
+    if program.starts and view.trigger_epoch < view.epoch:
+        return False
+    own = [stream for stream in program.inputs if not stream.foreign]
+    if not program.starts and not own:
+        return view.trigger_epoch >= view.epoch
+    return all(view.streams[s.stream].producer_epoch > view.epoch and _drained(view, s, taken) for s in own)

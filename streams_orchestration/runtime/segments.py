@@ -1,0 +1,101 @@
+"""The transport: a stream is a sequence of segments, immutable Arrow files that exist once a commit names them."""
+
+from __future__ import annotations
+
+import os
+import uuid
+import zlib
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+import pyarrow as pa
+
+from streams_orchestration.operators.batch import TupleBatch
+from streams_orchestration.operators.operator import Punctuation
+from streams_orchestration.runtime.errors import StreamsRuntimeError
+
+_MARK = b"streams.punctuation"
+
+Item = TupleBatch | Punctuation
+"""What flows in a stream."""
+
+
+class SegmentError(StreamsRuntimeError):
+    """A segment that a commit names is gone or was altered."""
+
+
+@dataclass(frozen=True, slots=True)
+class Segment:
+    """One immutable piece of a stream."""
+
+    stream: str
+    path: str
+    rows: int
+    size: int
+    """Bytes."""
+    checksum: int
+    """CRC-32 of the file."""
+
+
+def write_segment(directory: Path, stream: str, schema: pa.Schema, items: list[Item]) -> Segment:
+    """Write the items to a new file, durable when this returns; garbage until a commit names it."""
+    directory.mkdir(parents=True, exist_ok=True)
+    data = encode(items, schema)
+    rows = sum(len(item) for item in items if isinstance(item, TupleBatch))
+    path = directory / f"{uuid.uuid4().hex}.arrow"
+    write_durably(path, data)
+    return Segment(stream, str(path), rows, len(data), zlib.crc32(data))
+
+
+def read_segment(segment: Segment) -> Iterator[Item]:
+    """The items of a segment.
+
+    Raises:
+        SegmentError: the file is gone, truncated or altered.
+    """
+    try:
+        data = pa.py_buffer(Path(segment.path).read_bytes())
+    except OSError as error:
+        message = f"stream {segment.stream}: the segment {segment.path} cannot be read: {error.strerror}"
+        raise SegmentError(message) from error
+    if len(data) != segment.size or zlib.crc32(data) != segment.checksum:
+        message = f"stream {segment.stream}: the segment {segment.path} is truncated or was altered; reset the region"
+        raise SegmentError(message)
+    yield from decode(data)
+
+
+def encode(items: list[Item], schema: pa.Schema) -> pa.Buffer:
+    """Items as one Arrow IPC stream; a mark is an empty record batch with metadata."""
+    sink = pa.BufferOutputStream()
+    with pa.ipc.new_stream(sink, schema) as writer:
+        for item in items:
+            if isinstance(item, Punctuation):
+                writer.write_batch(
+                    pa.RecordBatch.from_pylist([], schema=schema), custom_metadata={_MARK: item.value.encode()}
+                )
+            else:
+                writer.write_batch(item.arrow)
+    return sink.getvalue()
+
+
+def decode(data: pa.Buffer | bytes) -> Iterator[Item]:
+    """The items of one Arrow IPC stream."""
+    with pa.ipc.open_stream(data) as reader:
+        while True:
+            try:
+                batch, marks = reader.read_next_batch_with_custom_metadata()
+            except StopIteration:
+                return
+            if marks is not None and _MARK in marks:
+                yield Punctuation(marks[_MARK].decode())
+            else:
+                yield TupleBatch(batch)
+
+
+def write_durably(path: Path, data: bytes | pa.Buffer) -> None:
+    """Write a new file and have it on disk when this returns."""
+    with path.open("wb") as file:
+        file.write(data)
+        file.flush()
+        os.fsync(file.fileno())

@@ -1,0 +1,46 @@
+"""The Spark session of a host."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+from pyspark.sql import SparkSession
+
+SETTINGS = {
+    "spark.ui.enabled": "false",
+    "spark.ui.showConsoleProgress": "false",
+    "spark.sql.adaptive.enabled": "false",
+    "spark.sql.streaming.pollingDelay": "10ms",
+    "spark.sql.streaming.noDataProgressEventInterval": "60s",
+    "spark.sql.streaming.minBatchesToRetain": "2",
+    "spark.sql.execution.arrow.maxRecordsPerBatch": "64",
+    "spark.python.worker.reuse": "true",
+    "spark.driver.host": "127.0.0.1",
+    "spark.driver.bindAddress": "127.0.0.1",
+}
+"""Rows are descriptors and binary batches, few and large; plans are small, so adaptive execution only costs time."""
+
+
+def spark_session(application: str, scratch: Path, *, cores: int | None = None) -> SparkSession:
+    """The session of one host process.
+
+    Args:
+        application: named in Spark's logs.
+        scratch: directory for Spark's temporary files and warehouse.
+        cores: tasks at a time; all of the machine's when None.
+    """
+    scratch.mkdir(parents=True, exist_ok=True)
+    threads = cores or os.cpu_count() or 1
+    builder = SparkSession.builder.master(f"local[{threads}]").appName(application)  # type: ignore[attr-defined]
+    settings = SETTINGS | {
+        "spark.sql.shuffle.partitions": str(threads),
+        "spark.driver.memory": os.environ.get("STREAMS_DRIVER_MEMORY", "1g"),
+        "spark.local.dir": str(scratch),
+        "spark.sql.warehouse.dir": str(scratch / "warehouse"),
+    }
+    for name, value in settings.items():
+        builder = builder.config(name, value)
+    session = builder.getOrCreate()
+    session.sparkContext.setLogLevel("WARN")
+    return session

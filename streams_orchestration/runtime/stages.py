@@ -1,0 +1,114 @@
+"""The levels of a PE's Spark query: functions for `mapInArrow` that run the level's tasks.
+
+All levels pass one kind of row. A row is for the task at (level, partition): a descriptor or header (operator -1) with
+a plan as JSON, or items for an operator's port as Arrow IPC. Level -1 holds the results for the driver.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from typing import Any
+
+import pyarrow as pa
+
+from streams_orchestration.operators.arrow_types import arrow_schema
+from streams_orchestration.operators.errors import DataError
+from streams_orchestration.runtime.batches import BatchPlan, TaskResult, plan_codec, result_codec
+from streams_orchestration.runtime.directories import Directories
+from streams_orchestration.runtime.errors import OperatorError, StreamsRuntimeError
+from streams_orchestration.runtime.execution import InstanceCache, TaskRun, operator_logger
+from streams_orchestration.runtime.program import PeProgram, Task
+from streams_orchestration.runtime.segments import Item, decode, encode
+
+ROW_DDL = "partition int, level int, operator int, port int, origin bigint, payload binary"
+ROW = pa.schema(
+    [
+        ("partition", pa.int32()),
+        ("level", pa.int32()),
+        ("operator", pa.int32()),
+        ("port", pa.int32()),
+        ("origin", pa.int64()),
+        ("payload", pa.binary()),
+    ]
+)
+PLAN = -1
+"""Operator number of a row that holds a plan."""
+RESULT_LEVEL = -1
+
+_CACHE = InstanceCache()
+"""One per worker process: what a worker still has in memory it need not read."""
+
+Row = tuple[int, int, int, int, int, bytes]
+
+
+@dataclass(frozen=True)
+class Stage:
+    """One level of a PE, callable by `mapInArrow`; travels to the workers with the program."""
+
+    program: PeProgram
+    level: int
+    directories: Directories
+
+    def __call__(self, batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        """Run the tasks whose plans are among the rows; pass on what belongs to later levels."""
+        here: list[Row] = []
+        passing: list[Row] = []
+        for batch in batches:
+            for row in zip(*(column.to_pylist() for column in batch.columns), strict=True):
+                (here if row[1] == self.level else passing).append(row)  # type: ignore[arg-type]
+        yield from _record_batches(iter(passing))
+        plans = sorted(row for row in here if row[2] == PLAN)
+        items = sorted((row for row in here if row[2] != PLAN), key=lambda row: (row[2], row[3], row[4]))
+        for row in plans:
+            task = self.program.levels[self.level][row[0]]
+            yield from _record_batches(self._run(task, plan_codec.validate_json(row[5]), items))
+
+    def _run(self, task: Task, plan: BatchPlan, rows: list[Row]) -> Iterator[Row]:
+        first = task.level == 0 and task.partition == 0
+        run = TaskRun(self.program, task, plan.header(), self.directories, _CACHE)
+        try:
+            result = run.run(plan.inputs[0] if plan.inputs else None, _items(rows))
+        except (StreamsRuntimeError, ValueError) as error:
+            operator_logger("task", self.directories.log).exception("batch %s failed", plan.batch)
+            permanent = isinstance(error, OperatorError) and isinstance(error.__cause__, DataError)
+            result = TaskResult(task.level, task.partition, error=str(error), permanent=permanent)
+        if first:
+            result = replace(result, plan=plan.header())
+            payload = plan_codec.dump_json(plan.header())
+            for later in self.program.tasks:
+                if later.level > 0:
+                    yield (later.partition, later.level, PLAN, 0, 0, payload)
+        origin = task.level * 1_000_000 + task.partition
+        for (operator, port), items in run.exchanged.items():
+            target = self.program.task_of[operator]
+            schema = arrow_schema(self.program.operators[operator].inputs[port])
+            yield (target.partition, target.level, operator, port, origin, encode(items, schema).to_pybytes())
+        yield (0, RESULT_LEVEL, PLAN, 0, origin, result_codec.dump_json(result))
+
+
+def pe_query(rows: Any, program: PeProgram, directories: Directories) -> Any:
+    """The query of a PE over its descriptor rows: one level behind another, an exchange between them.
+
+    Args:
+        rows: Spark data frame of `ROW_DDL`, one descriptor for every task of level 0.
+        program: the PE.
+        directories: where its tasks read and write.
+    """
+    frame = rows.mapInArrow(Stage(program, 0, directories), ROW_DDL)
+    for level, tasks in enumerate(program.levels[1:], start=1):
+        frame = frame.repartitionById(len(tasks), "partition").mapInArrow(Stage(program, level, directories), ROW_DDL)
+    return frame
+
+
+def _items(rows: list[Row]) -> Iterator[tuple[int, int, Item]]:
+    for _, _, operator, port, _, payload in rows:
+        for item in decode(payload):
+            yield operator, port, item
+
+
+def _record_batches(rows: Iterator[Row]) -> Iterator[pa.RecordBatch]:
+    for row in rows:
+        yield pa.RecordBatch.from_arrays(
+            [pa.array([value], field.type) for value, field in zip(row, ROW, strict=True)], schema=ROW
+        )

@@ -1,0 +1,155 @@
+"""The tables of the catalog."""
+
+from __future__ import annotations
+
+from sqlalchemy import (
+    JSON,
+    Boolean,
+    Column,
+    Float,
+    Integer,
+    LargeBinary,
+    MetaData,
+    String,
+    Table,
+    Text,
+)
+
+metadata = MetaData()
+
+application = Table(
+    "application",
+    metadata,
+    Column("name", String, primary_key=True),
+    Column("life", String, nullable=False),  # a new one for every start from nothing
+    Column("fingerprint", String, nullable=False),
+    Column("compilation", LargeBinary, nullable=False),
+    Column("base", String, nullable=False),  # directory of the spec
+    Column("wanted", String, nullable=False),  # RUNNING or STOPPED
+    Column("state", String, nullable=False),
+    Column("deployed_at", Float, nullable=False),
+)
+
+host = Table(
+    "host",
+    metadata,
+    Column("application", String, primary_key=True),
+    Column("id", Integer, primary_key=True),
+    Column("incarnation", Integer, nullable=False, default=0),
+    Column("pid", Integer),
+    Column("process_started", Float),
+    Column("state", String, nullable=False),
+    Column("launched_at", Float, nullable=False, default=0.0),
+    Column("heartbeat_at", Float),
+    Column("error", Text),
+)
+
+unit = Table(
+    "unit",
+    metadata,
+    Column("application", String, primary_key=True),
+    Column("name", String, primary_key=True),
+    Column("region", Integer),
+    Column("period", Float),
+    Column("generation", Integer, nullable=False, default=1),
+    Column("trigger_epoch", Integer, nullable=False, default=0),  # start PEs close epochs up to this one
+    Column("completed_epoch", Integer, nullable=False, default=0),
+    Column("final_epoch", Integer),
+    Column("attempts", Integer, nullable=False, default=0),
+    Column("max_attempts", Integer, nullable=False),
+    Column("state", String, nullable=False, default="PROCESSING"),
+    Column("completed_at", Float),
+)
+
+pe = Table(
+    "pe",
+    metadata,
+    Column("application", String, primary_key=True),
+    Column("id", Integer, primary_key=True),
+    Column("unit", String, nullable=False),
+    Column("host", Integer, nullable=False),
+    Column("starts", Boolean, nullable=False),
+    Column("operators", JSON, nullable=False),  # names, for people
+    Column("state", String, nullable=False, default="WANTED"),
+    Column("error", Text),
+    Column("permanent", Boolean, nullable=False, default=False),  # no reset can mend the error
+    Column("batch", Integer, nullable=False, default=-1),
+    Column("epoch", Integer, nullable=False, default=1),  # the one it works in
+    Column("exhausted", Boolean, nullable=False, default=False),
+    Column("final", Boolean, nullable=False, default=False),
+    Column("initial", JSON, nullable=False),  # the position before the first batch
+    Column("position", JSON, nullable=False),
+    Column("rows_in", Integer, nullable=False, default=0),
+    Column("rows_out", Integer, nullable=False, default=0),
+    Column("busy_seconds", Float, nullable=False, default=0.0),
+    Column("committed_at", Float),
+)
+
+commit = Table(
+    "batch_commit",
+    metadata,
+    Column("application", String, primary_key=True),
+    Column("pe", Integer, primary_key=True),
+    Column("batch", Integer, primary_key=True),
+    Column("generation", Integer, nullable=False),
+    Column("epoch", Integer, nullable=False),
+    Column("boundary", Boolean, nullable=False),
+    Column("exhausted", Boolean, nullable=False),
+    Column("final", Boolean, nullable=False),
+    Column("position", JSON, nullable=False),
+    Column("rows_in", Integer, nullable=False),  # totals up to this batch, so that a reset can go back to them
+    Column("rows_out", Integer, nullable=False),
+    Column("busy_seconds", Float, nullable=False),
+    Column("committed_at", Float, nullable=False),
+)
+
+segment = Table(
+    "segment",
+    metadata,
+    Column("application", String, primary_key=True),
+    Column("stream", String, primary_key=True),
+    Column("number", Integer, primary_key=True),
+    Column("pe", Integer, nullable=False),
+    Column("batch", Integer, nullable=False),
+    Column("epoch", Integer, nullable=False),
+    Column("path", String, nullable=False),
+    Column("rows", Integer, nullable=False),
+    Column("size", Integer, nullable=False),
+    Column("checksum", Integer, nullable=False),
+)
+
+state = Table(
+    "operator_state",
+    metadata,
+    Column("application", String, primary_key=True),
+    Column("operator", String, primary_key=True),
+    Column("batch", Integer, primary_key=True),
+    Column("pe", Integer, nullable=False),
+    Column("path", String, nullable=False),
+    Column("size", Integer, nullable=False),
+)
+
+sink_file = Table(
+    "sink_file",
+    metadata,
+    Column("application", String, primary_key=True),
+    Column("final", String, primary_key=True),
+    Column("operator", String, nullable=False),
+    Column("pe", Integer, nullable=False),
+    Column("batch", Integer, nullable=False),
+    Column("epoch", Integer, nullable=False),
+    Column("pending", String, nullable=False),
+    Column("rows", Integer, nullable=False),
+    Column("size", Integer, nullable=False),
+    Column("published", Boolean, nullable=False, default=False),
+)
+
+epoch = Table(
+    "epoch",
+    metadata,
+    Column("application", String, primary_key=True),
+    Column("unit", String, primary_key=True),
+    Column("epoch", Integer, primary_key=True),
+    Column("cut", JSON, nullable=False),  # {PE: batch}
+    Column("completed_at", Float, nullable=False),
+)

@@ -1,0 +1,92 @@
+"""What the catalog shows a PE before it plans a batch."""
+
+from __future__ import annotations
+
+from pydantic import TypeAdapter
+from sqlalchemy import Connection, func, select
+
+from streams_orchestration.runtime import tables
+from streams_orchestration.runtime.batches import Position, StateFile
+from streams_orchestration.runtime.catalog import Catalog
+from streams_orchestration.runtime.errors import StaleGenerationError
+from streams_orchestration.runtime.planning import SEGMENTS_LIMIT, PeView, StreamView
+from streams_orchestration.runtime.program import InputStream, PeProgram
+from streams_orchestration.runtime.segments import Segment
+
+_position: TypeAdapter[Position] = TypeAdapter(Position)
+
+
+def read_view(catalog: Catalog, program: PeProgram) -> PeView:
+    """Read, in one transaction, where a PE stands and what its streams hold.
+
+    Raises:
+        StaleGenerationError: the application is gone from the catalog.
+    """
+    a, u, p = tables.application, tables.unit, tables.pe
+    with catalog.read() as connection:
+        row = connection.execute(
+            select(p, u.c.generation, u.c.trigger_epoch, u.c.final_epoch, a.c.life, a.c.wanted)
+            .join(u, (u.c.application == p.c.application) & (u.c.name == p.c.unit))
+            .join(a, a.c.name == p.c.application)
+            .where(p.c.application == program.application, p.c.id == program.pe)
+        ).one_or_none()
+        if row is None:
+            message = f"PE {program.pe} of {program.application} is no longer in the catalog"
+            raise StaleGenerationError(message)
+        position = _position.validate_python(row.position)
+        return PeView(
+            life=row.life,
+            wanted=row.wanted == "RUNNING",
+            generation=row.generation,
+            batch=row.batch,
+            epoch=row.epoch,
+            final=row.final,
+            position=position,
+            states=_states(connection, program),
+            trigger_epoch=row.trigger_epoch,
+            final_epoch=row.final_epoch,
+            streams={
+                stream.stream: _stream(connection, program.application, stream, position) for stream in program.inputs
+            },
+        )
+
+
+def _states(connection: Connection, program: PeProgram) -> dict[str, StateFile]:
+    """The newest state of every operator of the PE."""
+    s = tables.state
+    newest = (
+        select(s.c.operator, func.max(s.c.batch).label("batch"))
+        .where(s.c.application == program.application, s.c.pe == program.pe)
+        .group_by(s.c.operator)
+        .subquery()
+    )
+    rows = connection.execute(
+        select(s.c.operator, s.c.path, s.c.size)
+        .join(newest, (newest.c.operator == s.c.operator) & (newest.c.batch == s.c.batch))
+        .where(s.c.application == program.application)
+    )
+    return {row.operator: StateFile(row.operator, row.path, row.size) for row in rows}
+
+
+def _stream(connection: Connection, application: str, stream: InputStream, position: Position) -> StreamView:
+    """The readable segments; of a foreign region only those of complete epochs (read committed)."""
+    s, p, u = tables.segment, tables.pe, tables.unit
+    producer = connection.execute(
+        select(p.c.epoch, p.c.final, u.c.completed_epoch)
+        .join(u, (u.c.application == p.c.application) & (u.c.name == p.c.unit))
+        .where(p.c.application == application, p.c.id == stream.producer)
+    ).one()
+    query = select(s).where(
+        s.c.application == application,
+        s.c.stream == stream.stream,
+        s.c.number >= position.inputs.get(stream.stream, 0),
+    )
+    ended = producer.final
+    if stream.foreign:
+        query = query.where(s.c.epoch <= producer.completed_epoch)
+        ended = producer.final and producer.completed_epoch >= producer.epoch - 1
+    rows = connection.execute(query.order_by(s.c.number).limit(SEGMENTS_LIMIT + 1))
+    segments = tuple(
+        (row.number, row.epoch, Segment(row.stream, row.path, row.rows, row.size, row.checksum)) for row in rows
+    )
+    return StreamView(segments, producer.epoch, ended)
