@@ -3,17 +3,17 @@
 from __future__ import annotations
 
 import heapq
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
+from itertools import chain
 
 from streams_orchestration.compiler.fusable_units import Claim, FusableUnit
 from streams_orchestration.compiler.graph import Connection
 from streams_orchestration.compiler.host_bindings import HostBindings
+from streams_orchestration.compiler.refinement import Refinement
 
 _TRIES = 256
 """Units, or containers, that are tried in vain before the search goes another way: keeps it near linear."""
-_PASSES = 3
-"""Rounds of moves; later ones gain next to nothing."""
 
 
 @dataclass(slots=True)
@@ -44,6 +44,7 @@ class Packing:
         self.containers: list[Container] = []
         self._units = units
         self._hosts = hosts
+        self._sizes = [len(unit.operators) for unit in units]
         self._container_of = [-1] * len(units)
         self._downstream: list[list[tuple[int, float]]] = [[] for _ in units]
         self._upstream: list[list[tuple[int, float]]] = [[] for _ in units]
@@ -67,7 +68,7 @@ class Packing:
         kind = frozenset(members)
         order = sorted(members, key=self._precedence(members))
         first = len(self.containers)
-        units_left, operators_left, cursor = len(order), sum(len(self._units[each].operators) for each in order), 0
+        units_left, operators_left, cursor = len(order), sum(self._sizes[each] for each in order), 0
         for to_come in range(count - 1, -1, -1):
             container = self._open()
             share = -(-operators_left // (to_come + 1))
@@ -84,7 +85,7 @@ class Packing:
                     break
                 self._put(container, unit)
                 units_left -= 1
-                operators_left -= len(self._units[unit].operators)
+                operators_left -= self._sizes[unit]
                 for direction, neighbours in enumerate((self._downstream[unit], self._upstream[unit])):
                     for other, weight in neighbours:
                         if self._container_of[other] < 0 and other in kind:
@@ -93,7 +94,7 @@ class Packing:
             if not container.units:
                 self.containers.pop()
         self._place_rest([unit for unit in order if self._container_of[unit] < 0], first)
-        self._move(order, first)
+        self._refine(order, first)
 
     def _open(self) -> Container:
         container = Container()
@@ -103,7 +104,7 @@ class Packing:
     def _put(self, container: Container, unit: int, number: int = -1) -> None:
         self._container_of[unit] = number if number >= 0 else len(self.containers) - 1
         container.units.append(unit)
-        container.operators += len(self._units[unit].operators)
+        container.operators += self._sizes[unit]
         container.claims.update(self._units[unit].claims)
         container.host_set = self._hosts.join(container.host_set, self._units[unit].host_set)
 
@@ -125,7 +126,7 @@ class Packing:
 
         def key(unit: int) -> tuple[int, bool, bool, bool, int, int, int]:
             downstream, upstream = self._downstream[unit], self._upstream[unit]
-            operators = len(self._units[unit].operators)
+            operators = self._sizes[unit]
             connections = len(downstream) + len(upstream)
             return rank[unit], not connections, bool(upstream), bool(downstream), -operators, -connections, unit
 
@@ -156,7 +157,7 @@ class Packing:
         return None
 
     def _has_room(self, container: Container, unit: int, share: int) -> bool:
-        return not container.units or container.operators + len(self._units[unit].operators) <= share
+        return not container.units or container.operators + self._sizes[unit] <= share
 
     def _place_rest(self, rest: Sequence[int], first: int) -> None:
         """Put the rest into containers that claim the same, else into the smallest that fit, else into new ones."""
@@ -186,36 +187,25 @@ class Packing:
                 heapq.heappush(room, (self.containers[number].operators, number))
             claimed.update(dict.fromkeys(self._units[unit].claims, found))
 
-    def _move(self, members: Sequence[int], first: int) -> None:
-        """Move single units to the container they share most traffic with, as long as the sizes stay even."""
-        containers = self.containers
-        if len(containers) - first < 2:
+    def _refine(self, members: Sequence[int], first: int) -> None:
+        """Let single units of one kind change containers, as long as these stay of even size.
+
+        Units with claims or wishes for their host stay where they are.
+        """
+        count = len(self.containers) - first
+        if count < 2:
             return
-        share = -(-sum(len(self._units[each].operators) for each in members) // (len(containers) - first))
+        share = -(-sum(self._sizes[each] for each in members) // count)
         most = share + max(share // 8, share > 3)
-        free = [each for each in members if not self._units[each].claims and self._units[each].host_set < 0]
-        home = self._container_of
-        left = {number: set(containers[number].units) for number in range(first, len(containers))}
-        for _ in range(_PASSES):
-            moved = False
-            for unit in free:
-                here = home[unit]
-                shared: dict[int, float] = {}
-                for other, weight in (*self._downstream[unit], *self._upstream[unit]):
-                    if home[other] >= first:
-                        shared[home[other]] = shared.get(home[other], 0.0) + weight
-                if not shared or len(left[here]) < 2:
-                    continue
-                there = max(shared, key=lambda number: (shared[number], -number))
-                size = len(self._units[unit].operators)
-                if shared[there] > shared.get(here, 0.0) and containers[there].operators + size <= most:
-                    left[here].remove(unit)
-                    left[there].add(unit)
-                    containers[here].operators -= size
-                    containers[there].operators += size
-                    home[unit] = there
-                    moved = True
-            if not moved:
-                break
-        for number, units in left.items():
-            containers[number].units = sorted(units)
+        search = Refinement(self._container_of, members, self._sizes, self._neighbours, most)
+        search.improve([each for each in members if not self._units[each].claims and self._units[each].host_set < 0])
+        for container in self.containers[first:]:
+            container.units.clear()
+            container.operators = 0
+        for unit in members:
+            container = self.containers[self._container_of[unit]]
+            container.units.append(unit)
+            container.operators += self._sizes[unit]
+
+    def _neighbours(self, unit: int) -> Iterator[tuple[int, float]]:
+        return chain(self._downstream[unit], self._upstream[unit])
