@@ -1,0 +1,1 @@
+"""From an application to a plan: pure functions, one module a stage."""

@@ -243,6 +243,8 @@ class PhysicalOperator:
     streams: tuple[str, ...] = ()
     """Physical stream name of every output port, with local channels (rule 31)."""
     host_pool: str | None = None
+    widths: tuple[int, ...] = ()
+    """Widths of the enclosing regions, outermost first."""
 
     @property
     def channel(self) -> int:

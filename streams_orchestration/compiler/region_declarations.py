@@ -10,8 +10,8 @@ from streams_orchestration.compiler.instances import CompositeInstance, Instance
 from streams_orchestration.compiler.substitution import Substitution
 from streams_orchestration.model.annotations import Parallel
 from streams_orchestration.model.diagnostics import Diagnostic
+from streams_orchestration.model.names import nearest
 from streams_orchestration.model.schema import Schema
-from streams_orchestration.model.spelling import suggestion
 
 Instance = CompositeInstance | PrimitiveInstance
 SchemasOf = Callable[[CompositeInstance, str], list[Schema | None]]
@@ -98,7 +98,7 @@ class RegionDeclarations:
         names = [instance.name for instance in order]
         for pattern, _, _ in self._overrides:
             if pattern not in self._matched and not any(self._matches(pattern, name) for name in names):
-                message = f"no parallel region matches {pattern}{suggestion(pattern, names)}"
+                message = f"no parallel region matches {pattern}{nearest(pattern, names)}"
                 self.diagnostics.append(Diagnostic.of("SO0207", message))
 
     def _matches(self, pattern: str, name: str) -> bool:
@@ -169,7 +169,7 @@ class RegionDeclarations:
             if name in binding.streams or short in binding.streams:
                 return port
         known = (*names, *(stream for binding in bindings for stream in binding.streams))
-        message = f"the region has no input port {name}{suggestion(name, known)}"
+        message = f"the region has no input port {name}{nearest(name, known)}"
         self._report("CDISP0823E", message, instance, parallel, *path)
         return None
 
@@ -191,7 +191,7 @@ class RegionDeclarations:
                     if schema is not None and attribute not in schema.names
                 ]
                 if lacking:
-                    near = suggestion(attribute, lacking[0].names)
+                    near = nearest(attribute, lacking[0].names)
                     message = f"the stream {stream} has no attribute {attribute}{near}"
                     self._report("CDISP0824E", message, instance, parallel, *path, position)
                     break

@@ -1,0 +1,1 @@
+"""What a user writes: the application, its operators, annotations and placement, and what can be wrong with them."""

@@ -1,0 +1,67 @@
+"""Channel numbers of replicas, and the names that hold them (rules 27, 30, 31).
+
+The replicas of an operator are ranked by their channels, innermost region least significant; the rank is the
+global channel at the innermost region.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import NamedTuple
+
+
+def global_channels(rank: int, widths: Sequence[int]) -> tuple[int, ...]:
+    """The global channel of a replica at every region around it, outermost first (rule 27)."""
+    channels: list[int] = []
+    for width in reversed(widths):
+        channels.append(rank)
+        rank //= width
+    return tuple(reversed(channels))
+
+
+def local_channels(channels: Sequence[int], widths: Sequence[int]) -> tuple[int, ...]:
+    """The channel within each region, from the global ones."""
+    return tuple(channel % width for channel, width in zip(channels, widths, strict=True))
+
+
+class PathFormat(NamedTuple):
+    """A physical name with a place for the channel of every region on its path (rule 30)."""
+
+    text: str
+    """With one %d a region."""
+    levels: int
+
+    def at(self, channels: Sequence[int]) -> str:
+        """The name for some channels, outermost first; deeper ones than the path has are not used."""
+        return self.text % tuple(channels[: self.levels]) if self.levels else self.text
+
+
+def path_format(names: Sequence[str], regions: frozenset[str] | set[str]) -> PathFormat:
+    """The format of an operator's or composite's physical name.
+
+    Args:
+        names: full logical names of the composites around it and its own, outermost first.
+        regions: full logical names of all parallel regions.
+    """
+    parts: list[str] = []
+    levels = 0
+    for name in names:
+        parts.append(name.rpartition(".")[2])
+        if name in regions:
+            parts[-1] += "[%d]"
+            levels += 1
+    return PathFormat(".".join(parts), levels)
+
+
+def stream_format(stream: str, names: Sequence[str], regions: frozenset[str] | set[str]) -> tuple[PathFormat, int]:
+    """The format of a physical stream name (rule 31), and how many of its channels are global ones.
+
+    The graph that declares the stream is named with global channels; the regions between it and the operator follow
+    as local channels.
+    """
+    scope, _, own = stream.rpartition(".")
+    around = [name for name in names if scope and (name == scope or scope.startswith(name + "."))]
+    prefix = path_format(around, regions)
+    inner = sum(1 for name in names if name in regions) - prefix.levels
+    text = f"{prefix.text}.{own}" if around else own
+    return PathFormat(text + "[%d]" * inner, prefix.levels + inner), prefix.levels

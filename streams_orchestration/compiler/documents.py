@@ -1,0 +1,29 @@
+"""What the stages pass to one another, as JSON and back."""
+
+from __future__ import annotations
+
+from functools import cache
+from typing import Any, TypeVar
+
+from pydantic import TypeAdapter
+
+Stage = TypeVar("Stage")
+
+
+@cache
+def _adapter(type_: type[Any]) -> TypeAdapter[Any]:
+    return TypeAdapter(type_)
+
+
+def dump(value: Any) -> bytes:
+    """A graph, a plan or a whole compilation as JSON; `load` gives back an equal one."""
+    return _adapter(type(value)).dump_json(value)
+
+
+def load(type_: type[Stage], content: bytes | str) -> Stage:
+    """The value of a given type that `dump` wrote.
+
+    Raises:
+        pydantic.ValidationError: the content is not of that type.
+    """
+    return _adapter(type_).validate_json(content)

@@ -1,0 +1,180 @@
+"""Configs and threading annotations: which of several in effect wins (rules 42, 43, 46-48, 67, 68, A48)."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from typing import Any
+
+from streams_orchestration.compiler.graph import Options, PlacementGroup, Tag, ThreadedPort, Threading
+from streams_orchestration.compiler.instances import PrimitiveInstance
+from streams_orchestration.compiler.substitution import Substitution
+from streams_orchestration.model.annotations import ThreadingAnnotation
+from streams_orchestration.model.application import Application
+from streams_orchestration.model.diagnostics import Diagnostic
+from streams_orchestration.model.placement import Config, Placement
+
+
+@dataclass(frozen=True, slots=True)
+class _Introduced:
+    """A config with the operator that introduces it, and how many regions are around that (itself included)."""
+
+    config: Config
+    introducer: str
+    regions: int
+
+
+@dataclass(frozen=True, slots=True)
+class EffectiveConfig:
+    """The configs of one operator after the search."""
+
+    partition: PlacementGroup
+    host_placement: PlacementGroup
+    host: str | None
+    host_pool: str | None
+    restartable: bool
+    relocatable: bool
+    checkpoint: Any
+    checkpoint_period: float | None
+    threaded_ports: tuple[ThreadedPort, ...]
+
+
+class Inheritance:
+    """The search for the configs and annotations that reach an operator from around it."""
+
+    def __init__(self, application: Application, options: Options, substitution: Substitution) -> None:
+        self.application = application
+        self.options = options
+        self.substitution = substitution
+
+    def _search(self, operator: PrimitiveInstance) -> Iterator[_Introduced]:
+        """All configs in effect: own, invocations inner to outer, definitions inner to outer, the application's."""
+        yield _Introduced(operator.invocation.config, operator.name, len(operator.regions))
+        around = operator.parent.enclosing()
+        for instance in around:
+            if instance.invocation is not None:
+                yield _Introduced(instance.invocation.config, instance.name, len(instance.regions))
+        for instance in around:
+            yield _Introduced(instance.definition.config, instance.name, len(instance.regions))
+        yield _Introduced(self.application.config, self.application.application, 0)
+
+    def config(self, operator: PrimitiveInstance) -> EffectiveConfig:
+        """The configs of one operator."""
+        configs = [each for each in self._search(operator) if each.config.model_fields_set]
+        partition = self._group(configs, "partition", operator.name)
+        host_placement = self._group(configs, "host", operator.name)
+        host = host_pool = None
+        for each in configs:
+            placement = each.config.placement
+            if placement is not None and (placement.host is not None or placement.host_pool is not None):
+                host = self._text(placement.host, placement, "host", operator.name)
+                host_pool = self._text(placement.host_pool, placement, "hostPool", operator.name)
+                break
+        restartable, relocatable = self._restart(configs, operator.name)
+        checkpoint, period = self._checkpoint(configs, operator.name)
+        if checkpoint is not None and not restartable:
+            message = "a checkpoint has no effect on an operator that is not restartable"
+            location = operator.invocation.location("config")
+            self.substitution.diagnostics.append(
+                Diagnostic.of("CDISP0429W", message, operator=operator.name, location=location)
+            )
+        queues = sorted(operator.invocation.config.threaded_port, key=lambda queue: queue.port)
+        return EffectiveConfig(
+            partition=partition,
+            host_placement=host_placement,
+            host=host,
+            host_pool=host_pool,
+            restartable=restartable,
+            relocatable=relocatable,
+            checkpoint=checkpoint,
+            checkpoint_period=period,
+            threaded_ports=tuple(
+                ThreadedPort(queue.port, queue.congestion_policy, queue.queue_size) for queue in queues
+            ),
+        )
+
+    def _text(self, text: str | None, placement: Placement, key: str, operator: str) -> str | None:
+        return None if text is None else str(self.substitution.value(text, placement, key, operator=operator))
+
+    def _group(self, configs: list[_Introduced], prefix: str, operator: str) -> PlacementGroup:
+        """One placement group, whole, from the nearest config that mentions any member of it (rule 42)."""
+        for each in configs:
+            placement = each.config.placement
+            if placement is None:
+                continue
+            isolation, colocation, exlocation = (
+                getattr(placement, f"{prefix}_{member}") for member in ("isolation", "colocation", "exlocation")
+            )
+            if isolation is None and colocation is None and exlocation is None:
+                continue
+            return PlacementGroup(
+                bool(isolation),
+                tuple(self._tag(tag, each, f"{prefix}Colocation", operator) for tag in colocation or ()),
+                tuple(self._tag(tag, each, f"{prefix}Exlocation", operator) for tag in exlocation or ()),
+            )
+        return PlacementGroup()
+
+    def _tag(self, text: str, introduced: _Introduced, key: str, operator: str) -> Tag:
+        match text.replace(" ", ""):
+            case "byChannel()":
+                # Introduced outside of all regions, the outermost level counts (rule 46).
+                return Tag("byChannel", introduced.introducer, max(introduced.regions - 1, 0))
+            case "byReplica()":
+                return Tag("byReplica", introduced.introducer)
+        placement = introduced.config.placement
+        assert placement is not None
+        return Tag("plain", str(self.substitution.value(text, placement, key, operator=operator)))
+
+    def _first(self, configs: list[_Introduced], read: Callable[[Config], Any]) -> tuple[Any, Config | None]:
+        for each in configs:
+            value = read(each.config)
+            if value is not None:
+                return value, each.config
+        return None, None
+
+    def _restart(self, configs: list[_Introduced], operator: str) -> tuple[bool, bool]:
+        """Both default to true; each implies or forbids the other where only one is given (A48)."""
+        flags: list[bool | None] = []
+        for key in ("restartable", "relocatable"):
+            value, config = self._first(configs, lambda config, key=key: getattr(config, key))
+            flags.append(None if config is None else self.substitution.boolean(value, config, key, operator))
+        restartable, relocatable = flags
+        if relocatable is None:
+            relocatable = restartable is not False
+        return restartable is not False, relocatable
+
+    def _checkpoint(self, configs: list[_Introduced], operator: str) -> tuple[Any, float | None]:
+        checkpoint, config = self._first(configs, lambda config: config.checkpoint)
+        if checkpoint is None or config is None:
+            return None, None
+        if checkpoint.operator_driven:
+            return "operatorDriven", None
+        period, _ = self.substitution.number(checkpoint.periodic, checkpoint, "periodic", operator)
+        if period is not None and period <= 0:
+            message = f"the checkpoint period is above zero, not {period}"
+            location = checkpoint.location("periodic") or config.location("checkpoint")
+            self.substitution.diagnostics.append(
+                Diagnostic.of("CDISP0410E", message, operator=operator, location=location)
+            )
+        return "periodic", period
+
+    def threading(self, operator: PrimitiveInstance) -> Threading:
+        """The nearest threading annotation: innermost composite first, its invocation before its definition."""
+        for instance in operator.parent.enclosing():
+            nearest = [instance.invocation.annotations] if instance.invocation is not None else []
+            for found in (*nearest, instance.definition.annotations):
+                if found.threading is not None:
+                    return self._threading(found.threading, instance.name)
+        own = self.application.annotations.threading
+        if own is not None:
+            return self._threading(own, "")
+        return Threading(model=self.options.threading)
+
+    def _threading(self, annotation: ThreadingAnnotation, operator: str) -> Threading:
+        threads, origin = self.substitution.number(annotation.threads, annotation, "threads", operator, integer=True)
+        if origin and threads is not None and threads < 1:
+            message = f"threads is at least 1, and {origin} is {threads}"
+            location = annotation.location("threads")
+            self.substitution.diagnostics.append(Diagnostic.of("SO0401", message, operator=operator, location=location))
+        elastic = self.substitution.boolean(annotation.elastic, annotation, "elastic", operator)
+        return Threading(annotation.model, True, threads, elastic)

@@ -1,0 +1,155 @@
+"""The tree of invocations: composites opened up, every primitive operator numbered in the order of the spec."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from typing import NamedTuple
+
+from streams_orchestration.model.application import Application, Composite, Invocation
+from streams_orchestration.model.operators import Signature
+from streams_orchestration.model.signatures import is_standard, output_names, signature_of
+from streams_orchestration.model.standard import NO_NODES
+
+
+@dataclass(slots=True, eq=False)
+class CompositeInstance:
+    """One invocation of a composite; the main composite has no invocation, no parent and an empty name."""
+
+    name: str
+    definition: Composite | Application
+    invocation: Invocation | None = None
+    parent: CompositeInstance | None = None
+    outputs: tuple[str, ...] = ()
+    """The streams that it produces in its parent's graph."""
+    composites: list[CompositeInstance] = field(default_factory=list)
+    primitives: list[PrimitiveInstance] = field(default_factory=list)
+    producers: dict[str, tuple[CompositeInstance | PrimitiveInstance, int]] = field(default_factory=dict)
+    """Streams of its graph: the producer and its output port."""
+    region: int = -1
+    """Index of the parallel region that the invocation itself is, -1 for none."""
+    regions: tuple[int, ...] = ()
+    """All regions around its inside, outermost first, itself included."""
+
+    @property
+    def ports(self) -> tuple[str, ...]:
+        """Names of the input ports."""
+        return self.definition.inputs if isinstance(self.definition, Composite) else ()
+
+    def enclosing(self) -> tuple[CompositeInstance, ...]:
+        """This instance and those around it without the main composite, innermost first."""
+        found: list[CompositeInstance] = []
+        instance = self
+        while instance.parent is not None:
+            found.append(instance)
+            instance = instance.parent
+        return tuple(found)
+
+
+@dataclass(slots=True, eq=False)
+class PrimitiveInstance:
+    """One invocation of a primitive operator, or of one that is no node of the graph (Import, Export)."""
+
+    name: str
+    index: int
+    """Number of the operator; -1 for those that are no nodes."""
+    invocation: Invocation
+    parent: CompositeInstance
+    signature: Signature
+    standard: bool
+    outputs: tuple[str, ...]
+    region: int = -1
+    regions: tuple[int, ...] = ()
+
+
+class Terminal(NamedTuple):
+    """Where a stream comes from, composites seen through, and the composite ports on the way."""
+
+    producer: PrimitiveInstance
+    port: int
+    path: tuple[str, ...]
+
+
+class InstanceTree:
+    """All invocations of an application."""
+
+    def __init__(self, application: Application) -> None:
+        self.application = application
+        self.main = CompositeInstance("", application)
+        self.primitives: list[PrimitiveInstance] = []
+        """The nodes of the graph, by index."""
+        self.specials: list[PrimitiveInstance] = []
+        """Imports, Exports and job control planes, in the order of the spec."""
+        self._sources: dict[tuple[int, str], tuple[Terminal, ...]] = {}
+        self._open(self.main, application.graph)
+
+    def _open(self, parent: CompositeInstance, graph: tuple[Invocation, ...]) -> None:
+        application = self.application
+        prefix = f"{parent.name}." if parent.name else ""
+        for invocation in graph:
+            name = prefix + invocation.name
+            outputs = output_names(application, invocation)
+            definition = application.composites.get(invocation.operator)
+            child: CompositeInstance | PrimitiveInstance
+            if definition is not None:
+                child = CompositeInstance(name, definition, invocation, parent, outputs)
+                parent.composites.append(child)
+                self._open(child, definition.graph)
+            else:
+                standard = is_standard(application, invocation.operator)
+                node = not (standard and invocation.operator in NO_NODES)
+                signature = signature_of(application, invocation.operator) or Signature()
+                index = len(self.primitives) if node else -1
+                child = PrimitiveInstance(name, index, invocation, parent, signature, standard, outputs)
+                parent.primitives.append(child)
+                (self.primitives if node else self.specials).append(child)
+            for port, stream in enumerate(outputs):
+                parent.producers.setdefault(stream, (child, port))
+
+    def composites(self) -> Iterator[CompositeInstance]:
+        """Every composite instance but the main one, parents before children."""
+        pending = list(reversed(self.main.composites))
+        while pending:
+            instance = pending.pop()
+            yield instance
+            pending.extend(reversed(instance.composites))
+
+    def sources(self, scope: CompositeInstance, stream: str) -> tuple[Terminal, ...]:
+        """The operators that produce what `stream` stands for in the graph of `scope`; several behind an input port."""
+        key = (id(scope), stream)
+        found = self._sources.get(key)
+        if found is None:
+            found = self._sources[key] = tuple(self._find_sources(scope, stream))
+        return found
+
+    def _find_sources(self, scope: CompositeInstance, stream: str) -> Iterator[Terminal]:
+        if stream in scope.producers:
+            child, port = scope.producers[stream]
+            if isinstance(child, PrimitiveInstance):
+                yield Terminal(child, port, ())
+            elif isinstance(child.definition, Composite) and port < len(child.definition.outputs):
+                inner = child.definition.outputs[port]
+                if inner in child.producers:
+                    for producer, inner_port, path in self.sources(child, inner):
+                        yield Terminal(producer, inner_port, (*path, f"left:{child.name}.{inner}"))
+        elif stream in scope.ports and scope.parent is not None and scope.invocation is not None:
+            port = scope.ports.index(stream)
+            bindings = scope.invocation.inputs
+            for fed in bindings[port].streams if port < len(bindings) else ():
+                for producer, outer_port, path in self.sources(scope.parent, fed):
+                    yield Terminal(producer, outer_port, (*path, f"entered:{scope.name}.{stream}"))
+
+    def stream_name(self, producer: PrimitiveInstance, port: int) -> str:
+        """Full logical name of a stream: that of the outermost composite output it leaves by (rule 31)."""
+        scope = producer.parent
+        stream = producer.outputs[port]
+        while isinstance(scope.definition, Composite) and scope.parent is not None:
+            exported = scope.definition.outputs
+            if scope.producers.get(stream, (None,))[0] is None or stream not in exported:
+                break
+            position = exported.index(stream)
+            if position >= len(scope.outputs):
+                break
+            stream = scope.outputs[position]
+            scope = scope.parent
+        return f"{scope.name}.{stream}" if scope.name else stream

@@ -1,0 +1,79 @@
+"""The channel functions of one replica, and their place in texts (rules 28, 29, 32)."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from itertools import accumulate
+from operator import mul
+from typing import Any, NamedTuple
+
+from streams_orchestration.compiler.graph import PhysicalOperator
+
+_FUNCTION = re.compile(r"\$\{\s*(get(?:Local|All)?(?:Max)?Channels?)\(\s*\)\s*\}")
+_BARE_FUNCTION = re.compile(r"\b(get(?:Local|All)?(?:Max)?Channels?)\(\s*\)")
+
+
+class ChannelContext(NamedTuple):
+    """What the channel functions give in one replica (rules 28, 29)."""
+
+    channels: tuple[int, ...]
+    """Global channels, innermost first; (-1,) outside of regions."""
+    maxima: tuple[int, ...]
+    """Global maxima, innermost first; (0,) outside of regions."""
+    local_channel: int
+    local_max_channels: int
+
+    @classmethod
+    def at(cls, channels: Sequence[int], widths: Sequence[int]) -> ChannelContext:
+        """The context of a replica, from its global channels and the widths around it, outermost first."""
+        if not widths:
+            return cls((-1,), (0,), -1, 0)
+        maxima = tuple(accumulate(widths, mul))
+        return cls(tuple(reversed(channels)), tuple(reversed(maxima)), channels[-1] % widths[-1], widths[-1])
+
+    def value(self, function: str) -> int | list[int]:
+        """The value of a channel function, by its name without parentheses."""
+        match function:
+            case "getChannel":
+                return self.channels[0]
+            case "getMaxChannels":
+                return self.maxima[0]
+            case "getLocalChannel":
+                return self.local_channel
+            case "getLocalMaxChannels":
+                return self.local_max_channels
+            case "getAllChannels":
+                return list(self.channels)
+            case "getAllMaxChannels":
+                return list(self.maxima)
+        message = f"there is no function {function}()"
+        raise KeyError(message)
+
+    def substitute(self, value: Any, *, bare: bool = False) -> Any:
+        """A parameter with every channel function replaced; one alone in its text gives a number.
+
+        Args:
+            value: a text, or a mapping or list of values.
+            bare: also replace functions that stand without `${}`, as they do in the expressions of an Import.
+        """
+        if isinstance(value, Mapping):
+            return {key: self.substitute(entry, bare=bare) for key, entry in value.items()}
+        if isinstance(value, list | tuple):
+            return [self.substitute(entry, bare=bare) for entry in value]
+        if not isinstance(value, str) or "get" not in value:
+            return value
+        whole = _FUNCTION.fullmatch(value)
+        if whole is not None:
+            return self.value(whole.group(1))
+
+        def replace(match: re.Match[str]) -> str:
+            return str(self.value(match.group(1))).replace(" ", "")
+
+        value = _FUNCTION.sub(replace, value)
+        return _BARE_FUNCTION.sub(replace, value) if bare else value
+
+
+def substitute_channels(value: Any, operator: PhysicalOperator) -> Any:
+    """The parameters of a logical operator, or one of them, as they read in one of its replicas."""
+    return ChannelContext.at(operator.channels, operator.widths).substitute(value)

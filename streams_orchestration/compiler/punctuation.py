@@ -1,0 +1,73 @@
+"""Input ports that expect window punctuation, and what feeds them (rules 25, 26)."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterator
+
+from streams_orchestration.compiler.graph import LogicalConnection, LogicalGraph, LogicalOperator
+from streams_orchestration.model.diagnostics import Diagnostic
+
+
+def check_punctuation(graph: LogicalGraph) -> Iterator[Diagnostic]:
+    """Every way in which an expecting port would get no punctuation, or that of several streams."""
+    expecting = [
+        (operator, port)
+        for operator in graph.operators
+        for port, model in enumerate(operator.inputs)
+        if model.expects_window_punctuation
+    ]
+    if not expecting:
+        return
+    upstream: dict[tuple[int, int], list[LogicalConnection]] = defaultdict(list)
+    for connection in graph.connections:
+        upstream[connection.target, connection.target_port].append(connection)
+    imported = {(link.operator, link.port) for link in graph.imports}
+    for operator, port in expecting:
+        for code, message in _findings(graph, upstream, imported, operator, port):
+            yield Diagnostic.of(code, message, operator=operator.name, location=operator.location)
+
+
+def _findings(
+    graph: LogicalGraph,
+    upstream: dict[tuple[int, int], list[LogicalConnection]],
+    imported: set[tuple[int, int]],
+    consumer: LogicalOperator,
+    port: int,
+) -> Iterator[tuple[str, str]]:
+    """Walk upstream through ports that preserve punctuation, up to one that generates it or to what is wrong."""
+    expects = f"input port {port} expects window punctuation"
+    current, current_port = consumer, port
+    seen: set[int] = set()
+    bordered = False
+    while True:
+        feeds = upstream[current.index, current_port]
+        if len(feeds) > 1:
+            names = ", ".join(graph.operators[feed.source].name for feed in feeds)
+            yield "CDISP0110E", f"{expects} and is fed by several streams: {names}"
+            return
+        if (current.index, current_port) in imported:
+            yield "CDISP0442E", f"{expects} and is fed by an Import"
+            return
+        if not feeds:
+            return
+        producer = graph.operators[feeds[0].source]
+        output = producer.outputs[feeds[0].source_port]
+        if not bordered and producer.regions and producer.regions[-1:] != current.regions[-1:]:
+            # The walk of the region check ends here, that of the ordinary checks goes on.
+            bordered = True
+            region = graph.regions[producer.regions[-1]].name
+            if current.regions:
+                yield "CDISP0820E", f"{expects} and is fed across the border of the parallel region {region}"
+            else:
+                yield "CDISP0819E", f"{expects} and is fed from the parallel region {region}"
+        if output.generates_window_punctuation:
+            return
+        if not output.preserves_window_punctuation:
+            yield "CDISP0111E", f"{expects}, and the stream of {producer.name} has none"
+            return
+        if producer.index in seen:
+            yield "CDISP0112E", f"{expects} and is fed by a loop that only preserves it"
+            return
+        seen.add(producer.index)
+        current, current_port = producer, output.preserved_port if len(producer.inputs) > 1 else 0

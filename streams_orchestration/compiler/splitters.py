@@ -1,0 +1,167 @@
+"""What hangs on one output port: its consumers, and the splitters that lead to those in parallel regions.
+
+Every replica of an operator has the same splitters on a port, so the tree is made once for the logical port, as a
+template (rules 9-15, 17, 21-23).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+from math import prod
+from typing import NamedTuple
+
+from streams_orchestration.compiler.graph import LogicalConnection, LogicalGraph, ParallelRegion, Routing
+
+_ROUND_ROBIN = Routing()
+
+
+class Entry(NamedTuple):
+    """A region that a connection enters, by one of its ports."""
+
+    region: ParallelRegion
+    port: str
+    way: tuple[object, ...]
+    """What tells this splitter from others on the same output port (rule 10)."""
+    splitter: tuple[object, ...]
+    """The logical splitter: the region's port and the connection that comes in there."""
+
+    @property
+    def routing(self) -> Routing:
+        """How the port is routed."""
+        return self.region.routing.get(self.port, _ROUND_ROBIN)
+
+
+class Crossing(NamedTuple):
+    """How one logical connection crosses the borders of regions."""
+
+    common: int
+    """Number of regions around both ends."""
+    leaves: int
+    """Number of regions left."""
+    entries: tuple[Entry, ...]
+    """Regions entered, outermost first."""
+
+
+def crossing(graph: LogicalGraph, connection: LogicalConnection, regions: dict[str, ParallelRegion]) -> Crossing:
+    """The regions that a connection leaves and enters; which are common follows from its path (rule 16)."""
+    source, _, target, target_port, path = connection
+    start, end = graph.operators[source], graph.operators[target]
+    leaves = int(start.name in regions)
+    entries: list[Entry] = []
+    for position, step in enumerate(path):
+        kind, _, place = step.partition(":")
+        name, _, port = place.rpartition(".")
+        if name not in regions:
+            continue
+        if kind == "left":
+            leaves += 1
+        else:
+            incoming = _incoming(connection, path, position)
+            entries.append(Entry(regions[name], port, (place, *path[:position]), (place, *incoming)))
+    if end.name in regions:
+        port = end.inputs[target_port].name
+        place = f"{end.name}.{port}"
+        incoming = _incoming(connection, path, len(path))
+        entries.append(Entry(regions[end.name], port, (place, *path), (place, *incoming)))
+    return Crossing(len(start.regions) - leaves, leaves, tuple(entries))
+
+
+def _incoming(connection: LogicalConnection, path: Sequence[str], position: int) -> tuple[object, ...]:
+    """The connection that reaches a region's port: from another composite's input port, or from a producer."""
+    if position and path[position - 1].startswith("entered:"):
+        return (path[position - 1],)
+    return (connection.source, connection.source_port, *path[:position])
+
+
+def dropping_splitters(crossings: Sequence[Crossing]) -> frozenset[tuple[object, ...]]:
+    """The logical splitters that a merge feeds, directly or through composite ports: shuffles (rule 23)."""
+    return frozenset(each.entries[0].splitter for each in crossings if each.leaves and each.entries)
+
+
+class SplitterTemplate(NamedTuple):
+    """A splitter of every replica of an output port."""
+
+    region: ParallelRegion
+    region_port: str
+    routing: Routing
+    parent: int
+    """Number of the splitter that holds this one, -1 at the top."""
+    parent_channel: int
+    rank: int
+    """Channels of the regions entered before, as a rank within those of the producer that are common."""
+    outer: int
+    """Number of such ranks."""
+    common: int
+    """Number of the producer's regions that are around this one."""
+    drops: bool
+    repetition: int
+    """Counts splitters of the same region port on the same output port, from 0."""
+
+
+class ConnectionTemplate(NamedTuple):
+    """One logical connection at every replica of its output port."""
+
+    target: int
+    target_port: int
+    left: int
+    """Number of source replicas that share each set of targets: product of the widths left."""
+    leaves: tuple[tuple[int, int], ...]
+    """Per rank of the target within the regions entered: splitter (-1 for none) and channel."""
+
+
+@dataclass(slots=True)
+class PortTemplate:
+    """All connections of one logical output port."""
+
+    port: int
+    splitters: list[SplitterTemplate] = field(default_factory=list)
+    connections: list[ConnectionTemplate] = field(default_factory=list)
+    _numbers: dict[tuple[object, ...], int] = field(default_factory=dict)
+    _repetitions: dict[tuple[str, int], int] = field(default_factory=dict)
+
+    def add(
+        self,
+        connection: LogicalConnection,
+        crossing_: Crossing,
+        source_widths: Sequence[int],
+        dropping: frozenset[tuple[object, ...]],
+    ) -> None:
+        """Take in a connection of this port; splitters that others have made already are shared."""
+        leaves: list[tuple[int, int]] = [(-1, -1)]
+        for entry in crossing_.entries:
+            if entry.routing.policy == "broadcast":
+                # Looked through: no splitter of its own, those below move up (rule 14).
+                leaves = [leaf for leaf in leaves for _ in range(entry.region.width)]
+            else:
+                leaves = list(self._split(entry, leaves, crossing_.common, dropping))
+        left = prod(source_widths[crossing_.common :])
+        self.connections.append(ConnectionTemplate(connection.target, connection.target_port, left, tuple(leaves)))
+
+    def _split(
+        self, entry: Entry, leaves: list[tuple[int, int]], common: int, dropping: frozenset[tuple[object, ...]]
+    ) -> Iterator[tuple[int, int]]:
+        for rank, (parent, channel) in enumerate(leaves):
+            key = (*entry.way, rank)
+            number = self._numbers.get(key)
+            if number is None:
+                number = self._numbers[key] = len(self.splitters)
+                region_port = f"{entry.region.name}.{entry.port}"
+                repetition = self._repetitions.get((region_port, rank), 0)
+                self._repetitions[region_port, rank] = repetition + 1
+                self.splitters.append(
+                    SplitterTemplate(
+                        entry.region,
+                        region_port,
+                        entry.routing,
+                        parent,
+                        channel,
+                        rank,
+                        len(leaves),
+                        common,
+                        entry.splitter in dropping,
+                        repetition,
+                    )
+                )
+            for branch in range(entry.region.width):
+                yield number, branch

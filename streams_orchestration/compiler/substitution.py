@@ -1,0 +1,169 @@
+"""Submission-time values: resolved once, then put in the place of `${name}` (rules 6, 7, 32; A5)."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from typing import Any
+
+from streams_orchestration.compiler.graph import Options
+from streams_orchestration.model.application import Application
+from streams_orchestration.model.diagnostics import Diagnostic
+from streams_orchestration.model.element import Element
+from streams_orchestration.model.names import nearest
+
+CHANNEL_FUNCTIONS = (
+    *("getChannel", "getMaxChannels", "getLocalChannel", "getLocalMaxChannels"),
+    *("getAllChannels", "getAllMaxChannels"),
+)
+_PLACEMENT_FUNCTIONS = ("byChannel", "byReplica")
+_REFERENCE = re.compile(r"\$\{([^{}]*)\}")
+_CALL = re.compile(r"\s*(\w+)\(\s*\)\s*")
+
+
+class Substitution:
+    """The submission-time values of one compilation, and the diagnostics of their use."""
+
+    def __init__(self, application: Application, options: Options, diagnostics: list[Diagnostic]) -> None:
+        self.values: dict[str, Any] = {}
+        """Every value of the application, None where none could be had (already reported)."""
+        self.used: set[str] = set()
+        self.diagnostics = diagnostics
+        self._declared = application.submission
+        self._given = options.submission
+        for name in options.submission:
+            if name not in application.submission:
+                message = f"there is no submission-time value {name}{nearest(name, application.submission)}"
+                diagnostics.append(Diagnostic.of("SO0204", message))
+        for name, value in application.submission.items():
+            location = application.location("submission", name)
+            self.values[name] = value.default
+            if name in options.submission:
+                try:
+                    self.values[name] = value.parse(options.submission[name])
+                except ValueError:
+                    message = f"{name} is of type {value.type}, and {options.submission[name]!r} is not"
+                    diagnostics.append(Diagnostic.of("SO0203", message, location=location))
+            elif value.default is None:
+                message = f"{name} ({value.type}) has no default; give it with --set {name}=VALUE"
+                diagnostics.append(Diagnostic.of("SO0202", message, location=location))
+            if value.type == "float64" and isinstance(self.values[name], int):
+                self.values[name] = float(self.values[name])
+
+    def is_default(self, name: str) -> bool:
+        """Does a value come from its declaration, not from the submission?"""
+        return name not in self._given
+
+    def type_of(self, name: str) -> str:
+        """The declared type of a value."""
+        return self._declared[name].type
+
+    def value(self, value: Any, element: Element, *path: str | int, operator: str, channels: bool = True) -> Any:
+        """A parameter or text with every `${name}` replaced; channel functions stay as they are.
+
+        A text that is one reference and nothing else takes the value with its type. With `channels` false channel
+        functions are errors, too.
+        """
+        if isinstance(value, str):
+            return self._text(value, element, path, operator, channels=channels)
+        if isinstance(value, Mapping):
+            return {
+                str(key): self.value(entry, element, *path, str(key), operator=operator, channels=channels)
+                for key, entry in value.items()
+            }
+        if isinstance(value, list | tuple):
+            return [
+                self.value(entry, element, *path, position, operator=operator, channels=channels)
+                for position, entry in enumerate(value)
+            ]
+        return value
+
+    def annotation(self, value: Any, element: Element, key: str, operator: str) -> tuple[Any, str]:
+        """An annotation's value and the submission-time value it came from, which is empty for a literal (A5).
+
+        The value is None when it could not be had; that is reported.
+        """
+        if not isinstance(value, str):
+            return value, ""
+        match = _REFERENCE.fullmatch(value)
+        if match is None:
+            return value, ""
+        if _CALL.fullmatch(match.group(1)):
+            message = f"{match.group(1)} cannot stand in an annotation"
+            self._report("CDISP0682E", message, element, (key,), operator)
+            return None, ""
+        name = match.group(1).strip()
+        return self._named(name, element, (key,), operator), name if name in self.values else ""
+
+    def number(
+        self, value: Any, element: Element, key: str, operator: str, *, integer: bool = False
+    ) -> tuple[Any, str]:
+        """An annotation's number, as `annotation` gives it; a value of another type is reported (CDISP0811E)."""
+        resolved, origin = self.annotation(value, element, key, operator)
+        fits = isinstance(resolved, int) if integer else isinstance(resolved, int | float)
+        if resolved is not None and (not fits or isinstance(resolved, bool)):
+            message = f"{key} is {'an int32' if integer else 'a float64'}, and {origin or value!r} is not"
+            self._report("CDISP0811E", message, element, (key,), operator)
+            return None, origin
+        return resolved if resolved is None or integer else float(resolved), origin
+
+    def boolean(self, value: Any, element: Element, key: str, operator: str) -> bool | None:
+        """A truth value of a config or annotation, None when it could not be had."""
+        resolved, origin = self.annotation(value, element, key, operator)
+        if resolved is None or isinstance(resolved, bool):
+            return resolved
+        self._report("SO0009", f"{key} is true or false, and {origin or value!r} is not", element, (key,), operator)
+        return None
+
+    def _text(self, text: str, element: Element, path: tuple[str | int, ...], operator: str, *, channels: bool) -> Any:
+        if "${" not in text:
+            if text.replace(" ", "") in ("byChannel()", "byReplica()"):
+                self._report("CDISP0116E", f"{text} belongs in a placement config", element, path, operator)
+            return text
+
+        def replace(match: re.Match[str]) -> str:
+            result = self._reference(match, element, path, operator, channels=channels)
+            return str(result).lower() if isinstance(result, bool) else str(result)
+
+        whole = _REFERENCE.fullmatch(text)
+        if whole is not None:
+            return self._reference(whole, element, path, operator, channels=channels)
+        return _REFERENCE.sub(replace, text)
+
+    def _reference(
+        self,
+        match: re.Match[str],
+        element: Element,
+        path: tuple[str | int, ...],
+        operator: str,
+        *,
+        channels: bool,
+    ) -> Any:
+        call = _CALL.fullmatch(match.group(1))
+        if call is None:
+            return self._named(match.group(1).strip(), element, path, operator)
+        name = call.group(1)
+        if name in CHANNEL_FUNCTIONS and channels:
+            return "${" + name + "()}"
+        if name in CHANNEL_FUNCTIONS:
+            self._report("SO0205", f"{name}() is not known here", element, path, operator)
+        elif name in _PLACEMENT_FUNCTIONS:
+            self._report(
+                "CDISP0116E", f"{name}() belongs in a placement config, without ${{}}", element, path, operator
+            )
+        else:
+            near = nearest(name, CHANNEL_FUNCTIONS)
+            self._report("SO0206", f"there is no function {name}(){near}", element, path, operator)
+        return match.group(0)
+
+    def _named(self, name: str, element: Element, path: tuple[str | int, ...], operator: str) -> Any:
+        if name not in self.values:
+            message = f"there is no submission-time value {name}{nearest(name, self.values)}"
+            self._report("SO0201", message, element, path, operator)
+            return None
+        self.used.add(name)
+        return self.values[name]
+
+    def _report(self, code: str, message: str, element: Element, path: tuple[str | int, ...], operator: str) -> None:
+        location = element.location(*path)
+        self.diagnostics.append(Diagnostic.of(code, message, operator=operator, location=location))

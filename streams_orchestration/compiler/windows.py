@@ -1,0 +1,63 @@
+"""Windows of an invocation: whether time or punctuation drives them (rules 25, 72)."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping
+from typing import Any, NamedTuple
+
+from streams_orchestration.compiler.graph import SingleThreaded
+from streams_orchestration.model.operators import SingleThreadedMode
+
+_POLICY = re.compile(r"(\w+)\s*\(")
+
+
+class Window(NamedTuple):
+    """The policy names of one window: count, delta, time or punct; empty when not given."""
+
+    eviction: str = ""
+    trigger: str = ""
+
+
+def windows_of(parameters: Mapping[str, Any], ports: tuple[str, ...]) -> dict[int, Window]:
+    """The windows of the input ports of an invocation, read from its parameter `window` (or `windows`).
+
+    One window for all ports, a list with one a port, or a mapping from port name to window. A window is a text as in
+    `sliding, count(10), time(5)`, eviction before trigger, or a mapping with `eviction` and `trigger`.
+    """
+    value = parameters.get("window", parameters.get("windows"))
+    if value is None:
+        return {}
+    if isinstance(value, list):
+        return {port: _window(entry) for port, entry in enumerate(value[: len(ports)])}
+    if isinstance(value, Mapping) and value and all(name in ports for name in value):
+        return {ports.index(name): _window(entry) for name, entry in value.items()}
+    return dict.fromkeys(range(len(ports)), _window(value))
+
+
+def _window(value: Any) -> Window:
+    if isinstance(value, str):
+        names = _POLICY.findall(value)
+        return Window(*names[:2])
+    if not isinstance(value, Mapping):
+        return Window()
+    return Window(_policy(value.get("eviction", value.get("evict"))), _policy(value.get("trigger")))
+
+
+def _policy(value: Any) -> str:
+    if isinstance(value, str):
+        return value.partition("(")[0].strip()
+    return str(next(iter(value), "")) if isinstance(value, Mapping) else ""
+
+
+def _timed(windows: Mapping[int, Window], mode: SingleThreadedMode) -> Iterator[bool]:
+    for window in windows.values():
+        yield mode != "WindowEvictionBound" and window.trigger == "time"
+        yield mode != "WindowTriggerBound" and window.eviction == "time"
+
+
+def single_threaded(mode: SingleThreadedMode, windows: Mapping[int, Window]) -> SingleThreaded:
+    """Is an operator single-threaded on its outputs, given that it is on its inputs (rule 72)?"""
+    if mode in ("Always", "WindowPartitionEvictionBound"):
+        return "Always"
+    return "Never" if mode == "Never" or any(_timed(windows, mode)) else "Always"

@@ -1,0 +1,90 @@
+"""The annotations of an invocation: parallel, consistent, autonomous, threading, atomic."""
+
+from __future__ import annotations
+
+from typing import Annotated, Any, Literal
+
+from pydantic import BeforeValidator, Field, field_validator
+
+from streams_orchestration.model.element import Element, refuse
+from streams_orchestration.model.values import Boolean, Flag, Integer, Number, Text, is_reference
+
+
+def _attribute_list(value: Any) -> Any:
+    if not isinstance(value, list | tuple) or not value or not all(isinstance(entry, str) for entry in value):
+        refuse("CDISP0829E", "a list of attribute names is expected")
+    return value
+
+
+def _host_tags(value: Any) -> Any:
+    if not isinstance(value, list | tuple) or not all(isinstance(entry, str) for entry in value):
+        refuse("CDISP0826E", "a list of host tags is expected")
+    return value
+
+
+class PartitionBy(Element):
+    """Hash routing of one input port of a region over some attributes, in this order (rules 17, 20)."""
+
+    port: Text
+    attributes: Annotated[tuple[Text, ...], BeforeValidator(_attribute_list)]
+
+
+class Parallel(Element):
+    """`parallel`: a region of `width` replicas (rules 3, 7, 17). Ports not mentioned are routed round robin."""
+
+    width: Integer
+    partition_by: tuple[PartitionBy, ...] = ()
+    broadcast: tuple[Text, ...] = ()
+    replicate_host_tags: Annotated[tuple[Text, ...], BeforeValidator(_host_tags)] = ()
+
+    @field_validator("width", mode="before")
+    @classmethod
+    def _check_width(cls, value: Any) -> Any:
+        if is_reference(value):
+            return value
+        if not isinstance(value, int) or isinstance(value, bool) or not 0 < value < 2**31:
+            refuse("CDISP0821E", "the width is an int32 of at least 1, or ${name}")
+        return value
+
+    @field_validator("partition_by", mode="before")
+    @classmethod
+    def _check_partitions(cls, value: Any) -> Any:
+        if not isinstance(value, list | tuple) or not value:
+            refuse("CDISP0822E", "a list of entries {port, attributes} is expected")
+        return value
+
+
+class Consistent(Element):
+    """`consistent`: the region that starts here is drained, checkpointed and reset as one (A1). Times in seconds."""
+
+    trigger: Literal["periodic", "operatorDriven"]
+    period: Number | None = None
+    drain_timeout: Number | None = None
+    reset_timeout: Number | None = None
+    max_consecutive_reset_attempts: Integer | None = None
+
+    @field_validator("trigger", mode="before")
+    @classmethod
+    def _literal_trigger(cls, value: Any) -> Any:
+        if is_reference(value):
+            refuse("CDISP0678E", "the trigger must be written in the spec, not taken from a value")
+        return value
+
+
+class ThreadingAnnotation(Element):
+    """`threading`: the threading model of a composite (rule 67)."""
+
+    model: Literal["manual", "automatic", "dynamic", "dedicated"]
+    threads: Integer | None = None
+    elastic: Boolean | None = None
+
+
+class Annotations(Element):
+    """All annotations of one invocation or composite definition."""
+
+    parallel: Parallel | None = None
+    consistent: Consistent | None = None
+    autonomous: Flag = False
+    threading: ThreadingAnnotation | None = None
+    atomic: Annotated[Text, Field(min_length=1)] | None = None
+    """Operators with the same tag are never decoupled from one another."""

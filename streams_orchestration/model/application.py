@@ -1,0 +1,107 @@
+"""The application as a user writes it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Annotated, Any, Literal
+
+from pydantic import BeforeValidator, Field, model_validator
+
+from streams_orchestration.model.annotations import Annotations
+from streams_orchestration.model.element import Element
+from streams_orchestration.model.operators import OperatorModel
+from streams_orchestration.model.placement import Config, HostPoolDeclaration
+from streams_orchestration.model.values import Flag, Identifier, Name, Number, Parameter, SubmissionValue, Text
+
+
+def _one_or_many(value: Any) -> Any:
+    return [value] if isinstance(value, str) else value
+
+
+class InputBinding(Element):
+    """What feeds one input port of an invocation."""
+
+    streams: Annotated[tuple[Text, ...], BeforeValidator(_one_or_many)] = ()
+    name: Name | None = None
+    control: Flag = False
+    mutates: tuple[Text, ...] | None = None
+    """Custom only: the attributes that the port's logic changes, [] for none (rule 79)."""
+
+    @model_validator(mode="before")
+    @classmethod
+    def _from_streams(cls, value: Any) -> Any:
+        return {"streams": value} if isinstance(value, str | list | tuple) else value
+
+
+class OutputBinding(Element):
+    """One output stream of an invocation."""
+
+    stream: Name
+    tuple_type: Text | None = Field(default=None, alias="schema")
+    """A name of `schemas`, or a tuple type in Spark DDL."""
+    rate: Number | None = None
+    """Tuples a second."""
+
+    @model_validator(mode="before")
+    @classmethod
+    def _from_name(cls, value: Any) -> Any:
+        return {"stream": value} if isinstance(value, str) else value
+
+
+class Invocation(Element):
+    """One use of an operator or composite in a graph."""
+
+    name: Name
+    operator: Text
+    inputs: tuple[InputBinding, ...] = ()
+    outputs: tuple[OutputBinding, ...] | None = None
+    """None stands for the default: one stream of the invocation's name, no stream for a sink."""
+    parameters: dict[str, Parameter] = Field(default_factory=dict)
+    annotations: Annotations = Annotations()
+    config: Config = Config()
+
+
+class Composite(Element):
+    """A graph with ports, usable as an operator."""
+
+    inputs: tuple[Name, ...] = ()
+    outputs: tuple[Name, ...] = ()
+    """Streams of its graph."""
+    annotations: Annotations = Annotations()
+    """Of a definition: `threading` only (rule 67, A8)."""
+    config: Config = Config()
+    graph: tuple[Invocation, ...] = ()
+
+
+class Application(Element):
+    """A streaming application: its declarations and the graph of its main composite."""
+
+    spec_version: Literal[1] = 1
+    application: Identifier
+    description: Text = ""
+    submission: dict[Identifier, SubmissionValue] = Field(default_factory=dict)
+    schemas: dict[Identifier, Text] = Field(default_factory=dict)
+    operators: dict[Identifier, OperatorModel] = Field(default_factory=dict)
+    composites: dict[Identifier, Composite] = Field(default_factory=dict)
+    host_pools: tuple[HostPoolDeclaration, ...] = ()
+    annotations: Annotations = Annotations()
+    """Of the main composite: `threading` only."""
+    config: Config = Config()
+    """Of the main composite: the last place where an inherited config is looked for."""
+    graph: tuple[Invocation, ...] = ()
+
+    @property
+    def name(self) -> str:
+        """What the application calls itself."""
+        return self.application
+
+    @classmethod
+    def from_mapping(cls, mapping: Mapping[str, Any]) -> Application:
+        """The application that a mapping with the keys of a spec describes.
+
+        Raises:
+            ApplicationError: something is wrong with it; all errors are reported.
+        """
+        from streams_orchestration.model.loading import application_from
+
+        return application_from(mapping)

@@ -1,0 +1,142 @@
+"""Checks of declarations, annotations and configs that need no values: where they may stand and what goes together."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from streams_orchestration.model.annotations import Annotations
+from streams_orchestration.model.application import Application, Composite, Invocation
+from streams_orchestration.model.diagnostics import Diagnostic
+from streams_orchestration.model.element import Element
+from streams_orchestration.model.names import nearest
+from streams_orchestration.model.placement import Config
+from streams_orchestration.model.schema import parse_schema
+from streams_orchestration.model.scopes import graphs
+from streams_orchestration.model.signatures import is_standard, signature_of
+from streams_orchestration.model.standard import EXPORT, IMPORT, JOB_CONTROL_PLANE, NO_NODES
+
+Report = Callable[..., None]
+
+
+def check_declarations(application: Application) -> list[Diagnostic]:
+    """What is wrong with schemas, pools, annotations and configs (A8, A9, rules 35, 38, 44, 67 and SO03.., SO04..)."""
+    diagnostics: list[Diagnostic] = []
+
+    def report(code: str, message: str, element: Element, *path: str | int, operator: str = "") -> None:
+        diagnostics.append(Diagnostic.of(code, message, operator=operator, location=element.location(*path)))
+
+    for name, text in application.schemas.items():
+        for problem in parse_schema(text).errors:
+            report("SO0301", f"{name}: {problem}", application, "schemas", name)
+    pools: set[str] = set()
+    for pool in application.host_pools:
+        if pool.name in pools:
+            report("SO0112", f"two host pools are called {pool.name}", pool, "name")
+        pools.add(pool.name)
+    _check_definition(application, "", report)
+    for name, composite, graph in graphs(application):
+        if composite is not None:
+            _check_definition(composite, name, report)
+            _check_config(application, composite.config, name, report)
+        for invocation in graph:
+            operator = f"{name}.{invocation.name}" if name else invocation.name
+            _check_invocation(application, invocation, operator, report)
+    _check_config(application, application.config, "", report)
+    return diagnostics
+
+
+def _check_definition(element: Application | Composite, name: str, report: Report) -> None:
+    for annotation in ("parallel", "consistent", "autonomous", "atomic"):
+        if getattr(element.annotations, annotation):
+            message = f"{annotation} belongs on an invocation, not on a definition"
+            report("CDISP0812E", message, element, "annotations", annotation, operator=name)
+    _check_threading(element.annotations, name, report)
+    if element.config.threaded_port:
+        message = "threadedPort belongs on the invocation of a primitive operator"
+        report("CDISP0489E", message, element, "config", "threadedPort", operator=name)
+
+
+def _check_threading(annotations: Annotations, operator: str, report: Report) -> None:
+    threading = annotations.threading
+    if threading is None:
+        return
+    if threading.model != "dynamic" and (threading.threads is not None or threading.elastic is not None):
+        message = f"threads and elastic go with the model dynamic, not with {threading.model}"
+        report("SO0402", message, threading, operator=operator)
+    if isinstance(threading.threads, int) and threading.threads < 1:
+        report("SO0401", f"threads is at least 1, not {threading.threads}", threading, "threads", operator=operator)
+
+
+def _check_invocation(application: Application, invocation: Invocation, operator: str, report: Report) -> None:
+    annotations = invocation.annotations
+    if annotations.consistent is not None and annotations.autonomous:
+        report("CDISP0694E", "consistent and autonomous exclude each other", annotations, operator=operator)
+    composite = invocation.operator in application.composites
+    primitive = not composite and signature_of(application, invocation.operator) is not None
+    if primitive and annotations.threading is not None:
+        message = "threading belongs on composites, not on a primitive operator"
+        report("CDISP0851E", message, annotations, "threading", operator=operator)
+    if composite and invocation.config.threaded_port:
+        message = "threadedPort belongs on the invocation of a primitive operator"
+        report("CDISP0489E", message, invocation, "config", "threadedPort", operator=operator)
+    _check_threading(annotations, operator, report)
+    if is_standard(application, invocation.operator) and invocation.operator in NO_NODES:
+        _check_special(invocation, operator, report)
+    _check_queues(invocation, operator, report)
+    _check_config(application, invocation.config, operator, report)
+    for position, output in enumerate(invocation.outputs or ()):
+        text = output.tuple_type
+        if text is None:
+            continue
+        if text.isidentifier():
+            if text not in application.schemas:
+                message = f"there is no schema {text}{nearest(text, application.schemas)}"
+                report("SO0302", message, invocation, "outputs", position, "schema", operator=operator)
+        else:
+            for problem in parse_schema(text).errors:
+                report("SO0301", problem, invocation, "outputs", position, "schema", operator=operator)
+
+
+def _check_special(invocation: Invocation, operator: str, report: Report) -> None:
+    annotations = invocation.annotations
+    for name in ("parallel", "consistent"):
+        if getattr(annotations, name) is not None:
+            code = "CDISP0849E" if invocation.operator == JOB_CONTROL_PLANE else "CDISP0815E"
+            message = f"{name} does not go with {invocation.operator}"
+            report(code, message, annotations, name, operator=operator)
+    if invocation.operator == JOB_CONTROL_PLANE and annotations.autonomous:
+        report("CDISP0849E", "autonomous does not go with JobControlPlane", annotations, operator=operator)
+    parameters = invocation.parameters
+    if invocation.operator == IMPORT and ("subscription" in parameters) == ("streamId" in parameters):
+        message = "an Import takes either `subscription`, or `application` and `streamId`"
+        report("SO0405", message, invocation, "parameters", operator=operator)
+    if invocation.operator == EXPORT and ("properties" in parameters) == ("streamId" in parameters):
+        message = "an Export takes either `properties` or `streamId`"
+        report("SO0405", message, invocation, "parameters", operator=operator)
+    allowed = {IMPORT: ("subscription", "application", "streamId", "filter"), EXPORT: ("properties", "streamId")}
+    for key in parameters:
+        if invocation.operator in allowed and key not in allowed[invocation.operator]:
+            message = f"{invocation.operator} has no parameter {key}{nearest(key, allowed[invocation.operator])}"
+            report("SO0405", message, invocation, "parameters", key, operator=operator)
+
+
+def _check_queues(invocation: Invocation, operator: str, report: Report) -> None:
+    ports: set[int] = set()
+    for position, queue in enumerate(invocation.config.threaded_port):
+        if queue.port in ports:
+            message = f"input port {queue.port} has two queues"
+            report("SO0403", message, queue, "port", operator=operator)
+        ports.add(queue.port)
+        if queue.port >= len(invocation.inputs):
+            message = f"there is no input port {queue.port}; {invocation.name} has {len(invocation.inputs)}"
+            report("SO0305", message, invocation, "config", "threadedPort", position, operator=operator)
+
+
+def _check_config(application: Application, config: Config, operator: str, report: Report) -> None:
+    placement = config.placement
+    if placement is None or placement.host_pool is None:
+        return
+    pools = [pool.name for pool in application.host_pools]
+    if "${" not in placement.host_pool and placement.host_pool not in pools:
+        message = f"there is no host pool {placement.host_pool}{nearest(placement.host_pool, pools)}"
+        report("SO0404", message, placement, "hostPool", operator=operator)

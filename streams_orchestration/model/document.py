@@ -1,0 +1,223 @@
+"""The text of a spec as nested mappings and lists that know the lines they came from."""
+
+from __future__ import annotations
+
+import math
+import re
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import yaml
+
+from streams_orchestration.model.diagnostics import Diagnostic
+from streams_orchestration.model.location import Location
+
+MAX_DEPTH = 100
+"""Levels of nesting that a spec may have."""
+
+_LOADER: Any = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
+_CORE_TAGS = {f"tag:yaml.org,2002:{name}" for name in ("str", "int", "float", "bool", "null", "seq", "map")} | {"!"}
+_INTEGER = re.compile(r"[-+]?[0-9]+|0x[0-9a-fA-F]+|0o[0-7]+")
+_FLOAT = re.compile(r"[-+]?(\.[0-9]+|[0-9]+(\.[0-9]*)?)([eE][-+]?[0-9]+)?")
+_CONSTANTS: dict[str, Any] = dict.fromkeys(("", "~", "null", "Null", "NULL"))
+_CONSTANTS |= dict.fromkeys(("true", "True", "TRUE"), True) | dict.fromkeys(("false", "False", "FALSE"), False)
+_CONSTANTS |= dict.fromkeys((".inf", ".Inf", ".INF", "+.inf"), math.inf) | {"-.inf": -math.inf, ".nan": math.nan}
+
+
+class LocatedMapping(dict[str, Any]):
+    """A mapping of a spec, with the line of each key."""
+
+    def __init__(self, file: str, line: int) -> None:
+        super().__init__()
+        self.file = file
+        self.line = line
+        self.lines: dict[str, int] = {}
+
+    def location(self, *path: str | int) -> Location:
+        """The place of what `path` leads to, or of the last thing on the way that exists."""
+        node: Any = self
+        line = self.line
+        for step in path:
+            if isinstance(node, LocatedMapping) and step in node:
+                line = node.lines.get(str(step), line)
+                node = node[str(step)]
+            elif isinstance(node, LocatedList) and isinstance(step, int) and 0 <= step < len(node):
+                line = node.lines[step]
+                node = node[step]
+            else:
+                break
+        return Location(self.file, line)
+
+
+class LocatedList(list[Any]):
+    """A list of a spec, with the line of each entry."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.lines: list[int] = []
+
+
+@dataclass
+class _Builder:
+    """Builds the tree from parse events; an explicit stack, so that deep nesting ends in a diagnostic."""
+
+    file: str
+    diagnostics: list[Diagnostic] = field(default_factory=list)
+    root: Any = None
+    stack: list[tuple[LocatedMapping | LocatedList, list[str]]] = field(default_factory=list)
+    keys: list[str | None] = field(default_factory=list)
+    """For every open container the key that waits for its value, None when a key comes next or in a list."""
+
+    def error(self, code: str, message: str, line: int) -> None:
+        self.diagnostics.append(Diagnostic.of(code, message, location=Location(self.file, line)))
+
+    def add(self, value: Any, line: int, *, scalar: bool) -> None:
+        """Put a finished scalar, or a container just opened, where it belongs."""
+        if not self.stack:
+            self.root = value
+            return
+        container, path = self.stack[-1]
+        if isinstance(container, LocatedList):
+            container.append(value)
+            container.lines.append(line)
+            return
+        key = self.keys[-1]
+        if key is None:
+            self.open_key(container, path, value, line, scalar=scalar)
+        else:
+            self.keys[-1] = None
+            if key not in container:
+                container[key] = value
+                container.lines[key] = container.lines.get(key, line)
+
+    def open_key(self, container: LocatedMapping, path: list[str], value: Any, line: int, *, scalar: bool) -> None:
+        if not scalar:
+            if not any(diagnostic.code == "SO0003" for diagnostic in self.diagnostics):
+                self.error("SO0003", "a mapping or list cannot be a key", line)
+            self.keys[-1] = "?"
+            return
+        key = value if isinstance(value, str) else _plain_text(value)
+        if key == "<<":
+            self.error("SO0005", "merge keys (<<) are not part of the format", line)
+        elif key in container:
+            where = ".".join(path)
+            code = "CDISP0798E" if "annotations" in path[-2:] else "SO0004"
+            first = container.lines[key]
+            self.error(code, f"{where + '.' if where else ''}{key} stands here and in line {first}", line)
+        else:
+            container.lines[key] = line
+        self.keys[-1] = key
+
+    def open(self, container: LocatedMapping | LocatedList, line: int) -> None:
+        path = list(self.stack[-1][1]) if self.stack else []
+        if self.stack and self.keys[-1] is not None:
+            path.append(self.keys[-1])
+        self.add(container, line, scalar=False)
+        self.stack.append((container, path))
+        self.keys.append(None)
+
+    def close(self) -> None:
+        self.stack.pop()
+        self.keys.pop()
+
+    def scalar(self, event: Any, line: int) -> Any:
+        text: str = event.value
+        tag = event.tag
+        if tag == "tag:yaml.org,2002:str" or tag == "!" or (tag is None and not event.implicit[0]):
+            return text
+        if text in _CONSTANTS:
+            value = _CONSTANTS[text]
+        elif _INTEGER.fullmatch(text):
+            value = int(text, 0) if text[:2] in ("0x", "0o") else int(text) if len(text) < 40 else 2**63
+        elif _FLOAT.fullmatch(text):
+            value = float(text)
+        else:
+            return text
+        if isinstance(value, float) and not math.isfinite(value):
+            self.error("SO0401", f"{text} is not a finite number", line)
+            return 0.0
+        if isinstance(value, int) and not -(2**63) <= value < 2**63:
+            self.error("SO0401", f"{text[:40]} does not fit into 64 bits", line)
+            return 0
+        return value
+
+
+def _plain_text(value: Any) -> str:
+    return {None: "null", True: "true", False: "false"}.get(value, str(value))
+
+
+def parse_document(text: str, file: str) -> tuple[Any, list[Diagnostic]]:
+    """The tree of a YAML text and what is wrong with the text; the tree is None when it cannot be used at all.
+
+    Plain scalars are read by the core schema of YAML 1.2: `no` and dates stay text.
+    """
+    builder = _Builder(file)
+    documents = 0
+    try:
+        for event in yaml.parse(text, Loader=_LOADER):
+            line = event.start_mark.line + 1
+            if isinstance(event, yaml.AliasEvent):
+                builder.error("SO0005", f"the alias *{event.anchor} is not part of the format", line)
+                builder.add("", line, scalar=True)
+                continue
+            if isinstance(event, yaml.DocumentStartEvent):
+                documents += 1
+                if documents > 1:
+                    builder.error("SO0003", "a second document starts here; a spec is one document", line)
+                    break
+            elif isinstance(event, yaml.CollectionEndEvent):
+                builder.close()
+            elif isinstance(event, yaml.NodeEvent):
+                _node(builder, event, line)
+                if len(builder.stack) > MAX_DEPTH:
+                    builder.error("SO0006", f"more than {MAX_DEPTH} levels of nesting", line)
+                    return None, builder.diagnostics
+    except yaml.MarkedYAMLError as error:
+        mark = error.problem_mark or error.context_mark
+        problem = ", ".join(part for part in (error.context, error.problem) if part)
+        builder.error("SO0003", problem or "malformed YAML", mark.line + 1 if mark else 1)
+        return None, builder.diagnostics
+    except yaml.reader.ReaderError as error:
+        line = text.count("\n", 0, error.position if isinstance(error.position, int) else 0) + 1
+        code = error.character if isinstance(error.character, int) else ord(error.character[:1] or " ")
+        builder.error("SO0003", f"the character U+{code:04X} is not allowed", line)
+        return None, builder.diagnostics
+    fatal = any(diagnostic.code in ("SO0003", "SO0005") for diagnostic in builder.diagnostics)
+    return None if fatal else builder.root, builder.diagnostics
+
+
+def _node(builder: _Builder, event: Any, line: int) -> None:
+    if event.anchor is not None:
+        builder.error("SO0005", f"the anchor &{event.anchor} is not part of the format", line)
+    if event.tag is not None and event.tag not in _CORE_TAGS:
+        builder.error("SO0005", f"the tag {event.tag} is not part of the format", line)
+    if isinstance(event, yaml.ScalarEvent):
+        builder.add(builder.scalar(event, line), line, scalar=True)
+    elif isinstance(event, yaml.MappingStartEvent):
+        builder.open(LocatedMapping(builder.file, line), line)
+    else:
+        builder.open(LocatedList(), line)
+
+
+def read_document(path: Path) -> tuple[Any, list[Diagnostic]]:
+    """The tree of a spec file, or None and the reason why there is none."""
+    file = str(path)
+
+    def unreadable(code: str, message: str, line: int = 1) -> tuple[None, list[Diagnostic]]:
+        return None, [Diagnostic.of(code, message, location=Location(file, line))]
+
+    try:
+        content = path.read_bytes()
+    except IsADirectoryError:
+        return unreadable("SO0001", "this is a directory")
+    except FileNotFoundError:
+        return unreadable("SO0001", "there is no such file")
+    except (OSError, ValueError) as error:
+        return unreadable("SO0001", getattr(error, "strerror", None) or str(error))
+    try:
+        text = content.decode("utf-8-sig")
+    except UnicodeDecodeError as error:
+        line = content.count(b"\n", 0, error.start) + 1
+        return unreadable("SO0002", f"byte {content[error.start]:#04x} is not UTF-8 text", line)
+    return parse_document(text, file)

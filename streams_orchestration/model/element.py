@@ -1,0 +1,63 @@
+"""The base of everything a user writes: immutable, closed to unknown keys, aware of its place in the spec."""
+
+from __future__ import annotations
+
+from typing import Any, NoReturn, Self
+
+from pydantic import (
+    BaseModel,
+    ConfigDict,
+    ModelWrapValidatorHandler,
+    PrivateAttr,
+    ValidationInfo,
+    model_validator,
+)
+from pydantic.alias_generators import to_camel
+from pydantic_core import PydanticCustomError
+
+from streams_orchestration.model.document import LocatedMapping
+from streams_orchestration.model.location import Location
+
+
+class Element(BaseModel):
+    """A part of a spec. In a spec keys are camelCase; in Python the field names may be used as well."""
+
+    model_config = ConfigDict(
+        frozen=True,
+        extra="forbid",
+        alias_generator=to_camel,
+        validate_by_name=True,
+        validate_by_alias=True,
+        serialize_by_alias=True,
+    )
+
+    _origin: LocatedMapping | None = PrivateAttr(default=None)
+
+    @model_validator(mode="wrap")
+    @classmethod
+    def _remember_origin(cls, data: Any, handler: ModelWrapValidatorHandler[Self], info: ValidationInfo) -> Self:
+        if isinstance(info.context, dict) and isinstance(data, dict):
+            # Errors of unknown keys are explained with the keys that this class knows.
+            info.context.setdefault("classes", {})[id(data)] = cls
+        element = handler(data)
+        if isinstance(data, LocatedMapping):
+            element._origin = data
+        return element
+
+    @classmethod
+    def keys(cls) -> tuple[str, ...]:
+        """The keys that this part of a spec may have."""
+        return tuple(info.alias or name for name, info in cls.model_fields.items())
+
+    def location(self, *path: str | int) -> Location | None:
+        """Where this element, or what `path` leads to in it, stands; None when it was built in Python."""
+        return self._origin.location(*path) if self._origin is not None else None
+
+
+def refuse(code: str, message: str, **context: Any) -> NoReturn:
+    """Reject a value while it is read; loading turns this into a diagnostic with the given code.
+
+    Raises:
+        PydanticCustomError: always.
+    """
+    raise PydanticCustomError(code, message, context)  # pyright: ignore[reportArgumentType]

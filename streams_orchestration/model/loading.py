@@ -1,0 +1,222 @@
+"""Reading an application: from a file or a mapping, with all its errors at once."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from pathlib import Path
+from typing import Any
+
+from pydantic import ValidationError
+
+from streams_orchestration.model.application import Application
+from streams_orchestration.model.declarations import check_declarations
+from streams_orchestration.model.diagnostics import CODES, ApplicationError, Diagnostic
+from streams_orchestration.model.document import LocatedList, LocatedMapping, read_document
+from streams_orchestration.model.names import nearest
+from streams_orchestration.model.scopes import check_names
+from streams_orchestration.model.values import show
+
+KeyPath = tuple[str | int, ...]
+
+_CONTAINERS = {"model_type": "a mapping", "dict_type": "a mapping", "tuple_type": "a list", "list_type": "a list"}
+_SCALARS = {"bool_type": "true or false", "int_type": "an integer", "string_type": "a text", "float_type": "a number"}
+
+
+def load_application(path: str | Path) -> Application:
+    """The application of a spec file.
+
+    Raises:
+        ApplicationError: the file cannot be read or the application has errors; all are reported, each with its line.
+    """
+    application, diagnostics = read_application(path)
+    if application is None or any(diagnostic.severity == "error" for diagnostic in diagnostics):
+        raise ApplicationError(diagnostics)
+    return application
+
+
+def application_from(mapping: Mapping[str, Any]) -> Application:
+    """The application that a mapping with the keys of a spec describes.
+
+    Raises:
+        ApplicationError: the application has errors; all are reported.
+    """
+    application, diagnostics = validate_document(mapping)
+    if application is None or any(diagnostic.severity == "error" for diagnostic in diagnostics):
+        raise ApplicationError(diagnostics)
+    return application
+
+
+def read_application(path: str | Path) -> tuple[Application | None, list[Diagnostic]]:
+    """The application of a spec file and everything that is wrong with it; never raises.
+
+    Where parts of the spec are unusable the application is what remains without them, so that a compiler can look
+    for more errors in one go; None when nothing remains.
+    """
+    file = Path(path)
+    tree, diagnostics = read_document(file)
+    if tree is None:
+        if not diagnostics:
+            diagnostics = [Diagnostic.of("SO0003", "the file is empty", location=f"{file}:1")]
+        return None, diagnostics
+    application, more = validate_document(tree, f"{file}:1")
+    return application, [*diagnostics, *more]
+
+
+def validate_document(tree: Any, location: str = "") -> tuple[Application | None, list[Diagnostic]]:
+    """The application of a parsed document and everything that is wrong with it; never raises."""
+    if not isinstance(tree, Mapping):
+        return None, [Diagnostic.of("SO0009", f"the spec is a mapping, not {show(tree)}", location=location)]
+    remaining: Any = tree if isinstance(tree, dict) else dict(tree)
+    diagnostics: list[Diagnostic] = []
+    lost: set[str] = set()
+    for attempt in range(10):
+        context: dict[str, Any] = {}
+        try:
+            application = Application.model_validate(remaining, by_alias=True, by_name=False, context=context)
+        except ValidationError as failure:
+            errors = failure.errors(include_url=False, include_input=False)
+            # What follows from taking a broken part out is no news to the user.
+            if attempt == 0:
+                diagnostics += [_diagnostic(error, remaining, context.get("classes", {})) for error in errors]
+            remaining = _without(remaining, [_existing(error["loc"], remaining) for error in errors], lost)
+            continue
+        known = {(diagnostic.code, diagnostic.location) for diagnostic in diagnostics}
+        for diagnostic in [*check_names(application, lost), *check_declarations(application)]:
+            if (diagnostic.code, diagnostic.location) not in known or not diagnostic.location:
+                diagnostics.append(diagnostic)
+        return application, diagnostics
+    return None, diagnostics
+
+
+def _existing(loc: KeyPath, tree: Any) -> KeyPath:
+    """The longest part of an error's path that the document has; shorthands are expanded while validating."""
+    node: Any = tree
+    for length, step in enumerate(loc):
+        if (isinstance(node, dict) and step in node) or (_is_list(node) and isinstance(step, int) and step < len(node)):
+            node = node[step]
+        else:
+            return loc[:length]
+    return loc
+
+
+def _is_list(node: Any) -> bool:
+    return isinstance(node, list | tuple)
+
+
+def _at(tree: Any, path: KeyPath) -> Any:
+    for step in path:
+        tree = tree[step]
+    return tree
+
+
+def _diagnostic(error: Any, tree: Any, classes: dict[int, Any]) -> Diagnostic:
+    loc: KeyPath = tuple(error["loc"])
+    path = _existing(loc, tree)
+    kind: str = error["type"]
+    parent = _at(tree, path[:-1]) if path else tree
+    if kind == "extra_forbidden":
+        element = classes.get(id(parent))
+        known = element.keys() if element is not None else ()
+        code = "CDISP0796E" if path[-2:-1] == ("annotations",) else "CDISP0797E" if _annotated(path) else "SO0007"
+        message = f"there is no key {path[-1]}{nearest(str(path[-1]), known)}"
+    elif kind == "missing":
+        code = "SO0008"
+        if _annotated(loc):
+            code = "CDISP0827E" if "partitionBy" in loc else "CDISP0799E"
+        message = f"the key {loc[-1]} is missing"
+    elif kind in CODES:
+        code, message = kind, error["msg"]
+        if kind == "SO0009" and _annotated(loc):
+            code = "CDISP0811E"
+    else:
+        code, message = _standard_message(error, _at(tree, path))
+        if code == "SO0009" and _annotated(loc):
+            code = "CDISP0811E"
+    location = tree.location(*path) if isinstance(tree, LocatedMapping) else ""
+    where = _dotted(path if kind != "missing" else loc[:-1])
+    return Diagnostic.of(
+        code, f"{where}: {message}" if where else message, operator=_operator(tree, path), location=location
+    )
+
+
+def _standard_message(error: Any, value: Any) -> tuple[str, str]:
+    kind: str = error["type"]
+    if kind in _CONTAINERS or kind in _SCALARS:
+        return "SO0009", f"{(_CONTAINERS | _SCALARS)[kind]} is expected, not {show(value)}"
+    if kind == "literal_error":
+        expected = error.get("ctx", {}).get("expected", "")
+        return "SO0010", f"{show(value)} is not one of {expected}"
+    if kind.startswith(("greater_than", "less_than")):
+        return "SO0401", f"{show(value)}: {error['msg'][0].lower()}{error['msg'][1:]}"
+    return "SO0009", f"{show(value)}: {error['msg'][0].lower()}{error['msg'][1:]}"
+
+
+def _annotated(path: KeyPath) -> bool:
+    """Does a path lead into an annotation, and not merely to the mapping of all of them?"""
+    return "annotations" in path[:-1]
+
+
+def _dotted(path: KeyPath) -> str:
+    text = ""
+    for step in path:
+        text += f"[{step}]" if isinstance(step, int) else f".{step}" if text else str(step)
+    return text
+
+
+def _operator(tree: Any, path: KeyPath) -> str:
+    """The invocation that a path leads into, with the composite whose graph it stands in."""
+    for position, step in enumerate(path):
+        if step == "graph" and len(path) > position + 1:
+            invocation = _at(tree, path[: position + 2])
+            name = invocation.get("name") if isinstance(invocation, dict) else None
+            if isinstance(name, str):
+                return f"{path[1]}.{name}" if path[0] == "composites" else name
+    return ""
+
+
+def _texts(node: Any) -> Iterable[str]:
+    if isinstance(node, str):
+        yield node
+    elif isinstance(node, dict):
+        for key, value in node.items():
+            yield str(key)
+            yield from _texts(value)
+    elif isinstance(node, list | tuple):
+        for entry in node:
+            yield from _texts(entry)
+
+
+def _copy(node: Any) -> Any:
+    """A copy whose containers can be edited; positions are kept."""
+    if isinstance(node, LocatedMapping):
+        mapping = LocatedMapping(node.file, node.line)
+        mapping.update({key: _copy(value) for key, value in node.items()})
+        mapping.lines = dict(node.lines)
+        return mapping
+    if isinstance(node, LocatedList):
+        entries = LocatedList()
+        entries.extend(map(_copy, node))
+        entries.lines = list(node.lines)
+        return entries
+    if isinstance(node, dict):
+        return {key: _copy(value) for key, value in node.items()}
+    return [_copy(entry) for entry in node] if isinstance(node, list | tuple) else node
+
+
+def _without(tree: Any, paths: Iterable[KeyPath], lost: set[str]) -> Any:
+    """A copy of the document without the parts that errors point at; `lost` gathers the names that went with them."""
+    tree = _copy(tree)
+    order = [[(step if isinstance(step, int) else -1, str(step)) for step in path] for path in set(paths)]
+    for keys in sorted(order, reverse=True):
+        path: KeyPath = tuple(index if index >= 0 else text for index, text in keys)
+        if _existing(path, tree) != path:
+            continue
+        if not path:
+            tree.setdefault("application", "application")
+            continue
+        parent = _at(tree, path[:-1])
+        lost.update(_texts(parent[path[-1]]))
+        del parent[path[-1]]
+        if isinstance(parent, LocatedList):
+            del parent.lines[int(path[-1])]
+    return tree

@@ -1,0 +1,123 @@
+"""Operator models: what the compiler knows of an operator besides its code."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Annotated, Literal
+
+from pydantic import Field, model_validator
+
+from streams_orchestration.model.element import Element, refuse
+from streams_orchestration.model.values import Count, Flag, Implementation, Text
+
+SingleThreadedMode = Literal[
+    "Always", "Never", "WindowBound", "WindowTriggerBound", "WindowEvictionBound", "WindowPartitionEvictionBound"
+]
+
+
+class InputPortModel(Element):
+    """One input port of an operator model (rules 25, 35, 78)."""
+
+    name: Text = ""
+    mutable: Flag | None = None
+    mutates: tuple[Text, ...] | None = None
+    """The attributes that the operator changes; implies mutable."""
+    control: Flag = False
+    expects_window_punctuation: Flag = False
+    window_bound: Flag = False
+    """Expects window punctuation exactly when its window is evicted by punctuation."""
+
+    @model_validator(mode="after")
+    def _check_mutates(self) -> InputPortModel:
+        if self.mutates and self.mutable is False:
+            refuse("SO0307", "mutates contradicts `mutable: false`")
+        return self
+
+    @property
+    def is_mutable(self) -> bool:
+        """May the operator change arriving tuples?"""
+        return bool(self.mutates) if self.mutable is None else self.mutable
+
+
+class OutputPortModel(Element):
+    """One output port of an operator model (rules 24, 78)."""
+
+    mutable: Flag = False
+    generates_window_punctuation: Flag = False
+    preserves_window_punctuation: Flag = False
+
+
+class ConsistentSupport(Element):
+    """May the operator live in a consistent region, and start one (A36)?"""
+
+    member: Flag = True
+    start: Flag = True
+    reason: Text = ""
+
+
+_SUPPORTED = ConsistentSupport()
+
+
+class Wait(Element):
+    """A process call on one port waits until a call on another signals it."""
+
+    port: Count
+    other: Annotated[int, Field(strict=True, ge=0, alias="for")]
+
+
+class OperatorModel(Element):
+    """An operator that the application declares. Of `inputs` and `outputs` the last entry repeats.
+
+    Left out altogether, the ports are those of the invocation; `[]` stands for none.
+    """
+
+    implementation: Implementation | None = None
+    inputs: tuple[InputPortModel, ...] | None = None
+    outputs: tuple[OutputPortModel, ...] | None = None
+    stateful: Flag = False
+    single_threaded: SingleThreadedMode = "Always"
+    consistent: ConsistentSupport = ConsistentSupport()
+    waits: tuple[Wait, ...] = ()
+
+    def signature(self) -> Signature:
+        """The same in the form that the compiler reads."""
+        inputs = (InputPortModel(),) if self.inputs is None else self.inputs
+        outputs = (OutputPortModel(mutable=True),) if self.outputs is None else self.outputs
+        return Signature(
+            implementation=self.implementation,
+            inputs=inputs,
+            outputs=outputs,
+            least_inputs=1 if self.inputs else 0,
+            most_inputs=None if inputs else 0,
+            least_outputs=0,
+            most_outputs=None if outputs else 0,
+            stateful=self.stateful,
+            single_threaded=self.single_threaded,
+            consistent=self.consistent,
+            waits=tuple((wait.port, wait.other) for wait in self.waits),
+        )
+
+
+@dataclass(frozen=True)
+class Signature:
+    """Ports and properties of an operator, standard or declared. Of the port models the last one repeats."""
+
+    implementation: str | None = None
+    inputs: tuple[InputPortModel, ...] = (InputPortModel(),)
+    outputs: tuple[OutputPortModel, ...] = (OutputPortModel(mutable=True),)
+    least_inputs: int = 0
+    most_inputs: int | None = None
+    least_outputs: int = 0
+    most_outputs: int | None = None
+    stateful: bool = False
+    single_threaded: SingleThreadedMode = "Always"
+    consistent: ConsistentSupport = _SUPPORTED
+    waits: tuple[tuple[int, int], ...] = ()
+
+    def input(self, port: int) -> InputPortModel:
+        """The model of an input port."""
+        return self.inputs[min(port, len(self.inputs) - 1)] if self.inputs else InputPortModel()
+
+    def output(self, port: int) -> OutputPortModel:
+        """The model of an output port."""
+        return self.outputs[min(port, len(self.outputs) - 1)] if self.outputs else OutputPortModel()

@@ -1,0 +1,43 @@
+"""Which operator a name in an invocation means."""
+
+from __future__ import annotations
+
+from streams_orchestration.model.application import Application, Composite, Invocation
+from streams_orchestration.model.operators import Signature
+from streams_orchestration.model.standard import STANDARD
+from streams_orchestration.model.values import is_implementation
+
+
+def signature_of(application: Application, operator: str) -> Signature | None:
+    """The signature of a primitive operator; None for a composite and for an unknown name.
+
+    A declared operator takes the place of a standard one. A class named directly takes any number of ports.
+    """
+    if operator in application.composites:
+        return None
+    if operator in application.operators:
+        return application.operators[operator].signature()
+    if operator in STANDARD:
+        return STANDARD[operator]
+    return Signature(implementation=operator) if is_implementation(operator) else None
+
+
+def is_standard(application: Application, operator: str) -> bool:
+    """Is this the standard operator of that name, not one that the application declares in its place?"""
+    return operator in STANDARD and operator not in application.operators and operator not in application.composites
+
+
+def output_names(application: Application, invocation: Invocation) -> tuple[str, ...]:
+    """The streams that an invocation produces: those written, else one of its own name, else none for a sink."""
+    if invocation.outputs is not None:
+        return tuple(output.stream for output in invocation.outputs)
+    composite: Composite | None = application.composites.get(invocation.operator)
+    if composite is not None:
+        return (invocation.name,) if composite.outputs else ()
+    signature = signature_of(application, invocation.operator)
+    if signature is None:
+        return (invocation.name,)
+    if signature.most_outputs == 0 or (is_standard(application, invocation.operator) and not signature.least_outputs):
+        # The optional output of a standard sink exists only where it is asked for; a Custom has one by default.
+        return (invocation.name,) if signature.most_outputs is None else ()
+    return (invocation.name,)

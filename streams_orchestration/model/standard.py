@@ -1,0 +1,132 @@
+"""The standard operators: ports, mutability, punctuation, threading, and what regions allow (rules 25, 72, 92, A36)."""
+
+from __future__ import annotations
+
+from streams_orchestration.model.operators import (
+    ConsistentSupport,
+    InputPortModel,
+    OutputPortModel,
+    Signature,
+    SingleThreadedMode,
+)
+
+IMPORT = "Import"
+EXPORT = "Export"
+JOB_CONTROL_PLANE = "JobControlPlane"
+NO_NODES = frozenset((IMPORT, EXPORT, JOB_CONTROL_PLANE))
+"""Operators that are no nodes of the graph."""
+
+_NOT_MEMBER = ConsistentSupport(member=False, start=False, reason="it cannot drain, checkpoint and reset")
+_NOT_START = ConsistentSupport(start=False, reason="it cannot replay its tuples")
+_BOTH = ConsistentSupport()
+
+_CANNOT_LIVE = frozenset(("TCPSource", "TCPSink", "UDPSource", "Gate", "Switch"))
+_CANNOT_START = frozenset(
+    (
+        *("Aggregate", "Barrier", "CharacterTransform", "DeDuplicate", "Delay", "DynamicFilter", "FileSink", "Filter"),
+        *("Format", "Functor", "Join", "MetricsSink", "Pair", "Parse", "Punctor", "Selector", "Sort", "Split"),
+        *("ThreadedSplit", "Throttle", "UDPSink", "Union", "XMLParse"),
+    )
+)
+_STATEFUL = frozenset(
+    (
+        *("Aggregate", "Barrier", "Beacon", "Buffer", "Custom", "DeDuplicate", "Delay", "DirectoryScan"),
+        *("DynamicFilter", "FileSink", "FileSource", "Gate", "Join", "KeyedAggregate", "KeyedDelay", "KeyedJoin"),
+        *("Marker", "Normalize", "Pair", "PunctMerger", "Selector", "Sort", "Switch", "Throttle"),
+    )
+)
+_WAITING = {"Gate": ((0, 1),), "Switch": ((0, 1),)}
+"""Both hold a tuple back inside the process call until the control port lets it go."""
+
+_TABLE: dict[str, tuple[SingleThreadedMode, str, str]] = {
+    # One word a port set: M mutable or c not; then g generates, p preserves window punctuation, x control port,
+    # e expects window punctuation, w does so with a window evicted by punctuation; ? the port may be left out,
+    # * any number of ports, + one or more.
+    "Aggregate": ("WindowTriggerBound", "cw", "Mg"),
+    "Barrier": ("Always", "c c c*", "M"),
+    "Beacon": ("Always", "", "cg"),
+    "Buffer": ("Never", "cw", "cp"),
+    "CharacterTransform": ("Always", "c", "Mp"),
+    "Compress": ("Always", "c", "Mg"),
+    "Custom": ("Always", "M*", "Mg*"),
+    "DeDuplicate": ("Always", "c", "Mp cp?"),
+    "Decompress": ("Always", "M", "Mg"),
+    "Delay": ("Never", "c", "cp"),
+    "Demux": ("Always", "c", "Mp Mp*"),
+    "DirectoryScan": ("Always", "", "c"),
+    "DynamicFilter": ("Always", "c c c?", "cp cp?"),
+    "Export": ("Always", "c", ""),
+    "FileSink": ("Always", "c", "M?"),
+    "FileSource": ("Always", "c?", "Mg Mg?"),
+    "Filter": ("Always", "c", "cp cp?"),
+    "Format": ("Always", "c", "Mp"),
+    "Functor": ("Always", "c", "Mp Mp*"),
+    "Gate": ("Always", "c cx", "cp"),
+    "Import": ("Always", "", "cg"),
+    "JavaOp": ("Never", "cw*", "Mg*"),
+    "JobControlPlane": ("Always", "", ""),
+    "Join": ("WindowEvictionBound", "c c", "Mg M? M?"),
+    "KeyedAggregate": ("Always", "c", "M"),
+    "KeyedDelay": ("Always", "c", "M"),
+    "KeyedJoin": ("Always", "c c", "M"),
+    "Marker": ("Never", "cw", "cp"),
+    "MetricsSink": ("Always", "c", ""),
+    "Normalize": ("Always", "c", "Mg"),
+    "Pair": ("Always", "c c c*", "Mg"),
+    "Parse": ("Always", "M", "Mg"),
+    "PunctMerger": ("Always", "ce ce*", "cg"),
+    "Punctor": ("Always", "c", "Mg"),
+    "Selector": ("Never", "Mw+", "cg"),
+    "Sort": ("WindowEvictionBound", "cw", "Mg"),
+    "Split": ("Always", "c", "cp cp*"),
+    "Switch": ("Always", "c cx", "cp"),
+    "TCPSink": ("Always", "c", ""),
+    "TCPSource": ("Always", "", "Mg"),
+    "ThreadedSplit": ("Never", "c", "Mp Mp*"),
+    "Throttle": ("Always", "c", "cp"),
+    "UDPSink": ("Always", "c", ""),
+    "UDPSource": ("Always", "", "Mg"),
+    "Union": ("Always", "c c c*", "M"),
+    "V1TCPSink": ("Always", "c", ""),
+    "V1TCPSource": ("Always", "", "Mg"),
+    "XMLParse": ("Always", "c", "Mg Mg*"),
+}
+
+
+def _counts(words: list[str]) -> tuple[int, int | None]:
+    least = sum(1 for word in words if word[-1] not in "?*")
+    return least, None if any(word[-1] in "*+" for word in words) else len(words)
+
+
+def _input(word: str) -> InputPortModel:
+    return InputPortModel(
+        mutable="M" in word, control="x" in word, expects_window_punctuation="e" in word, window_bound="w" in word
+    )
+
+
+def _output(word: str) -> OutputPortModel:
+    return OutputPortModel(
+        mutable="M" in word, generates_window_punctuation="g" in word, preserves_window_punctuation="p" in word
+    )
+
+
+def _signature(name: str) -> Signature:
+    mode, inputs, outputs = _TABLE[name]
+    least_inputs, most_inputs = _counts(inputs.split())
+    least_outputs, most_outputs = _counts(outputs.split())
+    return Signature(
+        inputs=tuple(map(_input, inputs.split())),
+        outputs=tuple(map(_output, outputs.split())),
+        least_inputs=least_inputs,
+        most_inputs=most_inputs,
+        least_outputs=least_outputs,
+        most_outputs=most_outputs,
+        stateful=name in _STATEFUL,
+        single_threaded=mode,
+        consistent=_NOT_MEMBER if name in _CANNOT_LIVE else _NOT_START if name in _CANNOT_START else _BOTH,
+        waits=_WAITING.get(name, ()),
+    )
+
+
+STANDARD: dict[str, Signature] = {name: _signature(name) for name in _TABLE}
+"""Every standard operator by its name."""

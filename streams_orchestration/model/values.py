@@ -1,0 +1,163 @@
+"""Types of single values in a spec; where the format allows it, `${name}` may stand for a number or a truth value."""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Callable
+from typing import Annotated, Any, Literal, NoReturn
+
+from pydantic import AfterValidator, Field, JsonValue, PlainValidator, Strict, model_validator
+
+from streams_orchestration.model.element import Element, refuse
+
+INT32 = range(-(2**31), 2**31)
+INT64 = range(-(2**63), 2**63)
+
+_REFERENCE = re.compile(r"\$\{[^{}]*\}")
+_NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_-]*")
+_IDENTIFIER = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
+_IMPLEMENTATION = re.compile(r"[A-Za-z_]\w*(\.[A-Za-z_]\w*)*:[A-Za-z_]\w*(\.[A-Za-z_]\w*)*")
+
+
+def is_reference(value: object) -> bool:
+    """Is this text nothing but one `${...}`?"""
+    return isinstance(value, str) and _REFERENCE.fullmatch(value) is not None
+
+
+def is_implementation(text: str) -> bool:
+    """Is this text of the form `package.module:Class`?"""
+    return _IMPLEMENTATION.fullmatch(text) is not None
+
+
+def _wrong(expected: str, value: object) -> NoReturn:
+    refuse("SO0009", "{expected} is expected, not {found}", expected=expected, found=show(value))
+
+
+def show(value: object) -> str:
+    """A value as a message names it, shortened."""
+    if value is None:
+        return "nothing"
+    if isinstance(value, bool):
+        return str(value).lower()
+    if isinstance(value, dict):
+        return "a mapping"
+    if isinstance(value, list | tuple):
+        return "a list"
+    text = repr(value)
+    return text if len(text) <= 60 else text[:57] + "..."
+
+
+def _integer(value: Any) -> int | str:
+    if is_reference(value):
+        return value
+    if not isinstance(value, int) or isinstance(value, bool):
+        _wrong("an integer or ${name}", value)
+    if value not in INT32:
+        refuse("SO0401", "{value} does not fit into int32", value=value)
+    return value
+
+
+def _number(value: Any) -> float | str:
+    if is_reference(value):
+        return value
+    if not isinstance(value, int | float) or isinstance(value, bool):
+        _wrong("a number or ${name}", value)
+    if not math.isfinite(value):
+        refuse("SO0401", "{value} is not a finite number", value=str(value))
+    return float(value)
+
+
+def _boolean(value: Any) -> bool | str:
+    if is_reference(value) or isinstance(value, bool):
+        return value
+    _wrong("true, false or ${name}", value)
+
+
+def _text(value: Any) -> str:
+    if not isinstance(value, str):
+        _wrong("a text (put it into quotes)" if isinstance(value, int | float) else "a text", value)
+    return value
+
+
+def _named(pattern: re.Pattern[str], rule: str) -> Callable[[str], str]:
+    def check(text: str) -> str:
+        if not pattern.fullmatch(text):
+            refuse("SO0105", "{text} is not usable here: {rule}", text=show(text), rule=rule)
+        return text
+
+    return check
+
+
+def _plain(value: Any) -> Any:
+    """The same value without positions, so that it can be compared, copied and stored."""
+    if isinstance(value, dict):
+        return {key: _plain(entry) for key, entry in value.items()}
+    return [_plain(entry) for entry in value] if isinstance(value, list | tuple) else value
+
+
+Integer = Annotated[int | str, PlainValidator(_integer, json_schema_input_type=int | str)]
+"""An int32, or a reference to one."""
+Number = Annotated[float | str, PlainValidator(_number, json_schema_input_type=float | str)]
+"""A float64 (integers are taken), or a reference to one."""
+Boolean = Annotated[bool | str, PlainValidator(_boolean, json_schema_input_type=bool | str)]
+"""A truth value, or a reference to one."""
+Flag = Annotated[bool, Strict()]
+"""A truth value that must be known when the application is written."""
+Count = Annotated[int, Strict(), Field(ge=0)]
+"""A non-negative integer."""
+Text = Annotated[str, PlainValidator(_text, json_schema_input_type=str)]
+"""A text, which may hold `${...}`."""
+Name = Annotated[Text, AfterValidator(_named(_NAME, "letters, digits, _ and -, not starting with a digit"))]
+"""The name of an invocation, a stream or a port."""
+Identifier = Annotated[Text, AfterValidator(_named(_IDENTIFIER, "letters, digits and _, not starting with a digit"))]
+"""The name of an application, an operator, a composite or a submission-time value."""
+Implementation = Annotated[Text, AfterValidator(_named(_IMPLEMENTATION, "package.module:Class is expected"))]
+"""Where the Python class of an operator is found."""
+Parameter = Annotated[JsonValue, AfterValidator(_plain)]
+"""A parameter's value: anything that JSON can hold; texts in it may hold `${...}`."""
+
+SubmissionType = Literal["int32", "int64", "float64", "boolean", "rstring"]
+
+
+class SubmissionValue(Element):
+    """A value that is given when the application is submitted; without a default it must be given."""
+
+    type: SubmissionType
+    default: Parameter = None
+
+    @model_validator(mode="after")
+    def _check_default(self) -> SubmissionValue:
+        if self.default is not None and not self.accepts(self.default):
+            message = "the default {default} is not of type {type}"
+            refuse("SO0203", message, default=show(self.default), type=self.type)
+        return self
+
+    def accepts(self, value: object) -> bool:
+        """Does a value fit the type? Integers fit float64."""
+        if isinstance(value, bool) or self.type == "boolean":
+            return isinstance(value, bool) and self.type == "boolean"
+        if self.type == "rstring":
+            return isinstance(value, str)
+        if self.type == "float64":
+            return isinstance(value, int | float) and math.isfinite(value)
+        return isinstance(value, int) and value in (INT32 if self.type == "int32" else INT64)
+
+    def parse(self, text: str) -> int | float | bool | str:
+        """The value that a text from the command line stands for.
+
+        Raises:
+            ValueError: the text is not of the declared type.
+        """
+        value: int | float | bool | str = text
+        if self.type in ("int32", "int64"):
+            value = int(text)
+        elif self.type == "float64":
+            value = float(text)
+        elif self.type == "boolean":
+            if text.lower() not in ("true", "false"):
+                raise ValueError(text)
+            value = text.lower() == "true"
+        if not self.accepts(value):
+            raise ValueError(text)
+        return value
