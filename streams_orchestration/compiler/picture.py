@@ -174,7 +174,7 @@ class _Painter:
     def _draw_group(self, number: int, group: _Group, corner: Point) -> None:
         x, y = corner[0] + MARGIN, corner[1] + MARGIN
         if group.pe is not None:
-            region = self.region_of[group.pe.operators[0]] if self.region_of else -1
+            region = max(self.region_of[op] for op in group.members) if self.region_of else -1
             title = f"PE {group.pe.id}" + (f" · region {region}" if region >= 0 else "")
             self.picture.frames.append(Box(x, y, *group.size, (title,), region, f"{title}, host {group.pe.host}"))
         left, top = x + group.left, y + group.top

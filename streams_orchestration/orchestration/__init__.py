@@ -1,0 +1,35 @@
+"""Dagster over the compiler and the runtime: assets, jobs, sensors, schedules, components.
+
+Names are loaded when they are first used, so that importing a part of this package does not load Dagster.
+"""
+
+from __future__ import annotations
+
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from streams_orchestration.orchestration.application import build_application_definitions
+    from streams_orchestration.orchestration.artifacts import ArtifactStore
+    from streams_orchestration.orchestration.component import StreamsApplicationComponent
+    from streams_orchestration.orchestration.deployments import Deployments
+
+__all__ = ["ArtifactStore", "Deployments", "StreamsApplicationComponent", "build_application_definitions"]
+
+_MODULES = {
+    "ArtifactStore": "artifacts",
+    "Deployments": "deployments",
+    "StreamsApplicationComponent": "component",
+    "build_application_definitions": "application",
+}
+
+
+def __getattr__(name: str) -> Any:
+    if name not in _MODULES:
+        message = f"module {__name__!r} has no attribute {name!r}"
+        raise AttributeError(message)
+    return getattr(import_module(f"{__name__}.{_MODULES[name]}"), name)
+
+
+def __dir__() -> list[str]:
+    return sorted([*globals(), *__all__])

@@ -1,0 +1,119 @@
+"""All Dagster definitions of one application."""
+
+from __future__ import annotations
+
+import logging
+import re
+from collections.abc import Callable
+from pathlib import Path
+
+import dagster as dg
+import networkx as nx
+
+from streams_orchestration.compiler.compilation import Compilation, compile_spec
+from streams_orchestration.compiler.graph import Options
+from streams_orchestration.model.diagnostics import ApplicationError
+from streams_orchestration.model.loading import load_application, read_application
+from streams_orchestration.orchestration.artifacts import ArtifactStore, StageMissingError, artifacts_of
+from streams_orchestration.orchestration.deployments import deployments_of
+from streams_orchestration.orchestration.jobs import cancel_job, compile_job, deploy_job, redeploy_job, reset_job
+from streams_orchestration.orchestration.lineage import lineage_graph, stage_lineage
+from streams_orchestration.orchestration.lineage_assets import external_assets
+from streams_orchestration.orchestration.recompiling import recompile_op
+from streams_orchestration.orchestration.sensors import failed_units_sensor
+from streams_orchestration.orchestration.stage_assets import ApplicationSource, stage_asset, stage_spec
+from streams_orchestration.orchestration.stages import STAGES
+from streams_orchestration.runtime.errors import StreamsRuntimeError
+from streams_orchestration.runtime.home import Home
+
+NIGHTLY = "0 3 * * *"
+SpecChange = Callable[[dg.AssetSpec], dg.AssetSpec]
+
+logger = logging.getLogger(__name__)
+
+
+def build_application_definitions(
+    spec: str | Path,
+    home: Home | None = None,
+    *,
+    name: str | None = None,
+    options: Options | None = None,
+    redeploy: str = NIGHTLY,
+    change: SpecChange = lambda asset: asset,
+) -> dg.Definitions:
+    """Assets, jobs, sensor and schedule of the application that a spec describes.
+
+    A spec with errors gives definitions too; its first stage fails with the diagnostics when it is materialized.
+
+    Args:
+        spec: path of the spec.
+        home: state directory, by default the one that STREAMS_HOME names.
+        name: what to call the application, by default as its spec does.
+        options: how to compile it unless a run says otherwise.
+        redeploy: cron expression of the schedule that redeploys; the schedule is off until someone starts it.
+        change: called with every asset's spec, to add owners, tags, a group; it may not change keys.
+
+    Example:
+        >>> defs = build_application_definitions("specs/flights.yaml")  # doctest: +SKIP
+    """
+    home = home or Home.default()
+    path = Path(spec).absolute()
+    source = ApplicationSource(name or application_name(path), path, options or Options())
+    store, deployments = artifacts_of(home.root), deployments_of(home.root)
+    resources = {"artifact_store": store, "deployments": deployments}
+    stages = [stage_asset(source, change(stage_spec(source, stage))) for stage in STAGES]
+    compiling = compile_job(source.name, [key for stage in stages for key in stage.keys])
+    first = dg.Definitions(assets=stages, jobs=[compiling], resources=resources)
+    redeploying = redeploy_job(source.name, recompile_op(source, first))
+    resetting = reset_job(source.name)
+    return dg.Definitions(
+        assets=[*stages, *map(change, external_assets(known_lineage(source, store)))],
+        jobs=[compiling, deploy_job(source.name), redeploying, cancel_job(source.name), resetting],
+        sensors=[failed_units_sensor(source.name, resetting)],
+        schedules=[
+            dg.ScheduleDefinition(
+                name=f"redeploy_{source.name}",
+                job=redeploying,
+                cron_schedule=redeploy,
+                default_status=dg.DefaultScheduleStatus.STOPPED,
+                description=f"Compiles {source.name} anew and deploys it.",
+            )
+        ],
+        resources=resources,
+    )
+
+
+def application_name(spec: Path) -> str:
+    """What a spec calls its application; the name of the file when it does not say."""
+    try:
+        return load_application(spec).application
+    except ApplicationError:
+        application, _ = read_application(spec)
+    # What is left of a broken spec has a stand-in where the name was.
+    if application is not None and application.application != "application":
+        return application.application
+    return re.sub(r"\W", "_", spec.stem, flags=re.ASCII) or "application"
+
+
+def known_lineage(source: ApplicationSource, store: ArtifactStore) -> nx.DiGraph:
+    """Lineage of the application as it was last compiled, else as it would be; of a broken spec, the stages only."""
+    try:
+        return lineage_graph(_known_compilation(source, store))
+    except ApplicationError:
+        return stage_lineage(source.name)
+    except Exception:
+        # A fault in the compiler must not take the code location down, and with it every other application.
+        logger.exception("%s: lineage could not be worked out", source.spec)
+        return stage_lineage(source.name)
+
+
+def _known_compilation(source: ApplicationSource, store: ArtifactStore) -> Compilation:
+    try:
+        return store.compilation(source.name)
+    except (StreamsRuntimeError, ApplicationError):
+        pass
+    try:
+        options = store.options(source.name)
+    except StageMissingError:
+        options = source.defaults
+    return compile_spec(source.spec, options)

@@ -1,0 +1,214 @@
+"""The store of compiled stages: one JSON document a stage, under the state directory."""
+
+from __future__ import annotations
+
+import json
+import os
+import tempfile
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+import dagster as dg
+
+from streams_orchestration.compiler import documents
+from streams_orchestration.compiler.compilation import Compilation
+from streams_orchestration.compiler.graph import Options
+from streams_orchestration.model.diagnostics import ApplicationError, Diagnostic
+from streams_orchestration.orchestration.stages import LOGICAL, STAGES, Progress, content_version
+from streams_orchestration.runtime.errors import StreamsRuntimeError
+from streams_orchestration.runtime.home import Home
+
+SPEC = "spec"
+"""What the first stage is made from, next to the names of stages in `StageDocument.inputs`."""
+
+
+class StageMissingError(StreamsRuntimeError):
+    """A stage was not compiled yet, or what is stored of it cannot be read."""
+
+
+class StagesOutOfStepError(StreamsRuntimeError):
+    """The stored stages do not belong to one compilation."""
+
+
+@dataclass(frozen=True, slots=True)
+class StageDocument:
+    """One stored stage."""
+
+    application: str
+    stage: str
+    spec: str
+    """Path of the spec it was compiled from."""
+    inputs: Mapping[str, str]
+    """What it was computed from: per input its data version, of the spec its hash."""
+    section: Any
+    """Its section of the plan document."""
+    result: Any
+    """The stage's result as JSON, for the stages after it; of the first stage with the options."""
+    diagnostics: tuple[Diagnostic, ...] = ()
+    violations: tuple[str, ...] = ()
+    """What the stage's check found."""
+
+    @property
+    def data_version(self) -> str:
+        """Hash of what the stage says, whatever it was computed from: equal results have equal versions."""
+        return content_version(_bytes({"section": self.section, "result": self.result}))
+
+
+class ArtifactStore(dg.ConfigurableResource):
+    """The stages of all applications of one state directory, as `artifacts/<application>/<stage>.json`.
+
+    Example:
+        >>> ArtifactStore(home=".streams").compilation("flights").fusion.scheme  # doctest: +SKIP
+        'automatic'
+    """
+
+    home: str
+    """Path of the state directory."""
+
+    def path(self, application: str, stage: str) -> Path:
+        """Where a stage is stored."""
+        return Home(Path(self.home)).artifacts / application / f"{stage}.json"
+
+    def write(self, document: StageDocument) -> Path:
+        """Store a stage; a reader sees the former document or this one, never a part."""
+        Home(Path(self.home)).prepare()
+        path = self.path(document.application, document.stage)
+        path.parent.mkdir(parents=True, exist_ok=True)
+        content = {
+            "application": document.application,
+            "stage": document.stage,
+            "dataVersion": document.data_version,
+            "spec": document.spec,
+            "inputs": dict(document.inputs),
+            "diagnostics": [
+                {
+                    "code": d.code,
+                    "severity": d.severity,
+                    "message": d.message,
+                    "operator": d.operator,
+                    "location": d.location,
+                }
+                for d in document.diagnostics
+            ],
+            "violations": list(document.violations),
+            STAGES[document.stage].section: document.section,
+            "result": document.result,
+        }
+        handle, temporary = tempfile.mkstemp(dir=path.parent, prefix=f".{document.stage}.")
+        try:
+            with os.fdopen(handle, "wb") as file:
+                file.write(_bytes(content))
+                file.flush()
+                os.fsync(file.fileno())
+            Path(temporary).replace(path)
+        except BaseException:
+            Path(temporary).unlink(missing_ok=True)
+            raise
+        return path
+
+    def read(self, application: str, stage: str) -> StageDocument:
+        """One stored stage.
+
+        Raises:
+            StageMissingError: it was not compiled, or the file is damaged.
+        """
+        path = self.path(application, stage)
+        try:
+            content = json.loads(path.read_bytes())
+            return StageDocument(
+                application=application,
+                stage=stage,
+                spec=content["spec"],
+                inputs=content["inputs"],
+                section=content[STAGES[stage].section],
+                result=content["result"],
+                diagnostics=tuple(Diagnostic(**d) for d in content["diagnostics"]),
+                violations=tuple(content["violations"]),
+            )
+        except FileNotFoundError as error:
+            message = f"{application}: stage {stage} is not compiled yet. Run job compile_{application}."
+            raise StageMissingError(message) from error
+        except (OSError, ValueError, KeyError, TypeError) as error:
+            message = f"{path}: cannot be read as a compiled stage: {error}. Run job compile_{application} again."
+            raise StageMissingError(message) from error
+
+    def options(self, application: str) -> Options:
+        """The options that the application was last compiled with.
+
+        Raises:
+            StageMissingError: it was not compiled.
+        """
+        return documents.load(Options, _bytes(self.read(application, LOGICAL).result["options"]))
+
+    def progress(self, application: str, stages: tuple[str, ...]) -> tuple[Progress, dict[str, str]]:
+        """The results of some stages, the first one among them, and their data versions.
+
+        Raises:
+            StageMissingError: one of them was not compiled.
+        """
+        read = {stage: self.read(application, stage) for stage in stages}
+        first = read[LOGICAL].result
+        progress = Progress(
+            options=documents.load(Options, _bytes(first["options"])),
+            logical=documents.load(STAGES[LOGICAL].result, _bytes(first["graph"])),
+            diagnostics=tuple(d for document in read.values() for d in document.diagnostics),
+        )
+        results = {
+            STAGES[stage].field: documents.load(STAGES[stage].result, _bytes(document.result))
+            for stage, document in read.items()
+            if stage != LOGICAL
+        }
+        return replace(progress, **results), {stage: document.data_version for stage, document in read.items()}
+
+    def compilation(self, application: str) -> Compilation:
+        """The whole compilation, once it is certain that all stages belong together.
+
+        Raises:
+            StageMissingError: a stage was not compiled.
+            ApplicationError: the application has errors.
+            StagesOutOfStepError: a stage was computed from another version of its inputs than is stored now, or did
+                not pass its check.
+        """
+        read = {stage: self.read(application, stage) for stage in STAGES}
+        versions = {stage: document.data_version for stage, document in read.items()}
+        spec = Path(read[LOGICAL].spec)
+        if spec.is_file():
+            versions[SPEC] = content_version(spec.read_bytes())
+        stale = [
+            f"{stage} is older than {source if source != SPEC else spec}"
+            for stage, document in read.items()
+            for source, version in document.inputs.items()
+            if versions.get(source, version) != version
+        ]
+        if stale:
+            message = (
+                f"{application}: the compiled stages do not belong together: {'; '.join(stale)}. "
+                f"Run job compile_{application} (or redeploy_{application}) so that all stages are of one compilation."
+            )
+            raise StagesOutOfStepError(message)
+        broken = [f"{stage}: {violation}" for stage, document in read.items() for violation in document.violations]
+        if broken:
+            message = f"{application}: a compiled stage did not pass its check, which is a bug: {'; '.join(broken)}"
+            raise StagesOutOfStepError(message)
+        progress, _ = self.progress(application, tuple(STAGES))
+        if any(diagnostic.severity == "error" for diagnostic in progress.diagnostics):
+            raise ApplicationError(progress.diagnostics)
+        return progress.compilation
+
+
+def plain(value: Any) -> Any:
+    """A value of the compiler as JSON, as `StageDocument.result` holds it."""
+    return json.loads(documents.dump(value))
+
+
+def _bytes(content: Any) -> bytes:
+    return json.dumps(content, ensure_ascii=False).encode()
+
+
+@cache
+def artifacts_of(root: Path) -> ArtifactStore:
+    """The resource of a state directory; always the same object, since definitions that share a key must share it."""
+    return ArtifactStore(home=str(root))

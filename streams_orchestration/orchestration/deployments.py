@@ -1,0 +1,70 @@
+"""Deployed applications as a Dagster resource: what ops and sensors ask of the runtime."""
+
+from __future__ import annotations
+
+from functools import cache
+from pathlib import Path
+from types import ModuleType
+
+import dagster as dg
+
+from streams_orchestration.compiler.compilation import Compilation
+from streams_orchestration.runtime.home import Home
+from streams_orchestration.runtime.status import ApplicationStatus
+
+
+class Deployments(dg.ConfigurableResource):
+    """The applications that one state directory holds.
+
+    Example:
+        >>> Deployments(home=".streams").status("flights").state  # doctest: +SKIP
+        'RUNNING'
+    """
+
+    home: str
+    """Path of the state directory."""
+
+    @property
+    def _home(self) -> Home:
+        return Home(Path(self.home))
+
+    def write(self, compilation: Compilation, *, fresh: bool) -> str:
+        """Write the wanted state of an application; returns its fingerprint. See `runtime.deployment.deploy`."""
+        return _runtime().deploy(self._home.prepare(), compilation, fresh=fresh)
+
+    def launch(self, application: str) -> tuple[int, ...]:
+        """Start the host processes that are wanted and missing; returns their pids."""
+        return _runtime().launch(self._home, application)
+
+    def await_running(self, application: str, timeout: float) -> ApplicationStatus:
+        """Wait at most `timeout` seconds for the first heartbeat of every PE."""
+        return _runtime().await_running(self._home, application, timeout)
+
+    def cancel(self, application: str, timeout: float) -> ApplicationStatus:
+        """Stop an application, its state kept; waits at most `timeout` seconds for its hosts to end."""
+        return _runtime().cancel(self._home, application, timeout)
+
+    def reset(self, application: str, unit: str, *, generation: int | None, force: bool) -> int:
+        """Bring a unit back to its last cut; returns its generation. See `runtime.deployment.reset`."""
+        return _runtime().reset(self._home, application, unit, generation=generation, force=force)
+
+    def status(self, application: str) -> ApplicationStatus:
+        """What the application is doing now."""
+        return _runtime().read_status(self._home, application)
+
+    def names(self) -> tuple[str, ...]:
+        """All deployed applications."""
+        return _runtime().deployed_applications(self._home)
+
+
+def _runtime() -> ModuleType:
+    """Loaded on use: it brings Arrow and all operators, which a process that only shows assets does without."""
+    from streams_orchestration.runtime import deployment
+
+    return deployment
+
+
+@cache
+def deployments_of(root: Path) -> Deployments:
+    """The resource of a state directory; always the same object, since definitions that share a key must share it."""
+    return Deployments(home=str(root))

@@ -1,0 +1,127 @@
+"""The Dagster instance of a state directory, and runs of jobs in this process that show in its UI."""
+
+from __future__ import annotations
+
+import fcntl
+import io
+import os
+import shutil
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager, redirect_stdout
+from pathlib import Path
+from typing import Any
+
+import dagster as dg
+from dagster._core.definitions.job_base import InMemoryJob
+from dagster._core.errors import DagsterMaxRetriesExceededError
+from dagster._core.execution.api import execute_run
+from dagster._core.remote_origin import RegisteredCodeLocationOrigin, RemoteJobOrigin, RemoteRepositoryOrigin
+
+from streams_orchestration.runtime.errors import StateDirectoryError
+from streams_orchestration.runtime.home import Home
+
+LOCATION = "streams"
+"""Name of the code location, as in `workspace.yaml`; runs carry it, so that the UI files them under their job."""
+REPOSITORY = "__repository__"
+"""What Dagster calls the one repository of a code location that is made of definitions."""
+QUIET = {"loggers": {"console": {"config": {"log_level": "CRITICAL"}}}}
+SETTINGS = "dagster.yaml"
+
+
+def dagster_home(home: Home) -> Path:
+    """The directory of the instance: DAGSTER_HOME, else a part of the state directory."""
+    return Path(os.environ.get("DAGSTER_HOME") or home.dagster).absolute()
+
+
+def settings_file() -> Path:
+    """The instance settings that a new home gets: those of the working directory, else those of the package."""
+    here = Path(SETTINGS)
+    if here.is_file():
+        return here.absolute()
+    packaged = Path(__file__).with_name(SETTINGS)
+    # In a checkout the file lies at the top and only the wheel carries a copy.
+    return packaged if packaged.is_file() else Path(__file__).parents[2] / SETTINGS
+
+
+def dagster_instance(home: Home) -> dg.DagsterInstance:
+    """The instance of this home, its storage created and migrated; use it as a context manager.
+
+    An instance that DAGSTER_HOME names keeps its own settings; one of ours gets a copy of `dagster.yaml`.
+
+    Raises:
+        StateDirectoryError: its directory cannot be written.
+    """
+    directory = dagster_home(home)
+    try:
+        directory.mkdir(parents=True, exist_ok=True)
+        with _lock(directory):
+            settings = directory / SETTINGS
+            if not settings.exists():
+                shutil.copyfile(settings_file(), settings)
+            instance = dg.DagsterInstance.from_config(str(directory))
+            _create_storage(instance, directory)
+    except OSError as error:
+        raise StateDirectoryError(directory, error.strerror or str(error)) from error
+    return instance
+
+
+def _create_storage(instance: dg.DagsterInstance, directory: Path) -> None:
+    """Create or migrate all tables; two processes doing so at once corrupt the SQLite files (dagster#27390)."""
+    marker = directory / ".storage"
+    version = dg.__version__
+    if not marker.exists() or marker.read_text() != version:
+        with redirect_stdout(io.StringIO()):  # it reports its steps there
+            instance.upgrade()
+        marker.write_text(version)
+
+
+@contextmanager
+def _lock(directory: Path) -> Iterator[None]:
+    with (directory / ".lock").open("w") as handle:
+        fcntl.flock(handle, fcntl.LOCK_EX)
+        yield
+
+
+def run_job_in_process(
+    instance: dg.DagsterInstance,
+    job_name: str,
+    defs: dg.Definitions,
+    run_config: Mapping[str, Any] | None = None,
+    tags: Mapping[str, str] | None = None,
+) -> dg.DagsterRun:
+    """Run a job to its end in this process, recorded like a run that the UI started.
+
+    Nothing is printed; what ops log is kept with the run.
+
+    Args:
+        instance: where the run is recorded.
+        job_name: a job of `defs`.
+        defs: definitions as of `build_application_definitions`.
+        run_config: as in the launchpad.
+        tags: run tags on top of the job's.
+
+    Raises:
+        Exception: the op's own exception, when one fails.
+    """
+    job = defs.resolve_job_def(job_name)
+    location = RegisteredCodeLocationOrigin(LOCATION)
+    run = instance.create_run_for_job(
+        job,
+        run_config={**(run_config or {}), **QUIET},
+        tags={**job.run_tags, ".dagster/repository": f"{REPOSITORY}@{LOCATION}", **(tags or {})},
+        remote_job_origin=RemoteJobOrigin(RemoteRepositoryOrigin(location, REPOSITORY), job_name),
+    )
+    try:
+        return execute_run(InMemoryJob(job), run, instance, raise_on_error=True).dagster_run
+    except (dg.Failure, dg.RetryRequested, DagsterMaxRetriesExceededError) as error:
+        raise _original(error) from None
+
+
+def _original(error: BaseException) -> BaseException:
+    """What an op raised, without what it or Dagster wrapped around it for the sake of retries and metadata."""
+    while isinstance(error, dg.Failure | dg.RetryRequested | DagsterMaxRetriesExceededError):
+        inner = error.__cause__ or error.__context__
+        if inner is None:
+            break
+        error = inner
+    return error

@@ -1,0 +1,103 @@
+"""The jobs of one application.
+
+All run in one process: their steps take milliseconds, a process for each would take a second.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import dagster as dg
+from dagster._core.definitions.unresolved_asset_job_definition import UnresolvedAssetJobDefinition
+
+from streams_orchestration.orchestration.ops import (
+    APPLICATION_TAG,
+    await_heartbeats,
+    launch_hosts,
+    reset_unit,
+    stop_hosts,
+    write_wanted_state,
+)
+
+MAX_RUNTIME = 900
+"""Seconds after which a run is given up; a crashed machine leaves runs that nothing else would end."""
+
+
+def _tags(application: str) -> dict[str, str]:
+    return {APPLICATION_TAG: application, dg.MAX_RUNTIME_SECONDS_TAG: str(MAX_RUNTIME)}
+
+
+def compile_job(application: str, stages: Sequence[dg.AssetKey]) -> UnresolvedAssetJobDefinition:
+    """Compile all stages, one after another, until a check fails."""
+    return dg.define_asset_job(
+        f"compile_{application}",
+        selection=list(stages),
+        executor_def=dg.in_process_executor,
+        tags=_tags(application),
+        description=f"Compile {application}.",
+    )
+
+
+def deploy_job(application: str) -> dg.JobDefinition:
+    """Bring up what is compiled. What runs already is left alone, so the job may be repeated at will."""
+
+    @dg.job(
+        name=f"deploy_{application}",
+        executor_def=dg.in_process_executor,
+        tags=_tags(application),
+        description=f"Launch the PEs of {application} as last compiled, wait for their first heartbeat, and end.",
+    )
+    def deploy() -> None:
+        await_heartbeats(launch_hosts(write_wanted_state()))
+
+    return deploy
+
+
+def redeploy_job(application: str, recompile: dg.OpDefinition) -> dg.JobDefinition:
+    """Compile, then deploy.
+
+    Args:
+        application: its name.
+        recompile: the op that compiles it.
+    """
+
+    @dg.job(
+        name=f"redeploy_{application}",
+        executor_def=dg.in_process_executor,
+        tags=_tags(application),
+        description=f"Compile {application} anew and deploy it.",
+    )
+    def redeploy() -> None:
+        await_heartbeats(launch_hosts(write_wanted_state(recompile.alias("compile_stages")())))
+
+    return redeploy
+
+
+def cancel_job(application: str) -> dg.JobDefinition:
+    """Stop all hosts; what is committed is kept."""
+
+    @dg.job(
+        name=f"cancel_{application}",
+        executor_def=dg.in_process_executor,
+        tags=_tags(application),
+        description=f"Stop {application}. Its state is kept.",
+    )
+    def cancel() -> None:
+        stop_hosts()
+
+    return cancel
+
+
+def reset_job(application: str) -> dg.JobDefinition:
+    """Bring one unit back to its last cut, and wait until its PEs work again."""
+
+    @dg.job(
+        name=f"reset_{application}",
+        executor_def=dg.in_process_executor,
+        tags=_tags(application),
+        description=f"Bring a consistent region, or an autonomous PE, of {application} back to its last cut.",
+    )
+    def reset() -> None:
+        await_heartbeats(reset_unit())
+
+    return reset

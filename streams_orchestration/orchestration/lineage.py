@@ -1,0 +1,176 @@
+"""Lineage of an application: from the data it reads, over PEs and streams, to its results; and from spec to deployment.
+
+One graph says it for Dagster's lineage page and for `streams lineage`. Nodes are named by their path: `spec`,
+`fusion_plan`, `deployment`, `sources/Flights`, `pes/pe_0`, `streams/Out[1].B`, `sinks/Results`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from difflib import get_close_matches
+from pathlib import PurePath
+from typing import Any
+
+import networkx as nx
+
+from streams_orchestration.compiler.compilation import Compilation
+from streams_orchestration.compiler.graph import LogicalOperator, PhysicalOperator, ProcessingElement
+from streams_orchestration.compiler.picture import short_kind
+from streams_orchestration.orchestration.stages import COPIES, FUSION, REGIONS, STAGES, THREADS
+from streams_orchestration.runtime.errors import StreamsRuntimeError
+
+DEPLOYED = (REGIONS, FUSION, THREADS, COPIES)
+"""The plans that a deployment carries out."""
+
+LOCATION_PARAMETERS = ("file", "path", "directory", "table", "topic", "url")
+
+
+class UnknownNameError(StreamsRuntimeError):
+    """No node of the lineage has this name, or more than one has."""
+
+
+def stage_lineage(application: str) -> nx.DiGraph:
+    """The part that is known before anything is compiled: spec, stages, deployment."""
+    graph = nx.DiGraph(application=application)
+    _add(graph, "spec", "spec", f"What the user wrote of {application}")
+    for stage in STAGES.values():
+        _add(graph, stage.name, "stage", stage.description)
+        for source in stage.inputs or ("spec",):
+            graph.add_edge(source, stage.name)
+    _add(graph, "deployment", "deployment", f"{application} as it is deployed: hosts, PEs, units of recovery")
+    for stage in DEPLOYED:
+        graph.add_edge(stage, "deployment")
+    return graph
+
+
+def lineage_graph(compilation: Compilation) -> nx.DiGraph:
+    """The whole lineage of a compiled application.
+
+    Every node has `kind` (spec, stage, deployment, source, pe, stream, sink, import, export) and `description`; PEs
+    have `operators`, sources and sinks `operator` and `location`, streams `schema`, where known.
+    """
+    logical, physical = compilation.logical, compilation.physical
+    graph = stage_lineage(logical.application)
+    models = [logical.operators[operator.logical] for operator in physical.operators]
+    for pe in compilation.fusion.pes:
+        name = f"pes/pe_{pe.id}"
+        _add_pe(graph, name, pe, compilation)
+        for number in pe.operators:
+            _add_ends(graph, name, physical.operators[number], models[number])
+    stream_of: dict[tuple[int, int], str] = {}
+    for pe in compilation.fusion.pes:
+        for port in pe.outputs:
+            stream = physical.operators[port.operator].streams[port.port]
+            node = f"streams/{stream}"
+            schema = models[port.operator].outputs[port.port].schema
+            producer = physical.operators[port.operator].name
+            _add(graph, node, "stream", f"Stream of {producer}, kept on the transport", schema=schema)
+            graph.add_edge(f"pes/pe_{pe.id}", node)
+            stream_of[port.operator, port.port] = node
+    pe_of = compilation.fusion.pe_of
+    for connection in physical.connections:
+        if pe_of[connection.source] != pe_of[connection.target]:
+            node = stream_of[connection.source, connection.source_port]
+            graph.add_edge(node, f"pes/pe_{pe_of[connection.target]}")
+    for link in (*physical.imports, *physical.exports):
+        node, pe = f"{link.kind}s/{link.name}", f"pes/pe_{pe_of[link.operator]}"
+        words = ", ".join(f"{key} {value}" for key, value in sorted(link.parameters.items()))
+        _add(graph, node, link.kind, f"{link.kind.capitalize()} of streams of other applications: {words}")
+        graph.add_edge(*((node, pe) if link.kind == "import" else (pe, node)))
+    return graph
+
+
+def _add(graph: nx.DiGraph, node: str, kind: str, description: str, **facts: Any) -> None:
+    graph.add_node(node, kind=kind, description=description, **facts)
+
+
+def _add_pe(graph: nx.DiGraph, name: str, pe: ProcessingElement, compilation: Compilation) -> None:
+    operators = tuple(compilation.physical.operators[number].name for number in pe.operators)
+    # An autonomous operator in the PE of a region shares the region's fate.
+    region = max((compilation.regions.region_of[number] for number in pe.operators), default=-1)
+    place = f"consistent region {region}" if region >= 0 else "autonomous"
+    description = f"PE {pe.id} on host {pe.host}, {place}: {', '.join(operators)}"
+    _add(graph, name, "pe", description, operators=operators, region=region, host=pe.host)
+    graph.add_edge("deployment", name)
+
+
+def _add_ends(graph: nx.DiGraph, pe: str, operator: PhysicalOperator, model: LogicalOperator) -> None:
+    """The data that a source reads and a sink writes; an operator with neither inputs nor outputs has none."""
+    location = next((str(model.parameters[key]) for key in LOCATION_PARAMETERS if model.parameters.get(key)), None)
+    where = location or f"what {operator.name} {'makes' if not model.inputs else 'takes'}"
+    facts = {"operator": operator.name, "operator_kind": short_kind(model.kind), "location": location}
+    if model.outputs and not model.inputs:
+        _add(graph, f"sources/{operator.name}", "source", f"{where}, read by {short_kind(model.kind)}", **facts)
+        graph.add_edge(f"sources/{operator.name}", pe)
+    if model.inputs and not model.outputs:
+        _add(graph, f"sinks/{operator.name}", "sink", f"{where}, written by {short_kind(model.kind)}", **facts)
+        graph.add_edge(pe, f"sinks/{operator.name}")
+
+
+def data_format(node: Mapping[str, Any]) -> str | None:
+    """The file format of a source or sink, from the ending of its location; None where it has none."""
+    ending = PurePath(str(node.get("location") or "")).suffix.lstrip(".").lower()
+    return ending if ending in ("csv", "json", "parquet", "arrow", "txt") else None
+
+
+def find(graph: nx.DiGraph, name: str) -> str:
+    """The node that a user means: by its path, the last part of it, a PE's number or one of its operators.
+
+    Raises:
+        UnknownNameError: nothing is called that, or several things are; the message says what comes near.
+    """
+    if name in graph:
+        return name
+    candidates = [node for node in graph if node.partition("/")[2] == name]
+    candidates = candidates or [node for node in graph if node == f"pes/pe_{name}"]
+    candidates = candidates or [node for node, facts in graph.nodes(data=True) if name in facts.get("operators", ())]
+    if len(candidates) == 1:
+        return candidates[0]
+    application = graph.graph["application"]
+    if candidates:
+        message = f"{application}: {name} may be {' or '.join(candidates)}. Give one of these names."
+        raise UnknownNameError(message)
+    known = {node.partition("/")[2] or node: node for node in graph}
+    for node, facts in graph.nodes(data=True):
+        known |= dict.fromkeys(facts.get("operators", ()), node)
+    lowered = {spelled.lower(): spelled for spelled in [*known, *graph]}
+    near = [lowered[match] for match in get_close_matches(name.lower(), lowered, n=3, cutoff=0.5)]
+    there = f"Did you mean {' or '.join(dict.fromkeys(near))}?" if near else f"There are {', '.join(sorted(graph))}."
+    message = f"{application}: nothing in its lineage is called {name}. {there}"
+    raise UnknownNameError(message)
+
+
+def render_lineage(graph: nx.DiGraph, name: str) -> str:
+    """All that one node comes from and all that comes from it, as two trees.
+
+    A node that is met again is shown without its branches, marked `(above)`.
+
+    Raises:
+        UnknownNameError: see `find`.
+    """
+    node = find(graph, name)
+    lines = [f"{graph.graph['application']}: {_title(graph, node)}"]
+    for heading, neighbours in (("comes from", graph.pred), ("leads to", graph.succ)):
+        if neighbours[node]:
+            lines += ["", heading]
+            lines += _branches(graph, neighbours, node, "", {node})
+    return "\n".join(lines) + "\n"
+
+
+def _branches(graph: nx.DiGraph, neighbours: Any, node: str, indent: str, seen: set[str]) -> list[str]:
+    lines: list[str] = []
+    following = list(neighbours[node])
+    for number, other in enumerate(following):
+        last = number == len(following) - 1
+        above = other in seen and bool(neighbours[other])
+        lines.append(f"{indent}{'└── ' if last else '├── '}{_title(graph, other)}{' (above)' if above else ''}")
+        if other not in seen:
+            seen.add(other)
+            lines += _branches(graph, neighbours, other, indent + ("    " if last else "│   "), seen)
+    return lines
+
+
+def _title(graph: nx.DiGraph, node: str) -> str:
+    facts = graph.nodes[node]
+    remark = ", ".join(facts["operators"]) if facts["kind"] == "pe" else facts.get("location")
+    return f"{node}  ({remark})" if remark else node

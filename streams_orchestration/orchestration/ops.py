@@ -1,0 +1,104 @@
+"""Ops that bring an application up, down or back to its last cut. Each one writes wanted state or waits, and ends."""
+
+import dagster as dg
+from pydantic import Field
+
+from streams_orchestration.orchestration.artifacts import ArtifactStore
+from streams_orchestration.orchestration.deployments import Deployments
+from streams_orchestration.orchestration.progress import deployment_event, pe_event, sink_event
+from streams_orchestration.runtime.errors import CatalogBusyError, HostLaunchError
+from streams_orchestration.runtime.status import ApplicationStatus
+
+APPLICATION_TAG = "streams/application"
+"""Run tag of every job of an application; the ops are shared and learn from it whom they serve."""
+
+AFTER = {"after": dg.In(dg.Nothing)}
+NOTHING = dg.Out(dg.Nothing)
+
+
+class DeployApplication(dg.Config):
+    """How to deploy."""
+
+    fresh: bool = Field(default=False, description="Drop the state, streams and results that are kept, and start anew.")
+
+
+class AwaitHeartbeats(dg.Config):
+    """How long to wait for the PEs."""
+
+    timeout: float = Field(default=180.0, gt=0, description="Seconds until every PE must have given a heartbeat.")
+
+
+class CancelApplication(dg.Config):
+    """How to cancel."""
+
+    timeout: float = Field(default=60.0, gt=0, description="Seconds until every host must have ended.")
+
+
+class ResetUnit(dg.Config):
+    """What to reset."""
+
+    unit: str = Field(description="`region-0` for a consistent region, `pe-3` for an autonomous PE.")
+    generation: int | None = Field(
+        default=None, description="The generation that failed; nothing is done when the unit is past it already."
+    )
+    force: bool = Field(default=False, description="Reset even if no attempt is left; the count starts again.")
+
+
+def application_of(context: dg.OpExecutionContext) -> str:
+    """The application that the run serves."""
+    return context.run.tags[APPLICATION_TAG]
+
+
+@dg.op(ins=AFTER, out=NOTHING)
+def write_wanted_state(
+    context: dg.OpExecutionContext, config: DeployApplication, artifact_store: ArtifactStore, deployments: Deployments
+) -> None:
+    """Write what the compiled stages say into the catalog; refused when they do not belong to one compilation."""
+    application = application_of(context)
+    compilation = artifact_store.compilation(application)
+    fingerprint = deployments.write(compilation, fresh=config.fresh)
+    context.log.info("%s: %d PEs are wanted, fingerprint %s", application, len(compilation.fusion.pes), fingerprint)
+
+
+@dg.op(ins=AFTER, out=NOTHING)
+def launch_hosts(context: dg.OpExecutionContext, deployments: Deployments) -> None:
+    """Start the host processes that are wanted and missing. They are detached and outlive the run."""
+    pids = deployments.launch(application_of(context))
+    context.log.info("launched hosts: %s", ", ".join(f"pid {pid}" for pid in pids) or "none, all of them run")
+
+
+@dg.op(ins=AFTER, out=NOTHING)
+def await_heartbeats(context: dg.OpExecutionContext, config: AwaitHeartbeats, deployments: Deployments) -> None:
+    """Wait until every PE has shown that it works, and record where the application stands."""
+    _record(context, deployments.await_running(application_of(context), config.timeout))
+
+
+@dg.op(out=NOTHING)
+def stop_hosts(context: dg.OpExecutionContext, config: CancelApplication, deployments: Deployments) -> None:
+    """Stop the application. What it has committed is kept; deploying it again goes on from there."""
+    _record(context, deployments.cancel(application_of(context), config.timeout))
+
+
+@dg.op(out=NOTHING)
+def reset_unit(context: dg.OpExecutionContext, config: ResetUnit, deployments: Deployments) -> None:
+    """Bring a consistent region, or an autonomous PE, back to its last cut. May be repeated after a crash in it."""
+    application = application_of(context)
+    try:
+        generation = deployments.reset(application, config.unit, generation=config.generation, force=config.force)
+    except (CatalogBusyError, HostLaunchError) as error:
+        # Only these may pass by themselves; a retry policy would retry a misspelt unit too.
+        raise dg.RetryRequested(max_retries=2, seconds_to_wait=2) from error
+    if config.generation is not None and generation > config.generation + 1:
+        context.log.info("%s was reset already, its generation is %d", config.unit, generation)
+    else:
+        context.log.info("%s goes on from its last cut as generation %d", config.unit, generation)
+
+
+def _record(context: dg.OpExecutionContext, status: ApplicationStatus) -> None:
+    """Show on the assets what was reached."""
+    context.log_event(deployment_event(status))
+    for pe in status.pes:
+        context.log_event(pe_event(status.application, pe))
+    for sink in status.sinks:
+        if sink.rows:
+            context.log_event(sink_event(status.application, sink))

@@ -1,0 +1,83 @@
+"""What a running application has done, as events of its deployment, PE and sink assets."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime
+
+import dagster as dg
+
+from streams_orchestration.runtime.status import ApplicationStatus, PeStatus, SinkStatus
+
+
+def deployment_event(status: ApplicationStatus) -> dg.AssetMaterialization:
+    """State of the application and of its units of recovery."""
+    units = [
+        dg.TableRecord(
+            {
+                "unit": unit.name,
+                "state": unit.state,
+                "completed epoch": unit.completed_epoch,
+                "generation": unit.generation,
+                "attempts": f"{unit.attempts} of {unit.max_attempts}",
+                "PEs": ", ".join(map(str, unit.pes)),
+            }
+        )
+        for unit in status.units
+    ]
+    schema = dg.TableSchema(
+        [
+            dg.TableColumn("unit"),
+            dg.TableColumn("state"),
+            dg.TableColumn("completed epoch", "int"),
+            dg.TableColumn("generation", "int"),
+            dg.TableColumn("attempts"),
+            dg.TableColumn("PEs"),
+        ]
+    )
+    metadata: dict[str, dg.MetadataValue] = {
+        "streams/state": dg.MetadataValue.text(status.state),
+        "streams/fingerprint": dg.MetadataValue.text(status.fingerprint),
+        "streams/deployed_at": dg.MetadataValue.timestamp(datetime.fromtimestamp(status.deployed_at, UTC)),
+        "streams/rows_in": dg.MetadataValue.int(sum(pe.rows_in for pe in status.pes)),
+        "streams/logs": dg.MetadataValue.path(status.logs),
+    }
+    if units:
+        metadata["streams/units"] = dg.MetadataValue.table(units, schema)
+        metadata["streams/completed_epoch"] = dg.MetadataValue.int(min(u.completed_epoch for u in status.units))
+    return dg.AssetMaterialization(
+        [status.application, "deployment"],
+        description=f"{status.application} is {status.state}",
+        metadata=metadata,
+    )
+
+
+def pe_event(application: str, pe: PeStatus) -> dg.AssetMaterialization:
+    """Where one PE stands."""
+    return dg.AssetMaterialization(
+        [application, "pes", f"pe_{pe.id}"],
+        description=f"PE {pe.id} is {pe.state}",
+        metadata={
+            "streams/state": dg.MetadataValue.text(pe.state),
+            "streams/unit": dg.MetadataValue.text(pe.unit),
+            "streams/generation": dg.MetadataValue.int(pe.generation),
+            "streams/batch": dg.MetadataValue.int(pe.batch),
+            "streams/epoch": dg.MetadataValue.int(pe.epoch),
+            "streams/rows_in": dg.MetadataValue.int(pe.rows_in),
+            "streams/rows_out": dg.MetadataValue.int(pe.rows_out),
+            "streams/log": dg.MetadataValue.path(pe.log),
+        },
+    )
+
+
+def sink_event(application: str, sink: SinkStatus) -> dg.AssetMaterialization:
+    """What one sink has published."""
+    return dg.AssetMaterialization(
+        [application, "sinks", sink.operator],
+        description=f"{sink.rows} rows in {sink.files} files",
+        metadata={
+            "dagster/row_count": dg.MetadataValue.int(sink.rows),
+            "streams/files": dg.MetadataValue.int(sink.files),
+            "streams/format": dg.MetadataValue.text(sink.format),
+            "streams/path": dg.MetadataValue.path(sink.path),
+        },
+    )

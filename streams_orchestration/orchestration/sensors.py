@@ -1,0 +1,66 @@
+"""The sensor that watches one application, and asks for a reset when a unit of it fails."""
+
+import time
+
+import dagster as dg
+
+from streams_orchestration.orchestration.deployments import Deployments
+from streams_orchestration.orchestration.ops import ResetUnit
+from streams_orchestration.orchestration.progress import deployment_event, sink_event
+from streams_orchestration.orchestration.watching import Memory, look
+from streams_orchestration.runtime.errors import CatalogBusyError, NotDeployedError
+
+
+def failed_units_sensor(application: str, reset_job: dg.JobDefinition) -> dg.SensorDefinition:
+    """A sensor that requests `reset_job` for every failed unit, and records epochs and results as they complete.
+
+    Args:
+        application: the application to watch.
+        reset_job: its reset job.
+    """
+
+    @dg.sensor(
+        name=f"failed_units_of_{application}",
+        job=reset_job,
+        # The daemon looks every 5 s; an interval of 5 s would beat against that and make it 10.
+        minimum_interval_seconds=1,
+        default_status=dg.DefaultSensorStatus.RUNNING,
+        description=f"Requests a reset when a consistent region or an autonomous PE of {application} fails.",
+        tags={"streams/application": application},
+    )
+    def failed_units(context: dg.SensorEvaluationContext, deployments: Deployments) -> dg.SensorResult | dg.SkipReason:
+        try:
+            status = deployments.status(application)
+        except NotDeployedError:
+            return dg.SkipReason(f"{application} is not deployed")
+        except CatalogBusyError as error:
+            return dg.SkipReason(str(error))
+        seen = look(status, time.time(), Memory.load(context.cursor))
+        for failure in seen.exhausted:
+            context.log.error(
+                "%s: no reset attempt is left after %d: %s. Mend the cause and reset it with force. Log: %s",
+                failure.unit,
+                failure.attempts,
+                failure.reason,
+                failure.log,
+            )
+        events = [deployment_event(status), *(sink_event(application, sink) for sink in seen.sinks)]
+        return dg.SensorResult(
+            run_requests=[
+                dg.RunRequest(
+                    run_key=reset.key,
+                    run_config=dg.RunConfig(
+                        ops={"reset_unit": ResetUnit(unit=reset.failure.unit, generation=reset.failure.generation)}
+                    ),
+                    tags={
+                        "streams/region": f"{application}/{reset.failure.unit}",
+                        "streams/reason": reset.failure.reason[:200],
+                    },
+                )
+                for reset in seen.resets
+            ],
+            asset_events=events if seen.report else [],
+            cursor=seen.memory.dump(),
+        )
+
+    return failed_units

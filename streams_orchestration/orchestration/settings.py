@@ -1,0 +1,56 @@
+"""The compiler's options as Dagster config of the first stage."""
+
+from __future__ import annotations
+
+from typing import Literal
+
+import dagster as dg
+from pydantic import Field
+
+from streams_orchestration.compiler.graph import Options
+
+
+class Width(dg.Config):
+    """Another width for parallel regions."""
+
+    pattern: str = Field(description="Logical name of the region's operator, `*` stands for anything.")
+    width: int = Field(ge=1)
+
+
+class CompileOptions(dg.Config):
+    """What `streams compile` takes as options; what is left out is as the application's definitions say."""
+
+    keep: bool = Field(default=False, description="Take the options of the last compilation, and none of these.")
+    submission: dict[str, str] = Field(default_factory=dict, description="Submission-time values by name.")
+    widths: list[Width] = Field(default_factory=list, description="The first pattern that matches a region counts.")
+    fusion: Literal["default", "legacy", "manual", "automatic"] = "default"
+    pes: int | None = Field(default=None, description="Number of PEs to aim at.")
+    channel_fusion: Literal["default", "noChannelInfluence", "channelIsolation", "channelExlocation"] = "default"
+    threading: Literal["default", "manual", "automatic", "dynamic", "dedicated"] = "default"
+    faithful: bool | None = Field(default=None, description="Do as IBM Streams does where the compiler can do better.")
+
+    def options(self, defaults: Options) -> Options:
+        """As the compiler takes them."""
+        return Options(
+            submission={**defaults.submission, **self.submission},
+            widths=(*((width.pattern, width.width) for width in self.widths), *defaults.widths),
+            fusion=defaults.fusion if self.fusion == "default" else self.fusion,
+            pes=self.pes if self.pes is not None else defaults.pes,
+            channel_fusion=defaults.channel_fusion if self.channel_fusion == "default" else self.channel_fusion,
+            threading=defaults.threading if self.threading == "default" else self.threading,
+            faithful=self.faithful if self.faithful is not None else defaults.faithful,
+        )
+
+
+def config_of(options: Options) -> dict[str, object]:
+    """Config of the first stage that asks for these options."""
+    config = {
+        "submission": dict(options.submission),
+        "widths": [{"pattern": pattern, "width": width} for pattern, width in options.widths],
+        "fusion": options.fusion,
+        "pes": options.pes,
+        "channel_fusion": options.channel_fusion,
+        "threading": options.threading,
+        "faithful": options.faithful,
+    }
+    return {name: value for name, value in config.items() if value not in (None, {}, [])}

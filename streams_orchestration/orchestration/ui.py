@@ -1,0 +1,152 @@
+"""Dagster's UI and daemon over the applications of a state directory, as children of one foreground process."""
+
+from __future__ import annotations
+
+import os
+import signal
+import socket
+import subprocess
+import sys
+import time
+import urllib.error
+import urllib.request
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from pathlib import Path
+from types import FrameType
+
+from streams_orchestration.orchestration.instance import LOCATION, dagster_home, dagster_instance
+from streams_orchestration.runtime.errors import StreamsRuntimeError
+from streams_orchestration.runtime.home import Home
+
+ADDRESS = "127.0.0.1"
+START_LIMIT = 90.0
+"""Seconds the web server may take until it answers."""
+STOP_LIMIT = 15.0
+"""Seconds a child may take to stop before it is killed."""
+
+
+class UserInterfaceError(StreamsRuntimeError):
+    """The UI did not come up, or one of its processes ended by itself."""
+
+
+def serve(home: Home, port: int, specs: Path) -> int:
+    """Serve the UI on the loopback address until Ctrl-C or SIGTERM; then stop web server and daemon.
+
+    Args:
+        home: state directory; its Dagster storage is created and migrated first.
+        port: TCP port on 127.0.0.1.
+        specs: directory of the applications to show.
+
+    Returns:
+        The exit status, 0.
+
+    Raises:
+        UserInterfaceError: the port is taken, or a process of the UI ended by itself; the message names its log.
+    """
+    _require_free(port)
+    with dagster_instance(home.prepare()):
+        pass
+    directory = dagster_home(home)
+    workspace = directory / "workspace.yaml"
+    workspace.write_text(
+        "load_from:\n  - python_module:\n      module_name: streams_orchestration.orchestration.definitions\n"
+        f"      location_name: {LOCATION}\n"
+    )
+    environment = {
+        **os.environ,
+        "DAGSTER_HOME": str(directory),
+        "STREAMS_HOME": str(home.root),
+        "STREAMS_SPECS": str(specs.absolute()),
+    }
+    web = ["dagster_webserver", "--host", ADDRESS, "--port", str(port), "--workspace", str(workspace)]
+    daemon = ["dagster._daemon", "run", "--workspace", str(workspace)]
+    children: dict[Path, subprocess.Popen[bytes]] = {}
+    with _stop_on_signals():
+        try:
+            for name, module in (("webserver", web), ("daemon", daemon)):
+                log = directory / f"{name}.log"
+                children[log] = _start(module, environment, log)
+            _await_ready(port, children)
+            print(f"Dagster UI: http://{ADDRESS}:{port}  (Ctrl-C stops it; applications run on)", flush=True)
+            while True:
+                _require_alive(children)
+                time.sleep(0.5)
+        except KeyboardInterrupt:
+            return 0
+        finally:
+            _stop(children)
+
+
+def _require_free(port: int) -> None:
+    with socket.socket() as probe:
+        probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        try:
+            probe.bind((ADDRESS, port))
+        except OSError as error:
+            message = (
+                f"port {port} on {ADDRESS} cannot be used: {error.strerror}. Stop what listens there or use --port."
+            )
+            raise UserInterfaceError(message) from error
+
+
+def _start(module: list[str], environment: Mapping[str, str], log: Path) -> subprocess.Popen[bytes]:
+    """A child in a session of its own, so that a Ctrl-C in the terminal reaches it once, through us."""
+    with log.open("wb") as output:
+        return subprocess.Popen(
+            [sys.executable, "-m", *module],
+            env=environment,
+            stdin=subprocess.DEVNULL,
+            stdout=output,
+            stderr=subprocess.STDOUT,
+            start_new_session=True,
+        )
+
+
+def _await_ready(port: int, children: Mapping[Path, subprocess.Popen[bytes]]) -> None:
+    deadline = time.monotonic() + START_LIMIT
+    while time.monotonic() < deadline:
+        _require_alive(children)
+        try:
+            with urllib.request.urlopen(f"http://{ADDRESS}:{port}/server_info", timeout=5):
+                return
+        except (urllib.error.URLError, OSError):
+            time.sleep(0.2)
+    message = f"the web server did not answer within {START_LIMIT:.0f} s. Its log: {next(iter(children))}"
+    raise UserInterfaceError(message)
+
+
+def _require_alive(children: Mapping[Path, subprocess.Popen[bytes]]) -> None:
+    for log, child in children.items():
+        if child.poll() is not None:
+            message = f"the {log.stem} ended with status {child.returncode}. Its log: {log}"
+            raise UserInterfaceError(message)
+
+
+def _stop(children: Mapping[Path, subprocess.Popen[bytes]]) -> None:
+    for child in children.values():
+        if child.poll() is None:
+            child.send_signal(signal.SIGINT)
+    deadline = time.monotonic() + STOP_LIMIT
+    for child in children.values():
+        try:
+            child.wait(max(0.1, deadline - time.monotonic()))
+        except subprocess.TimeoutExpired:
+            child.kill()
+            child.wait()
+
+
+@contextmanager
+def _stop_on_signals() -> Iterator[None]:
+    def stop(number: int, frame: FrameType | None) -> None:
+        # The first signal ends the wait; further ones must not cut the clean stop short.
+        for other in (signal.SIGINT, signal.SIGTERM):
+            signal.signal(other, signal.SIG_IGN)
+        raise KeyboardInterrupt
+
+    before = {number: signal.signal(number, stop) for number in (signal.SIGINT, signal.SIGTERM)}
+    try:
+        yield
+    finally:
+        for number, handler in before.items():
+            signal.signal(number, handler)

@@ -1,0 +1,109 @@
+"""What one look at a running application leads to: resets to request, progress to record; pure, so easy to test."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import asdict, dataclass, field
+
+from streams_orchestration.runtime.status import ApplicationStatus, SinkStatus, UnitFailure, failures
+
+REPORT_INTERVAL = 60.0
+"""Seconds between two records of progress; Dagster keeps events for ever."""
+FIRST_RETRY = 30.0
+"""Seconds after which a reset that changed nothing is requested again; doubled every time."""
+LAST_RETRY = 600.0
+
+
+@dataclass(frozen=True, slots=True)
+class Asked:
+    """The reset that was last requested for a unit."""
+
+    deployment: int
+    generation: int
+    number: int
+    """0 for the first request of this generation."""
+    at: float
+
+
+@dataclass(frozen=True, slots=True)
+class Memory:
+    """What one look leaves for the next; a sensor's cursor. Times are unix seconds."""
+
+    asked: dict[str, Asked] = field(default_factory=dict)
+    state: str = ""
+    """State of the application and its exhausted units, when last recorded."""
+    epochs: dict[str, int] = field(default_factory=dict)
+    rows: dict[str, int] = field(default_factory=dict)
+    """Rows per sink when last recorded."""
+    reported_at: float = 0.0
+
+    @classmethod
+    def load(cls, cursor: str | None) -> Memory:
+        """From a cursor; one that cannot be read counts as none."""
+        try:
+            fields = json.loads(cursor or "{}")
+            fields["asked"] = {unit: Asked(**asked) for unit, asked in fields.get("asked", {}).items()}
+            return cls(**fields)
+        except (ValueError, TypeError, AttributeError):
+            return cls()
+
+    def dump(self) -> str:
+        """As a cursor."""
+        return json.dumps(asdict(self), separators=(",", ":"))
+
+
+@dataclass(frozen=True, slots=True)
+class ResetRequest:
+    """A reset to be requested."""
+
+    key: str
+    """The same key never launches a second run, so it names the deployment, the failure and the try."""
+    failure: UnitFailure
+
+
+@dataclass(frozen=True, slots=True)
+class Look:
+    """The outcome of one look."""
+
+    resets: tuple[ResetRequest, ...]
+    exhausted: tuple[UnitFailure, ...]
+    """Failed units that have no attempt left."""
+    report: bool
+    """The state or an epoch has changed and is to be recorded."""
+    sinks: tuple[SinkStatus, ...]
+    """Sinks that have published since the last record."""
+    memory: Memory
+
+
+def look(status: ApplicationStatus, now: float, memory: Memory) -> Look:
+    """Judge an application.
+
+    A failure is named by its unit and generation, and is answered by one reset. When the failure persists - the
+    reset run itself failed - the reset is requested again after a growing time.
+    """
+    deployment = int(status.deployed_at)
+    asked = dict(memory.asked)
+    resets: list[ResetRequest] = []
+    failed = failures(status, now)
+    for failure in (f for f in failed if not f.exhausted):
+        last = asked.get(failure.unit)
+        number = 0
+        if last and (last.deployment, last.generation) == (deployment, failure.generation):
+            if now - last.at < min(FIRST_RETRY * 2**last.number, LAST_RETRY):
+                continue
+            number = last.number + 1
+        asked[failure.unit] = Asked(deployment, failure.generation, number, now)
+        key = f"{status.application}:{deployment}:{failure.unit}:{failure.generation}:{number}"
+        resets.append(ResetRequest(key, failure))
+    exhausted = tuple(failure for failure in failed if failure.exhausted)
+    state = " ".join([status.state, *(failure.unit for failure in exhausted)])
+    epochs = {unit.name: unit.completed_epoch for unit in status.units}
+    sinks = tuple(sink for sink in status.sinks if sink.rows != memory.rows.get(sink.operator, 0))
+    changed = state != memory.state
+    due = now - memory.reported_at >= REPORT_INTERVAL
+    report = changed or (due and (epochs != memory.epochs or bool(sinks)))
+    if not report:
+        kept = Memory(asked, memory.state, memory.epochs, memory.rows, memory.reported_at)
+        return Look(tuple(resets), exhausted, False, (), kept)
+    rows = {sink.operator: sink.rows for sink in status.sinks}
+    return Look(tuple(resets), exhausted, True, sinks, Memory(asked, state, epochs, rows, now))
