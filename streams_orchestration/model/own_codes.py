@@ -82,4 +82,17 @@ OWN_CODES: dict[str, Code] = {
         "An operator waits on one input port for a call on another, and one thread drives both.",
         "Put a threadedPort on one of the two ports, or place the producers in different PEs.",
     ),
+    "SO5001": error(
+        "An operator has no implementation, so the application can be compiled but not run.",
+        "Declare an `implementation` for it, or use another operator.",
+    ),
+    "SO5002": error(
+        "The class that implements an operator cannot be imported.",
+        "Install its package, or correct the name after `implementation`.",
+    ),
+    "SO5003": error("An operator does not take this parameter or value.", "Use a parameter that the message names."),
+    "SO5004": error(
+        "An operator's parameters do not fit its streams or its files.",
+        "Correct the parameter, the schema or the file that the message names.",
+    ),
 }

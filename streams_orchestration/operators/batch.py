@@ -87,10 +87,8 @@ class TupleBatch:
         Raises:
             KeyError: no such attribute.
         """
-        if name in self._written:
-            view = self._written[name].view()
-        else:
-            view = self._array(name).to_numpy(zero_copy_only=False)
+        written = self._written.get(name)
+        view = self._array(name).to_numpy(zero_copy_only=False) if written is None else written.view()
         view.flags.writeable = False
         return view
 

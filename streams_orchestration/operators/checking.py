@@ -9,7 +9,7 @@ from pydantic import ValidationError
 from streams_orchestration.compiler.compilation import Compilation
 from streams_orchestration.compiler.graph import LogicalOperator
 from streams_orchestration.model.diagnostics import Diagnostic
-from streams_orchestration.model.spelling import suggestion
+from streams_orchestration.model.names import nearest
 from streams_orchestration.operators.arrow_types import arrow_schema
 from streams_orchestration.operators.implementation import ImplementationError, implementation_name, load_operator
 from streams_orchestration.operators.operator import Operator, OperatorContext
@@ -61,7 +61,7 @@ def _parameter_errors(implementation: type[Operator], error: ValidationError) ->
         name = ".".join(str(part) for part in item["loc"])
         match item["type"]:
             case "extra_forbidden" if len(item["loc"]) == 1:
-                texts.append(f"there is no parameter {name}{suggestion(name, known) or '; it takes none'}")
+                texts.append(f"there is no parameter {name}{nearest(name, known)}")
             case "missing":
                 texts.append(f"the parameter {name} is missing")
             case _:

@@ -8,7 +8,7 @@ import pyarrow.csv as pa_csv
 import pyarrow.parquet as pq
 from pydantic import Field
 
-from streams_orchestration.model.spelling import suggestion
+from streams_orchestration.model.names import nearest
 from streams_orchestration.operators.batch import TupleBatch
 from streams_orchestration.operators.files import open_decompressed, resolve_input
 from streams_orchestration.operators.operator import Operator, OperatorContext, Parameters
@@ -34,14 +34,14 @@ class Enrich(Operator):
         source, target = context.inputs[0], context.outputs[0] or context.inputs[0]
         if parameters.attribute not in source.names:
             message = f"attribute: the input stream has no attribute {parameters.attribute}"
-            raise ValueError(message + suggestion(parameters.attribute, source.names))
+            raise ValueError(message + nearest(parameters.attribute, source.names))
         for name in target.names:
             if name not in parameters.take and name not in source.names:
                 message = f"take: nothing says what {name} is"
                 raise ValueError(message)
         for name in parameters.take:
             if name not in target.names:
-                message = f"take: the output stream has no attribute {name}{suggestion(name, target.names)}"
+                message = f"take: the output stream has no attribute {name}{nearest(name, target.names)}"
                 raise ValueError(message)
         table = _read_table(context, parameters)
         if len(pc.unique(table.column(parameters.key))) != table.num_rows:
@@ -83,6 +83,6 @@ def _read_table(context: OperatorContext, parameters: EnrichParameters) -> pa.Ta
         raise ValueError(message) from error
     for name in (parameters.key, *parameters.take.values()):
         if name not in table.column_names:
-            message = f"table: {path} has no column {name}{suggestion(name, table.column_names)}"
+            message = f"table: {path} has no column {name}{nearest(name, table.column_names)}"
             raise ValueError(message)
     return table

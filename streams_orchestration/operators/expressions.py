@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import pyarrow as pa
 
-from streams_orchestration.model.spelling import suggestion
+from streams_orchestration.model.names import nearest
 
 if TYPE_CHECKING:
     import polars as pl
@@ -33,7 +33,7 @@ def parse_expression(text: str, schema: pa.Schema, parameter: str) -> pl.Expr:
     for name in expression.meta.root_names():
         if name not in schema.names:
             message = f"{parameter}: {text!r} uses the attribute {name}, which the stream does not have"
-            raise ValueError(message + suggestion(name, schema.names))
+            raise ValueError(message + nearest(name, schema.names))
     try:
         _empty_frame(schema).select(expression.alias("value")).collect()
     except pl.exceptions.PolarsError as error:

@@ -6,7 +6,7 @@ import importlib
 from typing import Any
 
 from streams_orchestration.compiler.graph import LogicalOperator
-from streams_orchestration.model.spelling import suggestion
+from streams_orchestration.model.names import nearest
 from streams_orchestration.operators.operator import Operator
 from streams_orchestration.operators.standard import STANDARD
 
@@ -51,7 +51,7 @@ def import_operator(name: str) -> type[Operator]:
     found: Any = getattr(module, class_name, None)
     if found is None:
         classes = [n for n, value in vars(module).items() if isinstance(value, type) and issubclass(value, Operator)]
-        message = f"{name}: the module has no {class_name}{suggestion(class_name, classes)}"
+        message = f"{name}: the module has no {class_name}{nearest(class_name, classes)}"
         raise ImplementationError(message)
     if not (isinstance(found, type) and issubclass(found, Operator)):
         message = f"{name}: this is no subclass of streams_orchestration.operators.Operator"

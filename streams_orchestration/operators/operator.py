@@ -115,7 +115,10 @@ class Operator:
         """Handle tuples that arrived on an input port."""
 
     def on_punctuation(self, port: int, mark: Punctuation) -> None:
-        """Handle a mark; called for `FINAL` once, when every connection of the port has delivered it (rule 24)."""
+        """Handle a mark; called for `FINAL` once, when every connection of the port has delivered it (rule 24).
+
+        Window markers are passed on to the output ports whose model preserves them; final ones to all.
+        """
 
     def drain(self) -> None:
         """Finish what is under way before a checkpoint of the region; may submit (B16)."""

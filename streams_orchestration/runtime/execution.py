@@ -153,6 +153,9 @@ class TaskRun:
         self.changed.add(index)
         if isinstance(item, Punctuation):
             self._guard(program, lambda: operator.on_punctuation(port, item))
+            if item is Punctuation.WINDOW:
+                for output in (number for number, preserves in enumerate(program.preserves) if preserves):
+                    self._punctuate(program, output, item)
         else:
             self._guard(program, lambda: operator.process(port, item))
 

@@ -14,9 +14,9 @@ from typing import Any
 
 import networkx as nx
 
-from streams_orchestration.compiler.channels import channel_context
 from streams_orchestration.compiler.compilation import Compilation
 from streams_orchestration.compiler.graph import PeOutputPort, ProcessingElement
+from streams_orchestration.compiler.intrinsics import substitute_channels
 from streams_orchestration.operators.implementation import keeps_tuples, load_operator
 from streams_orchestration.operators.operator import SourceOperator
 from streams_orchestration.runtime.errors import NotDeployableError
@@ -86,6 +86,8 @@ class OperatorProgram:
     local_max_channels: int
     stateful: bool
     source: bool
+    preserves: tuple[bool, ...]
+    """Per output port: window markers that arrive are passed on."""
     deliveries: tuple[tuple[Delivery, ...], ...]
     """Per output port, in serving order (rule 81)."""
 
@@ -317,12 +319,11 @@ class _Builder:
     def _operator(self, index: int, breaks: set[tuple[int, int]]) -> OperatorProgram:
         physical, logical = self.physical.operators[index], self.logical_of[index]
         implementation = self.implementations[index]
-        channels = channel_context(self.compilation.logical, physical)
         return OperatorProgram(
             index=index,
             name=physical.name,
             implementation=f"{implementation.__module__}:{implementation.__qualname__}",
-            parameters=channels.substitute(logical.parameters),
+            parameters=substitute_channels(logical.parameters, physical),
             inputs=tuple(self._input_schema(index, port) for port in range(len(logical.inputs))),
             outputs=tuple(output.schema for output in logical.outputs),
             channel=physical.channel,
@@ -331,6 +332,7 @@ class _Builder:
             local_max_channels=physical.local_max_channels,
             stateful=self.stateful[index],
             source=self._is_source(index),
+            preserves=tuple(output.preserves_window_punctuation for output in logical.outputs),
             deliveries=tuple(self._deliveries(index, port, breaks) for port in range(len(logical.outputs))),
         )
 

@@ -8,7 +8,7 @@ from typing import Any
 
 from sqlalchemy import Connection, delete, select, update
 
-from streams_orchestration.model.spelling import suggestion
+from streams_orchestration.model.names import nearest
 from streams_orchestration.runtime import tables
 from streams_orchestration.runtime.catalog import Catalog
 from streams_orchestration.runtime.control import launch
@@ -41,7 +41,7 @@ def reset(home: Home, application: str, unit: str, *, generation: int | None = N
     status = read_status(home, application)
     names = [known.name for known in status.units]
     if unit not in names:
-        message = f"{application}: there is no unit {unit}{suggestion(unit, names)}"
+        message = f"{application}: there is no unit {unit}{nearest(unit, names)}"
         raise StreamsRuntimeError(message)
     catalog = Catalog(home)
     with catalog.write() as connection:

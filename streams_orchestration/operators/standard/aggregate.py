@@ -3,39 +3,41 @@
 from __future__ import annotations
 
 import re
-from typing import Any, Literal
+from typing import Any
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
-from pydantic import Field
+from pydantic import Field, field_validator
 
-from streams_orchestration.model.spelling import suggestion
+from streams_orchestration.model.names import nearest
 from streams_orchestration.operators.batch import TupleBatch
 from streams_orchestration.operators.expressions import evaluate, expression_type, parse_expression
 from streams_orchestration.operators.operator import Operator, OperatorContext, Parameters, Punctuation
 from streams_orchestration.operators.state import State
 
 _CALL = re.compile(r"^\s*([A-Za-z]+)\s*\((.*)\)\s*$", re.DOTALL)
+_WINDOW = re.compile(r"^\s*tumbling\s*,\s*punct\s*\(\s*\)\s*$")
 FUNCTIONS = ("Count", "Sum", "Average", "Min", "Max")
-
-
-class Window(Parameters):
-    """A window clause; the kinds that later releases add are errors until then."""
-
-    type: Literal["tumbling"] = "tumbling"
-    evict: Literal["punct"] = Field(default="punct", description="what closes a window")
 
 
 class AggregateParameters(Parameters):
     """Parameters of `Aggregate`."""
 
-    window: Window = Window()
+    window: str = Field(description="the window clause: tumbling, punct()")
     group_by: list[str] = Field(default_factory=list, alias="groupBy", description="attributes that make a group")
     output: dict[str, str] = Field(
         default_factory=dict,
         description="attribute -> Count(), Sum(e), Average(e), Min(e) or Max(e); others come from groupBy",
     )
+
+    @field_validator("window")
+    @classmethod
+    def _is_supported(cls, text: str) -> str:
+        if not _WINDOW.match(text):
+            message = "only windows of the form 'tumbling, punct()' can run yet"
+            raise ValueError(message)
+        return text
 
 
 class Measure:
@@ -106,11 +108,11 @@ class Aggregate(Operator):
             raise ValueError(message)
         for name in parameters.group_by:
             if name not in source.names:
-                message = f"groupBy: the input stream has no attribute {name}{suggestion(name, source.names)}"
+                message = f"groupBy: the input stream has no attribute {name}{nearest(name, source.names)}"
                 raise ValueError(message)
         for name in parameters.output:
             if name not in target.names:
-                message = f"output: the output stream has no attribute {name}{suggestion(name, target.names)}"
+                message = f"output: the output stream has no attribute {name}{nearest(name, target.names)}"
                 raise ValueError(message)
         for name in target.names:
             if name not in parameters.output and name not in parameters.group_by:
@@ -200,7 +202,7 @@ def _measure(text: str, schema: pa.Schema, parameter: str) -> Measure:
     call = _CALL.match(text)
     if not call or call.group(1) not in FUNCTIONS:
         name = call.group(1) if call else text
-        message = f"{parameter}: {text!r} is no output function{suggestion(name, FUNCTIONS)}"
+        message = f"{parameter}: {text!r} is no output function{nearest(name, FUNCTIONS)}"
         raise ValueError(message)
     function, argument = call.group(1), call.group(2).strip()
     if function == "Count":

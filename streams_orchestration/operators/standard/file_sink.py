@@ -22,9 +22,7 @@ PENDING = "_pending"
 class FileSinkParameters(Parameters):
     """Parameters of `FileSink`."""
 
-    file: str = Field(
-        min_length=1, description="directory for the parts; a relative one is among the results"
-    )
+    file: str = Field(min_length=1, description="directory for the parts; a relative one is among the results")
     format: Literal["parquet", "csv"] = "parquet"
 
 

@@ -14,7 +14,7 @@ import pyarrow.csv as pa_csv
 import pyarrow.parquet as pq
 from pydantic import Field
 
-from streams_orchestration.model.spelling import suggestion
+from streams_orchestration.model.names import nearest
 from streams_orchestration.operators.batch import TupleBatch
 from streams_orchestration.operators.files import open_decompressed, resolve_input
 from streams_orchestration.operators.operator import (
@@ -22,6 +22,7 @@ from streams_orchestration.operators.operator import (
     OperatorContext,
     Parameters,
     ProducedTo,
+    Punctuation,
     SourceOperator,
 )
 
@@ -41,7 +42,7 @@ class FileSource(SourceOperator):
     """Reads a file once, front to back; the offset is the number of rows produced so far.
 
     Only the attributes of the output stream are read, by name where the format has names. The reader stays open between
-    calls; after a restore the rows before the offset are skipped.
+    calls; after a restore the rows before the offset are skipped. A window marker follows the last tuple.
     """
 
     Parameters = FileSourceParameters
@@ -67,7 +68,7 @@ class FileSource(SourceOperator):
         names = _names(path, parameters)
         missing = next((name for name in schema.names if names is not None and name not in names), None)
         if missing is not None:
-            message = f"{path}: the file has no column {missing}{suggestion(missing, names or ())}"
+            message = f"{path}: the file has no column {missing}{nearest(missing, names or ())}"
             raise ValueError(message)
         if names is None and parameters.format == "csv":
             found = _columns_of_first_line(path, parameters)
@@ -99,6 +100,8 @@ class FileSource(SourceOperator):
                 message = f"{self.path}: {self.row} rows, but {wanted} were read before; was the file cut?"
                 raise ValueError(message)
         exhausted = self._advance(limit, submit=True)
+        if exhausted:
+            self.punctuate(Punctuation.WINDOW)
         return ProducedTo({"row": self.row}, exhausted)
 
     def _advance(self, rows: int, *, submit: bool) -> bool:

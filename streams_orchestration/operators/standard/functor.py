@@ -7,7 +7,7 @@ from typing import Any
 import pyarrow.compute as pc
 from pydantic import Field
 
-from streams_orchestration.model.spelling import suggestion
+from streams_orchestration.model.names import nearest
 from streams_orchestration.operators.batch import TupleBatch
 from streams_orchestration.operators.expressions import evaluate, parse_expression
 from streams_orchestration.operators.operator import Operator, OperatorContext, Parameters
@@ -36,7 +36,7 @@ class Functor(Operator):
         condition = None if parameters.filter is None else parse_expression(parameters.filter, source, "filter")
         for name in parameters.output:
             if name not in target.names:
-                message = f"output: the output stream has no attribute {name}{suggestion(name, target.names)}"
+                message = f"output: the output stream has no attribute {name}{nearest(name, target.names)}"
                 raise ValueError(message)
         for name in target.names:
             if name not in parameters.output and name not in source.names:

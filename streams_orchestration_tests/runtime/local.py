@@ -1,0 +1,100 @@
+"""Runs applications in this process, without Spark: the same programs, plans, stages and commits, one level after another."""
+
+from __future__ import annotations
+
+import time
+from collections import defaultdict
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+
+import pyarrow as pa
+
+from streams_orchestration.compiler.compilation import Compilation
+from streams_orchestration.runtime.batches import BatchPlan, TaskResult, plan_codec, result_codec
+from streams_orchestration.runtime.catalog import Catalog
+from streams_orchestration.runtime.commits import commit_batch
+from streams_orchestration.runtime.deployment import build_programs, deploy
+from streams_orchestration.runtime.directories import base_directory, directories_of
+from streams_orchestration.runtime.epochs import trigger_epochs
+from streams_orchestration.runtime.home import Home
+from streams_orchestration.runtime.planning import plan_batch
+from streams_orchestration.runtime.program import PeProgram
+from streams_orchestration.runtime.publishing import complete, publish
+from streams_orchestration.runtime.stages import PLAN, RESULT_LEVEL, ROW, Stage
+from streams_orchestration.runtime.views import read_view
+
+
+@dataclass
+class LocalApplication:
+    """A deployed application whose PEs are stepped by hand."""
+
+    home: Home
+    compilation: Compilation
+    source_limit: int = 1000
+    results: list[TaskResult] = field(default_factory=list)
+
+    def __post_init__(self) -> None:
+        deploy(self.home, self.compilation)
+        self.catalog = Catalog(self.home)
+        self.name = self.compilation.logical.application
+        self.programs = build_programs(self.compilation)
+        self.units = tuple({program.unit for program in self.programs})
+
+    def plan(self, program: PeProgram) -> BatchPlan | None:
+        return plan_batch(program, read_view(self.catalog, program), source_limit=self.source_limit)
+
+    def execute(self, program: PeProgram, plan: BatchPlan) -> list[TaskResult]:
+        base = str(base_directory(self.compilation))
+        directories = directories_of(self.home, self.name, program.pe, base)
+        rows = [
+            (given.partition, 0, PLAN, 0, 0, plan_codec.dump_json(replace(plan, inputs=(given,))))
+            for given in plan.inputs
+        ]
+        for level, tasks in enumerate(program.levels):
+            stage = Stage(program, level, directories)
+            parts: dict[int, list[tuple]] = defaultdict(list)
+            for row in rows:
+                parts[row[0] % len(tasks)].append(row)
+            rows = [
+                row
+                for part in parts.values()
+                for batch in stage(iter([_record_batch(part)]))
+                for row in zip(*(column.to_pylist() for column in batch.columns), strict=True)
+            ]
+        return [result_codec.validate_json(row[5]) for row in rows if row[1] == RESULT_LEVEL]
+
+    def step(self, program: PeProgram) -> bool:
+        """One micro-batch of one PE, if there is anything to do."""
+        plan = self.plan(program)
+        if plan is None:
+            return False
+        results = self.execute(program, plan)
+        error = next((result.error for result in results if result.error), None)
+        assert error is None, error
+        self.results += results
+        commit_batch(self.catalog, program, plan, results, 0.0)
+        publish(self.catalog, self.name)
+        return True
+
+    def trigger(self) -> None:
+        trigger_epochs(self.catalog, self.name, self.units, 0.0, time.time() + 1e6)
+
+    def run(self, *, trigger_every: int = 3) -> None:
+        """All PEs in turn until nothing is left to do."""
+        for turn in range(10_000):
+            if turn % trigger_every == trigger_every - 1:
+                self.trigger()
+            if not any([self.step(program) for program in self.programs]) and complete(self.catalog, self.name):
+                return
+        message = "the application does not come to its end"
+        raise AssertionError(message)
+
+    def published(self, sink: str) -> list[Path]:
+        return sorted((self.home.results(self.name) / sink).glob("part-*"))
+
+
+def _record_batch(rows: list[tuple]) -> pa.RecordBatch:
+    columns = list(zip(*rows, strict=True))
+    return pa.RecordBatch.from_arrays(
+        [pa.array(column, kind.type) for column, kind in zip(columns, ROW, strict=True)], schema=ROW
+    )
