@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 
 from streams_orchestration.compiler.disjoint_sets import DisjointSets
 from streams_orchestration.compiler.graph import LogicalGraph, Options, PhysicalGraph, PhysicalOperator, RegionMap
-from streams_orchestration.compiler.placement_tags import resolve_tag, substitute_channels
+from streams_orchestration.compiler.placement_tags import resolve_tag, resolve_text
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,7 +89,7 @@ def resolve_placements(logical: LogicalGraph, physical: PhysicalGraph) -> Placem
                 alone.add(operator.index)
         pool = operator.host_pool or model.host_pool
         if model.host is not None or pool is not None:
-            name = None if model.host is None else substitute_channels(model.host, operator)
+            name = None if model.host is None else resolve_text(model.host, operator)
             hosts[operator.index] = HostSpec(name, pool)
             if name is not None:
                 host.join(("named", name), operator.index)

@@ -2,25 +2,13 @@
 
 from __future__ import annotations
 
-import re
-
 from streams_orchestration.compiler.graph import PhysicalOperator, Tag
+from streams_orchestration.compiler.intrinsics import substitute_channels
 
-_INTRINSIC = re.compile(r"\$\{\s*get(Local)?(Max)?Channels?\(\s*\)\s*\}")
 
-
-def substitute_channels(text: str, operator: PhysicalOperator) -> str:
-    """Replace the channel intrinsics; outside of parallel regions channels are -1 and maxima 0 (rules 28, 29)."""
-    if "${" not in text:
-        return text
-
-    def value(match: re.Match[str]) -> str:
-        local, maximum = match.groups()
-        if maximum:
-            return str(operator.local_max_channels if local else operator.max_channels)
-        return str(operator.local_channel if local else operator.channel)
-
-    return _INTRINSIC.sub(value, text)
+def resolve_text(text: str, operator: PhysicalOperator) -> str:
+    """A tag or host name with the channel functions replaced (rules 32, 37)."""
+    return str(substitute_channels(text, operator)).replace(" ", "") if "${" in text else text
 
 
 def resolve_tag(tag: Tag, operator: PhysicalOperator) -> str:
@@ -31,7 +19,7 @@ def resolve_tag(tag: Tag, operator: PhysicalOperator) -> str:
     """
     match tag.kind:
         case "plain":
-            return substitute_channels(tag.text, operator)
+            return resolve_text(tag.text, operator)
         case "byReplica":
             return tag.text
         case "byChannel":

@@ -28,7 +28,7 @@ def check_regions(
         found: starts and barriers, as the annotations say.
         expanded: the regions after the parallel expansion.
     """
-    diagnostics = [*_annotations(logical), *_control_planes(logical), *_imports_and_exports(logical, region_of)]
+    diagnostics = [*_imports_and_exports(logical, region_of)]
     diagnostics += _ports(logical, regions, region_of)
     for operator in logical.operators:
         if region_of[operator.index] >= 0:
@@ -50,36 +50,6 @@ def check_regions(
 
 def _at(operator: LogicalOperator, code: str, message: str) -> Diagnostic:
     return Diagnostic.of(code, message, operator=operator.name, location=operator.location)
-
-
-def _annotations(logical: LogicalGraph) -> Iterator[Diagnostic]:
-    """A9 (CDISP0694E) and annotated imports and exports (CDISP0815E)."""
-    links = {link.name for link in (*logical.imports, *logical.exports)}
-    kinds: dict[str, set[str]] = {}
-    for annotation in logical.annotations:
-        seen = kinds.setdefault(annotation.scope, set())
-        if annotation.kind in seen:
-            continue
-        seen.add(annotation.kind)
-        if len(seen) == 2:
-            message = f"{annotation.scope} is annotated both consistent and autonomous"
-            yield Diagnostic.of("CDISP0694E", message, operator=annotation.scope, location=annotation.location)
-        if annotation.kind == "consistent" and annotation.scope in links:
-            message = f"{annotation.scope} is an import or export and cannot be annotated consistent"
-            yield Diagnostic.of("CDISP0815E", message, operator=annotation.scope, location=annotation.location)
-
-
-def _control_planes(logical: LogicalGraph) -> Iterator[Diagnostic]:
-    """A JobControlPlane is not needed (A39); if there is one, it must stand alone in the main part."""
-    annotations = innermost_annotations(logical)
-    planes = [operator for operator in logical.operators if operator.kind == "JobControlPlane"]
-    for position, operator in enumerate(planes):
-        if position > 0:
-            yield _at(operator, "CDISP0846E", f"{planes[0].name} is a JobControlPlane already")
-        if operator.regions:
-            yield _at(operator, "CDISP0848E", f"{operator.name} is in a parallel region")
-        if operator.name in annotations:
-            yield _at(operator, "CDISP0849E", f"{operator.name} cannot be annotated")
 
 
 def _imports_and_exports(logical: LogicalGraph, region_of: Sequence[int]) -> Iterator[Diagnostic]:

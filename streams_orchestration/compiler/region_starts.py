@@ -49,10 +49,9 @@ def innermost_annotations(logical: LogicalGraph) -> dict[str, ConsistentAnnotati
 
     Where one invocation carries both kinds, which is an error (A9), `@consistent` is kept.
     """
-    outside = {link.name for link in (*logical.imports, *logical.exports)}
     deciding: dict[str, ConsistentAnnotation] = {}
     for annotation in logical.annotations:
-        if annotation.scope not in outside and (annotation.scope not in deciding or annotation.kind == "consistent"):
+        if annotation.scope not in deciding or annotation.kind == "consistent":
             deciding[annotation.scope] = annotation
     return deciding
 

@@ -2,20 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from typing import Any
 
 from streams_orchestration.compiler.graph import (
     Connection,
-    ConsistentAnnotation,
-    ImportExport,
     InputPort,
     LogicalConnection,
     LogicalGraph,
     LogicalOperator,
     OutputPort,
-    ParallelRegion,
     PhysicalGraph,
     PhysicalOperator,
     Splitter,
@@ -78,7 +75,8 @@ def expanded(logical: LogicalGraph) -> PhysicalGraph:
             replicas.setdefault(each.index, []).append(index)
             name = _replica(each, logical, channel) if width else each.name
             place = ((channel,), channel) if width else ((), -1)
-            operators.append(PhysicalOperator(index, name, each.index, *place, width, width))
+            widths = (width,) if width else ()
+            operators.append(PhysicalOperator(index, name, each.index, *place, width, width, widths=widths))
     connections: list[tuple[int, Connection]] = []
     splitters: list[Splitter] = []
     for position, connection in enumerate(logical.connections):
@@ -108,72 +106,3 @@ def _replica(each: LogicalOperator, logical: LogicalGraph, channel: int) -> str:
     if not f"{each.name}.".startswith(f"{region}."):
         return f"{each.name}[{channel}]"
     return f"{region}[{channel}]{each.name[len(region) :]}"
-
-
-def from_case(case: Mapping[str, Any]) -> LogicalGraph:
-    """The logical graph of one case of `regions.yaml`."""
-    composites: Mapping[str, Any] = case.get("composites", {})
-    regions: list[ParallelRegion] = []
-    widths = {name: config["parallel"] for name, config in composites.items() if "parallel" in config}
-    for name, config in case["ops"].items():
-        if "parallel" in config:
-            widths[name] = config["parallel"]
-    for name, width in widths.items():
-        submitted = width.get("sub", "") if isinstance(width, dict) else ""
-        value = width["default"] if isinstance(width, dict) else width
-        regions.append(ParallelRegion(len(regions), name, value, (), {}, width_submission=submitted))
-    number = {region.name: region.index for region in regions}
-    read = {producer for config in case["ops"].values() for port in config.get("in", ()) for producer in port}
-    operators: list[LogicalOperator] = []
-    wires: list[Wire] = []
-    imports: list[ImportExport] = []
-    exports: list[ImportExport] = []
-    annotations: list[ConsistentAnnotation] = []
-    for name, config in composites.items():
-        annotations += _annotations(name, True, config.get("ann", {}))
-    for name, config in case["ops"].items():
-        around = tuple(config["c"].split(".")) if "c" in config else ()
-        annotation = config.get("ann", {})
-        annotations += _annotations(name, False, annotation)
-        if config["k"] == "Export":
-            producer = list(case["ops"]).index(config["in"][0][0])
-            exports.append(ImportExport("export", name, producer, 0, {}, autonomous="autonomous" in annotation))
-            continue
-        for port, producers in enumerate(config.get("in", ())):
-            wires += [(producer, 0, name, port) for producer in producers]
-        controls = config.get("control", [])
-        custom = config["k"] == "Custom"
-        inputs = range(len(config.get("in", ())))
-        operators.append(
-            operator(
-                name,
-                [InputPort(f"in{port}", control=not custom and port in controls) for port in inputs],
-                int(name in read or "out" in config),
-                kind=config["k"],
-                composites=around,
-                regions=tuple(number[scope] for scope in (*around, name) if scope in number),
-                checkpoint="periodic" if any(composites[scope].get("checkpoint") for scope in around) else None,
-                submits=tuple(port not in controls for port in inputs) if custom else (),
-            )
-        )
-    return logical_graph(
-        operators,
-        wires,
-        regions=tuple(regions),
-        annotations=tuple(annotations),
-        imports=tuple(imports),
-        exports=tuple(exports),
-    )
-
-
-def _annotations(scope: str, composite: bool, written: Mapping[str, Any]) -> Sequence[ConsistentAnnotation]:
-    result = []
-    if "consistent" in written:
-        keys = {key: value for key, value in written["consistent"].items() if key != "trigger"}
-        submitted = {key: value["sub"] for key, value in keys.items() if isinstance(value, dict)}
-        values = {key: value.get("default", 5.0) if isinstance(value, dict) else value for key, value in keys.items()}
-        trigger = written["consistent"]["trigger"]
-        result.append(ConsistentAnnotation("consistent", scope, composite, trigger, values, submitted))
-    if "autonomous" in written:
-        result.append(ConsistentAnnotation("autonomous", scope, composite))
-    return result

@@ -8,6 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from streams_orchestration.compiler.compilation import Compilation, compile_application
 from streams_orchestration.compiler.fusion import fuse
 from streams_orchestration.compiler.graph import (
     FusionPlan,
@@ -26,6 +27,7 @@ from streams_orchestration.compiler.graph import (
 )
 from streams_orchestration.compiler.placement_tags import resolve_tag
 from streams_orchestration.model.diagnostics import Diagnostic
+from streams_orchestration.model.loading import application_from
 from streams_orchestration_tests.compiler.graphs import Wire, expanded, logical_graph, operator, unexpanded
 from streams_orchestration_tests.compiler.plans import fused, pes_of, threaded
 
@@ -159,6 +161,83 @@ def test_documented_examples(name: str) -> None:
     assert sum(len(pe.inputs) for pe in plan.pes) == inputs
 
 
+def compiled(*graph: dict[str, Any], composites: dict[str, Any] | None = None, **options: Any) -> Compilation:
+    operators = {
+        "Source": {"inputs": [], "outputs": [{}]},
+        "Op": {"inputs": [{}], "outputs": [{}]},
+        "Sink": {"inputs": [{}], "outputs": []},
+    }
+    spec = {"specVersion": 1, "application": "test", "operators": operators, "graph": list(graph)}
+    return compile_application(application_from({**spec, "composites": composites or {}}), Options(**options))
+
+
+def test_nested_regions_colocated_by_outer_channel() -> None:
+    """Example 12."""
+    alone = {"placement": {"partitionIsolation": True}}
+    nested = {"name": "O", "operator": "Inner", "inputs": ["A"], "annotations": {"parallel": {"width": 2}}}
+    chain = [{"name": "B", "operator": "Op", "inputs": ["In"]}, {"name": "C", "operator": "Op", "inputs": ["B"]}]
+    compilation = compiled(
+        {"name": "Src", "operator": "Source", "config": alone},
+        {
+            "name": "Out",
+            "operator": "Outer",
+            "inputs": ["Src"],
+            "annotations": {"parallel": {"width": 2}},
+            "config": {"placement": {"partitionColocation": "byChannel()"}},
+        },
+        {"name": "Snk", "operator": "Sink", "inputs": ["Out"], "config": alone},
+        composites={
+            "Outer": {
+                "inputs": ["In"],
+                "outputs": ["O"],
+                "graph": [{"name": "A", "operator": "Op", "inputs": ["In"]}, nested],
+            },
+            "Inner": {"inputs": ["In"], "outputs": ["C"], "graph": chain},
+        },
+        fusion="legacy",
+    )
+    assert sorted(sorted(pe) for pe in pes_of(compilation.physical, compilation.fusion)) == [
+        ["Out[0].A", "Out[0].O[0].B", "Out[0].O[0].C", "Out[0].O[1].B", "Out[0].O[1].C"],
+        ["Out[1].A", "Out[1].O[2].B", "Out[1].O[2].C", "Out[1].O[3].B", "Out[1].O[3].C"],
+        ["Snk"],
+        ["Src"],
+    ]
+    names = [each.name for each in compilation.physical.operators]
+    assert sorted(names[queue.operator] for queue in compilation.threads.queues) == [
+        f"Out[{channel // 2}].O[{channel}].B" for channel in range(4)
+    ]
+    assert sum(len(pe.outputs) for pe in compilation.fusion.pes) == 6
+    assert sum(len(pe.inputs) for pe in compilation.fusion.pes) == 3
+
+
+def test_an_import_inside_of_a_region() -> None:
+    """Example 9."""
+    parameters = {"subscription": 'kind == "x"', "filter": "attr == ${getChannel()}"}
+    compilation = compiled(
+        {
+            "name": "Out",
+            "operator": "Comp",
+            "inputs": [],
+            "annotations": {"parallel": {"width": 2}},
+            "config": {"placement": {"partitionColocation": "byChannel()"}},
+        },
+        {"name": "Snk", "operator": "Sink", "inputs": ["Out"]},
+        composites={
+            "Comp": {
+                "outputs": ["A"],
+                "graph": [
+                    {"name": "I", "operator": "Import", "parameters": parameters},
+                    {"name": "A", "operator": "Op", "inputs": ["I"]},
+                ],
+            }
+        },
+        fusion="legacy",
+    )
+    assert sorted(pes_of(compilation.physical, compilation.fusion)) == [["Out[0].A"], ["Out[1].A"], ["Snk"]]
+    assert sum(len(pe.inputs) for pe in compilation.fusion.pes) == 3
+    assert sum(len(pe.outputs) for pe in compilation.fusion.pes) == 2
+
+
 def test_an_import_makes_a_pe_input_port_and_an_export_an_output_port() -> None:
     logical = logical_graph([operator("a", 1, 1)], [], imports=(ImportExport("import", "i", 0, 0, {}),))
     links = (PortLink("import", "i", 0, 0, {}),)
@@ -177,7 +256,7 @@ def test_pe_ports_are_numbered_by_their_smallest_peer() -> None:
 
 
 def test_tags() -> None:
-    inner = PhysicalOperator(7, "P[1].H[3].F", 0, (1, 3), 1, 2, 4)
+    inner = PhysicalOperator(7, "P[1].H[3].F", 0, (1, 3), 1, 2, 4, widths=(2, 2))
     outside = PhysicalOperator(0, "F", 0)
     assert resolve_tag(Tag("byChannel", "P", 0), inner) == "P_1"
     assert resolve_tag(Tag("byChannel", "P.H", 1), inner) == "P.H_3"

@@ -15,13 +15,18 @@ from streams_orchestration.compiler.graph import (
     ImportExport,
     InputPort,
     LogicalGraph,
+    Options,
     ParallelRegion,
     PhysicalGraph,
 )
+from streams_orchestration.compiler.logical import build_logical_graph
+from streams_orchestration.compiler.parallel import expand
 from streams_orchestration.compiler.region_growth import grow
 from streams_orchestration.compiler.regions import map_regions
 from streams_orchestration.model.diagnostics import Diagnostic
-from streams_orchestration_tests.compiler.graphs import expanded, from_case, logical_graph, operator, unexpanded
+from streams_orchestration.model.loading import application_from
+from streams_orchestration_tests.compiler.graphs import expanded, logical_graph, operator, unexpanded
+from streams_orchestration_tests.compiler.region_specs import spec_of
 
 CASES = yaml.safe_load((Path(__file__).parent.parent / "cases" / "regions.yaml").read_text())
 
@@ -50,26 +55,33 @@ def mapped(logical: LogicalGraph) -> tuple[dict[int, list[str]], list[Diagnostic
 
 @pytest.mark.parametrize("case", CASES, ids=lambda case: case["id"])
 def test_cases(case: dict[str, Any]) -> None:
-    logical = from_case(case)
-    physical = expanded(logical)
+    logical, found = build_logical_graph(application_from(spec_of(case)), Options())
+    physical, more = expand(logical, Options())
     regions, diagnostics = map_regions(logical, physical)
+    diagnostics = [*found, *more, *diagnostics]
     expect = case["expect"]
     assert codes(diagnostics) == sorted(expect.get("errors", []))
-    names = [each.name for each in logical.operators]
+    names = [each.name.rpartition(".")[2] for each in logical.operators]
     for region, wanted in zip(regions.logical, expect.get("regions", regions.logical), strict=True):
         if isinstance(wanted, dict):
             assert_region(region, wanted, names)
     if "autonomous" in expect:
         members = {member for region in regions.logical for member in region.operators}
-        assert [name for index, name in enumerate(names) if index not in members] == expect["autonomous"]
+        outside = {name for index, name in enumerate(names) if index not in members}
+        assert outside == set(expect["autonomous"])
     if "expanded" in expect:
+        full = {each.name: each.name.rpartition(".")[2] for each in logical.operators}
+        starts = [[physical.operators[start] for start in region.starts] for region in regions.expanded]
         assert [
             {
                 "logicalIndex": region.logical_index,
-                "starts": [physical.operators[start].name for start in region.starts],
+                "starts": [
+                    full[logical.operators[each.logical].name] + (f"[{each.channel}]" if each.channels else "")
+                    for each in started
+                ],
                 "n_ops": len(region.operators),
             }
-            for region in regions.expanded
+            for region, started in zip(regions.expanded, starts, strict=True)
         ] == expect["expanded"]
 
 
@@ -117,13 +129,13 @@ def test_an_import_fed_operator_of_a_composite_starts_its_region() -> None:
     graph = logical_graph(
         [operator("C.a", 1, 1, composites=("C",)), operator("C.b", 1, composites=("C",))],
         [("C.a", 0, "C.b", 0)],
-        annotations=(periodic("C", True), autonomous("C.imp")),
+        annotations=(periodic("C", True),),
         imports=(ImportExport("import", "C.imp", 0, 0, {}, composites=("C",), autonomous=True),),
     )
     regions, diagnostics = map_regions(graph, unexpanded(graph))
     assert regions.logical[0].starts == (0,)
     assert not diagnostics
-    refused = replace(graph, imports=(replace(graph.imports[0], autonomous=False),), annotations=graph.annotations[:1])
+    refused = replace(graph, imports=(replace(graph.imports[0], autonomous=False),))
     assert codes(mapped(refused)[1]) == ["CDISP0697E"]
 
 
@@ -160,16 +172,6 @@ def test_two_submission_values_contradict_each_other() -> None:
         annotations=(first, second),
     )
     assert codes(mapped(graph)[1]) == ["CDISP0684E"]
-
-
-def test_annotation_conflicts() -> None:
-    graph = logical_graph(
-        [operator("a", 0, 1)],
-        [],
-        annotations=(periodic("a"), autonomous("a"), periodic("e")),
-        exports=(ImportExport("export", "e", 0, 0, {}, autonomous=True),),
-    )
-    assert codes(mapped(graph)[1]) == ["CDISP0694E", "CDISP0815E"]
 
 
 def test_loops() -> None:
@@ -262,7 +264,7 @@ def test_channel_zero_keeps_the_part_that_is_not_parallel() -> None:
         ],
         [("C.p", 0, "C.q", 0)],
         annotations=(periodic("C", True),),
-        regions=(ParallelRegion(0, "C", 3, (), {}),),
+        regions=(ParallelRegion(0, "inner", 3, (), {}),),
     )
     physical = expanded(graph)
     regions, diagnostics = map_regions(graph, physical)
