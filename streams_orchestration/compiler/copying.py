@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Iterable, Sequence
 from itertools import groupby
 
@@ -35,9 +36,10 @@ def plan_copies(
 
     `constness` is that of the tuple which the consuming operator gets: mutable where its input port changes tuples.
     A consumer that changes them is handed the original only if the output port lets go of it and nothing is served
-    afterwards (rule 82). Unless the options say `faithful`, the order of service is chosen for that (rule 90): other
-    PEs, splitters and queues, consumers that only read, then those that change the tuple, with the most expensive
-    copy last; and an input port that names the attributes it changes gets a copy of these only.
+    afterwards (rule 82); splitters are served last, so on a port with one it never is. Unless the options say
+    `faithful`, the order of direct consumers is chosen for that (rule 90): those that only read, queues among them,
+    then those that change the tuple, with the most expensive copy last; and an input port that names the attributes
+    it changes gets a copy of these only.
 
     Copies are counted for one tuple on every output port. `eliminated` says how many fewer they are than with a copy
     on every direct connection within a PE.
@@ -91,7 +93,7 @@ class _Port:
         split = any(connection.splitter >= 0 for connection in connections)
         for position, connection in enumerate(connections):
             last = position == len(connections) - 1
-            yield self._passing(connection, gives, last, split and self._faithful)
+            yield self._passing(connection, gives, last, split)
 
     def _passing(self, connection: Connection, gives: bool, last: bool, split: bool) -> Passing:
         consumer = self._consumer(connection)
@@ -121,21 +123,18 @@ class _Port:
     def _documented_place(self, number: int) -> tuple[int, int]:
         """Other PEs, then direct consumers as connected, then splitters (rule 81)."""
         connection = self._physical.connections[number]
-        if self._remote(connection):
-            return 0, number
-        return 1 + (connection.splitter >= 0), number
+        if connection.splitter >= 0:
+            return 2, number
+        return (0 if self._remote(connection) else 1), number
 
     def _chosen_place(self, number: int) -> tuple[int, int, int]:
-        """Everything that does not change the original first, then the cheapest copies."""
+        """The same, with direct consumers that change the tuple behind the others, the cheapest copies first."""
+        stage, _ = self._documented_place(number)
         connection = self._physical.connections[number]
-        if self._remote(connection):
-            return 0, 0, number
         consumer = self._consumer(connection)
-        if self._waits(connection) or not _changes(consumer):
-            return 1, 0, number
-        if connection.splitter >= 0:
-            return 2, 0, number
-        return (3, len(consumer.mutates), number) if consumer.mutates is not None else (4, 0, number)
+        if stage != 1 or self._waits(connection) or not _changes(consumer):
+            return stage, 0, number
+        return stage, 1 + len(consumer.mutates) if consumer.mutates is not None else sys.maxsize, number
 
 
 def _changes(port: InputPort) -> bool:
