@@ -6,6 +6,8 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import Any
 
+from pydantic.alias_generators import to_camel
+
 from streams_orchestration.compiler.graph import Options, PlacementGroup, Tag, ThreadedPort, Threading
 from streams_orchestration.compiler.instances import PrimitiveInstance
 from streams_orchestration.compiler.substitution import Substitution
@@ -61,8 +63,8 @@ class Inheritance:
     def config(self, operator: PrimitiveInstance) -> EffectiveConfig:
         """The configs of one operator."""
         configs = [each for each in self._search(operator) if each.config.model_fields_set]
-        partition = self._group(configs, "partition", operator.name)
-        host_placement = self._group(configs, "host", operator.name)
+        partition = self._group(configs, "partition", operator)
+        host_placement = self._group(configs, "host", operator)
         host = host_pool = None
         for each in configs:
             placement = each.config.placement
@@ -96,34 +98,52 @@ class Inheritance:
     def _text(self, text: str | None, placement: Placement, key: str, operator: str) -> str | None:
         return None if text is None else str(self.substitution.value(text, placement, key, operator=operator))
 
-    def _group(self, configs: list[_Introduced], prefix: str, operator: str) -> PlacementGroup:
+    def _group(self, configs: list[_Introduced], prefix: str, operator: PrimitiveInstance) -> PlacementGroup:
         """One placement group, whole, from the nearest config that mentions any member of it (rule 42)."""
+        members = tuple(f"{prefix}_{member}" for member in ("isolation", "colocation", "exlocation"))
         for each in configs:
             placement = each.config.placement
-            if placement is None:
+            if placement is None or all(getattr(placement, member) is None for member in members):
                 continue
-            isolation, colocation, exlocation = (
-                getattr(placement, f"{prefix}_{member}") for member in ("isolation", "colocation", "exlocation")
-            )
-            if isolation is None and colocation is None and exlocation is None:
-                continue
+            isolation, colocation, exlocation = (getattr(placement, member) for member in members)
             return PlacementGroup(
                 bool(isolation),
-                tuple(self._tag(tag, each, f"{prefix}Colocation", operator) for tag in colocation or ()),
-                tuple(self._tag(tag, each, f"{prefix}Exlocation", operator) for tag in exlocation or ()),
+                tuple(self._tag(tag, each, placement, members[1], operator) for tag in colocation or ()),
+                tuple(self._tag(tag, each, placement, members[2], operator) for tag in exlocation or ()),
             )
         return PlacementGroup()
 
-    def _tag(self, text: str, introduced: _Introduced, key: str, operator: str) -> Tag:
-        match text.replace(" ", ""):
-            case "byChannel()":
-                # Introduced outside of all regions, the outermost level counts (rule 46).
-                return Tag("byChannel", introduced.introducer, max(introduced.regions - 1, 0))
-            case "byReplica()":
-                return Tag("byReplica", introduced.introducer)
-        placement = introduced.config.placement
-        assert placement is not None
-        return Tag("plain", str(self.substitution.value(text, placement, key, operator=operator)))
+    def _tag(
+        self, text: str, found: _Introduced, placement: Placement, member: str, operator: PrimitiveInstance
+    ) -> Tag:
+        key = to_camel(member)
+        bare = text.replace(" ", "")
+        if bare in ("byChannel()", "byReplica()"):
+            if self.options.faithful:
+                found = self._by_text(text, member, operator) or found
+            if bare == "byReplica()":
+                return Tag("byReplica", found.introducer)
+            # Introduced outside of all regions, the outermost level counts (rule 46).
+            return Tag("byChannel", found.introducer, max(found.regions - 1, 0))
+        if "byChannel()" in bare or "byReplica()" in bare:
+            message = f"{text!r}: byChannel() and byReplica() are tags of their own, not parts of one"
+            location = placement.location(key)
+            self.substitution.diagnostics.append(
+                Diagnostic.of("SO0010", message, operator=operator.name, location=location)
+            )
+        return Tag("plain", str(self.substitution.value(text, placement, key, operator=operator.name)))
+
+    def _by_text(self, text: str, member: str, operator: PrimitiveInstance) -> _Introduced | None:
+        """The introducer as Streams finds it: the innermost composite with the same text, not the config that won."""
+        own = operator.invocation.config.placement
+        if own is not None and text in (getattr(own, member) or ()):
+            return None
+        for instance in operator.parent.enclosing():
+            outer = instance.invocation.config if instance.invocation is not None else instance.definition.config
+            config = outer if outer.placement is not None else instance.definition.config
+            if config.placement is not None and text in (getattr(config.placement, member) or ()):
+                return _Introduced(config, instance.name, len(instance.regions))
+        return None
 
     def _first(self, configs: list[_Introduced], read: Callable[[Config], Any]) -> tuple[Any, Config | None]:
         for each in configs:

@@ -75,7 +75,6 @@ class RegionDeclarations:
             (pattern, re.compile(".*".join(re.escape(part) for part in pattern.split("*"))), width)
             for pattern, width in options.widths
         ]
-        self._matched: set[str] = set()
 
     def regions(self, order: list[Instance]) -> Iterator[ParallelRegion]:
         """The regions by index; afterwards width patterns that matched nothing are reported."""
@@ -96,20 +95,16 @@ class RegionDeclarations:
                 origin,
             )
         names = [instance.name for instance in order]
-        for pattern, _, _ in self._overrides:
-            if pattern not in self._matched and not any(self._matches(pattern, name) for name in names):
+        for pattern, regex, _ in self._overrides:
+            if not any(map(regex.fullmatch, names)):
                 message = f"no parallel region matches {pattern}{nearest(pattern, names)}"
                 self.diagnostics.append(Diagnostic.of("SO0207", message))
-
-    def _matches(self, pattern: str, name: str) -> bool:
-        return any(text == pattern and regex.fullmatch(name) for text, regex, _ in self._overrides)
 
     def _width(self, instance: Instance, parallel: Parallel) -> tuple[int, str]:
         """The width by the strongest source: override, submission-time value, literal (rule 6)."""
         declared, origin = self.substitution.annotation(parallel.width, parallel, "width", instance.name)
         for pattern, regex, width in self._overrides:
             if regex.fullmatch(instance.name):
-                self._matched.add(pattern)
                 return self._checked(width, "CDISR1164E", f"--width {pattern}", instance, parallel), ""
         if declared is None:
             return 1, origin

@@ -19,7 +19,7 @@ Report = Callable[..., None]
 
 
 def check_declarations(application: Application) -> list[Diagnostic]:
-    """What is wrong with schemas, pools, annotations and configs (A8, A9, rules 35, 38, 44, 67 and SO03.., SO04..)."""
+    """What is wrong with schemas, pools, annotations and configs (A3, A8, A9, rules 35, 38, 44, 67; SO03.., SO04..)."""
     diagnostics: list[Diagnostic] = []
 
     def report(code: str, message: str, element: Element, *path: str | int, operator: str = "") -> None:
@@ -71,6 +71,11 @@ def _check_invocation(application: Application, invocation: Invocation, operator
     annotations = invocation.annotations
     if annotations.consistent is not None and annotations.autonomous:
         report("CDISP0694E", "consistent and autonomous exclude each other", annotations, operator=operator)
+    consistent = annotations.consistent
+    if consistent is not None and consistent.trigger == "periodic" and consistent.period is None:
+        report("CDISP0840E", "trigger periodic needs a period", consistent, operator=operator)
+    if consistent is not None and consistent.trigger == "operatorDriven" and consistent.period is not None:
+        report("CDISP0841E", "a period goes with trigger periodic only", consistent, "period", operator=operator)
     composite = invocation.operator in application.composites
     primitive = not composite and signature_of(application, invocation.operator) is not None
     if primitive and annotations.threading is not None:
@@ -86,6 +91,9 @@ def _check_invocation(application: Application, invocation: Invocation, operator
     _check_config(application, invocation.config, operator, report)
     for position, output in enumerate(invocation.outputs or ()):
         text = output.tuple_type
+        if isinstance(output.rate, float) and output.rate <= 0:
+            message = f"the rate is above zero, not {output.rate}"
+            report("SO0401", message, invocation, "outputs", position, "rate", operator=operator)
         if text is None:
             continue
         if text.isidentifier():

@@ -47,10 +47,6 @@ STREAMS_CODES: dict[str, Code] = {
     "CDISP0295E": error(
         "Operators that must share a host name different hosts or pools.", "Give them one, or drop the colocation."
     ),
-    "CDISP0297E": error(
-        "Host exlocation or host isolation cannot be kept on a named host.",
-        "Name another host or drop one of the configs.",
-    ),
     "CDISP0298E": error("No placement satisfies all configs.", "Relax the placement configs named in the message."),
     "CDISP0525W": warning(
         "Host isolation together with host colocation puts all those operators into one PE.",
