@@ -47,14 +47,14 @@ class StreamsApplicationComponent(dg.Component, dg.Model, dg.Resolvable):
         type: streams_orchestration.orchestration.StreamsApplicationComponent
         attributes:
           spec: application.yaml
-          submission: {width: "4"}
+          submission: {width: 4}
           redeploy: "0 3 * * *"
         ```
     """
 
     spec: str = Field(description="Path of the application's spec, from the directory of defs.yaml.")
     home: str | None = Field(default=None, description="State directory; by default the one that STREAMS_HOME names.")
-    submission: dict[str, str] = Field(default_factory=dict, description="Submission-time values.")
+    submission: dict[str, str | int | float | bool] = Field(default_factory=dict, description="Submission-time values.")
     widths: dict[str, int] = Field(default_factory=dict, description="Widths of parallel regions by name pattern.")
     fusion: str = Field(default="automatic", description="legacy, manual or automatic.")
     pes: int | None = Field(default=None, description="Number of PEs to aim at.")
@@ -84,9 +84,14 @@ class StreamsApplicationComponent(dg.Component, dg.Model, dg.Resolvable):
 
     def _options(self) -> Options:
         config: dict[str, Any] = {
-            "submission": self.submission,
+            "submission": {name: _text(value) for name, value in self.submission.items()},
             "widths": [{"pattern": pattern, "width": width} for pattern, width in self.widths.items()],
             "fusion": self.fusion,
             "pes": self.pes,
         }
         return CompileOptions(**config).options(Options())
+
+
+def _text(value: str | float) -> str:
+    """A value as it is written on a command line; YAML has made a number or a boolean of it."""
+    return str(value).lower() if isinstance(value, bool) else str(value)

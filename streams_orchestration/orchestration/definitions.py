@@ -7,12 +7,14 @@ from __future__ import annotations
 
 import json
 import os
+import warnings
 from collections.abc import Iterator
 from pathlib import Path
 
 import dagster as dg
 
 from streams_orchestration.orchestration.application import application_name, build_application_definitions
+from streams_orchestration.orchestration.instance import OWN_WARNING
 from streams_orchestration.orchestration.stages import LOGICAL
 from streams_orchestration.runtime.home import Home
 
@@ -48,4 +50,5 @@ def _compiled(home: Home) -> Iterator[Path]:
             yield spec
 
 
+warnings.filterwarnings("ignore", OWN_WARNING)
 defs = build_definitions(Path(os.environ.get("STREAMS_SPECS") or "specs").absolute(), Home.default())

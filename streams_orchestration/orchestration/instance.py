@@ -6,6 +6,7 @@ import fcntl
 import io
 import os
 import shutil
+import warnings
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager, redirect_stdout
 from pathlib import Path
@@ -26,6 +27,8 @@ REPOSITORY = "__repository__"
 """What Dagster calls the one repository of a code location that is made of definitions."""
 QUIET = {"loggers": {"console": {"config": {"log_level": "CRITICAL"}}}}
 SETTINGS = "dagster.yaml"
+OWN_WARNING = "Parameter `owners` of initializer `SensorDefinition"
+"""Start of a warning that Dagster gives about itself whenever it copies a sensor."""
 
 
 def dagster_home(home: Home) -> Path:
@@ -103,7 +106,9 @@ def run_job_in_process(
     Raises:
         Exception: the op's own exception, when one fails.
     """
-    job = defs.resolve_job_def(job_name)
+    with warnings.catch_warnings():
+        warnings.filterwarnings("ignore", OWN_WARNING)
+        job = defs.resolve_job_def(job_name)
     location = RegisteredCodeLocationOrigin(LOCATION)
     run = instance.create_run_for_job(
         job,

@@ -14,6 +14,7 @@ APPLICATION_TAG = "streams/application"
 
 AFTER = {"after": dg.In(dg.Nothing)}
 NOTHING = dg.Out(dg.Nothing)
+RETRY_SECONDS = 2.0
 
 
 class DeployApplication(dg.Config):
@@ -87,7 +88,7 @@ def reset_unit(context: dg.OpExecutionContext, config: ResetUnit, deployments: D
         generation = deployments.reset(application, config.unit, generation=config.generation, force=config.force)
     except (CatalogBusyError, HostLaunchError) as error:
         # Only these may pass by themselves; a retry policy would retry a misspelt unit too.
-        raise dg.RetryRequested(max_retries=2, seconds_to_wait=2) from error
+        raise dg.RetryRequested(max_retries=2, seconds_to_wait=RETRY_SECONDS) from error
     if config.generation is not None and generation > config.generation + 1:
         context.log.info("%s was reset already, its generation is %d", config.unit, generation)
     else:

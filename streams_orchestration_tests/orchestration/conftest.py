@@ -1,0 +1,113 @@
+from __future__ import annotations
+
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
+
+import dagster as dg
+import pytest
+
+from streams_orchestration.orchestration import deployments
+from streams_orchestration.orchestration.application import build_application_definitions
+from streams_orchestration.runtime.errors import NotDeployedError
+from streams_orchestration.runtime.home import Home
+from streams_orchestration_tests.orchestration.statuses import running
+
+DEMO = """\
+specVersion: 1
+application: demo
+submission:
+  width: {type: int32, default: 2}
+schemas: {Number: "n bigint"}
+graph:
+  - name: Numbers
+    operator: Beacon
+    parameters: {iterations: 1000}
+    outputs: [{stream: Numbers, schema: Number}]
+    annotations: {consistent: {trigger: periodic, period: 1.0}}
+    config: {placement: {partitionIsolation: true}}
+  - name: Even
+    operator: Filter
+    inputs: [Numbers]
+    parameters: {filter: "n % 2 == 0"}
+    annotations: {parallel: {width: "${width}"}}
+    config: {placement: {partitionColocation: middle}}
+  - name: Results
+    operator: FileSink
+    inputs: [Even]
+    parameters: {file: even.csv, format: csv}
+    config: {placement: {partitionIsolation: true}}
+"""
+
+
+@pytest.fixture
+def home(tmp_path: Path) -> Home:
+    return Home(tmp_path / "home")
+
+
+@pytest.fixture
+def spec(tmp_path: Path) -> Path:
+    path = tmp_path / "specs" / "demo.yaml"
+    path.parent.mkdir()
+    path.write_text(DEMO)
+    return path
+
+
+@pytest.fixture
+def defs(spec: Path, home: Home) -> dg.Definitions:
+    return build_application_definitions(spec, home)
+
+
+class Runtime(SimpleNamespace):
+    """Stands in for `runtime.deployment`: records calls, answers with `status`."""
+
+    def __init__(self) -> None:
+        super().__init__(calls=[], status=None, generation=1, error=None)
+
+    def _called(self, name: str, *arguments: Any) -> None:
+        self.calls.append((name, *arguments))
+        if self.error is not None:
+            raise self.error
+
+    def deploy(self, home: Home, compilation: Any, *, fresh: bool = False) -> str:
+        self._called("deploy", compilation.logical.application, fresh)
+        self.status = self.status or running()
+        return "fingerprint"
+
+    def launch(self, home: Home, application: str) -> tuple[int, ...]:
+        self._called("launch", application)
+        return (4711,)
+
+    def await_running(self, home: Home, application: str, timeout: float) -> Any:
+        self._called("await_running", application, timeout)
+        return self.status
+
+    def cancel(self, home: Home, application: str, timeout: float) -> Any:
+        self._called("cancel", application, timeout)
+        return self.status
+
+    def reset(
+        self, home: Home, application: str, unit: str, *, generation: int | None = None, force: bool = False
+    ) -> int:
+        self._called("reset", application, unit, generation, force)
+        return self.generation
+
+    def read_status(self, home: Home, application: str) -> Any:
+        self._called("read_status", application)
+        if self.status is None:
+            raise NotDeployedError(application, (), home.root)
+        return self.status
+
+    def deployed_applications(self, home: Home) -> tuple[str, ...]:
+        return ("demo",) if self.status else ()
+
+    @property
+    def names(self) -> list[str]:
+        return [call[0] for call in self.calls]
+
+
+@pytest.fixture
+def runtime(monkeypatch: pytest.MonkeyPatch) -> Runtime:
+    fake = Runtime()
+    monkeypatch.setattr(deployments, "_runtime", lambda: fake)
+    return fake

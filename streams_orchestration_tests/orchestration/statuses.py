@@ -1,0 +1,46 @@
+"""Application statuses to judge in tests."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+from streams_orchestration.runtime.status import ApplicationStatus, HostStatus, PeStatus, SinkStatus, UnitStatus
+
+NOW = 1_800_000_000.0
+LOGS = Path("logs")
+
+
+def running(**changes: Any) -> ApplicationStatus:
+    """`demo` with one region over PEs 0 and 1 on host 0, at epoch 3."""
+    host = HostStatus(0, 4711, True, "RUNNING", NOW - 100, NOW - 1, None, LOGS / "host-0.log")
+    pes = tuple(
+        PeStatus(
+            id=number,
+            operators=(name,),
+            host=0,
+            unit="region-0",
+            state="RUNNING",
+            generation=1,
+            batch=7,
+            epoch=4,
+            rows_in=1000,
+            rows_out=1000,
+            busy_seconds=2.0,
+            committed_at=NOW - 1,
+            error=None,
+            log=LOGS / f"pe-{number}.log",
+        )
+        for number, name in enumerate(("Numbers", "Results"))
+    )
+    unit = UnitStatus("region-0", 0, "PROCESSING", 1, 3, 4, 0, 5, (0, 1), NOW - 1, 1.0)
+    sink = SinkStatus("Results", Path("results"), "csv", 2, 500)
+    status = ApplicationStatus("demo", "RUNNING", "fingerprint", NOW - 100, (host,), pes, (unit,), (sink,), LOGS)
+    return replace(status, **changes)
+
+
+def failed(status: ApplicationStatus, **changes: Any) -> ApplicationStatus:
+    """The same with PE 1 failed; `changes` are of its unit."""
+    pes = (status.pes[0], replace(status.pes[1], state="FAILED", error="out of order"))
+    return replace(status, pes=pes, units=(replace(status.units[0], **changes),))

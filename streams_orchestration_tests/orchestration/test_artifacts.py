@@ -1,0 +1,84 @@
+from __future__ import annotations
+
+import json
+from dataclasses import replace
+
+import dagster as dg
+import pytest
+
+from streams_orchestration.model.diagnostics import ApplicationError, Diagnostic
+from streams_orchestration.orchestration.artifacts import ArtifactStore, StageMissingError, StagesOutOfStepError
+from streams_orchestration.orchestration.stages import COPIES, LOGICAL, STAGES
+from streams_orchestration.runtime.errors import StateDirectoryError
+from streams_orchestration.runtime.home import Home
+
+
+@pytest.fixture
+def store(defs: dg.Definitions, home: Home) -> ArtifactStore:
+    assert defs.resolve_job_def("compile_demo").execute_in_process().success
+    return ArtifactStore(home=str(home.root))
+
+
+@pytest.mark.parametrize("stage", STAGES)
+def test_a_document_is_read_as_written(store: ArtifactStore, stage: str):
+    document = store.read("demo", stage)
+    before = store.path("demo", stage).read_bytes()
+    assert json.loads(before)["dataVersion"] == document.data_version
+    store.write(document)
+    assert store.path("demo", stage).read_bytes() == before
+    assert set(document.inputs) == set(STAGES[stage].inputs or ("spec",))
+
+
+def test_the_version_goes_by_the_result_alone(store: ArtifactStore):
+    document = store.read("demo", COPIES)
+    assert replace(document, inputs={}, spec="elsewhere").data_version == document.data_version
+    assert replace(document, result={}).data_version != document.data_version
+
+
+@pytest.mark.parametrize("content", [b"", b"{}", b"[1]", b'{"spec": 1}', b"\xff"])
+def test_a_damaged_document_names_its_file(store: ArtifactStore, content: bytes):
+    path = store.path("demo", COPIES)
+    path.write_bytes(content)
+    with pytest.raises(StageMissingError, match=r"copy_plan\.json.*compile_demo"):
+        store.compilation("demo")
+
+
+def test_what_was_never_compiled(store: ArtifactStore):
+    with pytest.raises(StageMissingError, match="other: stage logical_graph is not compiled yet"):
+        store.compilation("other")
+
+
+def test_a_stage_of_another_compilation(store: ArtifactStore):
+    store.write(replace(store.read("demo", LOGICAL), section={}))
+    with pytest.raises(StagesOutOfStepError, match="fusion_plan is older than logical_graph"):
+        store.compilation("demo")
+
+
+def test_errors_and_violations_are_not_deployed(store: ArtifactStore):
+    document = store.read("demo", COPIES)
+    store.write(replace(document, violations=("a is copied",)))
+    with pytest.raises(StagesOutOfStepError, match="copy_plan: a is copied"):
+        store.compilation("demo")
+    store.write(replace(document, diagnostics=(Diagnostic("SO0001", "error", "it is wrong"),)))
+    with pytest.raises(ApplicationError, match="it is wrong"):
+        store.compilation("demo")
+
+
+def test_an_interrupted_write_leaves_the_former_document(store: ArtifactStore, monkeypatch: pytest.MonkeyPatch):
+    path = store.path("demo", COPIES)
+    before = path.read_bytes()
+
+    def broken(handle: int) -> None:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr("os.fsync", broken)
+    with pytest.raises(KeyboardInterrupt):
+        store.write(replace(store.read("demo", COPIES), section={}))
+    assert path.read_bytes() == before
+    assert {file.name for file in path.parent.iterdir()} == {f"{stage}.json" for stage in STAGES}
+
+
+def test_a_home_that_cannot_be_written(store: ArtifactStore, tmp_path):
+    (tmp_path / "file").write_text("")
+    with pytest.raises(StateDirectoryError):
+        ArtifactStore(home=str(tmp_path / "file")).write(store.read("demo", COPIES))

@@ -1,0 +1,180 @@
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from streams_orchestration.compiler.compilation import compile_spec
+from streams_orchestration.compiler.graph import (
+    Connection,
+    CopyPlan,
+    FusionPlan,
+    LogicalConnection,
+    LogicalGraph,
+    Options,
+    Passing,
+    PhysicalGraph,
+    Queue,
+    RegionMap,
+    ThreadPlan,
+)
+from streams_orchestration.orchestration.checks import INVARIANTS
+from streams_orchestration.orchestration.stages import COPIES, FUSION, LOGICAL, PARALLEL, REGIONS, THREADS, Progress
+
+SHUFFLE = """\
+specVersion: 1
+application: shuffle
+composites:
+  Inner:
+    inputs: [In]
+    outputs: [G]
+    graph:
+      - {name: F, operator: Functor, inputs: [In], annotations: {parallel: {width: 2}}}
+      - {name: G, operator: Functor, inputs: [F], annotations: {parallel: {width: 3}}}
+graph:
+  - {name: Src, operator: Beacon, annotations: {consistent: {trigger: periodic, period: 1.0}}}
+  - {name: Out, operator: Inner, inputs: [Src], annotations: {parallel: {width: 2}}}
+  - {name: Late, operator: Custom, inputs: [Out], outputs: [], annotations: {autonomous: true}}
+  - {name: Sink, operator: FileSink, inputs: [Out], parameters: {file: out.csv}}
+"""
+
+
+def progress(spec: Path, options: Options) -> Progress:
+    c = compile_spec(spec, options)
+    return Progress(c.options, c.logical, c.physical, c.regions, c.fusion, c.threads, c.copies)
+
+
+@pytest.fixture
+def done(spec: Path) -> Progress:
+    return progress(spec, Options())
+
+
+def violations(stage: str, done: Progress) -> str:
+    return "\n".join(INVARIANTS[stage].violations(done))
+
+
+@pytest.mark.parametrize("fusion", ["legacy", "manual", "automatic"])
+@pytest.mark.parametrize("threading", [None, "manual", "dedicated", "dynamic"])
+@pytest.mark.parametrize("faithful", [False, True])
+def test_what_compiles_holds(tmp_path: Path, fusion, threading, faithful):
+    spec = tmp_path / "shuffle.yaml"
+    spec.write_text(SHUFFLE)
+    done = progress(spec, Options(fusion=fusion, pes=3, threading=threading, faithful=faithful))
+    for stage in INVARIANTS:
+        assert violations(stage, done) == ""
+
+
+def test_every_check_says_what_it_checks():
+    assert all(len(invariant.description) > 20 for invariant in INVARIANTS.values())
+
+
+def logical(done: Progress, change: Callable[[LogicalGraph], LogicalGraph]) -> Progress:
+    return replace(done, logical=change(done.logical))
+
+
+def test_a_connection_without_an_end(done: Progress):
+    bad = logical(done, lambda g: replace(g, connections=(*g.connections, LogicalConnection(0, 1, 9, 0))))
+    found = violations(LOGICAL, bad)
+    assert "output 1 of operator 0" in found
+    assert "input 0 of operator 9" in found
+
+
+def physical(done: Progress, change: Callable[[PhysicalGraph], PhysicalGraph]) -> Progress:
+    assert done.physical is not None
+    return replace(done, physical=change(done.physical))
+
+
+def test_a_lost_connection_and_a_lost_replica(done: Progress):
+    found = violations(PARALLEL, physical(done, lambda g: replace(g, connections=g.connections[1:])))
+    assert "joined by 1 connections, not 2" in found
+    found = violations(PARALLEL, physical(done, lambda g: replace(g, operators=g.operators[:-1])))
+    assert "has 1 replicas, not 2" in found
+    assert "of which one does not exist" in found
+
+
+def regions(done: Progress, change: Callable[[RegionMap], RegionMap]) -> Progress:
+    assert done.regions is not None
+    return replace(done, regions=change(done.regions))
+
+
+def test_a_region_that_lets_go_of_an_operator(done: Progress):
+    bad = regions(done, lambda m: replace(m, region_of=(*m.region_of[:1], -1, *m.region_of[2:])))
+    found = violations(REGIONS, bad)
+    assert "leads to Even[0], which is not in it" in found
+    assert "lists other operators" in found
+
+
+def test_a_region_with_a_wrong_end(done: Progress):
+    bad = regions(done, lambda m: replace(m, expanded=(replace(m.expanded[0], ends=(0,)),)))
+    assert "ends of region 0" in violations(REGIONS, bad)
+
+
+def fusion(done: Progress, change: Callable[[FusionPlan], FusionPlan]) -> Progress:
+    assert done.fusion is not None
+    return replace(done, fusion=change(done.fusion))
+
+
+def test_an_operator_in_two_pes_or_none(done: Progress):
+    def twice(plan: FusionPlan) -> FusionPlan:
+        first, *rest = plan.pes
+        return replace(plan, pes=(replace(first, operators=(*first.operators, 1)), *rest))
+
+    assert "Even[0] is in 2 PEs" in violations(FUSION, fusion(done, twice))
+    assert "is in 0 PEs" in violations(FUSION, fusion(done, lambda plan: replace(plan, pes=plan.pes[1:])))
+
+
+def test_a_missing_pe_port(done: Progress):
+    def closed(plan: FusionPlan) -> FusionPlan:
+        return replace(plan, pes=tuple(replace(pe, inputs=(), outputs=()) for pe in plan.pes))
+
+    found = violations(FUSION, fusion(done, closed))
+    assert "without a PE output port" in found
+    assert "without a PE input port" in found
+
+
+def threads(done: Progress, change: Callable[[ThreadPlan], ThreadPlan]) -> Progress:
+    assert done.threads is not None
+    return replace(done, threads=change(done.threads))
+
+
+def test_a_queue_out_of_place(done: Progress):
+    bad = threads(done, lambda plan: replace(plan, queues=(Queue(1, 0, True, "Sys.Wait", 1000),)))
+    assert "no splitter of its PE leads there" in violations(THREADS, bad)
+
+
+def copies(done: Progress, change: Callable[[CopyPlan], CopyPlan]) -> Progress:
+    assert done.copies is not None
+    return replace(done, copies=change(done.copies))
+
+
+def test_a_needless_copy_and_a_missing_one(tmp_path: Path):
+    spec = tmp_path / "copy.yaml"
+    spec.write_text(
+        "specVersion: 1\napplication: copy\n"
+        "operators: {M: {inputs: [{mutable: true}], outputs: []}}\n"
+        "graph:\n- {name: Src, operator: Beacon}\n- {name: A, operator: M, inputs: [Src]}\n"
+        "- {name: B, operator: M, inputs: [Src]}\n"
+        "- {name: C, operator: FileSink, inputs: [Src], parameters: {file: c}}\n"
+    )
+    done = progress(spec, Options(fusion="manual", pes=1, threading="manual"))
+    assert violations(COPIES, done) == ""
+
+    def passing(word: str) -> Callable[[CopyPlan], CopyPlan]:
+        return lambda plan: replace(plan, connections=tuple(Passing(word, "const", "") for _ in plan.connections))  # pyright: ignore[reportArgumentType]
+
+    found = violations(COPIES, copies(done, passing("copy")))
+    assert "Src[0] to C[0] passes by copy to a consumer that changes nothing" in found
+    assert "connections copy, the plan counts" in found
+    assert "hands over" in violations(COPIES, copies(done, passing("reference")))
+    assert "covers 0 of 3" in violations(COPIES, copies(done, lambda plan: replace(plan, connections=())))
+    assert "serving order" in violations(COPIES, copies(done, lambda plan: replace(plan, order=(0, 0, 1))))
+
+
+def test_a_connection_between_pes_is_serialized(done: Progress):
+    def by_reference(plan: CopyPlan) -> CopyPlan:
+        return replace(plan, connections=tuple(Passing("reference", "const", "") for _ in plan.connections))
+
+    assert "not serialize" in violations(COPIES, copies(done, by_reference))
+    assert isinstance(done.physical and done.physical.connections[0], Connection)

@@ -1,0 +1,62 @@
+from __future__ import annotations
+
+from pathlib import Path
+
+import dagster as dg
+import yaml
+from dagster.components.testing import create_defs_folder_sandbox
+
+from streams_orchestration.orchestration import StreamsApplicationComponent
+from streams_orchestration.orchestration.stages import STAGES
+from streams_orchestration_tests.orchestration.conftest import DEMO
+
+
+class Owned(StreamsApplicationComponent):
+    def get_asset_spec(self, spec: dg.AssetSpec) -> dg.AssetSpec:
+        return spec.replace_attributes(owners=["team:streams"])
+
+
+def attributes(tmp_path: Path, **more: object) -> dict[str, object]:
+    (tmp_path / "demo.yaml").write_text(DEMO)
+    return {"spec": str(tmp_path / "demo.yaml"), "home": str(tmp_path / "home"), **more}
+
+
+def test_yaml_and_python_give_the_same_definitions(tmp_path: Path):
+    with create_defs_folder_sandbox() as sandbox:
+        path = sandbox.scaffold_component(
+            component_cls=Owned,
+            defs_yaml_contents={
+                "type": f"{Owned.__module__}.{Owned.__name__}",
+                "attributes": attributes(
+                    tmp_path, submission={"width": "3"}, widths={"Nothing": 9}, redeploy="0 1 * * *"
+                ),
+            },
+        )
+        with sandbox.load_component_and_build_defs(defs_path=path) as (component, defs):
+            assert isinstance(component, StreamsApplicationComponent)
+            keys = {key.to_user_string() for key in defs.resolve_all_asset_keys()}
+            assert {f"demo/{stage}" for stage in STAGES} <= keys
+            assert "demo/streams/Even[2]" in keys
+            assert all(spec.owners == ["team:streams"] for spec in defs.resolve_all_asset_specs())
+            assert defs.resolve_schedule_def("redeploy_demo").cron_schedule == "0 1 * * *"
+            assert defs.resolve_job_def("compile_demo").execute_in_process().success
+
+
+def test_a_scaffolded_application_compiles(tmp_path: Path):
+    with create_defs_folder_sandbox() as sandbox:
+        path = sandbox.scaffold_component(component_cls=StreamsApplicationComponent)
+        written = yaml.safe_load((path / "defs.yaml").read_text())
+        assert written["type"] == "streams_orchestration.orchestration.component.StreamsApplicationComponent"
+        written["attributes"]["home"] = str(tmp_path / "home")
+        (path / "defs.yaml").write_text(yaml.safe_dump(written))
+        with sandbox.load_component_and_build_defs(defs_path=path) as (_, defs):
+            job = next(job for job in defs.resolve_all_job_defs() if job.name.startswith("compile_"))
+            assert job.execute_in_process().success
+
+
+def test_it_is_registered():
+    from dagster.components.core.package_entry import get_package_objects_in_module
+
+    import streams_orchestration.orchestration as registered
+
+    assert "StreamsApplicationComponent" in dict(get_package_objects_in_module(registered))

@@ -1,0 +1,138 @@
+from __future__ import annotations
+
+import subprocess
+import sys
+from pathlib import Path
+
+import dagster as dg
+import pytest
+
+from streams_orchestration.orchestration.definitions import build_definitions
+from streams_orchestration.orchestration.instance import dagster_instance, run_job_in_process
+from streams_orchestration.orchestration.stages import STAGES
+from streams_orchestration.runtime.home import Home
+from streams_orchestration_tests.orchestration.conftest import DEMO
+
+
+def keys(defs: dg.Definitions) -> set[str]:
+    return {key.to_user_string() for key in defs.resolve_all_asset_keys()}
+
+
+def test_every_spec_has_its_definitions(spec: Path, home: Home):
+    (spec.parent / "other.yml").write_text(DEMO.replace("application: demo", "application: other"))
+    (spec.parent / "notes.txt").write_text("no spec")
+    defs = build_definitions(spec.parent, home)
+    dg.Definitions.validate_loadable(defs)
+    jobs = {job.name for job in defs.resolve_all_job_defs()}
+    for name in ("demo", "other"):
+        assert {f"{job}_{name}" for job in ("compile", "deploy", "redeploy", "cancel", "reset")} <= jobs
+        assert {f"{name}/{stage}" for stage in STAGES} <= keys(defs)
+        assert {f"{name}/deployment", f"{name}/pes/pe_0", f"{name}/sinks/Results"} <= keys(defs)
+    specs = {s.key.to_user_string(): s for s in defs.resolve_all_asset_specs()}
+    assert {specs[key].group_name for key in specs if key.startswith("demo/")} == {"demo"}
+    assert all(s.kinds and s.description for s in specs.values())
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "",
+        "specVersion: 1\napplication: demo\ngraph: [{name: A, operatr: Beacon}]\n",
+        "specVersion: 1\napplication: demo\ngraph: [{name: A, operator: Missing}]\n",
+        ": : :",
+        "- 1",
+    ],
+)
+def test_a_broken_spec_does_not_take_the_location_down(spec: Path, home: Home, text: str):
+    (spec.parent / "demo.yaml").write_text(text)
+    (spec.parent / "good.yaml").write_text(DEMO.replace("application: demo", "application: good"))
+    defs = build_definitions(spec.parent, home)
+    dg.Definitions.validate_loadable(defs)
+    assert {f"demo/{stage}" for stage in STAGES} <= keys(defs)
+    assert "good/sinks/Results" in keys(defs)
+    result = defs.resolve_job_def("compile_demo").execute_in_process(raise_on_error=False)
+    assert not result.success
+
+
+def test_a_spec_that_is_gone_fails_alone(spec: Path, home: Home):
+    defs = build_definitions(spec.parent, home)
+    spec.unlink()
+    assert not defs.resolve_job_def("compile_demo").execute_in_process(raise_on_error=False).success
+
+
+def test_two_specs_of_one_name_live_side_by_side(spec: Path, home: Home):
+    (spec.parent / "twin.yaml").write_text(DEMO)
+    assert {"demo/logical_graph", "twin/logical_graph"} <= keys(build_definitions(spec.parent, home))
+
+
+def test_what_was_compiled_from_elsewhere_shows_too(spec: Path, home: Home, defs: dg.Definitions, tmp_path: Path):
+    empty = tmp_path / "none"
+    assert not keys(build_definitions(empty, home))
+    assert defs.resolve_job_def("compile_demo").execute_in_process().success
+    assert "demo/logical_graph" in keys(build_definitions(empty, home))
+
+
+def test_the_lineage_is_that_of_the_last_compilation(spec: Path, home: Home, defs: dg.Definitions):
+    config = {"ops": {"demo__logical_graph": {"config": {"submission": {"width": "5"}}}}}
+    assert defs.resolve_job_def("compile_demo").execute_in_process(config).success
+    assert "demo/streams/Even[4]" in keys(build_definitions(spec.parent, home))
+
+
+def test_a_run_in_process_is_filed_under_its_job(
+    home: Home, defs: dg.Definitions, monkeypatch: pytest.MonkeyPatch, capfd
+):
+    monkeypatch.delenv("DAGSTER_HOME", raising=False)
+    with dagster_instance(home) as instance:
+        run = run_job_in_process(instance, "compile_demo", defs, tags={"streams/by": "test"})
+        found = instance.get_runs(filters=dg.RunsFilter(job_name="compile_demo"))
+    assert [record.run_id for record in found] == [run.run_id]
+    assert found[0].status is dg.DagsterRunStatus.SUCCESS
+    assert found[0].tags[".dagster/repository"] == "__repository__@streams"
+    assert found[0].tags["streams/by"] == "test"
+    origin = found[0].remote_job_origin
+    assert origin is not None
+    assert origin.repository_origin.code_location_origin.location_name == "streams"
+    assert (home.dagster / "dagster.yaml").is_file()
+    captured = capfd.readouterr()
+    assert captured.out == captured.err == ""
+
+
+def test_the_error_of_an_op_surfaces_as_it_is(home: Home, monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.delenv("DAGSTER_HOME", raising=False)
+
+    @dg.op
+    def wrapped() -> None:
+        try:
+            raise LookupError("the cause")  # noqa: EM101
+        except LookupError as error:
+            raise dg.Failure(allow_retries=False) from error
+
+    @dg.op(retry_policy=dg.RetryPolicy(max_retries=1))
+    def retried() -> None:
+        raise LookupError("the cause")  # noqa: EM101
+
+    for op in (wrapped, retried):
+        job = dg.GraphDefinition(name=f"of_{op.name}", node_defs=[op]).to_job(executor_def=dg.in_process_executor)
+        with dagster_instance(home) as instance, pytest.raises(LookupError, match="the cause"):
+            run_job_in_process(instance, job.name, dg.Definitions(jobs=[job]))
+
+
+def loaded(statement: str) -> set[str]:
+    """Top-level modules that a fresh interpreter has loaded after a statement."""
+    code = f"import sys\n{statement}\nprint(*sorted({{name.partition('.')[0] for name in sys.modules}}))"
+    run = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    return set(run.stdout.split())
+
+
+def test_the_code_location_does_not_load_spark(tmp_path: Path):
+    modules = loaded("import streams_orchestration.orchestration.definitions")
+    assert "dagster" in modules
+    assert not modules & {"pyspark", "py4j", "pandas", "polars", "pulp"}
+
+
+def test_the_package_loads_dagster_on_demand_only():
+    assert "dagster" not in loaded("import streams_orchestration.orchestration")
+    component = (
+        "from streams_orchestration.orchestration import StreamsApplicationComponent, build_application_definitions"
+    )
+    assert "dagster" in loaded(component)

@@ -1,0 +1,157 @@
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+
+import dagster as dg
+import pytest
+
+from streams_orchestration.orchestration import ops
+from streams_orchestration.orchestration.application import build_application_definitions
+from streams_orchestration.orchestration.artifacts import StageMissingError, StagesOutOfStepError
+from streams_orchestration.orchestration.watching import Memory
+from streams_orchestration.runtime.errors import CatalogBusyError, NotDeployedError
+from streams_orchestration.runtime.home import Home
+from streams_orchestration_tests.orchestration.conftest import Runtime
+from streams_orchestration_tests.orchestration.statuses import failed, running
+
+
+def run(defs: dg.Definitions, job: str, config: Mapping[str, object] | None = None) -> dg.ExecuteInProcessResult:
+    return defs.resolve_job_def(job).execute_in_process(config)
+
+
+def recorded(result: dg.ExecuteInProcessResult) -> set[str]:
+    return {e.asset_key.to_user_string() for e in result.get_asset_materialization_events() if e.asset_key}
+
+
+def test_deploying_writes_launches_and_waits(defs: dg.Definitions, runtime: Runtime):
+    run(defs, "compile_demo")
+    result = run(defs, "deploy_demo", {"ops": {"write_wanted_state": {"config": {"fresh": True}}}})
+    assert runtime.calls[0] == ("deploy", "demo", True)
+    assert runtime.names == ["deploy", "launch", "await_running"]
+    assert recorded(result) == {"demo/deployment", "demo/pes/pe_0", "demo/pes/pe_1", "demo/sinks/Results"}
+
+
+def test_what_was_not_compiled_is_not_deployed(defs: dg.Definitions, runtime: Runtime):
+    with pytest.raises(StageMissingError, match="compile_demo"):
+        run(defs, "deploy_demo")
+    assert not runtime.calls
+
+
+def test_stages_that_do_not_belong_together_are_not_deployed(defs: dg.Definitions, runtime: Runtime):
+    run(defs, "compile_demo")
+    first = defs.resolve_job_def("compile_demo").execute_in_process(
+        {"ops": {"demo__logical_graph": {"config": {"submission": {"width": "3"}}}}},
+        asset_selection=[dg.AssetKey(["demo", "logical_graph"])],
+    )
+    assert first.success
+    with pytest.raises(StagesOutOfStepError, match="parallel_expanded_graph is older than logical_graph"):
+        run(defs, "deploy_demo")
+    assert not runtime.calls
+
+
+def test_a_spec_that_changed_since_is_not_deployed(defs: dg.Definitions, runtime: Runtime, spec: Path):
+    run(defs, "compile_demo")
+    spec.write_text(spec.read_text() + "\n")
+    with pytest.raises(StagesOutOfStepError, match=r"logical_graph is older than .*demo\.yaml"):
+        run(defs, "deploy_demo")
+
+
+def test_redeploying_compiles_first_and_keeps_the_options(spec: Path, home: Home, runtime: Runtime):
+    defs = build_application_definitions(spec, home)
+    with dg.instance_for_test() as instance:
+        config = {"ops": {"demo__logical_graph": {"config": {"submission": {"width": "3"}}}}}
+        defs.resolve_job_def("compile_demo").execute_in_process(config, instance=instance)
+        spec.write_text(spec.read_text().replace("iterations: 1000", "iterations: 2000"))
+        assert defs.resolve_job_def("redeploy_demo").execute_in_process(instance=instance).success
+        runs = {record.job_name for record in instance.get_runs()}
+    store = defs.resources["artifact_store"]  # pyright: ignore[reportOptionalSubscript]
+    assert runs == {"compile_demo", "redeploy_demo"}
+    assert store.compilation("demo").options.submission == {"width": "3"}
+    assert store.compilation("demo").logical.operators[0].parameters == {"iterations": 2000}
+    assert runtime.names == ["deploy", "launch", "await_running"]
+
+
+def test_cancelling_stops_and_records(defs: dg.Definitions, runtime: Runtime):
+    runtime.status = running(state="STOPPED")
+    result = run(defs, "cancel_demo", {"ops": {"stop_hosts": {"config": {"timeout": 5.0}}}})
+    assert runtime.calls == [("cancel", "demo", 5.0)]
+    assert "demo/deployment" in recorded(result)
+
+
+def test_resetting_resets_and_waits(defs: dg.Definitions, runtime: Runtime):
+    runtime.status = running()
+    runtime.generation = 2
+    run(defs, "reset_demo", {"ops": {"reset_unit": {"config": {"unit": "region-0", "generation": 1}}}})
+    assert runtime.calls[0] == ("reset", "demo", "region-0", 1, False)
+    assert runtime.names == ["reset", "await_running"]
+
+
+def test_a_busy_catalog_is_tried_again_but_nothing_else(
+    defs: dg.Definitions, runtime: Runtime, home: Home, monkeypatch: pytest.MonkeyPatch
+):
+    monkeypatch.setattr(ops, "RETRY_SECONDS", 0.01)
+    config = {"ops": {"reset_unit": {"config": {"unit": "region-0"}}}}
+    for error, tries in ((CatalogBusyError(home.catalog, 10.0), 3), (NotDeployedError("demo", (), home.root), 1)):
+        runtime.error = error
+        runtime.calls.clear()
+        with pytest.raises(Exception):  # noqa: B017
+            run(defs, "reset_demo", config)
+        assert runtime.names == ["reset"] * tries
+
+
+def test_jobs_run_in_one_process_and_end(defs: dg.Definitions):
+    for name in ("compile", "deploy", "redeploy", "cancel", "reset"):
+        job = defs.resolve_job_def(f"{name}_demo")
+        assert job.executor_def is dg.in_process_executor
+        assert job.run_tags[dg.MAX_RUNTIME_SECONDS_TAG] == "900"
+
+
+class TestSensor:
+    @pytest.fixture
+    def sensor(self, defs: dg.Definitions) -> dg.SensorDefinition:
+        return defs.resolve_sensor_def("failed_units_of_demo")
+
+    def look(self, defs: dg.Definitions, sensor: dg.SensorDefinition, cursor: str | None = None):
+        assert defs.resources is not None
+        context = dg.build_sensor_context(cursor=cursor, resources={"deployments": defs.resources["deployments"]})
+        return sensor.evaluate_tick(context)
+
+    def test_it_is_on_and_the_schedule_is_off(self, defs: dg.Definitions, sensor: dg.SensorDefinition):
+        assert sensor.default_status is dg.DefaultSensorStatus.RUNNING
+        schedule = defs.resolve_schedule_def("redeploy_demo")
+        assert schedule.default_status is dg.DefaultScheduleStatus.STOPPED
+        assert schedule.job_name == "redeploy_demo"
+
+    def test_it_skips_what_is_not_deployed(self, defs: dg.Definitions, sensor: dg.SensorDefinition, runtime: Runtime):
+        tick = self.look(defs, sensor)
+        assert tick.skip_message == "demo is not deployed"
+
+    def test_a_failure_requests_a_run_of_the_reset_job(
+        self, defs: dg.Definitions, sensor: dg.SensorDefinition, runtime: Runtime
+    ):
+        runtime.status = failed(running())
+        tick = self.look(defs, sensor)
+        requests = tick.run_requests or []
+        assert len(requests) == 1
+        assert requests[0].tags["streams/region"] == "demo/region-0"
+        assert requests[0].run_config["ops"]["reset_unit"]["config"]["generation"] == 1
+        assert "region-0" in Memory.load(tick.cursor).asked
+        result = defs.resolve_job_def("reset_demo").execute_in_process(requests[0].run_config, tags=requests[0].tags)
+        assert result.success
+        assert runtime.names[-2:] == ["reset", "await_running"]
+        assert not self.look(defs, sensor, tick.cursor).run_requests
+
+    def test_results_are_recorded(self, defs: dg.Definitions, sensor: dg.SensorDefinition, runtime: Runtime):
+        runtime.status = running()
+        tick = self.look(defs, sensor)
+        keys = [event.asset_key.to_user_string() for event in tick.asset_events]
+        assert keys == ["demo/deployment", "demo/sinks/Results"]
+        assert not self.look(defs, sensor, tick.cursor).asset_events
+
+    def test_a_locked_catalog_is_looked_at_later(
+        self, defs: dg.Definitions, sensor: dg.SensorDefinition, runtime, home
+    ):
+        runtime.status = running()
+        runtime.error = CatalogBusyError(home.catalog, 10.0)
+        assert "locked" in (self.look(defs, sensor).skip_message or "")

@@ -1,0 +1,122 @@
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import dagster as dg
+import pytest
+
+from streams_orchestration.compiler.compilation import compile_spec
+from streams_orchestration.compiler.plan import plan_document
+from streams_orchestration.orchestration import stage_assets
+from streams_orchestration.orchestration.artifacts import ArtifactStore
+from streams_orchestration.orchestration.checks import INVARIANTS, Invariant
+from streams_orchestration.orchestration.stages import STAGES
+from streams_orchestration.runtime.home import Home
+
+
+def materialize(defs: dg.Definitions, instance: dg.DagsterInstance | None = None, **config: object):
+    run_config = {"ops": {"demo__logical_graph": {"config": config}}}
+    job = defs.resolve_job_def("compile_demo")
+    return job.execute_in_process(run_config, instance=instance, raise_on_error=False)
+
+
+def versions(result: dg.ExecuteInProcessResult) -> dict[str, str]:
+    return {
+        event.asset_key.path[-1]: event.materialization.tags["dagster/data_version"]
+        for event in result.get_asset_materialization_events()
+        if event.asset_key and event.materialization.tags
+    }
+
+
+@pytest.fixture
+def store(home: Home) -> ArtifactStore:
+    return ArtifactStore(home=str(home.root))
+
+
+def test_all_stages_compile_and_pass_their_checks(defs: dg.Definitions):
+    result = materialize(defs)
+    assert result.success
+    assert set(versions(result)) == set(STAGES)
+    evaluations = result.get_asset_check_evaluations()
+    assert len(evaluations) == len(STAGES)
+    assert all(evaluation.passed and evaluation.blocking for evaluation in evaluations)
+
+
+def test_the_stored_sections_are_those_of_the_plan(defs: dg.Definitions, spec: Path, store: ArtifactStore):
+    assert materialize(defs).success
+    plan = plan_document(compile_spec(spec))
+    for stage in STAGES.values():
+        content = json.loads(store.path("demo", stage.name).read_bytes())
+        assert content[stage.section] == plan[stage.section]
+
+
+def test_what_is_stored_is_the_compilation(defs: dg.Definitions, spec: Path, store: ArtifactStore):
+    assert materialize(defs).success
+    assert store.compilation("demo") == compile_spec(spec)
+
+
+def test_versions_are_stable(defs: dg.Definitions, spec: Path):
+    with dg.instance_for_test() as instance:
+        first = versions(materialize(defs, instance))
+        assert versions(materialize(defs, instance)) == first
+        spec.write_text(spec.read_text().replace("iterations: 1000", "iterations: 2000"))
+        changed = versions(materialize(defs, instance))
+    assert {stage for stage in STAGES if changed[stage] != first[stage]} == {"logical_graph"}
+
+
+def test_code_versions_name_the_spec(defs: dg.Definitions):
+    specs = {spec.key.path[-1]: spec for spec in defs.resolve_all_asset_specs()}
+    assert specs["logical_graph"].code_version != specs["fusion_plan"].code_version
+    assert specs["copy_plan"].code_version == specs["fusion_plan"].code_version
+
+
+def test_options_of_the_first_stage_hold_for_all(defs: dg.Definitions, store: ArtifactStore):
+    assert materialize(defs, submission={"width": "3"}, fusion="legacy").success
+    compilation = store.compilation("demo")
+    assert compilation.options.submission == {"width": "3"}
+    assert compilation.fusion.scheme == "legacy"
+    assert sum(operator.name.startswith("Even[") for operator in compilation.physical.operators) == 3
+    assert materialize(defs, keep=True).success
+    assert store.compilation("demo") == compilation
+    assert materialize(defs, widths=[{"pattern": "Ev*", "width": 4}]).success
+    assert store.compilation("demo").logical.regions[0].width == 4
+
+
+def test_a_failed_check_stops_what_is_downstream(defs: dg.Definitions, monkeypatch: pytest.MonkeyPatch):
+    bad = Invariant("pes_partition_operators", "", lambda done: iter(["Numbers is in 2 PEs"]))
+    monkeypatch.setattr(stage_assets, "INVARIANTS", {**INVARIANTS, "fusion_plan": bad})
+    result = materialize(defs)
+    assert not result.success
+    done = set(versions(result))
+    assert "consistent_region_map" in done
+    assert not done & {"thread_plan", "copy_plan"}
+    failed = [evaluation for evaluation in result.get_asset_check_evaluations() if not evaluation.passed]
+    assert [evaluation.description for evaluation in failed] == ["Numbers is in 2 PEs"]
+
+
+def test_metadata_tells_what_is_in_a_stage(defs: dg.Definitions):
+    result = materialize(defs)
+    shown = {
+        e.asset_key.path[-1]: e.materialization.metadata
+        for e in result.get_asset_materialization_events()
+        if e.asset_key
+    }
+    assert shown["logical_graph"]["streams/operators"].value == 3
+    assert shown["parallel_expanded_graph"]["streams/operators"].value == 4
+    assert shown["consistent_region_map"]["streams/regions"].value == 1
+    assert isinstance(shown["fusion_plan"]["streams/pe_table"], dg.TableMetadataValue)
+    for metadata in shown.values():
+        drawing = metadata["streams/drawing"]
+        assert isinstance(drawing, dg.MarkdownMetadataValue)
+        assert "data:image/svg+xml;base64," in str(drawing.value)
+        assert Path(str(metadata["streams/document"].value)).is_file()
+
+
+def test_an_error_in_the_spec_fails_with_the_diagnostics(defs: dg.Definitions, spec: Path):
+    spec.write_text(spec.read_text().replace("operator: Filter", "operator: Fliter"))
+    result = materialize(defs)
+    assert not result.success
+    assert not versions(result).keys() & {"parallel_expanded_graph", "copy_plan"}
+    texts = " ".join(str(event.event_specific_data) for event in result.all_events)
+    assert "Fliter" in texts

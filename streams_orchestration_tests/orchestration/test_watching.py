@@ -1,0 +1,87 @@
+from __future__ import annotations
+
+from dataclasses import replace
+
+from streams_orchestration.orchestration.watching import FIRST_RETRY, REPORT_INTERVAL, Memory, look
+from streams_orchestration_tests.orchestration.statuses import NOW, failed, running
+
+
+def test_a_healthy_application_is_reported_once():
+    first = look(running(), NOW, Memory())
+    assert first.report
+    assert [sink.operator for sink in first.sinks] == ["Results"]
+    assert not first.resets
+    later = NOW + 2 * REPORT_INTERVAL
+    second = look(running(hosts=(replace(running().hosts[0], heartbeat_at=later),)), later, first.memory)
+    assert not second.report
+    assert second.memory == first.memory
+
+
+def test_progress_is_reported_at_most_once_a_minute():
+    status = running()
+    memory = look(status, NOW, Memory()).memory
+    further = replace(status, units=(replace(status.units[0], completed_epoch=9),))
+    host = replace(status.hosts[0], heartbeat_at=NOW + REPORT_INTERVAL)
+    further = replace(further, hosts=(host,))
+    assert not look(further, NOW + REPORT_INTERVAL - 1, memory).report
+    later = look(further, NOW + REPORT_INTERVAL, memory)
+    assert later.report
+    assert later.sinks == ()
+
+
+def test_a_change_of_state_is_reported_at_once():
+    memory = look(running(), NOW, Memory()).memory
+    assert look(running(state="COMPLETED"), NOW + 1, memory).report
+
+
+def test_a_failure_is_answered_by_one_reset():
+    status = failed(running())
+    first = look(status, NOW, Memory())
+    assert [reset.failure.unit for reset in first.resets] == ["region-0"]
+    assert not look(status, NOW + 5, first.memory).resets
+
+
+def test_the_next_failure_has_another_key():
+    first = look(failed(running()), NOW, Memory())
+    again = look(failed(running(), generation=2, attempts=1), NOW + 5, first.memory)
+    assert len(again.resets) == 1
+    assert again.resets[0].key != first.resets[0].key
+
+
+def test_a_deployment_anew_has_other_keys():
+    first = look(failed(running()), NOW, Memory())
+    fresh = look(failed(running(deployed_at=NOW)), NOW + 5, first.memory)
+    assert len(fresh.resets) == 1
+    assert fresh.resets[0].key != first.resets[0].key
+
+
+def test_a_reset_without_effect_is_requested_again_ever_more_slowly():
+    status = running()
+    memory, asked = Memory(), []
+    for second in range(0, 200, 5):
+        now = NOW + second
+        host = replace(status.hosts[0], heartbeat_at=now)
+        seen = look(failed(replace(status, hosts=(host,))), now, memory)
+        memory = Memory.load(seen.memory.dump())
+        asked += [(second, reset.key) for reset in seen.resets]
+    assert [second for second, _ in asked] == [0, FIRST_RETRY, 3 * FIRST_RETRY]
+    assert len({key for _, key in asked}) == 3
+
+
+def test_no_reset_beyond_the_last_attempt():
+    seen = look(failed(running(), attempts=5), NOW, Memory())
+    assert not seen.resets
+    assert [failure.unit for failure in seen.exhausted] == ["region-0"]
+    assert seen.report
+    assert not look(failed(running(), attempts=5), NOW + 1, seen.memory).report
+
+
+def test_a_stopped_application_needs_nothing():
+    assert not look(failed(running(state="STOPPED")), NOW, Memory()).resets
+
+
+def test_memory_survives_the_cursor_and_a_damaged_cursor_is_none():
+    memory = look(failed(running()), NOW, Memory()).memory
+    assert Memory.load(memory.dump()) == memory
+    for cursor in (None, "", "nonsense", "[]", '{"asked": {"a": {}}}', '{"other": 1}'):
+        assert Memory.load(cursor) == Memory()
