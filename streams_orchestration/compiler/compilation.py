@@ -21,7 +21,7 @@ from streams_orchestration.compiler.parallel import expand
 from streams_orchestration.compiler.regions import map_regions
 from streams_orchestration.compiler.threading import plan_threads
 from streams_orchestration.model.application import Application
-from streams_orchestration.model.diagnostics import ApplicationError, Diagnostic
+from streams_orchestration.model.diagnostics import ApplicationError, Diagnostic, in_order
 from streams_orchestration.model.loading import read_application
 
 
@@ -66,7 +66,7 @@ def _compile(application: Application, options: Options, found: list[Diagnostic]
     def report(more: list[Diagnostic], *, stop: bool = False) -> None:
         diagnostics.extend(more)
         if stop and _errors(diagnostics):
-            raise ApplicationError(_ordered(diagnostics))
+            raise ApplicationError(in_order(diagnostics))
 
     if _errors(found):
         # The text has errors already: what is missing because of them must not be reported again from its effects.
@@ -84,18 +84,8 @@ def _compile(application: Application, options: Options, found: list[Diagnostic]
     report(more)
     copies, more = plan_copies(logical, physical, fusion, threads, options)
     report(more, stop=True)
-    return Compilation(logical, physical, regions, fusion, threads, copies, options, _ordered(diagnostics))
+    return Compilation(logical, physical, regions, fusion, threads, copies, options, in_order(diagnostics))
 
 
 def _errors(diagnostics: list[Diagnostic]) -> bool:
     return any(each.severity == "error" for each in diagnostics)
-
-
-def _ordered(diagnostics: list[Diagnostic]) -> tuple[Diagnostic, ...]:
-    """Each once, by its place in the spec; those without a place last."""
-
-    def place(diagnostic: Diagnostic) -> tuple[bool, str, int]:
-        file, _, line = diagnostic.location.rpartition(":")
-        return not line.isdecimal(), file, int(line) if line.isdecimal() else 0
-
-    return tuple(sorted(dict.fromkeys(diagnostics), key=place))

@@ -80,7 +80,8 @@ class Inheritance:
             self.substitution.diagnostics.append(
                 Diagnostic.of("CDISP0429W", message, operator=operator.name, location=location)
             )
-        queues = sorted(operator.invocation.config.threaded_port, key=lambda queue: queue.port)
+        ports = range(len(operator.invocation.inputs))
+        queues = {queue.port: queue for queue in operator.invocation.config.threaded_port if queue.port in ports}
         return EffectiveConfig(
             partition=partition,
             host_placement=host_placement,
@@ -91,7 +92,7 @@ class Inheritance:
             checkpoint=checkpoint,
             checkpoint_period=period,
             threaded_ports=tuple(
-                ThreadedPort(queue.port, queue.congestion_policy, queue.queue_size) for queue in queues
+                ThreadedPort(port, queues[port].congestion_policy, queues[port].queue_size) for port in sorted(queues)
             ),
         )
 

@@ -29,6 +29,7 @@ from streams_orchestration.compiler.windows import single_threaded, windows_of
 from streams_orchestration.model.application import Application
 from streams_orchestration.model.declarations import check_declarations
 from streams_orchestration.model.diagnostics import Diagnostic
+from streams_orchestration.model.names import nearest
 from streams_orchestration.model.scopes import check_names
 from streams_orchestration.model.standard import EXPORT, IMPORT, JOB_CONTROL_PLANE
 
@@ -107,7 +108,7 @@ class _Builder:
             single_threaded=single_threaded(
                 signature.single_threaded, windows_of(parameters, tuple(port.name for port in inputs))
             ),
-            waits=signature.waits,
+            waits=tuple(wait for wait in signature.waits if max(wait) < len(inputs)),
             may_be_member=signature.consistent.member,
             may_start=signature.consistent.start,
             region_reason=signature.consistent.reason,
@@ -143,6 +144,8 @@ class _Builder:
                 mutates = binding.mutates
                 # Only a Custom without outputs has a port turned immutable that its logic leaves alone (rule 79).
                 mutable = bool(binding.mutates) or bool(instance.outputs)
+            if mutable and mutates:
+                self.check_mutated(instance, port, mutates)
             punctuated = port in windows and windows[port].eviction == "punct"
             ports.append(
                 InputPort(
@@ -154,6 +157,16 @@ class _Builder:
                 )
             )
         return tuple(ports)
+
+    def check_mutated(self, instance: PrimitiveInstance, port: int, mutates: tuple[str, ...]) -> None:
+        for stream in instance.invocation.inputs[port].streams:
+            for schema in self.types.of_stream(instance.parent, stream):
+                lacking = [name for name in mutates if schema is not None and name not in schema.names]
+                if schema is not None and lacking:
+                    near = nearest(lacking[0], schema.names)
+                    message = f"input port {port} mutates {lacking[0]}, which {stream} does not have{near}"
+                    location = instance.invocation.location("inputs", port)
+                    self.diagnostics.append(Diagnostic.of("SO0306", message, operator=instance.name, location=location))
 
     def outputs(self, instance: PrimitiveInstance) -> Iterator[OutputPort]:
         bindings = instance.invocation.outputs or ()

@@ -81,6 +81,9 @@ def _check_invocation(application: Application, invocation: Invocation, operator
     if primitive and annotations.threading is not None:
         message = "threading belongs on composites, not on a primitive operator"
         report("CDISP0851E", message, annotations, "threading", operator=operator)
+    if composite and invocation.parameters:
+        message = f"{invocation.operator} is a composite and takes no parameters"
+        report("SO0407", message, invocation, "parameters", operator=operator)
     if composite and invocation.config.threaded_port:
         message = "threadedPort belongs on the invocation of a primitive operator"
         report("CDISP0489E", message, invocation, "config", "threadedPort", operator=operator)

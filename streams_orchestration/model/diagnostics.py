@@ -12,7 +12,7 @@ from streams_orchestration.model.codes import Code, Severity
 from streams_orchestration.model.own_codes import OWN_CODES
 from streams_orchestration.model.streams_codes import STREAMS_CODES
 
-__all__ = ["CODES", "ApplicationError", "Code", "Diagnostic", "Severity"]
+__all__ = ["CODES", "ApplicationError", "Code", "Diagnostic", "Severity", "in_order"]
 
 CODES: dict[str, Code] = {**STREAMS_CODES, **OWN_CODES}
 """Every code, with its cause and remedy."""
@@ -46,6 +46,16 @@ class Diagnostic:
     def __str__(self) -> str:
         place = ": ".join(part for part in (self.location, self.operator) if part)
         return f"{place + ': ' if place else ''}{self.severity} {self.code}: {self.message}"
+
+
+def in_order(diagnostics: Iterable[Diagnostic]) -> tuple[Diagnostic, ...]:
+    """Each diagnostic once, by its place in the spec; those without a place last."""
+
+    def place(diagnostic: Diagnostic) -> tuple[bool, str, int]:
+        file, _, line = diagnostic.location.rpartition(":")
+        return not line.isdecimal(), file, int(line) if line.isdecimal() else 0
+
+    return tuple(sorted(dict.fromkeys(diagnostics), key=place))
 
 
 class ApplicationError(Exception):

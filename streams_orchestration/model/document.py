@@ -183,6 +183,8 @@ def parse_document(text: str, file: str) -> tuple[Any, list[Diagnostic]]:
         code = error.character if isinstance(error.character, int) else ord(error.character[:1] or " ")
         builder.error("SO0003", f"the character U+{code:04X} is not allowed", line)
         return None, builder.diagnostics
+    if builder.root is None and not builder.diagnostics:
+        builder.error("SO0003", "there is nothing in it", 1)
     fatal = any(diagnostic.code in ("SO0003", "SO0005") for diagnostic in builder.diagnostics)
     return None if fatal else builder.root, builder.diagnostics
 

@@ -44,6 +44,10 @@ class Element(BaseModel):
             element._origin = data
         return element
 
+    def __eq__(self, other: object) -> bool:
+        # Where an element stands is no part of what it says.
+        return type(self) is type(other) and self.__dict__ == other.__dict__
+
     @classmethod
     def keys(cls) -> tuple[str, ...]:
         """The keys that this part of a spec may have."""

@@ -10,7 +10,7 @@ from pydantic import ValidationError
 
 from streams_orchestration.model.application import Application
 from streams_orchestration.model.declarations import check_declarations
-from streams_orchestration.model.diagnostics import CODES, ApplicationError, Diagnostic
+from streams_orchestration.model.diagnostics import CODES, ApplicationError, Diagnostic, in_order
 from streams_orchestration.model.document import LocatedList, LocatedMapping, read_document
 from streams_orchestration.model.names import nearest
 from streams_orchestration.model.scopes import check_names
@@ -18,6 +18,8 @@ from streams_orchestration.model.values import show
 
 KeyPath = tuple[str | int, ...]
 
+_MISSING = ("CDISP0840E", "SO0303", "SO0405")
+"""Codes that say that something is missing, which it is where a broken part was taken out."""
 _CONTAINERS = {"model_type": "a mapping", "dict_type": "a mapping", "tuple_type": "a list", "list_type": "a list"}
 _SCALARS = {"bool_type": "true or false", "int_type": "an integer", "string_type": "a text", "float_type": "a number"}
 
@@ -30,7 +32,7 @@ def load_application(path: str | Path) -> Application:
     """
     application, diagnostics = read_application(path)
     if application is None or any(diagnostic.severity == "error" for diagnostic in diagnostics):
-        raise ApplicationError(diagnostics)
+        raise ApplicationError(in_order(diagnostics))
     return application
 
 
@@ -42,7 +44,7 @@ def application_from(mapping: Mapping[str, Any]) -> Application:
     """
     application, diagnostics = validate_document(mapping)
     if application is None or any(diagnostic.severity == "error" for diagnostic in diagnostics):
-        raise ApplicationError(diagnostics)
+        raise ApplicationError(in_order(diagnostics))
     return application
 
 
@@ -55,8 +57,6 @@ def read_application(path: str | Path) -> tuple[Application | None, list[Diagnos
     file = Path(path)
     tree, diagnostics = read_document(file)
     if tree is None:
-        if not diagnostics:
-            diagnostics = [Diagnostic.of("SO0003", "the file is empty", location=f"{file}:1")]
         return None, diagnostics
     application, more = validate_document(tree, f"{file}:1")
     return application, [*diagnostics, *more]
@@ -80,9 +80,11 @@ def validate_document(tree: Any, location: str = "") -> tuple[Application | None
                 diagnostics += [_diagnostic(error, remaining, context.get("classes", {})) for error in errors]
             remaining = _without(remaining, [_existing(error["loc"], remaining) for error in errors], lost)
             continue
-        known = {(diagnostic.code, diagnostic.location) for diagnostic in diagnostics}
+        broken = {diagnostic.operator for diagnostic in diagnostics}
+        known = {(diagnostic.code, diagnostic.location) for diagnostic in diagnostics if diagnostic.location}
         for diagnostic in [*check_names(application, lost), *check_declarations(application)]:
-            if (diagnostic.code, diagnostic.location) not in known or not diagnostic.location:
+            follows = diagnostic.code in _MISSING and diagnostic.operator in broken
+            if not follows and (diagnostic.code, diagnostic.location) not in known:
                 diagnostics.append(diagnostic)
         return application, diagnostics
     return None, diagnostics
