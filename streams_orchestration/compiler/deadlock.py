@@ -14,73 +14,72 @@ def check_waits(logical: LogicalGraph, physical: PhysicalGraph, origins: ThreadO
     """SO1201 for every logical operator that would wait for its own thread.
 
     A thread drives a port when its calls can come in there: through a queue on the port, from another PE, or by
-    direct calls from upstream. Only threads that exist under every threading model count. The search goes upstream
-    from the ports of waiting operators, which are few.
+    direct calls from upstream. Only threads that exist under every threading model count.
     """
-    waiting = [each for each in physical.operators if logical.operators[each.logical].waits]
-    if not waiting:
-        return []
-    producers: dict[tuple[int, int], list[int]] = {}
-    upstream: dict[int, list[int]] = {}
-    for connection in origins.followed:
-        producers.setdefault((connection.target, connection.target_port), []).append(connection.source)
-        upstream.setdefault(connection.target, []).append(connection.source)
     found: dict[int, Diagnostic] = {}
-    for operator in waiting:
+    search: _Drivers | None = None
+    for operator in physical.operators:
         model = logical.operators[operator.logical]
-        for port, other in model.waits:
-            if model.index in found:
-                break
-            ends = [_entered(operator.index, each, origins) for each in (port, other)]
-            first, second = (
-                entered or _drivers(logical, physical, origins, upstream, producers, (operator.index, each))
-                for entered, each in zip(ends, (port, other), strict=True)
-            )
-            common = first & second
+        for port, other in model.waits if model.index not in found else ():
+            search = search or _Drivers(logical, physical, origins)
+            common = search.of(operator.index, port) & search.of(operator.index, other)
             if common:
                 kind, where, at = min(common)
                 begin = f"{kind} {physical.operators[where].name}" + (f", port {at}" if at >= 0 else "")
                 message = f"{operator.name} waits on port {port} for port {other}, and one thread drives both ({begin})"
                 found[model.index] = Diagnostic.of("SO1201", message, operator=model.name, location=model.location)
+                break
     return list(found.values())
 
 
-def _entered(index: int, port: int, origins: ThreadOrigins) -> set[_Origin]:
-    """The one origin of a port that has a thread of its own, empty for others."""
-    if (index, port) in origins.queued:
-        return {("the queue of", index, port)}
-    if index in origins.dynamic:
-        return {("the pool at", index, port)}
-    return set()
+class _Drivers:
+    """The search upstream from the ports of waiting operators, remembered by producer."""
 
+    def __init__(self, logical: LogicalGraph, physical: PhysicalGraph, origins: ThreadOrigins) -> None:
+        self._logical = logical
+        self._physical = physical
+        self._origins = origins
+        self._behind: dict[int, frozenset[_Origin]] = {}
+        self._producers: dict[tuple[int, int], list[int]] = {}
+        self._upstream: dict[int, list[int]] = {}
+        for connection in origins.followed:
+            self._producers.setdefault((connection.target, connection.target_port), []).append(connection.source)
+            self._upstream.setdefault(connection.target, []).append(connection.source)
 
-def _drivers(
-    logical: LogicalGraph,
-    physical: PhysicalGraph,
-    origins: ThreadOrigins,
-    upstream: dict[int, list[int]],
-    producers: dict[tuple[int, int], list[int]],
-    port: tuple[int, int],
-) -> set[_Origin]:
-    """Threads that direct calls bring to a port."""
-    result: set[_Origin] = set()
-    if port in origins.remote:
-        result.add(("the PE input at", *port))
-    stack = list(producers.get(port, ()))
-    seen = set(stack)
-    while stack:
-        index = stack.pop()
-        if index in origins.sources:
-            result.add(("the source", index, -1))
-        if index in origins.never_single:
-            result.add(("the thread of", index, -1))
-        for number in range(len(logical.operators[physical.operators[index].logical].inputs)):
-            own = _entered(index, number, origins)
-            result |= own
-            if not own and (index, number) in origins.remote:
-                result.add(("the PE input at", index, number))
-        for producer in upstream.get(index, ()):
-            if producer not in seen:
-                seen.add(producer)
-                stack.append(producer)
-    return result
+    def of(self, index: int, port: int) -> frozenset[_Origin]:
+        """Origins of the threads that drive an input port."""
+        result = self._at(index, port)
+        for producer in self._producers.get((index, port), ()):
+            if producer not in self._behind:
+                self._behind[producer] = self._leaving(producer)
+            result |= self._behind[producer]
+        return result
+
+    def _at(self, index: int, port: int) -> frozenset[_Origin]:
+        """Threads that begin at a port itself."""
+        if (index, port) in self._origins.queued:
+            return frozenset({("the queue of", index, port)})
+        if index in self._origins.dynamic:
+            return frozenset({("the pool at", index, port)})
+        if (index, port) in self._origins.remote:
+            return frozenset({("the PE input at", index, port)})
+        return frozenset()
+
+    def _leaving(self, producer: int) -> frozenset[_Origin]:
+        """Threads that come out of an operator."""
+        result: set[_Origin] = set()
+        stack = [producer]
+        seen = {producer}
+        while stack:
+            index = stack.pop()
+            if index in self._origins.sources:
+                result.add(("the source", index, -1))
+            if index in self._origins.never_single:
+                result.add(("the thread of", index, -1))
+            for port in range(len(self._logical.operators[self._physical.operators[index].logical].inputs)):
+                result |= self._at(index, port)
+            for other in self._upstream.get(index, ()):
+                if other not in seen:
+                    seen.add(other)
+                    stack.append(other)
+        return frozenset(result)

@@ -20,19 +20,54 @@ class _Bundle:
     tags: set[str] = field(default_factory=set)
     isolated: bool = False
 
-    @property
-    def bound(self) -> bool:
-        """Is anything asked that keeps other PEs away from its host?"""
-        return self.isolated or bool(self.tags)
-
 
 @dataclass(slots=True)
 class _Host:
-    """A host and what keeps others away from it."""
+    """A host, what is on it, and what that keeps away."""
 
+    number: int
+    bundles: int = 0
     tags: set[str] = field(default_factory=set)
     closed: bool = False
-    used: int = 0
+
+    def takes(self, bundle: _Bundle) -> bool:
+        return not self.closed and not (bundle.isolated and self.bundles) and self.tags.isdisjoint(bundle.tags)
+
+
+@dataclass(slots=True)
+class _Pool:
+    """Hosts to choose from: a declared pool, or those that nothing is said of."""
+
+    size: int | None
+    hosts: list[_Host] = field(default_factory=list)
+    taken: dict[str, int] = field(default_factory=dict)
+    """Tag -> position behind the last host that took it, so that exlocations are not tried on every host before."""
+
+    @property
+    def full(self) -> bool:
+        return self.size is not None and len(self.hosts) >= self.size
+
+    def choose(self, bundle: _Bundle) -> _Host | None:
+        """A host that takes the bundle, None when there is none yet or a pool of known size has one to open.
+
+        A pool of known size is used evenly; others fill the first host that does.
+        """
+        if self.size is not None:
+            free = [host for host in self.hosts if host.takes(bundle)]
+            return min(free, key=lambda host: (host.bundles, host.number), default=None) if self.full else None
+        start = max((self.taken.get(tag, 0) for tag in bundle.tags), default=0)
+        if bundle.isolated and self.hosts and self.hosts[0].bundles:
+            return None
+        for position in range(start, len(self.hosts)):
+            if self.hosts[position].takes(bundle):
+                self.taken.update(dict.fromkeys(bundle.tags, position + 1))
+                return self.hosts[position]
+        return None
+
+    def open(self, host: _Host, bundle: _Bundle) -> None:
+        """Add a host for a bundle."""
+        self.hosts.append(host)
+        self.taken.update(dict.fromkeys(bundle.tags, len(self.hosts)))
 
 
 def place_on_hosts(
@@ -41,66 +76,39 @@ def place_on_hosts(
     """The host of every PE, given by its operators.
 
     Named hosts are numbered from 1 in the order of the PEs on them, then come hosts of pools and those that
-    exlocation and isolation open. A pool spreads its PEs over as many hosts as it has; one without a size
-    has as many as are needed. CDISP0562E: a pool is too small; CDISP0297E: exlocation or isolation cannot be kept on
-    a named host.
+    exlocation and isolation open. A pool spreads its PEs over as many hosts as it has; one without a size has as many
+    as are needed, and one that is too small is an error, CDISP0562E. All that is on a named host is one host
+    colocation, so what cannot be together there has been reported before.
     """
-    bundles = _bundles(physical, placements, pes)
-    hosts: list[_Host] = [_Host()]
-    named: dict[str, int] = {}
-    members: dict[str, list[int]] = {pool.name: [] for pool in physical.host_pools}
-    sizes = {pool.name: pool.size for pool in physical.host_pools}
-    for bundle in bundles:
-        if bundle.spec.host is not None and bundle.spec.host not in named:
-            named[bundle.spec.host] = len(hosts)
-            hosts.append(_Host())
-    anywhere = [0]
+    bundles = _bundles(placements, pes)
+    names = dict.fromkeys(bundle.spec.host for bundle in bundles if bundle.spec.host is not None)
+    named = {name: _Host(number) for number, name in enumerate(names, start=1)}
+    pools: dict[str | None, _Pool] = {pool.name: _Pool(pool.size) for pool in physical.host_pools}
+    pools[None] = _Pool(None, [_Host(0)])
+    opened = 1 + len(named)
     host_of = [0] * len(pes)
     diagnostics: list[Diagnostic] = []
-
-    def settle(bundle: _Bundle, host: int) -> None:
-        hosts[host].tags |= bundle.tags
-        hosts[host].closed |= bundle.isolated
-        hosts[host].used += 1
-        for pe in bundle.pes:
-            host_of[pe] = host
-
-    def allowed(bundle: _Bundle, host: int) -> bool:
-        found = hosts[host]
-        return not found.closed and not (bundle.isolated and found.used) and found.tags.isdisjoint(bundle.tags)
-
-    def report(code: str, bundle: _Bundle, message: str) -> None:
-        model = logical.operators[physical.operators[pes[bundle.pes[0]][0]].logical]
-        diagnostics.append(Diagnostic.of(code, message, operator=model.name, location=model.location))
-
     for bundle in _in_order(bundles):
-        if bundle.spec.host is not None:
-            host = named[bundle.spec.host]
-            if not allowed(bundle, host):
-                report("CDISP0297E", bundle, f"host {bundle.spec.host} cannot be shared as the configs ask")
-            settle(bundle, host)
-            continue
-        pool = bundle.spec.pool
-        choice = anywhere if pool is None else members.setdefault(pool, [])
-        size = sizes.get(pool) if pool is not None else None
-        free = [host for host in choice if allowed(bundle, host)] if bundle.bound or size else choice[:1]
-        if pool is not None and size and len(choice) < size and all(hosts[host].used for host in free):
-            free = []
-        if free and not allowed(bundle, free[0]):
-            free = [host for host in choice if allowed(bundle, host)]
-        if free:
-            settle(bundle, min(free, key=lambda host: (hosts[host].used, host)) if size else free[0])
-        elif size and len(choice) >= size:
-            report("CDISP0562E", bundle, f"pool {pool} has {size} hosts, but the configs need more")
-            settle(bundle, choice[0])
-        else:
-            choice.append(len(hosts))
-            hosts.append(_Host())
-            settle(bundle, choice[-1])
+        pool = pools.setdefault(bundle.spec.pool, _Pool(None))
+        host = named[bundle.spec.host] if bundle.spec.host is not None else pool.choose(bundle)
+        if host is None and not pool.full:
+            host = _Host(opened)
+            opened += 1
+            pool.open(host, bundle)
+        if host is None:
+            host = pool.hosts[0]
+            model = logical.operators[physical.operators[pes[bundle.pes[0]][0]].logical]
+            message = f"pool {bundle.spec.pool} has {pool.size} hosts, which are too few for the configs"
+            diagnostics.append(Diagnostic.of("CDISP0562E", message, operator=model.name, location=model.location))
+        host.bundles += 1
+        host.tags |= bundle.tags
+        host.closed |= bundle.isolated
+        for pe in bundle.pes:
+            host_of[pe] = host.number
     return host_of, diagnostics
 
 
-def _bundles(physical: PhysicalGraph, placements: Placements, pes: Sequence[Sequence[int]]) -> list[_Bundle]:
+def _bundles(placements: Placements, pes: Sequence[Sequence[int]]) -> list[_Bundle]:
     """PEs joined by what their operators ask of hosts, in the order of their first PE."""
     find = placements.host_colocated.find
     sets = DisjointSets(len(pes))
@@ -124,9 +132,10 @@ def _bundles(physical: PhysicalGraph, placements: Placements, pes: Sequence[Sequ
 def _in_order(bundles: Sequence[_Bundle]) -> list[_Bundle]:
     """Named hosts first; then those without any wish, which stay together; in pools those that ask for most first."""
 
-    def key(bundle: _Bundle) -> tuple[int, bool]:
+    def key(bundle: _Bundle) -> tuple[int, bool, bool]:
+        asks = bundle.isolated or bool(bundle.tags)
         if bundle.spec.host is not None:
-            return 0, bundle.isolated
-        return (1, bundle.bound) if bundle.spec.pool is None else (2, not bundle.bound)
+            return 0, False, False
+        return (1, asks, bundle.isolated) if bundle.spec.pool is None else (2, not bundle.isolated, not asks)
 
     return sorted(bundles, key=key)

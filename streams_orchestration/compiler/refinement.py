@@ -6,6 +6,8 @@ from collections.abc import Callable, Iterable, Sequence
 
 _PASSES = 4
 """Rounds over all units; later ones gain next to nothing."""
+_PARTNER = 128
+"""Connections of a unit up to which others may swap with it, since every try looks at all of them."""
 
 
 class Refinement:
@@ -52,7 +54,8 @@ class Refinement:
     def _improve(self, unit: int, wishes: dict[tuple[int, int], tuple[float, int]]) -> bool:
         """Move one unit to the container it shares most with; when that is full, swap it with one that wants out."""
         here = self._home[unit]
-        shared = self._shared(unit)
+        neighbours = list(self._neighbours(unit))
+        shared = self._shared(neighbours)
         stays = shared.pop(here, 0.0)
         if not shared:
             return False
@@ -63,30 +66,30 @@ class Refinement:
                 self._go(unit, there)
                 return True
             other = wishes.get((there, here), (0.0, -1))[1]
-            if other >= 0 and self._home[other] == there and self._swaps(unit, other, gain):
+            if other >= 0 and self._home[other] == there and self._swaps(unit, other, gain, neighbours):
                 self._go(unit, there)
                 self._go(other, here)
                 return True
-        for container, weight in shared.items():
+        for container, weight in shared.items() if len(neighbours) <= _PARTNER else ():
             wish = weight - stays, unit
             if wish > wishes.get((here, container), (-float("inf"), -1)):
                 wishes[here, container] = wish
         return False
 
-    def _shared(self, unit: int) -> dict[int, float]:
+    def _shared(self, neighbours: Iterable[tuple[int, float]]) -> dict[int, float]:
         """Traffic with every container."""
         shared: dict[int, float] = {}
-        for other, weight in self._neighbours(unit):
+        for other, weight in neighbours:
             container = self._home[other]
             if container in self._units:
                 shared[container] = shared.get(container, 0.0) + weight
         return shared
 
-    def _swaps(self, unit: int, other: int, gain: float) -> bool:
+    def _swaps(self, unit: int, other: int, gain: float, neighbours: Iterable[tuple[int, float]]) -> bool:
         """Does a swap save traffic, and do both containers stay in bounds?"""
         here, there = self._home[unit], self._home[other]
-        shared = self._shared(other)
-        between = sum(weight for neighbour, weight in self._neighbours(unit) if neighbour == other)
+        shared = self._shared(self._neighbours(other))
+        between = sum(weight for neighbour, weight in neighbours if neighbour == other)
         grown = self._sizes[unit] - self._sizes[other]
         return (
             gain + shared.get(here, 0.0) - shared.get(there, 0.0) - 2 * between > 1e-9

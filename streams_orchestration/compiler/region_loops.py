@@ -31,27 +31,29 @@ def find_loops(logical: LogicalGraph, region_of: Sequence[int], starts: Collecti
         visited.add(root)
         path = [root]
         position = {root: 0}
+        passed = [0, int(root in starts)]  # start operators on the path, up to every position
         rest = [iter(followed[root])]
         while path:
             for successor in rest[-1]:
                 if successor in position:
-                    yield _loop(logical, path[position[successor] :], starts)
+                    begin = position[successor]
+                    code = "CDISP0832E" if passed[-1] > passed[begin] else "CDISP0833E"
+                    yield _loop(logical, code, path[begin : begin + _SHOWN], len(path) - begin)
                 elif successor not in visited:
                     visited.add(successor)
                     position[successor] = len(path)
                     path.append(successor)
+                    passed.append(passed[-1] + (successor in starts))
                     rest.append(iter(followed.get(successor, ())))
                     break
             else:
                 rest.pop()
+                passed.pop()
                 del position[path.pop()]
 
 
-def _loop(logical: LogicalGraph, loop: Sequence[int], starts: Collection[int]) -> Diagnostic:
-    first = logical.operators[loop[0]]
-    names = [logical.operators[index].name for index in loop[:_SHOWN]]
-    if len(loop) > _SHOWN:
-        names.append("...")
-    code = "CDISP0832E" if any(index in starts for index in loop) else "CDISP0833E"
+def _loop(logical: LogicalGraph, code: str, shown: Sequence[int], length: int) -> Diagnostic:
+    first = logical.operators[shown[0]]
+    names = [logical.operators[index].name for index in shown] + (["..."] if length > len(shown) else [])
     message = f"a loop lies inside the region: {' -> '.join([*names, first.name])}"
     return Diagnostic.of(code, message, operator=first.name, location=first.location)

@@ -333,3 +333,62 @@ def test_many_channels_quickly() -> None:
     physical: PhysicalGraph = expanded(graph)
     regions, _ = map_regions(graph, physical)
     assert [len(each.operators) for each in regions.expanded] == [width + 2]
+
+
+@pytest.mark.parametrize(
+    ("kind", "parameters", "trigger", "wanted"),
+    [
+        ("FileSink", {"append": True}, "periodic", ["CDISP9243E"]),
+        ("FileSink", {"append": False, "compression": "gzip"}, "periodic", ["CDISP9243E"]),
+        ("FileSink", {"writeStateHandlerCallbacks": True, "format": "bin"}, "periodic", ["CDISP9246E"]),
+        ("FileSink", {"writeStateHandlerCallbacks": True}, "periodic", []),
+        ("FileSink", {"truncateOnReset": True, "closeMode": "time"}, "periodic", ["CDISP9248E"]),
+        ("Barrier", {"bufferSize": 10}, "periodic", ["CDISP9243E"]),
+        ("Parse", {"format": "block"}, "periodic", ["CDISP9257E"]),
+        ("DirectoryScan", {"moveToDirectory": "done"}, "periodic", ["CDISP9255E"]),
+        ("DirectoryScan", {"moveToDirectory": "done"}, "operatorDriven", []),
+        ("Functor", {"append": True}, "periodic", []),
+    ],
+)
+def test_parameters_that_do_not_go_with_a_region(
+    kind: str, parameters: dict[str, Any], trigger: str, wanted: list[str]
+) -> None:
+    annotation = periodic("s") if trigger == "periodic" else driven("s")
+    graph = logical_graph(
+        [operator("s", 0, 1), operator("t", 1, kind=kind, parameters=parameters)],
+        [("s", 0, "t", 0)],
+        annotations=(annotation,),
+    )
+    assert codes(mapped(graph)[1]) == wanted
+
+
+def test_operators_that_make_sense_in_a_region_only() -> None:
+    graph = logical_graph(
+        [
+            operator("s", 0, 1, kind="Beacon", parameters={"triggerCount": 5}),
+            operator("b", 1, 1, kind="Buffer"),
+            operator("t", 1, kind="FileSink", parameters={"truncateOnReset": False}),
+        ],
+        [("s", 0, "b", 0), ("b", 0, "t", 0)],
+    )
+    diagnostics = mapped(graph)[1]
+    assert (codes(diagnostics), codes(diagnostics, "warning")) == (["CDISP9247E", "CDISP9254W"], ["CDISP9251W"])
+
+
+def test_starts_of_standard_kinds() -> None:
+    for kind, inputs, wanted in (("Custom", 1, "CDISP0831E"), ("FileSource", 1, "CDISP9244E")):
+        graph = logical_graph([operator("s", inputs, 1, kind=kind)], [], annotations=(periodic("s"),))
+        assert codes(mapped(graph)[1]) == [wanted]
+    for count, warnings in ((0, ["CDISP9253W"]), (3, [])):
+        beacon = operator("s", 0, 1, kind="Beacon", parameters={"triggerCount": count} if count else {})
+        graph = logical_graph([beacon], [], annotations=(driven("s"),))
+        assert codes(mapped(graph)[1], "warning") == warnings
+
+
+def test_a_long_loop_is_reported_once_and_in_short() -> None:
+    size = 2000
+    operators = [operator("s", 0, 1), *(operator(f"o{index}", 1, 1) for index in range(size))]
+    wires = [("s", 0, "o0", 0), *((f"o{index}", 0, f"o{(index + 1) % size}", 0) for index in range(size))]
+    diagnostics = mapped(logical_graph(operators, wires, annotations=(periodic("s"),)))[1]
+    assert codes(diagnostics) == ["CDISP0833E"]
+    assert len(diagnostics[0].message) < 200
