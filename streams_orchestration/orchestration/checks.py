@@ -80,7 +80,7 @@ def _expanded(logical: LogicalGraph, connection: LogicalConnection, width: Mappi
 
 def _leaves(connection: LogicalConnection, region: str, source: str) -> bool:
     """Does a connection between two members of a region lead out of it and in again, as a feedback loop does?"""
-    return region == source or any(port.startswith(f"left:{region}.") for port in connection.path)
+    return region == source or any(port.rpartition(".")[0] == f"left:{region}" for port in connection.path)
 
 
 def regions_are_closed(done: Progress) -> Iterator[str]:

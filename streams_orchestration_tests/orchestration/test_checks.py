@@ -3,10 +3,13 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
-from streams_orchestration.compiler.compilation import compile_spec
+from streams_orchestration.compiler.compilation import compile_application, compile_spec
 from streams_orchestration.compiler.graph import (
     Connection,
     CopyPlan,
@@ -20,8 +23,10 @@ from streams_orchestration.compiler.graph import (
     RegionMap,
     ThreadPlan,
 )
+from streams_orchestration.model.application import Application
 from streams_orchestration.orchestration.checks import INVARIANTS
 from streams_orchestration.orchestration.stages import COPIES, FUSION, LOGICAL, PARALLEL, REGIONS, THREADS, Progress
+from streams_orchestration_tests.compiler.test_parallel_properties import applications
 
 SHUFFLE = """\
 specVersion: 1
@@ -64,6 +69,14 @@ def test_what_compiles_holds(tmp_path: Path, fusion, threading, faithful):
     done = progress(spec, Options(fusion=fusion, pes=3, threading=threading, faithful=faithful))
     for stage in INVARIANTS:
         assert violations(stage, done) == ""
+
+
+@given(applications(), st.sampled_from(["legacy", "automatic"]), st.booleans())
+@settings(max_examples=40, deadline=None)
+def test_whatever_compiles_holds(application: Application, fusion: Any, faithful: bool):
+    c = compile_application(application, Options(fusion=fusion, faithful=faithful))
+    done = Progress(c.options, c.logical, c.physical, c.regions, c.fusion, c.threads, c.copies)
+    assert [violations(stage, done) for stage in INVARIANTS] == [""] * len(INVARIANTS)
 
 
 def test_every_check_says_what_it_checks():

@@ -1,0 +1,66 @@
+from __future__ import annotations
+
+import os
+import signal
+import socket
+import subprocess
+import sys
+import time
+import urllib.request
+from pathlib import Path
+
+import psutil
+import pytest
+
+from streams_orchestration.orchestration.ui import UserInterfaceError, serve
+from streams_orchestration.runtime.home import Home
+
+SERVE = """
+import sys
+from pathlib import Path
+from streams_orchestration.orchestration.ui import serve
+from streams_orchestration.runtime.home import Home
+sys.exit(serve(Home(Path(sys.argv[1])), int(sys.argv[2]), Path(sys.argv[3])))
+"""
+
+
+def free_port() -> int:
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        return probe.getsockname()[1]
+
+
+def test_a_port_that_is_taken_is_said_before_anything_starts(home: Home, spec: Path):
+    with socket.socket() as taken:
+        taken.bind(("127.0.0.1", 0))
+        taken.listen()
+        port = taken.getsockname()[1]
+        with pytest.raises(UserInterfaceError, match=f"port {port} on 127.0.0.1 cannot be used"):
+            serve(home, port, spec.parent)
+    assert not home.root.exists()
+
+
+@pytest.mark.e2e
+def test_it_serves_on_the_loopback_address_and_stops_with_all_its_processes(home: Home, spec: Path):
+    port = free_port()
+    environment = {key: value for key, value in os.environ.items() if key != "DAGSTER_HOME"}
+    arguments = [sys.executable, "-c", SERVE, str(home.root), str(port), str(spec.parent)]
+    process = subprocess.Popen(arguments, stdout=subprocess.PIPE, text=True, env=environment)
+    try:
+        assert process.stdout is not None
+        assert f"http://127.0.0.1:{port}" in process.stdout.readline()
+        with urllib.request.urlopen(f"http://127.0.0.1:{port}/server_info", timeout=10) as answer:
+            assert answer.status == 200
+        children = psutil.Process(process.pid).children(recursive=True)
+        addresses = {c.laddr.ip for child in children for c in child.net_connections("tcp") if c.status == "LISTEN"}
+        assert addresses == {"127.0.0.1"}
+        process.send_signal(signal.SIGINT)
+        assert process.wait(30) == 0
+        deadline = time.monotonic() + 10
+        while any(child.is_running() for child in children) and time.monotonic() < deadline:
+            time.sleep(0.1)
+        assert not [child for child in children if child.is_running()]
+    finally:
+        if process.poll() is None:
+            process.terminate()
+            process.wait(30)
