@@ -1,4 +1,4 @@
-SPEC ?= specs/flight_delays.yaml
+SPEC ?= specs/flights.yaml
 BIN := .venv/bin
 
 .DEFAULT_GOAL := help

@@ -1,0 +1,5 @@
+"""The `streams` command."""
+
+from streams_orchestration.cli.entry import main
+
+__all__ = ["main"]

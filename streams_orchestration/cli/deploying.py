@@ -1,0 +1,99 @@
+"""`streams deploy`, `redeploy`, `cancel` and `reset`: they run a job and end; the application runs on by itself."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import click
+
+from streams_orchestration.cli.options import application_argument, compile_options, fresh_option, spec_argument
+from streams_orchestration.compiler.graph import Options
+
+
+@click.command()
+@spec_argument
+@compile_options
+@fresh_option
+def deploy(spec: Path, options: Options, fresh: bool) -> None:
+    """Compile an application and start it; it runs on when the command has ended."""
+    _deploy(spec, options, options, fresh=fresh)
+
+
+@click.command()
+@spec_argument
+@fresh_option
+def redeploy(spec: Path, fresh: bool) -> None:
+    """Compile an application with the options of the last time, and start what of it does not run."""
+    from streams_orchestration.cli.jobs import last_options
+    from streams_orchestration.model.loading import load_application
+    from streams_orchestration.runtime.home import Home
+
+    options = last_options(Home.default(), load_application(spec).application)
+    _deploy(spec, options, None, fresh=fresh)
+
+
+def _deploy(spec: Path, checked: Options, options: Options | None, *, fresh: bool) -> None:
+    from streams_orchestration.cli.compiling import compiled
+    from streams_orchestration.runtime.java import require_java
+
+    name = compiled(spec, checked, deployable=True).logical.application
+    require_java()
+    from streams_orchestration.cli.jobs import Jobs
+    from streams_orchestration.runtime.home import Home
+
+    jobs = Jobs(Home.default().prepare(), name)
+    click.echo(f"Starting {name} ...", err=True)
+    jobs.deploy(spec, options, fresh=fresh)
+    click.echo(f"{name} is {jobs.status().state}. `streams status {name}` shows it, `streams cancel {name}` stops it.")
+
+
+@click.command()
+@application_argument
+@click.option(
+    "--timeout",
+    type=click.FloatRange(min=0, min_open=True),
+    default=60.0,
+    show_default=True,
+    metavar="SECONDS",
+    help="A host that has not ended by then is killed.",
+)
+def cancel(application: str, timeout: float) -> None:
+    """Stop an application. Its state is kept, and deploying it again goes on from there."""
+    from streams_orchestration.runtime.deployment import read_status
+    from streams_orchestration.runtime.home import Home
+
+    home = Home.default()
+    read_status(home, application)
+    from streams_orchestration.cli.jobs import Jobs
+
+    jobs = Jobs(home, application)
+    jobs.cancel(timeout)
+    click.echo(f"{application} is {jobs.status().state}.")
+
+
+@click.command()
+@application_argument
+@click.option("--unit", help="`region-0`, or `pe-3` for a PE in no region; all that have failed when left out.")
+@click.option("--force", is_flag=True, help="Reset even if it has failed as often in a row as it may.")
+def reset(application: str, unit: str | None, force: bool) -> None:
+    """Bring a consistent region, or an autonomous PE, back to its last complete epoch."""
+    import time
+
+    from streams_orchestration.runtime.deployment import read_status
+    from streams_orchestration.runtime.errors import StreamsRuntimeError
+    from streams_orchestration.runtime.home import Home
+    from streams_orchestration.runtime.status import failures
+
+    home = Home.default()
+    status = read_status(home, application)
+    units = [unit] if unit else [failure.unit for failure in failures(status, time.time())]
+    if not units:
+        there = ", ".join(known.name for known in status.units)
+        message = f"{application}: nothing has failed. Name what to reset all the same with --unit: {there}."
+        raise StreamsRuntimeError(message)
+    from streams_orchestration.cli.jobs import Jobs
+
+    jobs = Jobs(home, application)
+    for name in units:
+        jobs.reset(name, force=force)
+        click.echo(f"{application}: {name} goes on from its last complete epoch.")

@@ -1,0 +1,78 @@
+"""Following an application until it ends, and resetting what fails while nobody else does."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+
+from streams_orchestration.runtime.errors import StreamsRuntimeError
+from streams_orchestration.runtime.status import ApplicationStatus, UnitFailure, failures
+
+POLL_SECONDS = 0.5
+PATIENCE = 3.0
+"""Seconds that Dagster's sensor is given to reset a failed unit first."""
+RETRY_SECONDS = 30.0
+"""Seconds after which the reset of the same generation is asked for again."""
+
+
+class ResetsExhaustedError(StreamsRuntimeError):
+    """A unit failed as often in a row as it may, or in a way that no reset can mend."""
+
+    def __init__(self, failure: UnitFailure) -> None:
+        why = (
+            "a reset would meet the same error again"
+            if failure.permanent
+            else f"{failure.attempts} of {failure.max_attempts} resets in a row have failed"
+        )
+        super().__init__(
+            f"{failure.application}: {failure.reason.rstrip('.')}. {failure.unit} is not reset, {why}. "
+            f"The log is {failure.log}. Mend the cause, then "
+            f"`streams reset {failure.application} --unit {failure.unit} --force` goes on from the last complete epoch."
+        )
+
+
+@dataclass(slots=True)
+class Follower:
+    """Watches one application; everything it does to the world goes through its fields."""
+
+    read: Callable[[], ApplicationStatus]
+    show: Callable[[ApplicationStatus, float], None]
+    reset: Callable[[UnitFailure], None]
+    say: Callable[[str], None]
+    clock: Callable[[], float]
+    pause: Callable[[float], bool]
+    """Waits so many seconds; True as soon as the user wants to stop."""
+    _due: dict[tuple[str, int], float] = field(default_factory=dict)
+    """(unit, generation) of a failure -> when to ask for a reset."""
+
+    def follow(self) -> ApplicationStatus:
+        """Show the application until it is complete or stopped, or the user wants to stop.
+
+        Raises:
+            ResetsExhaustedError: a unit has failed and is not to be reset any more.
+        """
+        while True:
+            status, now = self.read(), self.clock()
+            self.show(status, now)
+            if status.state in ("COMPLETED", "STOPPED"):
+                return status
+            for failure in failures(status, now):
+                self._mend(failure, now)
+            if self.pause(POLL_SECONDS):
+                return status
+
+    def _mend(self, failure: UnitFailure, now: float) -> None:
+        if failure.exhausted:
+            raise ResetsExhaustedError(failure)
+        key = failure.unit, failure.generation
+        if key not in self._due:
+            self.say(f"{failure.unit} failed: {failure.reason}")
+            self._due[key] = now + PATIENCE
+        elif now >= self._due[key]:
+            attempt = f"attempt {failure.attempts + 1} of {failure.max_attempts}"
+            self.say(f"Resetting {failure.unit} to its last complete epoch ({attempt}); log: {failure.log}")
+            try:
+                self.reset(failure)
+            except StreamsRuntimeError as error:
+                self.say(f"The reset of {failure.unit} failed: {error}")
+            self._due[key] = self.clock() + RETRY_SECONDS

@@ -1,0 +1,88 @@
+"""An application in the foreground: deployed, followed, and stopped when the user says so or nothing helps any more."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from typing import Protocol
+
+from streams_orchestration.cli.display import Display
+from streams_orchestration.cli.following import POLL_SECONDS, Follower, ResetsExhaustedError
+from streams_orchestration.cli.interrupts import Background, Interrupts
+from streams_orchestration.runtime.errors import HostLaunchError
+from streams_orchestration.runtime.status import ApplicationStatus, UnitFailure, failures
+
+
+class Controls(Protocol):
+    """What is needed of one application; everything blocks until it is done."""
+
+    def cancel(self) -> None:
+        """Stop it; its state is kept."""
+        ...
+
+    def answer(self, failure: UnitFailure) -> None:
+        """Bring what failed back to its last complete epoch, unless somebody else has done so."""
+        ...
+
+    def status(self) -> ApplicationStatus:
+        """What it does now."""
+        ...
+
+
+def run_in_foreground(
+    deploy: Callable[[], None], controls: Controls, display: Display, interrupts: Interrupts
+) -> ApplicationStatus:
+    """Deploy an application and follow it; the status it ends with.
+
+    Args:
+        deploy: writes its wanted state, launches its hosts, waits for their heartbeats.
+        controls: of the application.
+        display: shows how far it is.
+        interrupts: the first one stops the application, once it is deployed.
+
+    Raises:
+        KeyboardInterrupt: the second interrupt came; the application runs on.
+        HostLaunchError: it did not come up; what did was stopped.
+        ResetsExhaustedError: a unit has failed and is not to be reset any more; the application was stopped.
+    """
+    display.wait("Starting hosts and Spark ...")
+
+    def show() -> ApplicationStatus:
+        status = controls.status()
+        display.show(status, time.time())
+        return status
+
+    def stop() -> ApplicationStatus:
+        display.wait("Stopping ...")
+        _wait_for(controls.cancel)
+        return show()
+
+    try:
+        _wait_for(deploy)
+    except HostLaunchError as error:
+        if not failures(controls.status(), time.time()):
+            stop()
+            raise
+        display.say(str(error))  # a failure like a later one: a reset may mend it
+    follower = Follower(
+        read=controls.status,
+        show=display.show,
+        reset=lambda failure: _wait_for(lambda: controls.answer(failure), show),
+        say=display.say,
+        clock=time.time,
+        pause=interrupts.pause,
+    )
+    try:
+        status = follower.follow()
+    except ResetsExhaustedError:
+        stop()  # its hosts hold the code that failed: what runs next must be a new process
+        raise
+    return status if status.state in ("COMPLETED", "STOPPED") else stop()
+
+
+def _wait_for(job: Callable[[], None], meanwhile: Callable[[], object] = lambda: None) -> None:
+    """Run a job where no signal reaches it: Dagster would hold a second Ctrl-C back until the job is done."""
+    running = Background(job)
+    while not running.wait(POLL_SECONDS):
+        meanwhile()
+    running.result()

@@ -1,0 +1,80 @@
+"""Ctrl-C and SIGTERM: the first asks to stop cleanly, the second leaves at once."""
+
+from __future__ import annotations
+
+import signal
+import threading
+from collections.abc import Callable
+from types import FrameType, TracebackType
+from typing import Any, Generic, TypeVar
+
+from streams_orchestration.cli.failing import INTERRUPTED, TERMINATED
+
+T = TypeVar("T")
+_SIGNALS = (signal.SIGINT, signal.SIGTERM)
+
+
+class Interrupts:
+    """While entered, signals are requests; `KeyboardInterrupt` is raised by the second one only."""
+
+    def __init__(self, on_first: Callable[[], None]) -> None:
+        self._on_first = on_first
+        self._asked = threading.Event()
+        self._former: dict[int, Any] = {}
+        self.exit_status = INTERRUPTED
+
+    def __enter__(self) -> Interrupts:
+        self._former = {number: signal.signal(number, self._handle) for number in _SIGNALS}
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        for number, handler in self._former.items():
+            signal.signal(number, handler)
+
+    @property
+    def asked(self) -> bool:
+        """Whether the user wants to stop."""
+        return self._asked.is_set()
+
+    def pause(self, seconds: float) -> bool:
+        """Wait; True as soon as the user wants to stop."""
+        return self._asked.wait(seconds)
+
+    def _handle(self, number: int, _frame: FrameType | None) -> None:
+        if self._asked.is_set():
+            raise KeyboardInterrupt
+        self.exit_status = TERMINATED if number == signal.SIGTERM else INTERRUPTED
+        self._asked.set()
+        self._on_first()
+
+
+class Background(Generic[T]):
+    """A function on a thread of its own: Dagster holds signals back on the thread that runs a job."""
+
+    def __init__(self, function: Callable[[], T]) -> None:
+        self._function = function
+        self._result: list[T] = []
+        self._error: BaseException | None = None
+        self._thread = threading.Thread(target=self._run, daemon=True)
+        self._thread.start()
+
+    def _run(self) -> None:
+        try:
+            self._result.append(self._function())
+        except BaseException as error:
+            self._error = error
+
+    def wait(self, seconds: float) -> bool:
+        """Whether it has ended, after so many seconds at most."""
+        self._thread.join(seconds)
+        return not self._thread.is_alive()
+
+    def result(self) -> T:
+        """Its result, or its error raised; waits for it."""
+        while not self.wait(0.5):
+            pass
+        if self._error is not None:
+            raise self._error
+        return self._result[0]

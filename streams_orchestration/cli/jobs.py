@@ -1,0 +1,84 @@
+"""The jobs of one application, run in this process and recorded in Dagster like those that its UI starts."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import dagster as dg
+
+from streams_orchestration.compiler.graph import Options
+from streams_orchestration.orchestration.application import build_application_definitions
+from streams_orchestration.orchestration.artifacts import StageMissingError, artifacts_of
+from streams_orchestration.orchestration.deployments import deployments_of
+from streams_orchestration.orchestration.instance import dagster_instance, run_job_in_process
+from streams_orchestration.orchestration.jobs import cancel_job, reset_job
+from streams_orchestration.orchestration.settings import config_of
+from streams_orchestration.runtime.deployment import read_status
+from streams_orchestration.runtime.errors import NotDeployedError
+from streams_orchestration.runtime.home import Home
+from streams_orchestration.runtime.status import ApplicationStatus, UnitFailure
+
+CANCEL_SECONDS = 60.0
+
+
+def deployed(home: Home, application: str) -> ApplicationStatus | None:
+    """Its status, None when it was never deployed here."""
+    try:
+        return read_status(home, application)
+    except NotDeployedError:
+        return None
+
+
+def last_options(home: Home, application: str) -> Options:
+    """Those that an application was last compiled with, the defaults when it never was."""
+    try:
+        return artifacts_of(home.root).options(application)
+    except StageMissingError:
+        return Options()
+
+
+class Jobs:
+    """What can be done to one application; every job blocks until it is done."""
+
+    def __init__(self, home: Home, application: str) -> None:
+        self._home = home
+        self._application = application
+
+    def deploy(self, spec: Path, options: Options | None, *, fresh: bool) -> None:
+        """Compile it, write its wanted state, launch its hosts, wait for their heartbeats.
+
+        Args:
+            spec: path of its spec.
+            options: of the compiler; those of the last compilation when None.
+            fresh: drop what is kept of an earlier run.
+        """
+        defs = build_application_definitions(spec, self._home, name=self._application, options=options)
+        compiling = {"keep": options is None, **(config_of(options) if options else {})}
+        self._run("redeploy", defs, {"compile_stages": compiling, "write_wanted_state": {"fresh": fresh}})
+
+    def cancel(self, timeout: float = CANCEL_SECONDS) -> None:
+        """Stop it; its state is kept."""
+        self._run("cancel", self._definitions(cancel_job(self._application)), {"stop_hosts": {"timeout": timeout}})
+
+    def reset(self, unit: str, *, generation: int | None = None, force: bool = False) -> None:
+        """Bring a unit back to its last complete epoch, and wait until its PEs work again."""
+        config = {"unit": unit, "force": force, **({} if generation is None else {"generation": generation})}
+        self._run("reset", self._definitions(reset_job(self._application)), {"reset_unit": config})
+
+    def answer(self, failure: UnitFailure) -> None:
+        """Reset what failed, unless somebody else has done so."""
+        self.reset(failure.unit, generation=failure.generation)
+
+    def status(self) -> ApplicationStatus:
+        """What it does now."""
+        return read_status(self._home, self._application)
+
+    def _definitions(self, job: dg.JobDefinition) -> dg.Definitions:
+        return dg.Definitions(jobs=[job], resources={"deployments": deployments_of(self._home.root)})
+
+    def _run(self, job: str, defs: dg.Definitions, config: Mapping[str, Mapping[str, Any]]) -> None:
+        ops = {op: {"config": dict(settings)} for op, settings in config.items()}
+        with dagster_instance(self._home) as instance:
+            run_job_in_process(instance, f"{job}_{self._application}", defs, {"ops": ops})

@@ -1,0 +1,51 @@
+"""Names of operators and numbers, short enough for a table."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable
+
+
+def without_channels(name: str) -> str:
+    """The logical name: `Out[0].A` -> `Out.A`."""
+    return re.sub(r"\[\d+\]", "", name)
+
+
+def short_list(operators: Iterable[str], width: int = 48) -> str:
+    """Replicas of an operator as one (`Out.A ×3`), and only as many names as fit.
+
+    Args:
+        operators: physical names.
+        width: of the text, about.
+    """
+    replicas: dict[str, list[str]] = {}
+    for name in operators:
+        replicas.setdefault(without_channels(name), []).append(name)
+    labels = [f"{name} ×{len(names)}" if len(names) > 1 else names[0] for name, names in replicas.items()]
+    shown: list[str] = []
+    for label in labels:
+        if shown and len(", ".join([*shown, label])) > width:
+            return f"{', '.join(shown)} +{len(labels) - len(shown)}"
+        shown.append(label)
+    return ", ".join(shown)
+
+
+def count(number: float) -> str:
+    """With separators: 1,234,567."""
+    return f"{number:,.0f}"
+
+
+def plural(number: int, noun: str) -> str:
+    """`1 row`, `2 rows`, `1,000 rows`."""
+    return f"{count(number)} {noun}{'' if number == 1 else 's'}"
+
+
+def duration(seconds: float) -> str:
+    """`0.4 s`, `12 s`, `3 min 5 s`, `2 h 4 min`."""
+    if seconds < 10:
+        return f"{max(seconds, 0):.1f} s"
+    minutes, rest = divmod(round(seconds), 60)
+    if minutes == 0:
+        return f"{rest} s"
+    hours, minutes_left = divmod(minutes, 60)
+    return f"{hours} h {minutes_left} min" if hours else f"{minutes} min {rest} s"

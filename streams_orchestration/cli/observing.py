@@ -1,0 +1,101 @@
+"""`streams status`: what the deployed applications are doing."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import asdict
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from streams_orchestration.cli.options import format_option
+
+if TYPE_CHECKING:
+    from rich.console import RenderableType
+
+    from streams_orchestration.runtime.status import ApplicationStatus
+
+
+@click.command()
+@click.argument("application", metavar="[APP]", required=False)
+@format_option
+def status(application: str | None, format_: str) -> None:
+    """Show what one application does, or all that are deployed."""
+    import time
+
+    from streams_orchestration.runtime.deployment import deployed_applications, read_status
+    from streams_orchestration.runtime.home import Home
+
+    home = Home.default()
+    names = [application] if application else deployed_applications(home)
+    statuses = [read_status(home, name) for name in names]
+    now = time.time()
+    if format_ == "json":
+        found = [document(status, now) for status in statuses]
+        text = json.dumps(found[0] if application else found, indent=2, ensure_ascii=False, default=str)
+        click.echo(text)
+        return
+    from streams_orchestration.cli.terminal import results
+
+    console = results()
+    if application:
+        console.print(details(statuses[0], now))
+    elif statuses:
+        console.print(overview(statuses, now))
+    else:
+        click.echo(f"Nothing is deployed in {home.root}. `streams run SPEC` runs an application.", err=True)
+
+
+def document(status: ApplicationStatus, now: float) -> dict[str, Any]:
+    """The status as a JSON document, with what has failed."""
+    from streams_orchestration.runtime.status import failures
+
+    return {**asdict(status), "failures": [asdict(failure) for failure in failures(status, now)]}
+
+
+def details(status: ApplicationStatus, now: float) -> RenderableType:
+    """One application: progress, hosts, results, and what to do about failures."""
+    from rich.console import Group
+    from rich.text import Text
+
+    from streams_orchestration.cli.names import plural
+    from streams_orchestration.cli.progress import progress_table
+    from streams_orchestration.runtime.status import failures
+
+    lines: list[RenderableType] = [progress_table(status, {}, now)]
+    for host in status.hosts:
+        process = f"pid {host.pid}{'' if host.alive else ' (gone)'}" if host.pid is not None else "no process"
+        lines.append(Text(f"host {host.id}  {host.state}, {process}", "dim"))
+    for sink in status.sinks:
+        published = f"{plural(sink.rows, 'row')} in {plural(sink.files, 'file')}"
+        lines.append(Text.assemble((sink.operator, "bold"), f"  {published}  {sink.path}"))
+    lines.append(Text(f"logs  {status.logs}", "dim"))
+    for failure in failures(status, now):
+        force = " --force" if failure.exhausted else ""
+        remedy = f"`streams reset {failure.application} --unit {failure.unit}{force}` goes back to the last epoch."
+        lines.append(Text(f"{failure.unit}: {failure.reason}. Log: {failure.log}. {remedy}", "red"))
+    return Group(*lines)
+
+
+def overview(statuses: list[ApplicationStatus], now: float) -> RenderableType:
+    """A line for every application."""
+    from rich.table import Table
+
+    from streams_orchestration.cli.names import count, duration
+    from streams_orchestration.cli.progress import styled_state
+    from streams_orchestration.runtime.status import failures
+
+    table = Table(box=None, padding=(0, 2, 0, 0), header_style="dim")
+    for title in ("application", "state", "deployed", "PEs", "epoch", "rows in", "failed"):
+        table.add_column(title, justify="right" if title in ("PEs", "epoch", "rows in") else "left")
+    for status in statuses:
+        table.add_row(
+            status.application,
+            styled_state(status.state),
+            f"{duration(now - status.deployed_at)} ago",
+            str(len(status.pes)),
+            str(min((unit.completed_epoch for unit in status.units), default=0)),
+            count(sum(pe.rows_in for pe in status.pes)),
+            ", ".join(failure.unit for failure in failures(status, now)) or "-",
+        )
+    return table

@@ -1,0 +1,141 @@
+"""What several commands take: the spec, the options of the compiler, the names of applications."""
+
+from __future__ import annotations
+
+import functools
+import re
+from collections.abc import Callable, Iterable
+from pathlib import Path
+from typing import Any, TypeVar, get_args, get_type_hints
+
+import click
+
+from streams_orchestration.compiler.graph import Options
+
+Command = TypeVar("Command", bound=Callable[..., Any])
+
+spec_argument = click.argument("spec", type=click.Path(exists=True, dir_okay=False, readable=True, path_type=Path))
+application_argument = click.argument("application", metavar="APP")
+fresh_option = click.option("--fresh", is_flag=True, help="Drop what is kept of an earlier run and start anew.")
+format_option = click.option(
+    "--format",
+    "format_",
+    type=click.Choice(["table", "json"]),
+    default="table",
+    show_default=True,
+    help="A table to read, or one JSON document and nothing else on standard output.",
+)
+output_option = click.option(
+    "--output", type=click.Path(dir_okay=False, path_type=Path), metavar="FILE", help="Write to a file instead."
+)
+
+
+class _Assignment(click.ParamType):
+    name = "NAME=VALUE"
+
+    def convert(self, value: str, param: click.Parameter | None, ctx: click.Context | None) -> tuple[str, str]:
+        name, equals, text = value.partition("=")
+        if not equals or not re.fullmatch(r"[A-Za-z_]\w*", name):
+            self.fail(f"{value!r} is not NAME=VALUE. Write for example --set width=4.", param, ctx)
+        return name, text
+
+
+class _Width(click.ParamType):
+    name = "PATTERN=N"
+
+    def convert(self, value: str, param: click.Parameter | None, ctx: click.Context | None) -> tuple[str, int]:
+        pattern, equals, text = value.rpartition("=")
+        if not equals or not pattern or not re.fullmatch(r"\d+", text) or int(text) < 1:
+            self.fail(f"{value!r} is not PATTERN=N, N from 1. Write for example --width 'Out.*=4'.", param, ctx)
+        return pattern, int(text)
+
+
+def _choices(field: str) -> click.Choice[str]:
+    hint = get_type_hints(Options)[field]
+    values = [value for arg in (hint, *get_args(hint)) for value in get_args(arg) if isinstance(value, str)]
+    return click.Choice(list(dict.fromkeys(values)))
+
+
+_OPTIONS = (
+    click.option(
+        "--set",
+        "submission",
+        type=_Assignment(),
+        metavar="NAME=VALUE",
+        multiple=True,
+        help="Give a submission-time value; may be repeated.",
+    ),
+    click.option(
+        "--width",
+        "widths",
+        type=_Width(),
+        metavar="PATTERN=N",
+        multiple=True,
+        help="Width of the parallel regions whose logical name fits the pattern (* allowed); strongest of all.",
+    ),
+    click.option(
+        "--fusion",
+        type=_choices("fusion"),
+        default=Options().fusion,
+        show_default=True,
+        help="How operators are fused into PEs.",
+    ),
+    click.option("--pes", type=click.IntRange(min=1), metavar="N", help="How many PEs to aim at."),
+    click.option(
+        "--channel-fusion",
+        type=_choices("channel_fusion"),
+        default=Options().channel_fusion,
+        show_default=True,
+        help="Whether channels may share PEs.",
+    ),
+    click.option("--threading", type=_choices("threading"), help="Threading model where no annotation says."),
+    click.option("--faithful", is_flag=True, help="Plan as Streams does, without our improvements."),
+)
+
+
+def compile_options(command: Command) -> Command:
+    """Give a command the options of the compiler, as one argument `options`."""
+
+    @functools.wraps(command)
+    def with_options(
+        *,
+        submission: Iterable[tuple[str, str]],
+        widths: Iterable[tuple[str, int]],
+        fusion: Any,
+        pes: int | None,
+        channel_fusion: Any,
+        threading: Any,
+        faithful: bool,
+        **others: Any,
+    ) -> Any:
+        options = Options(
+            submission=dict(submission),
+            widths=tuple(widths),
+            fusion=fusion,
+            pes=pes,
+            channel_fusion=channel_fusion,
+            threading=threading,
+            faithful=faithful,
+        )
+        return command(options=options, **others)
+
+    decorated: Any = with_options
+    for option in reversed(_OPTIONS):
+        decorated = option(decorated)
+    return decorated
+
+
+def write_output(text: str, output: Path | None) -> None:
+    """Write to the file that `--output` names, else to standard output.
+
+    Raises:
+        click.BadParameter: the file cannot be written.
+    """
+    if output is None:
+        click.echo(text, nl=False)
+        return
+    try:
+        output.write_text(text, encoding="utf-8")
+    except OSError as error:
+        message = f"{output} cannot be written: {error.strerror}. Name a file in a directory that exists."
+        raise click.BadParameter(message, click.get_current_context(), param_hint="'--output'") from error

@@ -1,0 +1,143 @@
+"""How far an application is: its status as a table for a terminal, or as one line for a file."""
+
+from __future__ import annotations
+
+import time
+from collections import deque
+from collections.abc import Mapping
+
+from rich.console import Group, RenderableType
+from rich.table import Table
+from rich.text import Text
+
+from streams_orchestration.cli.names import count, duration, plural, short_list
+from streams_orchestration.runtime.status import ApplicationStatus, PeStatus, UnitStatus
+
+WINDOW = 5.0
+"""Seconds over which a rate is taken."""
+
+STYLES = {
+    "RUNNING": "green",
+    "PROCESSING": "green",
+    "COMPLETED": "bold green",
+    "WANTED": "dim",
+    "STARTING": "cyan",
+    "STOPPED": "yellow",
+    "RESETTING": "yellow",
+    "FAILED": "bold red",
+    "MAXIMUM_RESET_ATTEMPTS_REACHED": "bold red",
+}
+
+
+class Meter:
+    """Rows a second of every PE, over the last seconds of what it was shown."""
+
+    def __init__(self) -> None:
+        self._seen: deque[tuple[float, dict[int, int]]] = deque()
+
+    def add(self, status: ApplicationStatus, now: float) -> None:
+        """Take note of the totals at a time; times ascend."""
+        self._seen.append((now, {pe.id: _rows(pe) for pe in status.pes}))
+        while len(self._seen) > 2 and self._seen[1][0] <= now - WINDOW:
+            self._seen.popleft()
+
+    @property
+    def rates(self) -> dict[int, float]:
+        """Rows a second by PE; none before a PE was seen twice. A reset takes totals back: that counts as 0."""
+        if len(self._seen) < 2:
+            return {}
+        (then, before), (now, after) = self._seen[0], self._seen[-1]
+        if now <= then:
+            return {}
+        return {pe: max(rows - before[pe], 0) / (now - then) for pe, rows in after.items() if pe in before}
+
+
+def progress_table(status: ApplicationStatus, rates: Mapping[int, float], now: float) -> RenderableType:
+    """The application, its units of recovery, and a row for every PE.
+
+    Args:
+        status: as read from the catalog.
+        rates: rows a second by PE, where known.
+        now: unix seconds.
+    """
+    head = Text.assemble((status.application, "bold"), "  ", styled_state(status.state))
+    head.append(f"  {_age(status, now)}", "dim")
+    table = Table(box=None, padding=(0, 2, 0, 0), header_style="dim")
+    table.add_column("PE", justify="right")
+    table.add_column("operators", overflow="ellipsis", no_wrap=True, ratio=1)
+    table.add_column("state", no_wrap=True)
+    for title in ("epoch", "rows in", "rows out", "rows/s"):
+        table.add_column(title, justify="right", no_wrap=True)
+    for pe in status.pes:
+        rate = rates.get(pe.id)
+        table.add_row(
+            str(pe.id),
+            short_list(pe.operators),
+            styled_state(pe.state),
+            str(pe.epoch) if pe.batch >= 0 else "-",
+            count(pe.rows_in),
+            count(pe.rows_out),
+            count(rate) if rate is not None and pe.state == "RUNNING" else "-",
+        )
+    errors = [Text(f"PE {pe.id}: {_first_line(pe.error)}", "red") for pe in status.pes if pe.error]
+    errors += [Text(f"host {host.id}: {_first_line(host.error)}", "red") for host in status.hosts if host.error]
+    return Group(head, *(_unit(unit) for unit in status.units if _worth_a_line(unit, status)), table, *errors)
+
+
+def progress_line(status: ApplicationStatus, rates: Mapping[int, float], now: float) -> str:
+    """The same as one line of plain text, for where there is no terminal."""
+    clock = time.strftime("%H:%M:%S", time.localtime(now))
+    epochs = ", ".join(
+        f"{unit.name} epoch {unit.completed_epoch} complete" for unit in status.units if _has_epochs(unit)
+    )
+    states = ", ".join(f"{number} {state}" for state, number in _tally(status.pes).items())
+    rows = f"{count(sum(pe.rows_in for pe in status.pes))} rows in, {count(sum(pe.rows_out for pe in status.pes))} out"
+    speed = f", {count(sum(rates.values()))} rows/s" if rates else ""
+    parts = [f"{clock} {status.application} {status.state}", f"PEs: {states}", rows + speed, epochs]
+    return "; ".join(part for part in parts if part)
+
+
+def _unit(unit: UnitStatus) -> Text:
+    line = Text.assemble((unit.name, "bold"), "  ", styled_state(unit.state))
+    if _has_epochs(unit):
+        line.append(f"  epoch {unit.completed_epoch} complete, {unit.open_epoch} open")
+    if unit.period is not None:
+        line.append(f", one every {unit.period:g} s")
+    if unit.attempts:
+        line.append(f"  {plural(unit.attempts, 'reset')} since, of {unit.max_attempts} allowed", "yellow")
+    return line
+
+
+def _worth_a_line(unit: UnitStatus, status: ApplicationStatus) -> bool:
+    return unit.region is not None or unit.attempts > 0 or len(status.units) == 1
+
+
+def _has_epochs(unit: UnitStatus) -> bool:
+    return unit.region is not None or unit.completed_epoch > 0
+
+
+def _age(status: ApplicationStatus, now: float) -> str:
+    ended = [pe.committed_at for pe in status.pes if pe.committed_at is not None]
+    end = max(ended, default=now) if status.state in ("COMPLETED", "STOPPED") else now
+    return duration(end - status.deployed_at)
+
+
+def styled_state(state: str) -> Text:
+    """A state in its colour."""
+    return Text(state, STYLES.get(state, ""))
+
+
+def _rows(pe: PeStatus) -> int:
+    # the PE of a source reads nothing from other PEs, the PE of a sink writes nothing for them
+    return max(pe.rows_in, pe.rows_out)
+
+
+def _tally(pes: tuple[PeStatus, ...]) -> dict[str, int]:
+    tally: dict[str, int] = {}
+    for pe in pes:
+        tally[pe.state] = tally.get(pe.state, 0) + 1
+    return tally
+
+
+def _first_line(error: str | None) -> str:
+    return (error or "").strip().partition("\n")[0]

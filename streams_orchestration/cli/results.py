@@ -1,0 +1,86 @@
+"""The result of an application: the rows that a file sink has published."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import polars as pl
+from rich.console import Group, RenderableType
+from rich.table import Table
+from rich.text import Text
+
+from streams_orchestration.cli.names import plural
+from streams_orchestration.runtime.errors import StreamsRuntimeError
+from streams_orchestration.runtime.status import SinkStatus
+
+MAX_ROWS = 40
+"""Shown when the user says nothing else."""
+
+
+class ResultError(StreamsRuntimeError):
+    """The files of a sink cannot be read."""
+
+
+@dataclass(frozen=True, slots=True)
+class Result:
+    """The first rows of a sink, sorted by all columns from left to right."""
+
+    sink: SinkStatus
+    rows: pl.DataFrame
+    total: int
+
+    @property
+    def left_out(self) -> int:
+        """How many rows are not among `rows`."""
+        return self.total - self.rows.height
+
+
+def read_result(sink: SinkStatus, limit: int = MAX_ROWS) -> Result:
+    """Read what a sink has published.
+
+    Args:
+        sink: the sink as the status knows it.
+        limit: read no more rows than this.
+
+    Raises:
+        ResultError: the files are not there, or damaged.
+    """
+    parts = sorted(path for path in sink.path.glob(f"*.{sink.format}") if not path.name.startswith("_"))
+    if not parts:
+        return Result(sink, pl.DataFrame(), 0)
+    try:
+        scan = pl.scan_parquet(parts) if sink.format == "parquet" else pl.scan_csv(parts, try_parse_dates=True)
+        total = scan.select(pl.len()).collect().item()
+        sortable = [name for name, kind in scan.collect_schema().items() if not kind.is_nested()]
+        rows = scan.sort(sortable, nulls_last=True).head(limit).collect() if sortable else scan.head(limit).collect()
+    except (pl.exceptions.PolarsError, OSError) as error:
+        message = (
+            f"{sink.operator}: the result in {sink.path} cannot be read: {error}. "
+            "Look at the files there, or run the application with --fresh to write them anew."
+        )
+        raise ResultError(message) from error
+    return Result(sink, rows, total)
+
+
+def result_table(result: Result) -> RenderableType:
+    """The rows as a table, with a line that says how many are not shown."""
+    heading = Text.assemble((result.sink.operator, "bold"), f": {plural(result.total, 'row')}")
+    if not result.rows.height:
+        return heading
+    table = Table(header_style="bold")
+    for name, kind in result.rows.schema.items():
+        table.add_column(name, justify="right" if kind.is_numeric() else "left", overflow="fold")
+    for row in result.rows.iter_rows():
+        table.add_row(*(_cell(value) for value in row))
+    rest = [f"{plural(result.left_out, 'more row')} in {result.sink.path}"] if result.left_out else []
+    return Group(heading, table, *rest)
+
+
+def _cell(value: object) -> Text:
+    if value is None:
+        return Text("null", "dim")
+    if isinstance(value, bool):
+        return Text("true" if value else "false")
+    if isinstance(value, float):
+        return Text(f"{value:.3f}" if 0.001 <= abs(value) < 1e15 or value == 0 else f"{value:.4g}")
+    return Text(str(value))

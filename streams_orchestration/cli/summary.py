@@ -1,0 +1,113 @@
+"""A compiled application on one screen: regions, PEs, queues, copies."""
+
+from __future__ import annotations
+
+from rich.console import Group, RenderableType
+from rich.table import Table
+from rich.text import Text
+
+from streams_orchestration.cli.names import plural, short_list
+from streams_orchestration.compiler.compilation import Compilation
+from streams_orchestration.compiler.graph import ConsistentRegion, ParallelRegion
+
+
+def summary(compilation: Compilation) -> RenderableType:
+    """What the compiler decided, compact and coloured."""
+    parts: list[RenderableType] = [_head(compilation)]
+    for table in (_parallel(compilation), _consistent(compilation), _pes(compilation), _queues(compilation)):
+        if table.row_count:
+            parts += ["", table]
+    return Group(*parts, "", _copies(compilation))
+
+
+def _head(compilation: Compilation) -> Text:
+    logical, physical, fusion = compilation.logical, compilation.physical, compilation.fusion
+    hosts = len({pe.host for pe in fusion.pes})
+    head = Text.assemble((logical.application, "bold"))
+    if logical.description:
+        head.append(f"  {logical.description}", "dim")
+    head.append(
+        f"\n{plural(len(logical.operators), 'operator')}, {len(physical.operators)} after the parallel expansion, in "
+        f"{plural(len(fusion.pes), 'PE')} on {plural(hosts, 'host')} ({fusion.scheme} fusion)"
+    )
+    if logical.submission:
+        head.append("\nset: " + ", ".join(f"{name}={value}" for name, value in logical.submission.items()), "dim")
+    return head
+
+
+def _table(title: str, *columns: str) -> Table:
+    table = Table(title=title, title_justify="left", title_style="bold cyan", box=None, header_style="dim")
+    table.padding = (0, 2, 0, 0)
+    for column in columns:
+        table.add_column(column)
+    return table
+
+
+def _parallel(compilation: Compilation) -> Table:
+    table = _table("Parallel regions", "region", "width", "routing")
+    for region in compilation.logical.regions:
+        table.add_row(region.name, str(region.width), _routing(region))
+    return table
+
+
+def _routing(region: ParallelRegion) -> str:
+    ways = [
+        f"{port}: {how.policy}" + (f" by {', '.join(how.attributes)}" if how.attributes else "")
+        for port, how in region.routing.items()
+    ]
+    return "; ".join(ways) or "roundRobin"
+
+
+def _consistent(compilation: Compilation) -> Table:
+    table = _table("Consistent regions", "region", "trigger", "starts", "operators")
+    names = [operator.name for operator in compilation.physical.operators]
+    for region in compilation.regions.expanded:
+        members = short_list((names[number] for number in region.operators), 76)
+        table.add_row(str(region.index), _trigger(region), short_list(names[n] for n in region.starts), members)
+    return table
+
+
+def _trigger(region: ConsistentRegion) -> str:
+    return f"every {region.period:g} s" if region.period is not None else "by the start operator"
+
+
+def _pes(compilation: Compilation) -> Table:
+    table = _table("Processing elements", "PE", "host", "region", "in", "out", "operators")
+    names = [operator.name for operator in compilation.physical.operators]
+    for pe in compilation.fusion.pes:
+        regions = sorted({compilation.regions.region_of[number] for number in pe.operators} - {-1})
+        table.add_row(
+            str(pe.id),
+            str(pe.host),
+            ", ".join(map(str, regions)) or "-",
+            str(len(pe.inputs)),
+            str(len(pe.outputs)),
+            short_list((names[number] for number in pe.operators), 76),
+        )
+    return table
+
+
+def _queues(compilation: Compilation) -> Table:
+    table = _table("Queues", "before", "port", "size", "when full", "from")
+    names = [operator.name for operator in compilation.physical.operators]
+    grouped: dict[tuple[int, int, str, bool], list[str]] = {}
+    for queue in compilation.threads.queues:
+        key = queue.port, queue.queue_size, queue.congestion_policy, queue.injected
+        grouped.setdefault(key, []).append(names[queue.operator])
+    for (port, size, policy, injected), operators in grouped.items():
+        origin = "compiler" if injected else "spec"
+        table.add_row(short_list(operators), str(port), str(size), policy.removeprefix("Sys."), origin)
+    return table
+
+
+def _copies(compilation: Compilation) -> Text:
+    copies = compilation.copies
+    made = copies.sender_copies + copies.enqueue_copies
+    text = Text.assemble(("Copies", "bold cyan"), f"  {made} made")
+    if made:
+        text.append(f" ({copies.sender_copies} by senders, {copies.enqueue_copies} into queues)")
+    text.append(f", {copies.eliminated} saved")
+    serialized = sum(passing.passing == "serialize" for passing in copies.connections)
+    if serialized:
+        text.append(f"; {plural(serialized, 'connection')} between PEs")
+    return text

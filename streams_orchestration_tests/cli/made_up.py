@@ -1,0 +1,88 @@
+"""Statuses of applications that never ran."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+from streams_orchestration.runtime.status import ApplicationStatus, HostStatus, PeStatus, SinkStatus, UnitStatus
+
+NOW = 1_700_000_000.0
+LOGS = Path("/logs")
+
+
+def host(**facts: Any) -> HostStatus:
+    usual: dict[str, Any] = {
+        "id": 0,
+        "pid": 4711,
+        "alive": True,
+        "state": "RUNNING",
+        "launched_at": NOW - 60,
+        "heartbeat_at": NOW - 1,
+        "error": None,
+        "log": LOGS / "host-0.log",
+    }
+    return HostStatus(**usual | facts)
+
+
+def pe(number: int, **facts: Any) -> PeStatus:
+    usual: dict[str, Any] = {
+        "id": number,
+        "operators": (f"Op{number}",),
+        "host": 0,
+        "unit": "region-0",
+        "state": "RUNNING",
+        "generation": 1,
+        "batch": 3,
+        "epoch": 5,
+        "rows_in": 0,
+        "rows_out": 0,
+        "busy_seconds": 1.0,
+        "committed_at": NOW - 2,
+        "error": None,
+        "log": LOGS / f"pe-{number}.log",
+    }
+    return PeStatus(**usual | facts)
+
+
+def unit(**facts: Any) -> UnitStatus:
+    usual: dict[str, Any] = {
+        "name": "region-0",
+        "region": 0,
+        "state": "PROCESSING",
+        "generation": 1,
+        "completed_epoch": 4,
+        "open_epoch": 5,
+        "attempts": 0,
+        "max_attempts": 5,
+        "pes": (0, 1),
+        "completed_at": NOW - 3,
+        "period": 10.0,
+    }
+    return UnitStatus(**usual | facts)
+
+
+def sink(**facts: Any) -> SinkStatus:
+    usual: dict[str, Any] = {
+        "operator": "Results",
+        "path": Path("/results/Results"),
+        "format": "parquet",
+        "files": 1,
+        "rows": 16,
+    }
+    return SinkStatus(**usual | facts)
+
+
+def status(**facts: Any) -> ApplicationStatus:
+    usual: dict[str, Any] = {
+        "application": "flights",
+        "state": "RUNNING",
+        "fingerprint": "abc",
+        "deployed_at": NOW - 65,
+        "hosts": (host(),),
+        "pes": (pe(0, rows_out=1_234_567), pe(1, rows_in=1_234_567, rows_out=32)),
+        "units": (unit(),),
+        "sinks": (sink(),),
+        "logs": LOGS,
+    }
+    return ApplicationStatus(**usual | facts)

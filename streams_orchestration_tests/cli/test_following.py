@@ -1,0 +1,117 @@
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import replace
+
+import pytest
+
+from streams_orchestration.cli.following import PATIENCE, POLL_SECONDS, RETRY_SECONDS, Follower, ResetsExhaustedError
+from streams_orchestration.runtime.errors import HostLaunchError
+from streams_orchestration.runtime.status import ApplicationStatus, UnitFailure
+from streams_orchestration_tests.cli.made_up import NOW, host, pe, status, unit
+
+DONE = status(state="COMPLETED", pes=(pe(0, state="COMPLETED"),))
+FAILED = status(pes=(pe(0, state="FAILED", error="boom"), pe(1)))
+
+
+class World:
+    """A clock that moves when the follower waits, and a script of statuses, the last of which stays."""
+
+    def __init__(self, script: Iterable[ApplicationStatus], stop_after: float = 1000.0) -> None:
+        self.script = list(script)
+        self.now = NOW
+        self.stop_at = NOW + stop_after
+        self.resets: list[tuple[str, int, float]] = []
+        self.said: list[str] = []
+        self.shown: list[ApplicationStatus] = []
+
+    def read(self) -> ApplicationStatus:
+        found = self.script.pop(0) if len(self.script) > 1 else self.script[0]
+        return replace(found, hosts=tuple(replace(h, heartbeat_at=self.now) for h in found.hosts))
+
+    def pause(self, seconds: float) -> bool:
+        self.now += seconds
+        return self.now >= self.stop_at
+
+    def reset(self, failure: UnitFailure) -> None:
+        self.resets.append((failure.unit, failure.generation, self.now - NOW))
+
+    def follower(self) -> Follower:
+        return Follower(
+            read=self.read,
+            show=lambda shown, _now: self.shown.append(shown),
+            reset=self.reset,
+            say=self.said.append,
+            clock=lambda: self.now,
+            pause=self.pause,
+        )
+
+
+@pytest.mark.parametrize("end", ["COMPLETED", "STOPPED"])
+def test_follows_to_the_end(end):
+    world = World([status(), status(), status(state=end)])
+    assert world.follower().follow().state == end
+    assert [shown.state for shown in world.shown] == ["RUNNING", "RUNNING", end]
+
+
+def test_leaves_when_the_user_wants_to():
+    world = World([status()], stop_after=3 * POLL_SECONDS)
+    assert world.follower().follow().state == "RUNNING"
+    assert len(world.shown) == 3
+
+
+def test_a_failure_that_somebody_else_resets_is_left_alone():
+    world = World([FAILED, FAILED, replace(FAILED, units=(unit(generation=2, state="RESETTING"),), pes=(pe(0),)), DONE])
+    world.follower().follow()
+    assert world.resets == []
+    assert world.said == ["region-0 failed: PE 0 failed: boom"]
+
+
+def test_a_failure_that_stays_is_reset_after_a_while_and_once():
+    world = World([FAILED], stop_after=RETRY_SECONDS - 1)
+    world.follower().follow()
+    assert world.resets == [("region-0", 1, PATIENCE)]
+    assert "attempt 1 of 5" in world.said[-1]
+    assert "/logs/pe-0.log" in world.said[-1]
+
+
+def test_a_reset_that_changed_nothing_is_tried_again():
+    world = World([FAILED], stop_after=PATIENCE + RETRY_SECONDS + 1)
+    world.follower().follow()
+    assert [at for _, _, at in world.resets] == [PATIENCE, PATIENCE + RETRY_SECONDS]
+
+
+def test_every_generation_is_reset_of_its_own():
+    second = replace(FAILED, units=(unit(generation=2, attempts=1),))
+    world = World([FAILED] * 10 + [second] * 10 + [DONE])
+    world.follower().follow()
+    assert [generation for _, generation, _ in world.resets] == [1, 2]
+
+
+def test_a_reset_that_fails_is_said_and_the_follower_goes_on():
+    world = World([FAILED] * 10 + [DONE])
+    follower = world.follower()
+
+    def fail(_failure: UnitFailure) -> None:
+        message = "host 0 did not come up"
+        raise HostLaunchError(message)
+
+    follower.reset = fail
+    assert follower.follow().state == "COMPLETED"
+    assert world.said[-1] == "The reset of region-0 failed: host 0 did not come up"
+
+
+def test_a_dead_host_is_a_failure():
+    world = World([status(hosts=(host(alive=False),))], stop_after=PATIENCE + 1)
+    world.follower().follow()
+    assert world.resets == [("region-0", 1, PATIENCE)]
+    assert world.said[0] == "region-0 failed: host 0 (pid 4711) is gone"
+
+
+def test_gives_up_when_no_attempt_is_left_and_names_the_way_on():
+    world = World([replace(FAILED, units=(unit(attempts=5),))])
+    with pytest.raises(ResetsExhaustedError) as raised:
+        world.follower().follow()
+    assert world.resets == []
+    for part in ("region-0", "5 of 5", "boom", "/logs/pe-0.log", "`streams reset flights --unit region-0 --force`"):
+        assert part in str(raised.value)

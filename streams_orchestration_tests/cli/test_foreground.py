@@ -1,0 +1,98 @@
+from __future__ import annotations
+
+import os
+import signal
+import time
+from dataclasses import replace
+from io import StringIO
+
+import pytest
+from rich.console import Console
+
+from streams_orchestration.cli import following, foreground
+from streams_orchestration.cli.display import Display
+from streams_orchestration.cli.following import ResetsExhaustedError
+from streams_orchestration.cli.foreground import run_in_foreground
+from streams_orchestration.cli.interrupts import Interrupts
+from streams_orchestration.runtime.errors import HostLaunchError
+from streams_orchestration.runtime.status import ApplicationStatus, UnitFailure
+from streams_orchestration_tests.cli.made_up import pe, status, unit
+
+
+class FakeJobs:
+    """An application that is complete after some looks at it."""
+
+    def __init__(self, looks: int = 2) -> None:
+        self.calls: list[str] = []
+        self.looks = looks
+        self.now = status()
+
+    def deploy(self) -> None:
+        self.calls.append("deploy")
+
+    def cancel(self) -> None:
+        self.calls.append("cancel")
+        self.now = replace(self.now, state="STOPPED")
+
+    def answer(self, failure: UnitFailure) -> None:
+        self.calls.append(f"reset {failure.unit}")
+
+    def status(self) -> ApplicationStatus:
+        self.looks -= 1
+        alive = tuple(replace(each, heartbeat_at=time.time()) for each in self.now.hosts)
+        return replace(self.now, hosts=alive, state="COMPLETED" if self.looks <= 0 else self.now.state)
+
+
+@pytest.fixture
+def display() -> Display:
+    return Display(Console(file=StringIO()))
+
+
+@pytest.fixture(autouse=True)
+def _no_waiting(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(foreground, "POLL_SECONDS", 0.0)
+    monkeypatch.setattr(following, "POLL_SECONDS", 0.0)
+    monkeypatch.setattr(following, "PATIENCE", 0.0)
+
+
+def test_runs_to_the_end(display: Display) -> None:
+    jobs = FakeJobs(looks=1)
+    with Interrupts(lambda: None) as interrupts:
+        assert run_in_foreground(jobs.deploy, jobs, display, interrupts).state == "COMPLETED"
+    assert jobs.calls == ["deploy"]
+
+
+def test_an_interrupt_stops_it(display: Display) -> None:
+    jobs = FakeJobs(looks=1000)
+    with Interrupts(lambda: None) as interrupts:
+        os.kill(os.getpid(), signal.SIGINT)
+        assert run_in_foreground(jobs.deploy, jobs, display, interrupts).state == "STOPPED"
+    assert jobs.calls == ["deploy", "cancel"]
+
+
+def test_it_is_stopped_when_no_reset_is_left(display: Display) -> None:
+    jobs = FakeJobs(looks=1000)
+    jobs.now = status(pes=(pe(0, state="FAILED", error="boom"),), units=(unit(attempts=5),))
+    with Interrupts(lambda: None) as interrupts, pytest.raises(ResetsExhaustedError):
+        run_in_foreground(jobs.deploy, jobs, display, interrupts)
+    assert jobs.calls == ["deploy", "cancel"]
+
+
+def fail() -> None:
+    message = "host 0 did not come up"
+    raise HostLaunchError(message)
+
+
+def test_a_deployment_that_fails_is_stopped_and_is_the_error(display: Display) -> None:
+    jobs = FakeJobs(looks=1000)
+    with Interrupts(lambda: None) as interrupts, pytest.raises(HostLaunchError, match="did not come up"):
+        run_in_foreground(fail, jobs, display, interrupts)
+    assert jobs.calls == ["cancel"]
+
+
+def test_a_pe_that_fails_at_once_is_answered_like_one_that_fails_later(display: Display) -> None:
+    jobs = FakeJobs(looks=5)
+    jobs.now = status(pes=(pe(0, state="FAILED", error="boom"),))
+    with Interrupts(lambda: None) as interrupts:
+        assert run_in_foreground(fail, jobs, display, interrupts).state == "COMPLETED"
+    assert jobs.calls == ["reset region-0"]

@@ -1,0 +1,73 @@
+from __future__ import annotations
+
+from streams_orchestration.cli.progress import Meter, progress_line, progress_table
+from streams_orchestration.cli.terminal import rendered
+from streams_orchestration_tests.cli.made_up import NOW, host, pe, status, unit
+
+
+def shown(made_up, rates=None) -> str:
+    return rendered(progress_table(made_up, rates or {}, NOW), colour=False, width=120)
+
+
+def row_of(text: str, start: str) -> list[str]:
+    return next(line for line in text.splitlines() if line.strip().startswith(start)).split()
+
+
+def test_every_pe_has_a_row_with_its_totals_and_rate():
+    text = shown(status(), {0: 50_000.4})
+    assert row_of(text, "0 ") == ["0", "Op0", "RUNNING", "5", "0", "1,234,567", "50,000"]
+    assert row_of(text, "1 ") == ["1", "Op1", "RUNNING", "5", "1,234,567", "32", "-"]
+    assert "flights  RUNNING  1 min 5 s" in text
+
+
+def test_the_unit_shows_its_epochs_and_its_resets():
+    assert "region-0  PROCESSING  epoch 4 complete, 5 open, one every 10 s" in shown(status())
+    text = shown(status(units=(unit(state="RESETTING", attempts=2),)))
+    assert "region-0  RESETTING" in text
+    assert "2 resets since, of 5 allowed" in text
+
+
+def test_an_autonomous_pe_needs_no_line_of_its_own_while_it_is_well():
+    alone = unit(name="pe-1", region=None, completed_epoch=0, pes=(1,))
+    assert "pe-1" not in shown(status(units=(unit(), alone)))
+    assert "pe-1" in shown(status(units=(unit(), unit(name="pe-1", region=None, pes=(1,), attempts=1))))
+
+
+def test_errors_are_shown_by_their_first_line():
+    text = shown(status(pes=(pe(0, state="FAILED", error="operator A: no such file\nTraceback"),)))
+    assert "PE 0: operator A: no such file" in text
+    assert "Traceback" not in text
+    assert "host 0: out of memory" in shown(status(hosts=(host(state="FAILED", error="out of memory"),)))
+
+
+def test_a_pe_that_has_committed_nothing_is_in_no_epoch():
+    assert row_of(shown(status(pes=(pe(0, state="STARTING", batch=-1),))), "0 ")[3] == "-"
+
+
+def test_the_time_of_a_complete_application_stands_still():
+    done = status(state="COMPLETED", pes=(pe(0, state="COMPLETED", committed_at=NOW - 25),))
+    assert "flights  COMPLETED  40 s" in shown(done)
+
+
+def test_one_line_says_the_same():
+    line = progress_line(status(), {0: 10.0, 1: 5.0}, NOW)
+    assert (
+        "flights RUNNING; PEs: 2 RUNNING; 1,234,567 rows in, 1,234,599 out, 15 rows/s; region-0 epoch 4 complete"
+        in line
+    )
+
+
+def test_rates_are_taken_over_the_last_seconds():
+    meter = Meter()
+    assert meter.rates == {}
+    for second in range(20):
+        rows = 100 * second if second < 10 else 1000 + 10 * (second - 10)
+        meter.add(status(pes=(pe(0, rows_out=rows),)), NOW + second)
+    assert meter.rates == {0: 10.0}
+
+
+def test_totals_that_a_reset_took_back_are_no_negative_rate():
+    meter = Meter()
+    meter.add(status(pes=(pe(0, rows_in=500),)), NOW)
+    meter.add(status(pes=(pe(0, rows_in=100), pe(1, rows_in=7))), NOW + 1)
+    assert meter.rates == {0: 0.0}

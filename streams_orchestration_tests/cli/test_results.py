@@ -1,0 +1,73 @@
+from __future__ import annotations
+
+from datetime import date
+from pathlib import Path
+
+import polars as pl
+import pytest
+
+from streams_orchestration.cli.results import Result, ResultError, read_result, result_table
+from streams_orchestration.cli.terminal import rendered
+from streams_orchestration_tests.cli.made_up import sink
+
+
+def parts(directory: Path, format_: str, *frames: pl.DataFrame) -> None:
+    directory.mkdir(exist_ok=True)
+    for number, frame in enumerate(frames):
+        path = directory / f"part-{number}.{format_}"
+        frame.write_parquet(path) if format_ == "parquet" else frame.write_csv(path)
+
+
+@pytest.mark.parametrize("format_", ["parquet", "csv"])
+def test_parts_are_read_and_sorted(tmp_path, format_):
+    parts(
+        tmp_path,
+        format_,
+        pl.DataFrame({"carrier": ["UA", "AA"], "flights": [3, 2]}),
+        pl.DataFrame({"carrier": ["AA", None], "flights": [1, 9]}),
+    )
+    result = read_result(sink(path=tmp_path, format=format_))
+    assert result.rows.rows() == [("AA", 1), ("AA", 2), ("UA", 3), (None, 9)]
+    assert (result.total, result.left_out) == (4, 0)
+
+
+def test_what_is_not_published_is_not_read(tmp_path):
+    parts(tmp_path, "parquet", pl.DataFrame({"x": [1]}))
+    parts(tmp_path / "_pending", "parquet", pl.DataFrame({"x": [2]}))
+    assert read_result(sink(path=tmp_path)).total == 1
+    assert read_result(sink(path=tmp_path / "nothing")).total == 0
+
+
+def test_only_so_many_rows_are_shown_and_the_others_counted(tmp_path):
+    parts(tmp_path, "parquet", pl.DataFrame({"x": list(range(100))}))
+    result = read_result(sink(path=tmp_path), limit=3)
+    assert result.rows["x"].to_list() == [0, 1, 2]
+    text = rendered(result_table(result), colour=False, width=400)
+    assert "Results: 100 rows" in text
+    assert f"97 more rows in {tmp_path}" in text
+
+
+def test_values_are_shown_for_people():
+    rows = pl.DataFrame(
+        {
+            "year": [2013, None],
+            "mean": [12.63919, 0.00012],
+            "late": [True, False],
+            "day": [date(2013, 1, 2), None],
+            "tags": [["a"], []],
+        }
+    )
+    text = rendered(result_table(Result(sink(), rows, 2)), colour=False)
+    for cell in ("2013", "null", "12.639", "0.00012", "true", "2013-01-02", "['a']"):
+        assert cell in text
+
+
+def test_nested_columns_are_no_sort_keys(tmp_path):
+    parts(tmp_path, "parquet", pl.DataFrame({"tags": [["b"], ["a"]]}))
+    assert read_result(sink(path=tmp_path)).total == 2
+
+
+def test_damaged_files_are_an_error_with_a_remedy(tmp_path):
+    (tmp_path / "part-0.parquet").write_bytes(b"not parquet")
+    with pytest.raises(ResultError, match=r"Results: the result in .* cannot be read: .*--fresh"):
+        read_result(sink(path=tmp_path))

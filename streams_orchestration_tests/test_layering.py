@@ -1,0 +1,109 @@
+"""Who may import whom, and what the light commands leave alone."""
+
+from __future__ import annotations
+
+import ast
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+import streams_orchestration
+
+ROOT = Path(streams_orchestration.__file__).parent
+LAYERS = ("model", "compiler", "operators", "runtime", "orchestration", "cli")
+"""A package imports from itself and from those before it."""
+HEAVY = ("pyspark", "dagster", "polars", "pyarrow", "pandas", "numpy", "sqlalchemy")
+
+SPEC = """
+specVersion: 1
+application: tiny
+operators:
+  Source: {inputs: []}
+  Sink: {outputs: []}
+graph:
+  - {name: Src, operator: Source}
+  - {name: Snk, operator: Sink, inputs: [Src]}
+"""
+
+
+def modules() -> list[Path]:
+    return sorted(ROOT.rglob("*.py"))
+
+
+def imported(source: str, package: tuple[str, ...]) -> Iterator[tuple[int, str]]:
+    """(line, module) of every import in a module of a package, those inside functions too."""
+    for node in ast.walk(ast.parse(source)):
+        if isinstance(node, ast.Import):
+            yield from ((node.lineno, alias.name) for alias in node.names)
+        elif isinstance(node, ast.ImportFrom):
+            base = ".".join(package[: len(package) - node.level + 1]) if node.level else ""
+            module = ".".join(part for part in (base, node.module) if part)
+            yield node.lineno, module
+            yield from ((node.lineno, f"{module}.{alias.name}") for alias in node.names)
+
+
+def layer(module: str) -> int | None:
+    """The position of a module's package in `LAYERS`; None for modules that are not ours."""
+    first, _, rest = module.partition(".")
+    package = rest.partition(".")[0]
+    return LAYERS.index(package) if first == "streams_orchestration" and package in LAYERS else None
+
+
+def test_every_package_has_its_layer():
+    packages = {path.name for path in ROOT.iterdir() if (path / "__init__.py").is_file()}
+    assert packages == set(LAYERS)
+
+
+@pytest.mark.parametrize("path", modules(), ids=lambda path: str(path.relative_to(ROOT)))
+def test_imports_go_down_only(path: Path):
+    package = ("streams_orchestration", *path.relative_to(ROOT).parts[:-1])
+    own = layer("streams_orchestration.cli") if path == ROOT / "__main__.py" else layer(".".join(package))
+    upwards = [
+        f"{path}:{line} imports {module}"
+        for line, module in imported(path.read_text(encoding="utf-8"), package)
+        if (other := layer(module)) is not None and (own is None or other > own)
+    ]
+    assert upwards == []
+
+
+def test_every_way_to_import_is_seen():
+    source = """
+import os, streams_orchestration.cli.entry as e
+from streams_orchestration import runtime
+def f():
+    from ..runtime import home
+    from . import names
+"""
+    found = {module for _, module in imported(source, ("streams_orchestration", "model"))}
+    assert {"os", "streams_orchestration.cli.entry", "streams_orchestration.runtime"} <= found
+    assert {"streams_orchestration.runtime.home", "streams_orchestration.model.names"} <= found
+
+
+def loaded_by(script: str, *arguments: str) -> set[str]:
+    """Top-level modules that a fresh interpreter has loaded after a script."""
+    show = "import sys; print(*{name.partition('.')[0] for name in sys.modules}, file=sys.stderr)"
+    done = subprocess.run(
+        [sys.executable, "-c", f"{script}\n{show}", *arguments], capture_output=True, text=True, check=True
+    )
+    return set(done.stderr.splitlines()[-1].split())
+
+
+def test_the_command_line_alone_loads_nothing_heavy():
+    loaded = loaded_by("import streams_orchestration.cli")
+    assert loaded.isdisjoint({*HEAVY, "networkx", "pulp", "rich"})
+
+
+def test_compiling_loads_neither_spark_nor_dagster(tmp_path: Path):
+    spec = tmp_path / "tiny.yaml"
+    spec.write_text(SPEC)
+    script = "import sys; from streams_orchestration.cli import main; assert main(['compile', sys.argv[1]]) == 0"
+    assert loaded_by(script, str(spec)).isdisjoint(HEAVY)
+
+
+def test_java_is_looked_for_with_the_standard_library_alone():
+    loaded = loaded_by("import streams_orchestration.runtime.java")
+    ours = {"streams_orchestration", "__main__"}
+    assert {name for name in loaded - ours if name not in sys.stdlib_module_names and "distutils" not in name} == set()
