@@ -75,7 +75,7 @@ def test_a_full_spec() -> None:
     application = read(FULL)
     assert application.name == "flight_delays"
     source, out, sink = application.graph
-    assert source.outputs == (OutputBinding(stream="Src", tuple_type="Flight", rate=5000.0),)
+    assert source.outputs == (OutputBinding(stream="Src", schema="Flight", rate=5000.0),)
     assert [binding.streams for binding in out.inputs] == [("Src",), ("Src",)]
     assert sink.inputs == (InputBinding(streams=("Out",), name="control0", control=True),)
     assert out.annotations.parallel is not None
@@ -326,7 +326,7 @@ def test_any_python_value_is_refused_cleanly(value: Any) -> None:
         Application.from_mapping(value)
 
 
-LINES: list[str] = FULL.splitlines()
+LINES = [str(line) for line in FULL.splitlines()]
 PIECES = [
     "null",
     "[]",
