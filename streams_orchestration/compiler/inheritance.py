@@ -191,6 +191,15 @@ class Inheritance:
             return self._threading(own, "")
         return Threading(model=self.options.threading)
 
+    def atomic(self, operator: PrimitiveInstance) -> str | None:
+        """The tag of the operator's own `atomic`, else that of the innermost invocation around it."""
+        for instance in (operator, *operator.parent.enclosing()):
+            annotations = instance.invocation.annotations if instance.invocation is not None else None
+            if annotations is not None and annotations.atomic is not None:
+                text = annotations.atomic
+                return str(self.substitution.value(text, annotations, "atomic", operator=operator.name, channels=False))
+        return None
+
     def _threading(self, annotation: ThreadingAnnotation, operator: str) -> Threading:
         threads, origin = self.substitution.number(annotation.threads, annotation, "threads", operator, integer=True)
         if origin and threads is not None and threads < 1:

@@ -11,6 +11,9 @@ from streams_orchestration.model.operators import Signature
 from streams_orchestration.model.signatures import is_standard, output_names, signature_of
 from streams_orchestration.model.standard import NO_NODES
 
+MAX_OPERATORS = 1_000_000
+"""Primitive operators that an application may have, before and after the parallel transformation."""
+
 
 @dataclass(slots=True, eq=False)
 class CompositeInstance:
@@ -68,6 +71,22 @@ class Terminal(NamedTuple):
     producer: PrimitiveInstance
     port: int
     path: tuple[str, ...]
+
+
+def count_operators(application: Application) -> int:
+    """Number of primitive operators that the composites of an application open up to; they must not be circular."""
+    counts: dict[str, int] = {}
+
+    def count(graph: tuple[Invocation, ...]) -> int:
+        total = 0
+        for invocation in graph:
+            composite = application.composites.get(invocation.operator)
+            if composite is not None and invocation.operator not in counts:
+                counts[invocation.operator] = count(composite.graph)
+            total += counts[invocation.operator] if composite is not None else 1
+        return total
+
+    return count(application.graph)
 
 
 class InstanceTree:

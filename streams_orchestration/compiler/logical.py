@@ -20,7 +20,7 @@ from streams_orchestration.compiler.graph import (
     OutputPort,
 )
 from streams_orchestration.compiler.inheritance import Inheritance
-from streams_orchestration.compiler.instances import InstanceTree, PrimitiveInstance
+from streams_orchestration.compiler.instances import MAX_OPERATORS, InstanceTree, PrimitiveInstance, count_operators
 from streams_orchestration.compiler.region_annotations import consistent_annotations
 from streams_orchestration.compiler.region_declarations import RegionDeclarations, number_regions, port_names
 from streams_orchestration.compiler.substitution import Substitution
@@ -42,7 +42,12 @@ def build_logical_graph(application: Application, options: Options) -> tuple[Log
     """
     diagnostics = [*check_names(application), *check_declarations(application)]
     substitution = Substitution(application, options, diagnostics)
-    if any(diagnostic.code == "SO0106" for diagnostic in diagnostics):
+    circular = any(diagnostic.code == "SO0106" for diagnostic in diagnostics)
+    operators = 0 if circular else count_operators(application)
+    if operators > MAX_OPERATORS:
+        message = f"the composites open up to {operators} operators; {MAX_OPERATORS} are the most"
+        diagnostics.append(Diagnostic.of("SO0501", message))
+    if circular or operators > MAX_OPERATORS:
         return LogicalGraph(application.application, (), ()), diagnostics
     builder = _Builder(application, options, substitution)
     return builder.graph(), list(dict.fromkeys(diagnostics))
@@ -93,7 +98,6 @@ class _Builder:
         custom = instance.standard and invocation.operator == "Custom"
         inputs = self.inputs(instance, parameters, custom=custom)
         config = self.inheritance.config(instance)
-        atomic = invocation.annotations.atomic
         return LogicalOperator(
             index=instance.index,
             name=instance.name,
@@ -122,13 +126,7 @@ class _Builder:
             relocatable=config.relocatable,
             checkpoint=config.checkpoint,
             checkpoint_period=config.checkpoint_period,
-            atomic=None
-            if atomic is None
-            else str(
-                self.substitution.value(
-                    atomic, invocation.annotations, "atomic", operator=instance.name, channels=False
-                )
-            ),
+            atomic=self.inheritance.atomic(instance),
             submits=tuple(not binding.control for binding in invocation.inputs) if custom else (),
             location=invocation.location(),
         )

@@ -29,15 +29,15 @@ from streams_orchestration.compiler.graph import (
     Splitter,
 )
 from streams_orchestration.compiler.host_pools import HostPoolReplicas
+from streams_orchestration.compiler.instances import MAX_OPERATORS
 from streams_orchestration.compiler.intrinsics import ChannelContext
 from streams_orchestration.compiler.parallel_checks import check_parallel_regions
 from streams_orchestration.compiler.replicas import Replicas
 from streams_orchestration.compiler.splitters import PortTemplate, crossing, dropping_splitters
 from streams_orchestration.model.diagnostics import Diagnostic
 
-MAX_OPERATORS = 1_000_000
-"""Physical operators that an application may have."""
 MAX_CONNECTIONS = 10_000_000
+"""Connections that an application may have after the parallel transformation."""
 
 
 def expand(logical: LogicalGraph, options: Options) -> tuple[PhysicalGraph, list[Diagnostic]]:

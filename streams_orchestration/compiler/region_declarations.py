@@ -161,6 +161,9 @@ class RegionDeclarations:
         bindings = instance.invocation.inputs if instance.invocation is not None else ()
         short = name.rpartition(".")[2]
         for port, binding in enumerate(bindings[: len(names)]):
+            if name == binding.name:
+                return port
+        for port, binding in enumerate(bindings[: len(names)]):
             if name in binding.streams or short in binding.streams:
                 return port
         known = (*names, *(stream for binding in bindings for stream in binding.streams))

@@ -8,14 +8,20 @@ from typing import Annotated, Any, Literal
 from pydantic import BeforeValidator, Field, model_validator
 
 from streams_orchestration.model.annotations import Annotations
-from streams_orchestration.model.element import Element
+from streams_orchestration.model.element import Element, refuse
 from streams_orchestration.model.operators import OperatorModel
 from streams_orchestration.model.placement import Config, HostPoolDeclaration
-from streams_orchestration.model.values import Flag, Identifier, Name, Number, Parameter, SubmissionValue, Text
+from streams_orchestration.model.values import Flag, Identifier, Name, Number, Parameter, SubmissionValue, Text, show
 
 
 def _one_or_many(value: Any) -> Any:
     return [value] if isinstance(value, str) else value
+
+
+def _version(value: Any) -> Any:
+    if type(value) is not int or value != 1:
+        refuse("SO0010", "{found} is not a version of the format; 1 is", found=show(value))
+    return value
 
 
 class InputBinding(Element):
@@ -76,7 +82,7 @@ class Composite(Element):
 class Application(Element):
     """A streaming application: its declarations and the graph of its main composite."""
 
-    spec_version: Literal[1] = 1
+    spec_version: Annotated[Literal[1], BeforeValidator(_version)] = 1
     application: Identifier
     description: Text = ""
     submission: dict[Identifier, SubmissionValue] = Field(default_factory=dict)

@@ -88,7 +88,12 @@ def _check_invocation(application: Application, invocation: Invocation, operator
         message = "threadedPort belongs on the invocation of a primitive operator"
         report("CDISP0489E", message, invocation, "config", "threadedPort", operator=operator)
     _check_threading(annotations, operator, report)
-    if is_standard(application, invocation.operator) and invocation.operator in NO_NODES:
+    standard = is_standard(application, invocation.operator)
+    for port, binding in enumerate(invocation.inputs):
+        if binding.mutates is not None and not (standard and invocation.operator == "Custom"):
+            message = f"{invocation.operator} is no Custom, so its model says what it mutates"
+            report("SO0408", message, invocation, "inputs", port, operator=operator)
+    if standard and invocation.operator in NO_NODES:
         _check_special(invocation, operator, report)
     _check_queues(invocation, operator, report)
     _check_config(application, invocation.config, operator, report)

@@ -49,13 +49,19 @@ class Diagnostic:
 
 
 def in_order(diagnostics: Iterable[Diagnostic]) -> tuple[Diagnostic, ...]:
-    """Each diagnostic once, by its place in the spec; those without a place last."""
+    """The diagnostics by their place in the spec, those without a place last.
+
+    Each is there once: what one line makes wrong for several operators is told for the first of them.
+    """
 
     def place(diagnostic: Diagnostic) -> tuple[bool, str, int]:
         file, _, line = diagnostic.location.rpartition(":")
         return not line.isdecimal(), file, int(line) if line.isdecimal() else 0
 
-    return tuple(sorted(dict.fromkeys(diagnostics), key=place))
+    unique: dict[tuple[str, ...], Diagnostic] = {}
+    for each in diagnostics:
+        unique.setdefault((each.code, each.message, each.location or each.operator), each)
+    return tuple(sorted(unique.values(), key=place))
 
 
 class ApplicationError(Exception):

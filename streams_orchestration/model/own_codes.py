@@ -63,6 +63,7 @@ OWN_CODES: dict[str, Code] = {
     "SO0405": error("An Import or Export lacks what it matches by.", "See the message for the parameters it takes."),
     "SO0406": error("An Import and an Export are connected directly.", "Put an operator between them."),
     "SO0407": error("A composite takes no parameters.", "Use a submission-time value, ${name}, inside the composite."),
+    "SO0408": error("`mutates` on an input of an invocation goes with Custom only.", "Declare it with the operator."),
     "SO0501": error("The expanded application is too large.", "Check the widths of nested regions."),
     "SO1001": warning(
         "An annotated composite has no operator left for its region, since all inside carry annotations of their own.",

@@ -21,7 +21,7 @@ from streams_orchestration.compiler.intrinsics import substitute_channels
 from streams_orchestration.compiler.parallel import expand
 from streams_orchestration.model.application import Application
 from streams_orchestration.model.diagnostics import ApplicationError
-from streams_orchestration_tests.specs import codes, graph, logical, physical
+from streams_orchestration_tests.specs import codes, graph, logical, physical, read
 
 SOURCE: dict[str, Any] = {"name": "Src", "operator": "Source"}
 
@@ -814,6 +814,38 @@ def test_deep_nesting_is_refused_without_a_traceback() -> None:
     with pytest.raises(ApplicationError) as caught:
         graph({"name": "X", "operator": "C0"}, composites=composites)
     assert codes(caught.value.diagnostics) == ["SO0106"]
+
+
+def test_composites_that_open_up_without_end_are_refused() -> None:
+    composites: dict[str, Any] = {
+        f"C{level}": {"graph": [{"name": name, "operator": f"C{level + 1}"} for name in "ABCDEFGHIJ"]}
+        for level in range(9)
+    }
+    composites["C9"] = {"graph": [SOURCE]}
+    with pytest.raises(ApplicationError) as caught:
+        compile_application(graph({"name": "X", "operator": "C0"}, composites=composites))
+    assert "SO0501" in codes(caught.value.diagnostics)
+
+
+def test_atomic_tags_reach_into_composites() -> None:
+    composite = {
+        "inputs": ["In"],
+        "graph": [call("A", "Sink", ["In"]), call("B", "Sink", ["In"], annotations={"atomic": "own"})],
+    }
+    application = graph(SOURCE, call("C", "Comp", annotations={"atomic": "t"}), composites={"Comp": composite})
+    assert [each.atomic for each in built(application).operators] == [None, "t", "own"]
+
+
+def test_what_one_line_makes_wrong_is_told_once() -> None:
+    text = """\
+application: a
+composites:
+  C: {graph: [{name: A, operator: Beacon, parameters: {p: "${q}"}}]}
+graph: [{name: X, operator: C}, {name: Y, operator: C}]
+"""
+    with pytest.raises(ApplicationError) as caught:
+        compile_application(read(text))
+    assert [(each.code, each.operator) for each in caught.value.diagnostics] == [("SO0201", "X.A")]
 
 
 def test_expansion_of_a_graph_in_error_does_not_fail() -> None:

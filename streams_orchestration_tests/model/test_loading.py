@@ -179,6 +179,16 @@ GRAPH = "graph: [{name: Src, operator: Beacon}, {name: Snk, operator: FileSink, 
         (f"application: a\n{GRAPH}\nhostPools: [{{name: p}}, {{name: p}}]", ["SO0112"]),
         (f"application: a\n{GRAPH}\nhostPools: [{{name: p, size: 0}}]", ["SO0401"]),
         ("application: a\ngraph: []", ["SO0113"]),
+        (f"application: a\n{GRAPH}\nspecVersion: true", ["SO0010"]),
+        (f"application: a\n{GRAPH}\nspecVersion: 1.0", ["SO0010"]),
+        (f"application: a\n{GRAPH}\nschemas: {{T: 5}}", ["SO0009"]),
+        (f"application: a\n{GRAPH}\nschemas: [T]", ["SO0009"]),
+        ("application: a\ngraph: [{name: S, operator: Beacon, inputs: []}, null]", ["SO0009"]),
+        (
+            "application: a\ngraph: [{name: S, operator: Beacon},"
+            " {name: F, operator: FileSink, inputs: [{streams: [S], mutates: [a]}]}]",
+            ["SO0408"],
+        ),
         ("application: a\ngraph: [{name: a.b, operator: Beacon}]", ["SO0105"]),
         ("application: a\ngraph: [{name: 'a[0]', operator: Beacon}]", ["SO0105"]),
         ("application: a\ngraph: [{name: yes, operator: Beacon}, {name: 1, operator: Beacon}]", ["SO0009"]),
@@ -250,6 +260,7 @@ graph:
         ("outputs: [{stream: X, schema: 'a int, a int'}]", ["SO0301"]),
         ("outputs: [X, X]", ["SO0104"]),
         ("outputs: [Src]", ["SO0104"]),
+        ("parameters: {a: [{b: null, c: 1.5}]}", []),
     ],
 )
 def test_annotations_and_configs(body: str, expected: list[str]) -> None:
