@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import importlib
+import sys
+from pathlib import Path
 from typing import Any
 
 from streams_orchestration.compiler.graph import LogicalOperator
@@ -32,7 +34,9 @@ def implementation_name(operator: LogicalOperator) -> str:
 
 
 def load_operator(operator: LogicalOperator) -> type[Operator]:
-    """The class that implements an operator."""
+    """The class that implements an operator; modules beside the spec and in the working directory are found too."""
+    places = [Path.cwd()] + ([Path(operator.location.file).absolute().parent] if operator.location else [])
+    sys.path += [str(place) for place in places if str(place) not in sys.path]
     return import_operator(implementation_name(operator))
 
 
@@ -47,6 +51,9 @@ def import_operator(name: str) -> type[Operator]:
         module = importlib.import_module(module_name)
     except ImportError as error:
         message = f"{name}: the module cannot be imported: {error}; is its package installed here?"
+        raise ImplementationError(message) from error
+    except Exception as error:  # whatever the code of a user's module raises
+        message = f"{name}: the module cannot be imported: {type(error).__name__}: {error}"
         raise ImplementationError(message) from error
     found: Any = getattr(module, class_name, None)
     if found is None:

@@ -19,13 +19,14 @@ from streams_orchestration.runtime import tables
 from streams_orchestration.runtime.batches import Position
 from streams_orchestration.runtime.catalog import Catalog
 from streams_orchestration.runtime.control import await_running, cancel, launch
-from streams_orchestration.runtime.directories import base_directory, directories_of
+from streams_orchestration.runtime.cutting import build_program
+from streams_orchestration.runtime.directories import directories_of
 from streams_orchestration.runtime.errors import ApplicationChangedError, NotDeployableError
 from streams_orchestration.runtime.execution import operator_context
 from streams_orchestration.runtime.fingerprint import difference, fingerprint
 from streams_orchestration.runtime.home import Home
 from streams_orchestration.runtime.inspection import deployed_applications, deployed_compilation, read_status
-from streams_orchestration.runtime.program import PeProgram, build_program
+from streams_orchestration.runtime.program import PeProgram
 from streams_orchestration.runtime.reset import reset
 from streams_orchestration.runtime.units import Unit, recovery_units
 
@@ -190,3 +191,10 @@ def _published(home: Home, programs: tuple[PeProgram, ...]) -> list[Path]:
             parameters = implementation.Parameters.model_validate(operator.parameters)
             found += implementation.published(operator_context(operator, directories), parameters)
     return found
+
+
+def base_directory(compilation: Compilation) -> Path:
+    """The directory of the spec; the working directory for an application that was built in Python."""
+    locations = (operator.location for operator in compilation.logical.operators)
+    file = next((location.file for location in locations if location is not None), None)
+    return Path(file).absolute().parent if file else Path.cwd()

@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from pathlib import Path
 
-from streams_orchestration.compiler.compilation import Compilation
 from streams_orchestration.runtime.home import Home
 
 
@@ -31,10 +29,3 @@ def directories_of(home: Home, application: str, pe: int, base: str = "") -> Dir
         states=str(data / "states"),
         log=str(home.logs(application) / f"pe-{pe}.log"),
     )
-
-
-def base_directory(compilation: Compilation) -> Path:
-    """The directory of the spec; the working directory for an application that was built in Python."""
-    locations = (operator.location for operator in compilation.logical.operators)
-    file = next((location.file for location in locations if location is not None), None)
-    return Path(file).absolute().parent if file else Path.cwd()

@@ -24,13 +24,14 @@ from streams_orchestration.compiler.compilation import Compilation
 from streams_orchestration.compiler.documents import load
 from streams_orchestration.runtime import tables
 from streams_orchestration.runtime.catalog import Catalog
+from streams_orchestration.runtime.cutting import build_program
 from streams_orchestration.runtime.directories import directories_of
 from streams_orchestration.runtime.epochs import trigger_epochs
 from streams_orchestration.runtime.errors import StreamsRuntimeError
 from streams_orchestration.runtime.garbage import collect_garbage, sweep
 from streams_orchestration.runtime.home import Home
 from streams_orchestration.runtime.planning import SOURCE_LIMIT
-from streams_orchestration.runtime.program import PeProgram, build_program
+from streams_orchestration.runtime.program import PeProgram
 from streams_orchestration.runtime.publishing import complete, publish
 
 TICK_SECONDS = 0.1

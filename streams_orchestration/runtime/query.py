@@ -20,7 +20,8 @@ from streams_orchestration.runtime.home import Home
 from streams_orchestration.runtime.planning import SOURCE_LIMIT
 from streams_orchestration.runtime.program import PeProgram
 from streams_orchestration.runtime.reader import DescriptorSource
-from streams_orchestration.runtime.stages import RESULT_LEVEL, pe_query
+from streams_orchestration.runtime.rows import RESULT_LEVEL
+from streams_orchestration.runtime.stages import pe_query
 
 
 class PeQuery:

@@ -21,7 +21,7 @@ from streams_orchestration.runtime.catalog import Catalog
 from streams_orchestration.runtime.home import Home
 from streams_orchestration.runtime.planning import plan_batch
 from streams_orchestration.runtime.program import PeProgram
-from streams_orchestration.runtime.stages import PLAN, ROW, ROW_DDL
+from streams_orchestration.runtime.rows import PLAN, ROW_DDL, record_batches
 from streams_orchestration.runtime.views import read_view
 
 POLL_SECONDS = 0.02
@@ -98,10 +98,7 @@ class DescriptorReader(DataSourceStreamReader):
     def read(self, partition: InputPartition) -> Iterator[pa.RecordBatch]:
         """The descriptor's row."""
         assert isinstance(partition, Descriptor)
-        row = (partition.partition, 0, PLAN, 0, 0, partition.payload)
-        yield pa.RecordBatch.from_arrays(
-            [pa.array([value], field.type) for value, field in zip(row, ROW, strict=True)], schema=ROW
-        )
+        yield from record_batches([(partition.partition, 0, PLAN, 0, 0, partition.payload)])
 
     def stop(self) -> None:
         """Close the catalog."""

@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 import numpy as np
-import pandas as pd
 import pyarrow as pa
 import pyarrow.compute as pc
 
-_HASH_KEY = "streams-routing-"
-"""16 characters; part of the contract between runs: another key would send keys to other channels."""
+_SEED = np.uint64(0x5EED5EED5EED5EED)
+"""Part of the contract between runs, like the rest of the hash: another one would send keys to other channels."""
 
 
 def hash_channels(batch: pa.RecordBatch, attributes: tuple[str, ...], width: int) -> np.ndarray:
@@ -45,22 +44,52 @@ def split(batch: pa.RecordBatch, channels: np.ndarray, width: int) -> list[pa.Re
 
 
 def _hash(array: pa.Array) -> np.ndarray:
-    """A stable 64-bit hash of every value; distinct values are hashed once."""
+    """A 64-bit hash of every value that depends on nothing but the value; distinct values are hashed once."""
+    if pa.types.is_nested(array.type) or pa.types.is_decimal(array.type):
+        array = pa.array([repr(value) for value in array.to_pylist()], pa.string())
     encoded = pc.dictionary_encode(array, null_encoding="encode")
-    values = encoded.dictionary
-    if pa.types.is_temporal(values.type) or pa.types.is_boolean(values.type):
-        values = values.cast(pa.int64()) if values.type.bit_width in (1, 64) else values.cast(pa.int32())
-    if pa.types.is_integer(values.type):
-        plain = values.fill_null(0).cast(pa.int64()).to_numpy(zero_copy_only=False)
-    elif pa.types.is_floating(values.type):
-        plain = values.cast(pa.float64()).fill_null(0.0).to_numpy(zero_copy_only=False) + 0.0
-    elif pa.types.is_nested(values.type):
-        plain = np.array([repr(value) for value in values.to_pylist()], dtype=object)
+    values, kind = encoded.dictionary, encoded.dictionary.type
+    if pa.types.is_boolean(kind) or pa.types.is_integer(kind):
+        hashes = _mix(_integers(values.cast(pa.int64())))
+    elif pa.types.is_temporal(kind):
+        hashes = _mix(_integers(values.cast(pa.int32() if kind.bit_width == 32 else pa.int64()).cast(pa.int64())))
+    elif pa.types.is_floating(kind):
+        # one bit pattern for both zeros, and for every NaN
+        floats = values.cast(pa.float64()).fill_null(0.0).to_numpy(zero_copy_only=False) + 0.0
+        hashes = _mix(np.where(np.isnan(floats), np.nan, floats).view(np.uint64))
     else:
-        plain = np.array([_text(value) for value in values.to_pylist()], dtype=object)
-    hashes = pd.util.hash_array(plain, hash_key=_HASH_KEY, categorize=False)
+        hashes = _hash_bytes(values.cast(pa.binary()).fill_null(b""))
     return hashes[encoded.indices.to_numpy(zero_copy_only=False)]
 
 
-def _text(value: object) -> str:
-    return "" if value is None else value.hex() if isinstance(value, bytes) else str(value)
+def _integers(values: pa.Array) -> np.ndarray:
+    return values.fill_null(0).to_numpy(zero_copy_only=False).view(np.uint64)
+
+
+def _hash_bytes(values: pa.Array) -> np.ndarray:
+    """Tabulation hashing: the sum of a pseudo-random number for each (position, byte), and for the length.
+
+    M. Patrascu, M. Thorup: The Power of Simple Tabulation Hashing, J. ACM 59(3), 2012.
+    """
+    offsets = np.frombuffer(values.buffers()[1], np.int32)[values.offset : values.offset + len(values) + 1]
+    lengths = np.diff(offsets)
+    data = values.buffers()[2]
+    sums = np.zeros(len(values), np.uint64)
+    filled = lengths > 0
+    if data is not None and filled.any():
+        text = np.frombuffer(data, np.uint8)[offsets[0] : offsets[-1]].astype(np.uint64)
+        starts = offsets[:-1] - offsets[0]
+        positions = np.arange(len(text), dtype=np.uint64) - np.repeat(starts, lengths).astype(np.uint64)
+        sums[filled] = np.add.reduceat(_mix(positions * np.uint64(256) + text), starts[filled])
+    return _mix(sums + lengths.astype(np.uint64))
+
+
+def _mix(values: np.ndarray) -> np.ndarray:
+    """The finaliser of SplitMix64.
+
+    G. Steele, D. Lea, C. Flood: Fast Splittable Pseudorandom Number Generators, OOPSLA 2014.
+    """
+    mixed = values + _SEED
+    mixed = (mixed ^ (mixed >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
+    mixed = (mixed ^ (mixed >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
+    return mixed ^ (mixed >> np.uint64(31))

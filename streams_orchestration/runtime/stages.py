@@ -1,8 +1,4 @@
-"""The levels of a PE's Spark query: functions for `mapInArrow` that run the level's tasks.
-
-All levels pass one kind of row. A row is for the task at (level, partition): a descriptor or header (operator -1) with
-a plan as JSON, or items for an operator's port as Arrow IPC. Level -1 holds the results for the driver.
-"""
+"""The levels of a PE's Spark query: functions for `mapInArrow` that run the level's tasks."""
 
 from __future__ import annotations
 
@@ -19,27 +15,11 @@ from streams_orchestration.runtime.directories import Directories
 from streams_orchestration.runtime.errors import OperatorError, StreamsRuntimeError
 from streams_orchestration.runtime.execution import InstanceCache, TaskRun, operator_logger
 from streams_orchestration.runtime.program import PeProgram, Task
+from streams_orchestration.runtime.rows import PLAN, RESULT_LEVEL, ROW_DDL, Row, record_batches
 from streams_orchestration.runtime.segments import Item, decode, encode
-
-ROW_DDL = "partition int, level int, operator int, port int, origin bigint, payload binary"
-ROW = pa.schema(
-    [
-        ("partition", pa.int32()),
-        ("level", pa.int32()),
-        ("operator", pa.int32()),
-        ("port", pa.int32()),
-        ("origin", pa.int64()),
-        ("payload", pa.binary()),
-    ]
-)
-PLAN = -1
-"""Operator number of a row that holds a plan."""
-RESULT_LEVEL = -1
 
 _CACHE = InstanceCache()
 """One per worker process: what a worker still has in memory it need not read."""
-
-Row = tuple[int, int, int, int, int, bytes]
 
 
 @dataclass(frozen=True)
@@ -57,22 +37,22 @@ class Stage:
         for batch in batches:
             for row in zip(*(column.to_pylist() for column in batch.columns), strict=True):
                 (here if row[1] == self.level else passing).append(row)  # type: ignore[arg-type]
-        yield from _record_batches(iter(passing))
+        yield from record_batches(passing)
         plans = sorted(row for row in here if row[2] == PLAN)
         items = sorted((row for row in here if row[2] != PLAN), key=lambda row: (row[2], row[3], row[4]))
         for row in plans:
             task = self.program.levels[self.level][row[0]]
-            yield from _record_batches(self._run(task, plan_codec.validate_json(row[5]), items))
+            yield from record_batches(self._run(task, plan_codec.validate_json(row[5]), items))
 
     def _run(self, task: Task, plan: BatchPlan, rows: list[Row]) -> Iterator[Row]:
         first = task.level == 0 and task.partition == 0
         run = TaskRun(self.program, task, plan.header(), self.directories, _CACHE)
         try:
             result = run.run(plan.inputs[0] if plan.inputs else None, _items(rows))
-        except (StreamsRuntimeError, ValueError) as error:
+        except Exception as error:
             operator_logger("task", self.directories.log).exception("batch %s failed", plan.batch)
             permanent = isinstance(error, OperatorError) and isinstance(error.__cause__, DataError)
-            result = TaskResult(task.level, task.partition, error=str(error), permanent=permanent)
+            result = TaskResult(task.level, task.partition, error=_explained(error), permanent=permanent)
         if first:
             result = replace(result, plan=plan.header())
             payload = plan_codec.dump_json(plan.header())
@@ -101,14 +81,14 @@ def pe_query(rows: Any, program: PeProgram, directories: Directories) -> Any:
     return frame
 
 
+def _explained(error: Exception) -> str:
+    """What happened, in one line; of the file system also where and what to do."""
+    if isinstance(error, OSError) and error.strerror:
+        return f"{error.filename or 'a file'} could not be written or read: {error.strerror}; mend the disk, then reset"
+    return str(error) if isinstance(error, StreamsRuntimeError) else f"{type(error).__name__}: {error}"
+
+
 def _items(rows: list[Row]) -> Iterator[tuple[int, int, Item]]:
     for _, _, operator, port, _, payload in rows:
         for item in decode(payload):
             yield operator, port, item
-
-
-def _record_batches(rows: Iterator[Row]) -> Iterator[pa.RecordBatch]:
-    for row in rows:
-        yield pa.RecordBatch.from_arrays(
-            [pa.array([value], field.type) for value, field in zip(row, ROW, strict=True)], schema=ROW
-        )

@@ -13,14 +13,15 @@ from streams_orchestration.compiler.compilation import Compilation
 from streams_orchestration.runtime.batches import BatchPlan, TaskResult, plan_codec, result_codec
 from streams_orchestration.runtime.catalog import Catalog
 from streams_orchestration.runtime.commits import commit_batch
-from streams_orchestration.runtime.deployment import build_programs, deploy
-from streams_orchestration.runtime.directories import base_directory, directories_of
+from streams_orchestration.runtime.deployment import base_directory, build_programs, deploy
+from streams_orchestration.runtime.directories import directories_of
 from streams_orchestration.runtime.epochs import trigger_epochs
 from streams_orchestration.runtime.home import Home
 from streams_orchestration.runtime.planning import plan_batch
 from streams_orchestration.runtime.program import PeProgram
 from streams_orchestration.runtime.publishing import complete, publish
-from streams_orchestration.runtime.stages import PLAN, RESULT_LEVEL, ROW, Stage
+from streams_orchestration.runtime.rows import PLAN, RESULT_LEVEL, ROW
+from streams_orchestration.runtime.stages import Stage
 from streams_orchestration.runtime.views import read_view
 
 

@@ -1,0 +1,254 @@
+"""Cuts the operators of a PE into the tasks and levels of a Spark query.
+
+Threads are tasks, queues are exchanges, locks are merges. A *task* is a set of operators that one Spark task runs by
+direct calls; its entries are where tuples come in. Tuples leave a task through an exchange: at a threaded port, and in
+front of a stateful operator that the thread plan could not prove single-threaded (the place of its port mutex).
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from dataclasses import replace
+
+import networkx as nx
+
+from streams_orchestration.compiler.compilation import Compilation
+from streams_orchestration.compiler.graph import PeOutputPort, ProcessingElement
+from streams_orchestration.compiler.intrinsics import substitute_channels
+from streams_orchestration.operators.implementation import keeps_tuples, load_operator
+from streams_orchestration.operators.operator import SourceOperator
+from streams_orchestration.runtime.errors import NotDeployableError
+from streams_orchestration.runtime.program import (
+    Delivery,
+    Direct,
+    Exchange,
+    InputStream,
+    OperatorProgram,
+    PeProgram,
+    Remote,
+    Split,
+    Task,
+)
+from streams_orchestration.runtime.units import recovery_units
+
+
+def stream_name(compilation: Compilation, output: PeOutputPort) -> str:
+    """The name of a stream of the transport: the producer's stream, with the splitter channel where there is one."""
+    stream = compilation.physical.operators[output.operator].streams[output.port]
+    if output.splitter < 0:
+        return stream
+    return f"{stream}>{compilation.physical.splitters[output.splitter].region_port}[{output.channel}]"
+
+
+def build_program(compilation: Compilation, pe: ProcessingElement) -> PeProgram:
+    """Cut one PE into tasks and levels.
+
+    Raises:
+        NotDeployableError: an operator has no implementation or no schema, or a loop goes through the PE.
+    """
+    return _Builder(compilation, pe).build()
+
+
+class _Builder:
+    def __init__(self, compilation: Compilation, pe: ProcessingElement) -> None:
+        self.compilation = compilation
+        self.pe = pe
+        self.members = set(pe.operators)
+        self.unit = next(unit for unit in recovery_units(compilation) if pe.id in unit.pes)
+        physical, logical = compilation.physical, compilation.logical
+        self.physical = physical
+        self.logical_of = {i: logical.operators[physical.operators[i].logical] for i in pe.operators}
+        self.implementations = {i: load_operator(self.logical_of[i]) for i in pe.operators}
+        self.queues = {(queue.operator, queue.port) for queue in compilation.threads.queues}
+        self.outgoing: dict[tuple[int, int], list[int]] = defaultdict(list)
+        self.incoming: dict[tuple[int, int], list[int]] = defaultdict(list)
+        for number in compilation.copies.order:
+            connection = physical.connections[number]
+            if connection.source in self.members:
+                self.outgoing[connection.source, connection.source_port].append(number)
+            if connection.target in self.members:
+                self.incoming[connection.target, connection.target_port].append(number)
+        self.splitters: dict[tuple[int, int, int, int], list[int]] = defaultdict(list)
+        for splitter in physical.splitters:
+            if splitter.operator in self.members:
+                key = (splitter.operator, splitter.port, splitter.parent, splitter.parent_channel)
+                self.splitters[key].append(splitter.index)
+        self.stateful = {i: self._is_stateful(i) for i in pe.operators}
+        self.streams = {output: stream_name(compilation, output) for output in pe.outputs}
+
+    def build(self) -> PeProgram:
+        remote = self._remote_inputs()
+        homes = {i for i in self.members if self._is_source(i)} | set(remote) | {o for o, _ in self._breaks()}
+        breaks = self._breaks()
+        calls = self._calls(breaks)
+        reach = {home: self._reach(home, calls) for home in homes}
+        exchanges = nx.DiGraph()
+        exchanges.add_nodes_from(homes)
+        for home in homes:
+            for operator in reach[home]:
+                for target in self._exchange_targets(operator, breaks):
+                    exchanges.add_edge(home, target)
+        try:
+            generations = list(nx.topological_generations(exchanges))
+        except nx.NetworkXUnfeasible:
+            loop = " -> ".join(self.physical.operators[a].name for a, _ in nx.find_cycle(exchanges))
+            message = f"PE {self.pe.id}: a loop goes through {loop}; loops inside of one PE cannot run"
+            raise NotDeployableError(message) from None
+        level_of = {home: level for level, generation in enumerate(generations) for home in generation}
+        tasks = self._tasks(level_of, reach, remote)
+        programs = {i: self._operator(i, breaks) for i in sorted(self.members)}
+        return PeProgram(
+            application=self.compilation.logical.application,
+            pe=self.pe.id,
+            unit=self.unit.name,
+            starts=self.pe.id in self.unit.starts,
+            autonomous=self.unit.region is None,
+            operators=programs,
+            tasks=tasks,
+            outputs=tuple(self.streams.values()),
+        )
+
+    def _is_source(self, operator: int) -> bool:
+        return issubclass(self.implementations[operator], SourceOperator)
+
+    def _is_stateful(self, operator: int) -> bool:
+        round_robin = any(s.operator == operator and s.policy == "roundRobin" for s in self.physical.splitters)
+        return self.logical_of[operator].stateful or keeps_tuples(self.implementations[operator]) or round_robin
+
+    def _remote_inputs(self) -> dict[int, list[InputStream]]:
+        found: dict[int, list[InputStream]] = defaultdict(list)
+        pe_of = self.compilation.fusion.pe_of
+        for operator, port in self.pe.inputs:
+            seen: set[str] = set()
+            for number in self.incoming[operator, port]:
+                connection = self.physical.connections[number]
+                if connection.source in self.members:
+                    continue
+                output = PeOutputPort(
+                    connection.source, connection.source_port, connection.splitter, connection.channel
+                )
+                name = stream_name(self.compilation, output)
+                if name not in seen:
+                    seen.add(name)
+                    producer = pe_of[connection.source]
+                    foreign = producer not in self.unit.pes
+                    found[operator].append(InputStream(name, producer, operator, port, foreign))
+        return found
+
+    def _breaks(self) -> set[tuple[int, int]]:
+        """Input ports that are fed by an exchange from inside of the PE."""
+        found = set()
+        for (operator, port), numbers in self.incoming.items():
+            inside = any(self.physical.connections[n].source in self.members for n in numbers)
+            locked = self.compilation.threads.operators[operator].locked and self.stateful[operator]
+            if inside and ((operator, port) in self.queues or locked):
+                found.add((operator, port))
+        return found
+
+    def _calls(self, breaks: set[tuple[int, int]]) -> nx.DiGraph:
+        graph = nx.DiGraph()
+        graph.add_nodes_from(sorted(self.members))
+        for numbers in self.outgoing.values():
+            for number in numbers:
+                c = self.physical.connections[number]
+                if c.target in self.members and (c.target, c.target_port) not in breaks:
+                    graph.add_edge(c.source, c.target)
+        if not nx.is_directed_acyclic_graph(graph):
+            loop = " -> ".join(self.physical.operators[a].name for a, _ in nx.find_cycle(graph))
+            message = f"PE {self.pe.id}: a loop goes through {loop}; loops inside of one PE cannot run"
+            raise NotDeployableError(message)
+        return graph
+
+    def _reach(self, home: int, calls: nx.DiGraph) -> tuple[int, ...]:
+        part = calls.subgraph({home, *nx.descendants(calls, home)})
+        return tuple(nx.lexicographical_topological_sort(part))
+
+    def _exchange_targets(self, operator: int, breaks: set[tuple[int, int]]) -> set[int]:
+        ports = range(len(self.logical_of[operator].outputs))
+        targets = (self.physical.connections[n] for port in ports for n in self.outgoing[operator, port])
+        return {c.target for c in targets if c.target in self.members and (c.target, c.target_port) in breaks}
+
+    def _tasks(
+        self, level_of: dict[int, int], reach: dict[int, tuple[int, ...]], remote: dict[int, list[InputStream]]
+    ) -> tuple[Task, ...]:
+        planned: list[tuple[int, int, bool]] = []
+        for home in sorted(level_of):
+            planned.append((level_of[home], home, False))
+            if level_of[home] and home in remote:
+                planned.append((0, home, True))
+        tasks: list[Task] = []
+        for level, home, forwards in sorted(planned):
+            partition = sum(task.level == level for task in tasks)
+            reads = tuple(remote.get(home, ())) if level == 0 else ()
+            sources = (home,) if self._is_source(home) else ()
+            operators = () if forwards else reach[home]
+            tasks.append(Task(level, partition, home, operators, sources, reads, forwards=forwards))
+        owner = {operator: task.home for task in tasks for operator in task.operators}
+        return tuple(replace(task, owns=tuple(o for o in task.operators if owner[o] == task.home)) for task in tasks)
+
+    def _operator(self, index: int, breaks: set[tuple[int, int]]) -> OperatorProgram:
+        physical, logical = self.physical.operators[index], self.logical_of[index]
+        implementation = self.implementations[index]
+        return OperatorProgram(
+            index=index,
+            name=physical.name,
+            implementation=f"{implementation.__module__}:{implementation.__qualname__}",
+            parameters=substitute_channels(logical.parameters, physical),
+            inputs=tuple(self._input_schema(index, port) for port in range(len(logical.inputs))),
+            outputs=tuple(output.schema for output in logical.outputs),
+            channel=physical.channel,
+            max_channels=physical.max_channels,
+            local_channel=physical.local_channel,
+            local_max_channels=physical.local_max_channels,
+            stateful=self.stateful[index],
+            source=self._is_source(index),
+            preserves=tuple(output.preserves_window_punctuation for output in logical.outputs),
+            deliveries=tuple(self._deliveries(index, port, breaks) for port in range(len(logical.outputs))),
+        )
+
+    def _input_schema(self, operator: int, port: int) -> str:
+        found = set()
+        for number in self.incoming[operator, port]:
+            connection = self.physical.connections[number]
+            source = self.compilation.logical.operators[self.physical.operators[connection.source].logical]
+            found.add(source.outputs[connection.source_port].schema)
+        name = self.physical.operators[operator].name
+        if None in found:
+            message = f"operator {name}: the stream on input port {port} has no schema; declare it where it is produced"
+            raise NotDeployableError(message)
+        if len(found) > 1:
+            message = f"operator {name}: the streams on input port {port} have different schemas: {sorted(found)}"
+            raise NotDeployableError(message)
+        return found.pop() if found else ""
+
+    def _deliveries(self, operator: int, port: int, breaks: set[tuple[int, int]]) -> tuple[Delivery, ...]:
+        return self._branch(operator, port, -1, -1, breaks)
+
+    def _branch(
+        self, operator: int, port: int, splitter: int, channel: int, breaks: set[tuple[int, int]]
+    ) -> tuple[Delivery, ...]:
+        """What hangs on a port, or on one channel of a splitter: remote, then direct, then splitters (rule 81)."""
+        deliveries: list[Delivery] = []
+        here = [
+            n
+            for n in self.outgoing[operator, port]
+            if (self.physical.connections[n].splitter, self.physical.connections[n].channel) == (splitter, channel)
+        ]
+        if any(self.physical.connections[n].target not in self.members for n in here):
+            deliveries.append(Remote(self.streams[PeOutputPort(operator, port, splitter, channel)]))
+        for number in here:
+            connection = self.physical.connections[number]
+            if connection.target not in self.members:
+                continue
+            target = (connection.target, connection.target_port)
+            mutable = self.logical_of[connection.target].inputs[connection.target_port].mutable
+            if target in breaks:
+                deliveries.append(Exchange(*target, mutable, number, target in self.queues))
+            else:
+                passing = self.compilation.copies.connections[number]
+                deliveries.append(Direct(*target, passing.passing == "copy", mutable, passing.attributes, number))
+        for index in self.splitters[operator, port, splitter, channel]:
+            s = self.physical.splitters[index]
+            channels = tuple(self._branch(operator, port, index, c, breaks) for c in range(s.width))
+            deliveries.append(Split(s.id, s.policy, s.attributes, s.start, s.drops_window_punctuation, channels))
+        return tuple(deliveries)
