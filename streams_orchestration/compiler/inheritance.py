@@ -14,6 +14,7 @@ from streams_orchestration.compiler.substitution import Substitution
 from streams_orchestration.model.annotations import ThreadingAnnotation
 from streams_orchestration.model.application import Application
 from streams_orchestration.model.diagnostics import Diagnostic
+from streams_orchestration.model.names import nearest
 from streams_orchestration.model.placement import Config, Placement
 
 
@@ -71,6 +72,13 @@ class Inheritance:
             if placement is not None and (placement.host is not None or placement.host_pool is not None):
                 host = self._text(placement.host, placement, "host", operator.name)
                 host_pool = self._text(placement.host_pool, placement, "hostPool", operator.name)
+                pools = [pool.name for pool in self.application.host_pools]
+                if host_pool != placement.host_pool and host_pool not in pools:
+                    message = f"there is no host pool {host_pool}{nearest(host_pool or '', pools)}"
+                    location = placement.location("hostPool")
+                    self.substitution.diagnostics.append(
+                        Diagnostic.of("SO0404", message, operator=operator.name, location=location)
+                    )
                 break
         restartable, relocatable = self._restart(configs, operator.name)
         checkpoint, period = self._checkpoint(configs, operator.name)

@@ -661,6 +661,7 @@ def test_by_channel_by_text_when_faithful() -> None:
         ({"restartable": "${n}"}, (True, True), ["SO0009"]),
         ({"restartable": False, "checkpoint": "operatorDriven"}, (False, False), ["CDISP0429W"]),
         ({"checkpoint": {"periodic": "${z}"}}, (True, True), ["CDISP0410E"]),
+        ({"placement": {"hostPool": "p${n}"}}, (True, True), ["SO0404"]),
     ],
 )
 def test_restart_and_checkpoint(config: dict[str, Any], flags: tuple[bool, bool], expected: list[str]) -> None:
