@@ -1,1 +1,43 @@
-"""The operator SDK and the standard operators."""
+"""The operator SDK, and the standard operators behind it.
+
+An operator of one's own is a subclass of `Operator` (or `SourceOperator`), named in a spec as `package.module:Class`.
+"""
+
+from __future__ import annotations
+
+import importlib
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from streams_orchestration.operators.batch import TupleBatch
+    from streams_orchestration.operators.errors import DataError
+    from streams_orchestration.operators.operator import (
+        Operator,
+        OperatorContext,
+        Parameters,
+        Punctuation,
+        SourceOperator,
+    )
+    from streams_orchestration.operators.state import State
+
+__all__ = [
+    "DataError",
+    "Operator",
+    "OperatorContext",
+    "Parameters",
+    "Punctuation",
+    "SourceOperator",
+    "State",
+    "TupleBatch",
+]
+
+_MODULES = {"DataError": "errors", "State": "state", "TupleBatch": "batch"}
+"""Name -> its module where that is not `operator`."""
+
+
+def __getattr__(name: str) -> Any:
+    # the compiler imports this package, but must not wait for Arrow, numpy and pandas
+    if name not in __all__:
+        message = f"module {__name__!r} has no attribute {name!r}"
+        raise AttributeError(message)
+    return getattr(importlib.import_module(f"{__name__}.{_MODULES.get(name, 'operator')}"), name)

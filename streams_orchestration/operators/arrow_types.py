@@ -4,10 +4,15 @@ from __future__ import annotations
 
 import functools
 import re
+from typing import Any
 
 import pyarrow as pa
+import pyarrow.compute
 
 from streams_orchestration.model.schema import parse_schema
+
+compute: Any = pyarrow.compute
+"""Arrow makes these functions when it is imported, so that type checkers do not know them."""
 
 _SIMPLE: dict[str, pa.DataType] = {
     "string": pa.string(),
@@ -54,6 +59,33 @@ def arrow_type(text: str) -> pa.DataType:
         comma = _top_level_comma(inner)
         return pa.map_(arrow_type(inner[:comma]), arrow_type(inner[comma + 2 :]))
     return pa.struct(list(arrow_schema(inner)))
+
+
+def fits(kind: pa.DataType, target: pa.DataType) -> bool:
+    """Can values of one type become an attribute of another without a change of meaning; ranges are seen later."""
+    types = pa.types
+    if kind == target or types.is_null(kind):
+        return True
+    if types.is_dictionary(kind):
+        return fits(kind.value_type, target)
+    if types.is_integer(kind):
+        return types.is_integer(target) or types.is_floating(target) or types.is_decimal(target)
+    if types.is_floating(kind):
+        return types.is_floating(target)
+    if types.is_decimal(kind):
+        return types.is_decimal(target) or types.is_floating(target)
+    if types.is_date(kind):
+        return types.is_date(target) or types.is_timestamp(target)
+    alike = (types.is_timestamp, _is_text, _is_binary, types.is_nested)
+    return any(check(kind) and check(target) for check in alike)
+
+
+def _is_text(kind: pa.DataType) -> bool:
+    return pa.types.is_string(kind) or pa.types.is_large_string(kind) or pa.types.is_string_view(kind)
+
+
+def _is_binary(kind: pa.DataType) -> bool:
+    return pa.types.is_binary(kind) or pa.types.is_large_binary(kind) or pa.types.is_binary_view(kind)
 
 
 def _top_level_comma(text: str) -> int:

@@ -7,11 +7,9 @@ from typing import Any
 
 import numpy as np
 import pyarrow as pa
-import pyarrow.compute as pc
 
-
-class ConstTupleError(TypeError):
-    """An operator wrote to tuples that arrived on a port that its model calls non-mutating."""
+from streams_orchestration.operators.arrow_types import compute as pc
+from streams_orchestration.operators.errors import ConstTupleError, DataError
 
 
 class TupleBatch:
@@ -37,16 +35,16 @@ class TupleBatch:
 
         Raises:
             KeyError: a column of the schema is missing.
-            pyarrow.ArrowInvalid: a value does not fit its type.
+            DataError: a value does not fit its type.
         """
-        arrays = [_as_array(columns[field.name], field.type) for field in schema]
+        arrays = [_as_attribute(columns[field.name], field) for field in schema]
         return cls(pa.RecordBatch.from_arrays(arrays, schema=schema))
 
     @classmethod
     def from_table(cls, table: pa.Table) -> TupleBatch:
         """A batch of all rows of a table."""
-        batches = table.combine_chunks().to_batches()
-        return cls(batches[0] if batches else pa.RecordBatch.from_pylist([], schema=table.schema))
+        batches = table.to_batches()
+        return cls(pa.concat_batches(batches) if batches else pa.RecordBatch.from_pylist([], schema=table.schema))
 
     @classmethod
     def concat(cls, batches: Iterable[TupleBatch], schema: pa.Schema) -> TupleBatch:
@@ -73,11 +71,12 @@ class TupleBatch:
 
     @property
     def arrow(self) -> pa.RecordBatch:
-        """The tuples as an Arrow record batch; arrays that `writable` gave must not be written to afterwards."""
+        """The tuples as an Arrow record batch; arrays that `writable` gave are read-only from then on."""
         for name, values in self._written.items():
             index = self._arrow.schema.get_field_index(name)
-            array = pa.array(values, type=self._arrow.schema.field(index).type)
-            self._arrow = self._arrow.set_column(index, self._arrow.schema.field(index), array)
+            field = self._arrow.schema.field(index)
+            self._arrow = self._arrow.set_column(index, field, _taken_back(values, self._arrow.column(index), field))
+            values.flags.writeable = False
         self._written.clear()
         return self._arrow
 
@@ -93,7 +92,9 @@ class TupleBatch:
         return view
 
     def writable(self, name: str) -> np.ndarray:
-        """A numpy array of one attribute that may be written in place.
+        """A numpy array of one attribute that may be written in place, until the batch is submitted.
+
+        Nulls are NaN or None in it, and are nulls again afterwards unless a value was written over them.
 
         Raises:
             ConstTupleError: the batch is const, since it arrived on a non-mutating port.
@@ -116,7 +117,7 @@ class TupleBatch:
         field = self._field(name)
         self._written.pop(name, None)
         index = self._arrow.schema.get_field_index(name)
-        self._arrow = self._arrow.set_column(index, field, _as_array(values, field.type))
+        self._arrow = self._arrow.set_column(index, field, _as_attribute(values, field))
 
     def const(self) -> TupleBatch:
         """The same tuples, read-only: what a non-mutating port gets."""
@@ -147,7 +148,7 @@ class TupleBatch:
 
     def take(self, indexes: Any) -> TupleBatch:
         """The tuples at these positions, in their order."""
-        return TupleBatch(self.arrow.take(pa.array(indexes)))
+        return TupleBatch(self.arrow.take(_as_array(indexes, pa.int64())))
 
     def slice(self, start: int, length: int | None = None) -> TupleBatch:
         """A run of tuples, without a copy."""
@@ -177,6 +178,24 @@ class TupleBatch:
     def _array(self, name: str) -> pa.Array:
         self._field(name)
         return self._arrow.column(name)
+
+
+def _as_attribute(values: Any, field: pa.Field) -> pa.Array:
+    try:
+        return _as_array(values, field.type)
+    except (pa.ArrowInvalid, pa.ArrowTypeError, pa.ArrowNotImplementedError) as error:
+        message = f"attribute {field.name}: a value does not fit {field.type}: {error}"
+        raise DataError(message) from error
+
+
+def _taken_back(values: np.ndarray, before: pa.Array, field: pa.Field) -> pa.Array:
+    """What was written as an Arrow array; tuples that hold what they held keep it, nulls and large integers too."""
+    if before.null_count == 0 or values.dtype.kind != "f":
+        return _as_attribute(values, field)
+    old = before.to_numpy(zero_copy_only=False)
+    kept = (values == old) | (np.isnan(values) & np.isnan(old))
+    written = _as_attribute(pa.array(values, mask=kept), field)
+    return pc.if_else(pa.array(kept), before, written)
 
 
 def _as_array(values: Any, kind: pa.DataType) -> pa.Array:

@@ -23,6 +23,7 @@ def check_operators(compilation: Compilation, *, deployable: bool = True) -> lis
         deployable: an operator without one is an error; False leaves it out, since it may be compiled only.
     """
     found: list[Diagnostic] = []
+    places: dict[Path, LogicalOperator] = {}
     for operator in compilation.logical.operators:
         try:
             implementation_name(operator)
@@ -30,11 +31,14 @@ def check_operators(compilation: Compilation, *, deployable: bool = True) -> lis
             if deployable:
                 found.append(_diagnostic("SO5001", operator, str(error)))
             continue
-        found += _check(compilation, operator)
+        found += _check(compilation, operator, places)
     return found
 
 
-def _check(compilation: Compilation, operator: LogicalOperator) -> list[Diagnostic]:
+def _check(
+    compilation: Compilation, operator: LogicalOperator, places: dict[Path, LogicalOperator]
+) -> list[Diagnostic]:
+    """What is wrong with one operator; `places` are the directories that the ones before it publish into."""
     try:
         implementation = load_operator(operator)
     except ImplementationError as error:
@@ -48,9 +52,14 @@ def _check(compilation: Compilation, operator: LogicalOperator) -> list[Diagnost
         return []
     try:
         implementation.check(context, parameters)
-    except (ValueError, KeyError) as error:
-        return [_diagnostic("SO5004", operator, str(error))]
-    return []
+        place = implementation.directory(context, parameters)
+    except Exception as error:  # whatever the code of a user's operator raises
+        text = str(error) if isinstance(error, ValueError) else f"{type(error).__name__}: {error}"
+        return [_diagnostic("SO5004", operator, text)]
+    if place is None or places.setdefault(place, operator) is operator:
+        return []
+    text = f"{place}: {places[place].name} publishes into this directory, too; give each a directory of its own"
+    return [_diagnostic("SO5004", operator, text)]
 
 
 def _parameter_errors(implementation: type[Operator], error: ValidationError) -> list[str]:

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import pyarrow as pa
-import pyarrow.compute as pc
 import pyarrow.csv as pa_csv
 import pyarrow.parquet as pq
 from pydantic import Field
 
 from streams_orchestration.model.names import nearest
+from streams_orchestration.operators.arrow_types import compute as pc
 from streams_orchestration.operators.batch import TupleBatch
 from streams_orchestration.operators.files import open_decompressed, resolve_input
 from streams_orchestration.operators.operator import Operator, OperatorContext, Parameters
@@ -44,7 +44,7 @@ class Enrich(Operator):
                 message = f"take: the output stream has no attribute {name}{nearest(name, target.names)}"
                 raise ValueError(message)
         table = _read_table(context, parameters)
-        if len(pc.unique(table.column(parameters.key))) != table.num_rows:
+        if len(table.column(parameters.key).unique()) != table.num_rows:
             message = f"table: {parameters.table} has the same {parameters.key} in several rows"
             raise ValueError(message)
 
@@ -52,17 +52,16 @@ class Enrich(Operator):
         """Read the table."""
         table = _read_table(self.context, self.parameters)
         self.schema = self.context.outputs[0] or self.context.inputs[0]
-        kind = self.context.inputs[0].field(self.parameters.attribute).type
-        self.keys = pc.cast(table.column(self.parameters.key), kind).combine_chunks()
+        self.keys = table.column(self.parameters.key).combine_chunks()
         self.taken = {
             name: table.column(column).cast(self.schema.field(name).type).combine_chunks()
             for name, column in self.parameters.take.items()
         }
 
     def process(self, port: int, batch: TupleBatch) -> None:
-        """Look up and append."""
+        """Look up and append; a null is never found."""
         source = batch.arrow
-        rows = pc.index_in(source.column(self.parameters.attribute), self.keys)
+        rows = pc.index_in(source.column(self.parameters.attribute), self.keys, skip_nulls=True)
         columns = {
             name: self.taken[name].take(rows) if name in self.taken else source.column(name)
             for name in self.schema.names
@@ -71,18 +70,24 @@ class Enrich(Operator):
 
 
 def _read_table(context: OperatorContext, parameters: EnrichParameters) -> pa.Table:
+    """The key and the columns to take, in the types of the stream's attributes."""
     path = resolve_input(parameters.table, context.base)
+    target = context.outputs[0] or context.inputs[0]
+    types = {column: target.field(name).type for name, column in parameters.take.items()}
+    types[parameters.key] = context.inputs[0].field(parameters.attribute).type
     try:
         if path.suffix == ".parquet":
             table = pq.read_table(path)
         else:
+            # the types must be known beforehand: a key 007 that was guessed to be a number would never be found
+            convert = pa_csv.ConvertOptions(column_types=types)
             with open_decompressed(path) as file:
-                table = pa_csv.read_csv(file)
-    except pa.ArrowInvalid as error:
+                table = pa_csv.read_csv(file, convert_options=convert)
+        for name in types:
+            if name not in table.column_names:
+                message = f"table: {path} has no column {name}{nearest(name, table.column_names)}"
+                raise ValueError(message)
+        return pa.table({name: table.column(name).cast(kind) for name, kind in types.items()})
+    except (pa.ArrowInvalid, pa.ArrowNotImplementedError) as error:
         message = f"table: {path}: {error}"
         raise ValueError(message) from error
-    for name in (parameters.key, *parameters.take.values()):
-        if name not in table.column_names:
-            message = f"table: {path} has no column {name}{nearest(name, table.column_names)}"
-            raise ValueError(message)
-    return table

@@ -5,3 +5,7 @@ from __future__ import annotations
 
 class DataError(ValueError):
     """The data is wrong, and would be wrong again after a reset: the application stops instead of trying once more."""
+
+
+class ConstTupleError(TypeError):
+    """An operator wrote to tuples that arrived on a port that its model calls non-mutating."""

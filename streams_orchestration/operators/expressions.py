@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+import json
+import warnings
+from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
 
@@ -10,6 +12,9 @@ from streams_orchestration.model.names import nearest
 
 if TYPE_CHECKING:
     import polars as pl
+
+_ACROSS_TUPLES = frozenset(("Agg", "Over", "Window", "Len", "Rank", "Shift", "Random", "CumCount", "CumSum"))
+"""Nodes whose value depends on other tuples of the batch, and so on where batches begin and end."""
 
 
 def parse_expression(text: str, schema: pa.Schema, parameter: str) -> pl.Expr:
@@ -21,7 +26,8 @@ def parse_expression(text: str, schema: pa.Schema, parameter: str) -> pl.Expr:
         parameter: named in errors.
 
     Raises:
-        ValueError: a syntax error, an unknown attribute or function, or types that do not go together.
+        ValueError: a syntax error, an unknown attribute or function, types that do not go together, or a value that
+            depends on more than one tuple.
     """
     import polars as pl
 
@@ -34,12 +40,29 @@ def parse_expression(text: str, schema: pa.Schema, parameter: str) -> pl.Expr:
         if name not in schema.names:
             message = f"{parameter}: {text!r} uses the attribute {name}, which the stream does not have"
             raise ValueError(message + nearest(name, schema.names))
+    if _looks_across(expression):
+        message = f"{parameter}: {text!r} looks at more than one tuple; use an Aggregate for that"
+        raise ValueError(message)
     try:
         _empty_frame(schema).select(expression.alias("value")).collect()
     except pl.exceptions.PolarsError as error:
         message = f"{parameter}: {text!r} does not fit the stream's types: {_first_line(error)}"
         raise ValueError(message) from error
     return expression
+
+
+def parse_condition(text: str, schema: pa.Schema, parameter: str) -> pl.Expr:
+    """Read an expression that is true or false.
+
+    Raises:
+        ValueError: as `parse_expression`, or the value is of another type.
+    """
+    condition = parse_expression(text, schema, parameter)
+    kind = expression_type(condition, schema)
+    if not pa.types.is_boolean(kind):
+        message = f"{parameter}: {text!r} is {kind}, a condition is wanted"
+        raise ValueError(message)
+    return condition
 
 
 def expression_type(expression: pl.Expr, schema: pa.Schema) -> pa.DataType:
@@ -63,6 +86,21 @@ def evaluate(expression: pl.Expr, batch: pa.RecordBatch) -> pa.Array:
         values = pl.Series("value", [values[0]] * batch.num_rows, dtype=values.dtype)
     array = values.to_arrow()
     return array.combine_chunks() if isinstance(array, pa.ChunkedArray) else array
+
+
+def _looks_across(expression: pl.Expr) -> bool:
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        return _names_across(json.loads(expression.meta.serialize(format="json")))
+
+
+def _names_across(node: Any) -> bool:
+    if isinstance(node, dict):
+        inner = ((key, value) for key, value in node.items() if key not in ("Column", "Literal"))
+        return any(key in _ACROSS_TUPLES or _names_across(value) for key, value in inner)
+    if isinstance(node, list):
+        return any(_names_across(value) for value in node)
+    return node in _ACROSS_TUPLES if isinstance(node, str) else False
 
 
 def _empty_frame(schema: pa.Schema) -> pl.LazyFrame:

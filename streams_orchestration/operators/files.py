@@ -1,4 +1,4 @@
-"""Input files: where a path of a spec points to, and how it is read again from a given row."""
+"""Input files: where a path of a spec points to, and how it is unpacked."""
 
 from __future__ import annotations
 
@@ -6,10 +6,17 @@ import gzip
 import importlib.util
 import io
 import zipfile
+import zlib
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import IO
 
+from streams_orchestration.operators.errors import DataError
+
 PACKAGE = "package://"
+
+_DAMAGE = (EOFError, zlib.error, zipfile.BadZipFile, gzip.BadGzipFile)
 
 
 def resolve_input(path: str, base: Path) -> Path:
@@ -20,7 +27,7 @@ def resolve_input(path: str, base: Path) -> Path:
     """
     if path.startswith(PACKAGE):
         package, _, inner = path.removeprefix(PACKAGE).partition("/")
-        spec = importlib.util.find_spec(package)
+        spec = importlib.util.find_spec(package) if package.isidentifier() else None
         if spec is None or not spec.submodule_search_locations:
             message = f"{path}: the Python package {package} is not installed; install it with `pip install {package}`"
             raise ValueError(message)
@@ -42,23 +49,35 @@ def resolve_input(path: str, base: Path) -> Path:
     return found
 
 
-def open_decompressed(path: Path) -> IO[bytes]:
+@contextmanager
+def open_decompressed(path: Path) -> Iterator[IO[bytes]]:
     """The file's bytes; `.gz` and one-member `.zip` files are unpacked on the way.
 
     Raises:
-        ValueError: a zip file with no member or several.
+        DataError: the file is damaged, or an archive with no member, several, or one that needs a password.
     """
-    if path.suffix == ".gz":
-        return io.BufferedReader(gzip.open(path, "rb"))  # type: ignore[arg-type]
-    if path.suffix == ".zip":
-        try:
-            archive = zipfile.ZipFile(path)
-        except zipfile.BadZipFile as error:
-            message = f"{path}: not a zip file, or a damaged one"
-            raise ValueError(message) from error
-        members = [name for name in archive.namelist() if not name.endswith("/")]
-        if len(members) != 1:
-            message = f"{path}: {len(members)} files in the archive, one is wanted"
-            raise ValueError(message)
+    try:
+        if path.suffix == ".gz":
+            with gzip.open(path, "rb") as unpacked:
+                yield io.BufferedReader(unpacked)  # type: ignore[arg-type]
+        elif path.suffix == ".zip":
+            with zipfile.ZipFile(path) as archive, _only_member(archive, path) as member:
+                yield member
+        else:
+            with path.open("rb") as file:
+                yield file
+    except _DAMAGE as error:
+        message = f"{path}: cannot be read to its end, it is damaged or no {path.suffix} file: {error}"
+        raise DataError(message) from error
+
+
+def _only_member(archive: zipfile.ZipFile, path: Path) -> IO[bytes]:
+    members = [name for name in archive.namelist() if not name.endswith("/")]
+    if len(members) != 1:
+        message = f"{path}: {len(members)} files in the archive, one is wanted"
+        raise DataError(message)
+    try:
         return archive.open(members[0])
-    return path.open("rb")
+    except (RuntimeError, NotImplementedError) as error:
+        message = f"{path}: cannot be unpacked: {error}"
+        raise DataError(message) from error

@@ -108,6 +108,16 @@ class Operator:
         """Files that look like what the operator publishes: left by an earlier life when it starts anew."""
         return ()
 
+    @classmethod
+    def directory(cls, context: OperatorContext, parameters: Any) -> Path | None:
+        """The directory that the operator publishes into, which it shares with nobody but its siblings."""
+        return None
+
+    @classmethod
+    def unpublished(cls, context: OperatorContext, parameters: Any) -> tuple[Path, ...]:
+        """Files that this replica wrote and that are not published; those that no commit names are swept."""
+        return ()
+
     def setup(self) -> None:
         """Open what is needed; called once before the first tuple."""
 

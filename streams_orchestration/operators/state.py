@@ -55,7 +55,11 @@ def load_state(data: bytes) -> dict[str, Any]:
     """
     start = len(_MAGIC) + 4
     content = data[start:]
-    if not data.startswith(_MAGIC) or zlib.crc32(content) != int.from_bytes(data[len(_MAGIC) : start], "big"):
+    if (
+        not data.startswith(_MAGIC)
+        or not content
+        or zlib.crc32(content) != int.from_bytes(data[len(_MAGIC) : start], "big")
+    ):
         message = "it is truncated or was altered"
         raise StateError(message)
     length = int.from_bytes(content[:8], "big")

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import pyarrow as pa
-import pyarrow.compute as pc
 
+from streams_orchestration.operators.arrow_types import compute as pc
 from streams_orchestration.operators.batch import TupleBatch
 from streams_orchestration.operators.operator import Operator, OperatorContext
 
@@ -15,7 +15,7 @@ class Tokenize(Operator):
     @classmethod
     def check(cls, context: OperatorContext, parameters: object) -> None:
         """Raises ValueError when input or output is not one string attribute."""
-        for schema in (context.inputs[0], context.outputs[0]):
+        for schema in (*context.inputs[:1], *context.outputs[:1]):
             if schema is None or len(schema) != 1 or not pa.types.is_string(schema.field(0).type):
                 message = "Tokenize needs streams with exactly one string attribute"
                 raise ValueError(message)

@@ -72,7 +72,7 @@ def commit_batch(
             .where(tables.pe.c.application == application, tables.pe.c.id == pe)
             .values(batch=plan.batch, **progress)
         )
-        if row.starts and exhausted:
+        if row.feeds and exhausted:
             _announce_end(connection, application, row.unit)
         if plan.boundary:
             _complete_epoch(connection, application, row.unit, plan.epoch, now)
@@ -107,13 +107,13 @@ def _advance(program: PeProgram, plan: BatchPlan, results: Sequence[TaskResult])
 
 
 def _announce_end(connection: Connection, application: str, unit: str) -> None:
-    """All starts are exhausted: the epoch after the one that is closing becomes the last."""
+    """Nothing comes into the unit any more: the epoch after the one that is closing becomes the last."""
     u = tables.unit
     row = connection.execute(select(u).where(u.c.application == application, u.c.name == unit)).one()
     if row.final_epoch is not None or row.region is None:
         return
     p = tables.pe
-    waiting = select(p.c.id).where(p.c.application == application, p.c.unit == unit, p.c.starts, ~p.c.exhausted)
+    waiting = select(p.c.id).where(p.c.application == application, p.c.unit == unit, p.c.feeds, ~p.c.exhausted)
     if connection.execute(waiting).first() is None:
         last = row.trigger_epoch + 1
         connection.execute(

@@ -37,7 +37,9 @@ def stream_name(compilation: Compilation, output: PeOutputPort) -> str:
     stream = compilation.physical.operators[output.operator].streams[output.port]
     if output.splitter < 0:
         return stream
-    return f"{stream}>{compilation.physical.splitters[output.splitter].region_port}[{output.channel}]"
+    # the region's port with its channels: a nested splitter is there once per channel around it
+    entered = compilation.physical.splitters[output.splitter].id.partition(">")[2]
+    return f"{stream}>{entered}[{output.channel}]"
 
 
 def build_program(compilation: Compilation, pe: ProcessingElement) -> PeProgram:
@@ -78,8 +80,10 @@ class _Builder:
 
     def build(self) -> PeProgram:
         remote = self._remote_inputs()
-        homes = {i for i in self.members if self._is_source(i)} | set(remote) | {o for o, _ in self._breaks()}
         breaks = self._breaks()
+        homes = {i for i in self.members if self._is_source(i)} | set(remote) | {o for o, _ in breaks}
+        # what nothing feeds is drained and ended nevertheless
+        homes |= {i for i in self.members if not any(self.incoming[i, port] for port in range(self._ports(i)))}
         calls = self._calls(breaks)
         reach = {home: self._reach(home, calls) for home in homes}
         exchanges = nx.DiGraph()
@@ -107,6 +111,9 @@ class _Builder:
             tasks=tasks,
             outputs=tuple(self.streams.values()),
         )
+
+    def _ports(self, operator: int) -> int:
+        return len(self.logical_of[operator].inputs)
 
     def _is_source(self, operator: int) -> bool:
         return issubclass(self.implementations[operator], SourceOperator)
@@ -195,6 +202,7 @@ class _Builder:
             implementation=f"{implementation.__module__}:{implementation.__qualname__}",
             parameters=substitute_channels(logical.parameters, physical),
             inputs=tuple(self._input_schema(index, port) for port in range(len(logical.inputs))),
+            mutable=tuple(port.mutable and port.mutates != () for port in logical.inputs),
             outputs=tuple(output.schema for output in logical.outputs),
             channel=physical.channel,
             max_channels=physical.max_channels,
@@ -241,11 +249,11 @@ class _Builder:
             if connection.target not in self.members:
                 continue
             target = (connection.target, connection.target_port)
-            mutable = self.logical_of[connection.target].inputs[connection.target_port].mutable
             if target in breaks:
-                deliveries.append(Exchange(*target, mutable, number, target in self.queues))
+                deliveries.append(Exchange(*target, number, target in self.queues))
             else:
                 passing = self.compilation.copies.connections[number]
+                mutable = passing.constness == "mutable"
                 deliveries.append(Direct(*target, passing.passing == "copy", mutable, passing.attributes, number))
         for index in self.splitters[operator, port, splitter, channel]:
             s = self.physical.splitters[index]

@@ -20,12 +20,11 @@ from streams_orchestration.runtime.batches import Position
 from streams_orchestration.runtime.catalog import Catalog
 from streams_orchestration.runtime.control import await_running, cancel, launch
 from streams_orchestration.runtime.cutting import build_program
-from streams_orchestration.runtime.directories import directories_of
 from streams_orchestration.runtime.errors import ApplicationChangedError, NotDeployableError
-from streams_orchestration.runtime.execution import operator_context
 from streams_orchestration.runtime.fingerprint import difference, fingerprint
 from streams_orchestration.runtime.home import Home
 from streams_orchestration.runtime.inspection import deployed_applications, deployed_compilation, read_status
+from streams_orchestration.runtime.outputs import published_files
 from streams_orchestration.runtime.program import PeProgram
 from streams_orchestration.runtime.reset import reset
 from streams_orchestration.runtime.units import Unit, recovery_units
@@ -137,7 +136,7 @@ def _insert(
                 id=program.pe,
                 unit=program.unit,
                 host=hosts[program.pe],
-                starts=program.starts,
+                feeds=bool(program.starts or program.sources or any(stream.foreign for stream in program.inputs)),
                 operators=[program.operators[i].name for i in sorted(program.operators)],
                 initial=position,
                 position=position,
@@ -182,15 +181,7 @@ def _forget(home: Home, catalog: Catalog, application: str, programs: tuple[PePr
 
 
 def _published(home: Home, programs: tuple[PeProgram, ...]) -> list[Path]:
-    """What sinks seem to have published into their places."""
-    found: list[Path] = []
-    for program in programs:
-        directories = directories_of(home, program.application, program.pe)
-        for operator in program.operators.values():
-            implementation = import_operator(operator.implementation)
-            parameters = implementation.Parameters.model_validate(operator.parameters)
-            found += implementation.published(operator_context(operator, directories), parameters)
-    return found
+    return [path for program in programs for path in published_files(home, program)]
 
 
 def base_directory(compilation: Compilation) -> Path:

@@ -31,7 +31,7 @@ class CatalogBusyError(CatalogError):
 
     def __init__(self, path: Path, seconds: float) -> None:
         super().__init__(
-            f"{path}: the catalog stayed locked by another process for {seconds:.0f} s. "
+            f"{path}: the catalog stayed locked by another process for {seconds:g} s. "
             "Nothing was changed. Find the process that holds it (for example with `fuser`), or try again."
         )
 

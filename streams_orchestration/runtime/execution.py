@@ -8,6 +8,9 @@ from collections import Counter, defaultdict
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
 
 from streams_orchestration.operators.arrow_types import arrow_schema
 from streams_orchestration.operators.batch import TupleBatch
@@ -131,8 +134,10 @@ class TaskRun:
         """An item arrives at the task: it is the task's own, so a mutating operator may write to it (rules 86, 87)."""
         if self.task.forwards:
             self.exchanged[operator, port].append(item)
-        else:
+        elif self.program.operators[operator].mutable[port]:
             self._call(operator, port, item)
+        else:
+            self._call(operator, port, _frozen(item))
 
     def _close(self) -> None:
         """After the last tuple: final punctuation, then drain, in topological order."""
@@ -198,19 +203,18 @@ class TaskRun:
             operator.setup()
             if path is None:
                 return Instance(operator)
-            state = load_state(Path(path).read_bytes())
+            state = _read_state(program, path)
             positions = state.pop(SPLITTERS, {})
             operator.restore(state)
             return Instance(operator, path, round_robin=positions)
 
-        try:
-            return self._guard(program, build)
-        except OperatorError as error:
-            if isinstance(error.__cause__, OSError | StateError) and path is not None:
-                raise OperatorError(program.name, f"its state {path} cannot be read: {error.__cause__}") from error
-            raise
+        return self._guard(program, build)
 
     def _submit(self, program: OperatorProgram, port: int, batch: TupleBatch) -> None:
+        ddl = program.outputs[port]
+        if ddl is not None and batch.schema != arrow_schema(ddl):
+            message = f"it submits tuples of {_types(batch.schema)}, output port {port} has {_types(arrow_schema(ddl))}"
+            raise OperatorError(program.name, message)
         for delivery in program.deliveries[port]:
             self._deliver(program, port, delivery, batch)
 
@@ -276,7 +280,7 @@ class TaskRun:
                 state = dict(self._guard(program, instance.operator.checkpoint))
                 if instance.round_robin:
                     state[SPLITTERS] = dict(instance.round_robin)
-                if state:
+                if state or instance.state is not None:
                     stored = self._store(program, dump_state(state))
                     instance.state = stored.path
                     states.append(stored)
@@ -304,6 +308,17 @@ def operator_context(program: OperatorProgram, directories: Directories) -> Oper
         base=Path(directories.base),
         results=Path(directories.results),
     )
+
+
+def _read_state(program: OperatorProgram, path: str) -> dict[str, Any]:
+    try:
+        return load_state(Path(path).read_bytes())
+    except (OSError, StateError) as error:
+        raise OperatorError(program.name, f"its state {path} cannot be read: {error}") from error
+
+
+def _types(schema: pa.Schema) -> str:
+    return ", ".join(f"{field.name} {field.type}" for field in schema)
 
 
 def operator_logger(name: str, log: str) -> logging.Logger:

@@ -11,6 +11,7 @@ from sqlalchemy import delete, select
 from streams_orchestration.runtime import tables
 from streams_orchestration.runtime.catalog import Catalog
 from streams_orchestration.runtime.home import Home
+from streams_orchestration.runtime.outputs import unpublished_files
 from streams_orchestration.runtime.program import PeProgram
 
 KEPT_EPOCHS = 16
@@ -70,10 +71,19 @@ def collect_garbage(catalog: Catalog, application: str, programs: Iterable[PePro
     return len(paths)
 
 
-def sweep(catalog: Catalog, home: Home, application: str, pes: Iterable[int]) -> int:
-    """Remove segments and states of these PEs that no commit names: what killed or failed tasks left.
+def sweep(
+    catalog: Catalog, home: Home, application: str, pes: Iterable[int], programs: Iterable[PeProgram] = ()
+) -> int:
+    """Remove files of these PEs that no commit names: what killed or failed tasks left.
 
     Call only while no query of these PEs runs.
+
+    Args:
+        catalog: of the application.
+        home: the state directory.
+        application: its name.
+        pes: whose segments and states to look at.
+        programs: whose sinks to look at.
 
     Returns:
         How many files were removed.
@@ -83,8 +93,7 @@ def sweep(catalog: Catalog, home: Home, application: str, pes: Iterable[int]) ->
         for table in (tables.segment, tables.state):
             named |= set(connection.scalars(select(table.c.path).where(table.c.application == application)))
         f = tables.sink_file
-        finals = select(f.c.pending).where(f.c.application == application)
-        named |= set(connection.scalars(finals))
+        named |= set(connection.scalars(select(f.c.pending).where(f.c.application == application)))
     removed = 0
     for pe in pes:
         for kind in ("streams", "states"):
@@ -92,4 +101,9 @@ def sweep(catalog: Catalog, home: Home, application: str, pes: Iterable[int]) ->
                 if str(path) not in named:
                     path.unlink(missing_ok=True)
                     removed += 1
+    for program in programs:
+        for path in unpublished_files(home, program):
+            if str(path) not in named:
+                path.unlink(missing_ok=True)
+                removed += 1
     return removed

@@ -57,6 +57,8 @@ class Home:
         Raises:
             StateDirectoryError: it is read-only, not a directory, or its disk is full.
         """
+        if self.root.exists() and not self.root.is_dir():
+            raise StateDirectoryError(self.root, "there is a file in its place")
         try:
             self.root.mkdir(parents=True, exist_ok=True)
             with tempfile.TemporaryFile(dir=self.root) as probe:

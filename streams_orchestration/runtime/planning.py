@@ -72,7 +72,7 @@ def plan_batch(program: PeProgram, view: PeView, *, source_limit: int = SOURCE_L
     else:
         boundary = _may_close(program, view, taken)
         final = boundary and view.final_epoch == view.epoch
-    if not work and not boundary:
+    if not work and (program.autonomous or not boundary):
         return None
     inputs = tuple(
         TaskInput(

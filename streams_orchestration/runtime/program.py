@@ -26,7 +26,6 @@ class Exchange:
 
     operator: int
     port: int
-    mutable: bool
     connection: int
     queue: bool
 
@@ -63,6 +62,8 @@ class OperatorProgram:
     implementation: str
     parameters: dict[str, Any]
     inputs: tuple[str, ...]
+    mutable: tuple[bool, ...]
+    """Per input port: the operator changes tuples that arrive there."""
     outputs: tuple[str | None, ...]
     channel: int
     max_channels: int

@@ -42,7 +42,8 @@ class Stage:
         items = sorted((row for row in here if row[2] != PLAN), key=lambda row: (row[2], row[3], row[4]))
         for row in plans:
             task = self.program.levels[self.level][row[0]]
-            yield from record_batches(self._run(task, plan_codec.validate_json(row[5]), items))
+            own = [item for item in items if item[0] == task.partition]
+            yield from record_batches(self._run(task, plan_codec.validate_json(row[5]), own))
 
     def _run(self, task: Task, plan: BatchPlan, rows: list[Row]) -> Iterator[Row]:
         first = task.level == 0 and task.partition == 0

@@ -68,7 +68,7 @@ pe = Table(
     Column("id", Integer, primary_key=True),
     Column("unit", String, nullable=False),
     Column("host", Integer, nullable=False),
-    Column("starts", Boolean, nullable=False),
+    Column("feeds", Boolean, nullable=False),  # tuples come into the unit here: from sources, or from other units
     Column("operators", JSON, nullable=False),  # names, for people
     Column("state", String, nullable=False, default="WANTED"),
     Column("error", Text),

@@ -50,7 +50,9 @@ class FileSink(Operator):
                 message = f"format csv: the attribute {nested.name} is {nested.type}, which csv cannot hold"
                 raise ValueError(message)
         directory = sink_directory(context, parameters)
-        existing = next(path for path in (directory, *directory.absolute().parents) if path.exists())
+        if not directory.is_absolute():
+            return  # among the results, whose place is known when it is deployed
+        existing = next(path for path in (directory, *directory.parents) if path.exists())
         if not existing.is_dir() or not os.access(existing, os.W_OK | os.X_OK):
             message = f"file: {directory} cannot be created or written: {existing} is no directory one may write to"
             raise ValueError(message)
@@ -60,9 +62,20 @@ class FileSink(Operator):
         """The parts in the directory."""
         return tuple(sorted(sink_directory(context, parameters).glob("part-??????-??????-???.*")))
 
+    @classmethod
+    def directory(cls, context: OperatorContext, parameters: FileSinkParameters) -> Path:
+        """Where the parts go."""
+        return sink_directory(context, parameters)
+
+    @classmethod
+    def unpublished(cls, context: OperatorContext, parameters: FileSinkParameters) -> tuple[Path, ...]:
+        """The files of this replica whose epoch is not complete, and what a killed task left of them."""
+        pending = sink_directory(context, parameters) / PENDING
+        return tuple(sorted(pending.glob(f"{max(context.channel, 0):03d}-*")))
+
     def setup(self) -> None:
         """Nothing is opened before there are tuples."""
-        self.directory = sink_directory(self.context, self.parameters)
+        self.parts = sink_directory(self.context, self.parameters)
         self.batches: list[pa.RecordBatch] = []
 
     def process(self, port: int, batch: TupleBatch) -> None:
@@ -77,11 +90,11 @@ class FileSink(Operator):
         self.batches = []
         channel = max(self.context.channel, 0)
         name = f"part-{self.context.epoch:06d}-{self.context.batch:06d}-{channel:03d}.{self.parameters.format}"
-        pending = self.directory / PENDING / f"{uuid.uuid4().hex}.{self.parameters.format}"
+        pending = self.parts / PENDING / f"{channel:03d}-{uuid.uuid4().hex}.{self.parameters.format}"
         pending.parent.mkdir(parents=True, exist_ok=True)
         with pending.open("wb") as file:
             writer: Any = pq.write_table if self.parameters.format == "parquet" else pa_csv.write_csv
             writer(table, file)
             file.flush()
             os.fsync(file.fileno())
-        return (PendingFile(pending, self.directory / name, table.num_rows, pending.stat().st_size),)
+        return (PendingFile(pending, self.parts / name, table.num_rows, pending.stat().st_size),)

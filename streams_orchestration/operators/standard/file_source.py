@@ -2,20 +2,18 @@
 
 from __future__ import annotations
 
-import csv
-import functools
-import io
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Literal
 
 import pyarrow as pa
-import pyarrow.csv as pa_csv
 import pyarrow.parquet as pq
 from pydantic import Field
 
 from streams_orchestration.model.names import nearest
+from streams_orchestration.operators.arrow_types import fits
 from streams_orchestration.operators.batch import TupleBatch
+from streams_orchestration.operators.errors import DataError
 from streams_orchestration.operators.files import open_decompressed, resolve_input
 from streams_orchestration.operators.operator import (
     Offset,
@@ -25,6 +23,7 @@ from streams_orchestration.operators.operator import (
     Punctuation,
     SourceOperator,
 )
+from streams_orchestration.operators.standard.csv_file import CsvFile
 
 BLOCK_BYTES = 4 << 20
 
@@ -65,16 +64,10 @@ class FileSource(SourceOperator):
                 message = "format line: the output stream must have exactly one string attribute"
                 raise ValueError(message)
             return
-        names = _names(path, parameters)
-        missing = next((name for name in schema.names if names is not None and name not in names), None)
-        if missing is not None:
-            message = f"{path}: the file has no column {missing}{nearest(missing, names or ())}"
-            raise ValueError(message)
-        if names is None and parameters.format == "csv":
-            found = _columns_of_first_line(path, parameters)
-            if found != len(schema):
-                message = f"{path}: {found} columns in the first line, the output stream has {len(schema)} attributes"
-                raise ValueError(message)
+        if parameters.format == "parquet":
+            _check_parquet(path, schema)
+        else:
+            _check_csv(_csv(path, parameters), schema)
 
     def setup(self) -> None:
         """Find the file; it is opened by the first call of `produce`."""
@@ -90,7 +83,7 @@ class FileSource(SourceOperator):
         """Submit the next rows.
 
         Raises:
-            ValueError: a row does not fit the schema; names the file and, where it can be found, the line.
+            DataError: a row does not fit the schema; names the file and, where it can be found, the line.
         """
         wanted = offset["row"]
         if wanted != self.row:
@@ -98,7 +91,7 @@ class FileSource(SourceOperator):
             self._advance(wanted, submit=False)
             if self.row != wanted:
                 message = f"{self.path}: {self.row} rows, but {wanted} were read before; was the file cut?"
-                raise ValueError(message)
+                raise DataError(message)
         exhausted = self._advance(limit, submit=True)
         if exhausted:
             self.punctuate(Punctuation.WINDOW)
@@ -123,109 +116,77 @@ class FileSource(SourceOperator):
         return self.rest is None
 
     def _read(self) -> Iterator[pa.RecordBatch]:
-        batches = {"csv": self._read_csv, "line": self._read_lines, "parquet": self._read_parquet}
-        return batches[self.parameters.format]()
-
-    def _read_csv(self) -> Iterator[pa.RecordBatch]:
-        header = self.parameters.has_header_line
-        options = {
-            "read_options": pa_csv.ReadOptions(
-                use_threads=False, block_size=BLOCK_BYTES, column_names=None if header else self.schema.names
-            ),
-            "parse_options": pa_csv.ParseOptions(delimiter=self.parameters.separator),
-            "convert_options": pa_csv.ConvertOptions(
-                column_types=self.schema, include_columns=self.schema.names, strings_can_be_null=True
-            ),
-        }
-        try:
-            with open_decompressed(self.path) as file, pa_csv.open_csv(file, **options) as reader:
-                yield from reader
-        except pa.ArrowInvalid as error:
-            if "Empty CSV" in str(error):
-                return
-            message = f"{self.path}: {_place(self.path, self.parameters, self.schema, error)}"
-            raise ValueError(message) from error
-        except (OSError, EOFError) as error:
-            message = f"{self.path}: cannot be read to its end: {error}"
-            raise ValueError(message) from error
+        match self.parameters.format:
+            case "csv":
+                return _csv(self.path, self.parameters).read(self.schema)
+            case "line":
+                return self._read_lines()
+            case _:
+                return self._read_parquet()
 
     def _read_lines(self) -> Iterator[pa.RecordBatch]:
+        number = 0
         with open_decompressed(self.path) as file:
             while lines := file.readlines(BLOCK_BYTES):
-                try:
-                    texts = [line.rstrip(b"\r\n").decode() for line in lines]
-                except UnicodeDecodeError as error:
-                    message = f"{self.path}: not UTF-8 text: {error}"
-                    raise ValueError(message) from error
+                texts: list[str] = []
+                for line in lines:
+                    number += 1
+                    try:
+                        texts.append(line.removesuffix(b"\n").removesuffix(b"\r").decode())
+                    except UnicodeDecodeError as error:
+                        message = f"{self.path}, line {number}: not UTF-8 text: {error}"
+                        raise DataError(message) from error
                 yield pa.RecordBatch.from_arrays([pa.array(texts, pa.string())], schema=self.schema)
 
     def _read_parquet(self) -> Iterator[pa.RecordBatch]:
         try:
             with pq.ParquetFile(self.path) as file:
                 for batch in file.iter_batches(columns=self.schema.names, use_threads=False):
-                    yield pa.RecordBatch.from_arrays(
-                        [batch.column(field.name).cast(field.type) for field in self.schema], schema=self.schema
-                    )
-        except pa.ArrowInvalid as error:
+                    columns = dict(zip(batch.schema.names, batch.columns, strict=True))
+                    yield TupleBatch.from_columns(columns, self.schema).arrow
+        except (pa.ArrowInvalid, KeyError) as error:
             message = f"{self.path}: {error}"
-            raise ValueError(message) from error
+            raise DataError(message) from error
 
 
-def _names(path: Path, parameters: FileSourceParameters) -> list[str] | None:
-    """The file's column names, None where it has none."""
-    if parameters.format == "parquet":
-        try:
-            return pq.read_schema(path).names
-        except pa.ArrowInvalid as error:
-            message = f"{path}: not a Parquet file: {error}"
-            raise ValueError(message) from error
-    return _first_line(path, parameters) if parameters.has_header_line else None
+def _csv(path: Path, parameters: FileSourceParameters) -> CsvFile:
+    return CsvFile(path, parameters.separator, parameters.has_header_line)
 
 
-def _columns_of_first_line(path: Path, parameters: FileSourceParameters) -> int:
-    return len(_first_line(path, parameters))
-
-
-def _first_line(path: Path, parameters: FileSourceParameters) -> list[str]:
-    try:
-        with open_decompressed(path) as file:
-            line = file.readline()
-    except (OSError, EOFError) as error:
-        message = f"{path}: cannot be read: {error}"
-        raise ValueError(message) from error
-    if not line.strip():
-        message = f"{path}: the file is empty, a first line is wanted"
+def _check_csv(file: CsvFile, schema: pa.Schema) -> None:
+    nested = next((field for field in schema if pa.types.is_nested(field.type)), None)
+    if nested is not None:
+        message = f"format csv: the attribute {nested.name} is {nested.type}, which csv cannot hold"
         raise ValueError(message)
-    table = pa_csv.read_csv(pa.py_buffer(line), parse_options=pa_csv.ParseOptions(delimiter=parameters.separator))
-    return table.column_names
+    names = file.first_line()
+    if file.has_header_line:
+        if not names:
+            message = f"{file.path}: the file is empty, a first line with the column names is wanted"
+            raise ValueError(message)
+        _check_columns(file.path, names, schema)
+    elif names and len(names) != len(schema):
+        message = f"{file.path}: {len(names)} columns in line 1, the output stream has {len(schema)} attributes"
+        raise ValueError(message)
 
 
-def _place(path: Path, parameters: FileSourceParameters, schema: pa.Schema, error: Exception) -> str:
-    """The error with the line it is about: found by reading again, as text, up to the first row that does not fit."""
-    names = None if parameters.has_header_line else schema.names
-    with open_decompressed(path) as raw:
-        reader = csv.reader(
-            io.TextIOWrapper(raw, "utf-8", errors="replace", newline=""), delimiter=parameters.separator
-        )
-        header = names or next(reader, [])
-        positions = [(header.index(field.name), field) for field in schema]
-        for row in reader:
-            if not row:
-                continue
-            if len(row) != len(header):
-                return f"line {reader.line_num}: {len(row)} columns, {len(header)} are wanted"
-            for position, field in positions:
-                if not _fits(row[position], field.type):
-                    return f"line {reader.line_num}, column {field.name}: {row[position]!r} is no {field.type}"
-    return str(error)
-
-
-@functools.lru_cache(maxsize=65_536)
-def _fits(text: str, kind: pa.DataType) -> bool:
-    if pa.types.is_string(kind) or text in pa_csv.ConvertOptions().null_values:
-        return True
+def _check_parquet(path: Path, schema: pa.Schema) -> None:
     try:
-        pa.scalar(text.strip()).cast(kind)
-    except pa.ArrowInvalid:
-        return False
-    return True
+        there = pq.read_schema(path)
+    except pa.ArrowInvalid as error:
+        message = f"{path}: not a Parquet file: {error}"
+        raise ValueError(message) from error
+    _check_columns(path, there.names, schema)
+    for field in schema:
+        if not fits(there.field(field.name).type, field.type):
+            message = f"{path}: column {field.name} is {there.field(field.name).type}, the attribute is {field.type}"
+            raise ValueError(message)
+
+
+def _check_columns(path: Path, names: list[str], schema: pa.Schema) -> None:
+    for name in schema.names:
+        if name not in names:
+            message = f"{path}: the file has no column {name}{nearest(name, names)}"
+            raise ValueError(message)
+        if names.count(name) > 1:
+            message = f"{path}: the file has {names.count(name)} columns {name}"
+            raise ValueError(message)

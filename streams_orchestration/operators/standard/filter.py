@@ -4,12 +4,11 @@ from __future__ import annotations
 
 from typing import Any
 
-import pyarrow as pa
-import pyarrow.compute as pc
 from pydantic import Field
 
+from streams_orchestration.operators.arrow_types import compute as pc
 from streams_orchestration.operators.batch import TupleBatch
-from streams_orchestration.operators.expressions import evaluate, expression_type, parse_expression
+from streams_orchestration.operators.expressions import evaluate, parse_condition
 from streams_orchestration.operators.operator import Operator, OperatorContext, Parameters
 
 
@@ -28,16 +27,12 @@ class Filter(Operator):
     def check(cls, context: OperatorContext, parameters: FilterParameters) -> None:
         """Raises ValueError when the condition does not fit the stream or is not boolean."""
         if parameters.filter is not None:
-            schema = context.inputs[0]
-            kind = expression_type(parse_expression(parameters.filter, schema, "filter"), schema)
-            if not pa.types.is_boolean(kind):
-                message = f"filter: {parameters.filter!r} is {kind}, a condition is wanted"
-                raise ValueError(message)
+            parse_condition(parameters.filter, context.inputs[0], "filter")
 
     def setup(self) -> None:
         """Parse the condition."""
         text = self.parameters.filter
-        self.condition: Any = None if text is None else parse_expression(text, self.context.inputs[0], "filter")
+        self.condition: Any = None if text is None else parse_condition(text, self.context.inputs[0], "filter")
 
     def process(self, port: int, batch: TupleBatch) -> None:
         """A condition that is null counts as false."""

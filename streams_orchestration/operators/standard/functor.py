@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from typing import Any
 
-import pyarrow.compute as pc
 from pydantic import Field
 
 from streams_orchestration.model.names import nearest
+from streams_orchestration.operators.arrow_types import compute as pc
+from streams_orchestration.operators.arrow_types import fits
 from streams_orchestration.operators.batch import TupleBatch
-from streams_orchestration.operators.expressions import evaluate, parse_expression
+from streams_orchestration.operators.expressions import evaluate, expression_type, parse_condition, parse_expression
 from streams_orchestration.operators.operator import Operator, OperatorContext, Parameters
 
 
@@ -33,7 +34,7 @@ class Functor(Operator):
     @staticmethod
     def _compile(context: OperatorContext, parameters: FunctorParameters) -> tuple[Any, dict[str, Any]]:
         source, target = context.inputs[0], context.outputs[0] or context.inputs[0]
-        condition = None if parameters.filter is None else parse_expression(parameters.filter, source, "filter")
+        condition = None if parameters.filter is None else parse_condition(parameters.filter, source, "filter")
         for name in parameters.output:
             if name not in target.names:
                 message = f"output: the output stream has no attribute {name}{nearest(name, target.names)}"
@@ -43,10 +44,16 @@ class Functor(Operator):
                 message = f"output: nothing says what {name} is; give it an expression"
                 raise ValueError(message)
         texts = {name: parameters.output.get(name) for name in target.names}
-        return condition, {
+        columns = {
             name: None if text is None else parse_expression(text, source, f"output.{name}")
             for name, text in texts.items()
         }
+        for name, expression in columns.items():
+            kind = source.field(name).type if expression is None else expression_type(expression, source)
+            if not fits(kind, target.field(name).type):
+                message = f"output.{name}: the value is {kind}, the attribute is {target.field(name).type}; CAST it"
+                raise ValueError(message)
+        return condition, columns
 
     def setup(self) -> None:
         """Parse the expressions."""

@@ -1,0 +1,128 @@
+"""CSV files as record batches, with errors that name the line and the column."""
+
+from __future__ import annotations
+
+import csv
+import functools
+import io
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+import pyarrow as pa
+import pyarrow.csv as pa_csv
+
+from streams_orchestration.operators.errors import DataError
+from streams_orchestration.operators.files import open_decompressed
+
+BLOCK_BYTES = 4 << 20
+MAXIMUM_BLOCK_BYTES = 256 << 20
+"""Of one block, and so of one row: an unpaired quote makes one row of the rest of the file."""
+
+
+@dataclass(frozen=True)
+class CsvFile:
+    """One file, read by column names where it has a header, by position where it has none."""
+
+    path: Path
+    separator: str
+    has_header_line: bool
+    block_bytes: int = BLOCK_BYTES
+
+    def first_line(self) -> list[str]:
+        """The values in the first line; none in an empty file.
+
+        Raises:
+            DataError: the file is damaged, or the line is no CSV.
+        """
+        with open_decompressed(self.path) as file:
+            line = file.readline()
+        if not line.strip():
+            return []
+        try:
+            return pa_csv.read_csv(pa.py_buffer(line), parse_options=self._parse_options()).column_names
+        except pa.ArrowInvalid as error:
+            message = f"{self.path}, line 1: {error}"
+            raise DataError(message) from error
+
+    def read(self, schema: pa.Schema) -> Iterator[pa.RecordBatch]:
+        """The rows, as attributes of `schema`.
+
+        Raises:
+            DataError: a row does not fit; names the line and the column.
+        """
+        done, block = 0, self.block_bytes
+        while True:
+            try:
+                for batch in self._blocks(schema, block, done):
+                    done += batch.num_rows
+                    yield batch
+                return
+            except (pa.ArrowInvalid, pa.ArrowKeyError) as error:
+                if "Empty CSV" in str(error) and not self.has_header_line:
+                    return
+                if "straddl" not in str(error):
+                    message = f"{self.path}: {self._place(schema, error)}"
+                    raise DataError(message) from error
+                if block >= MAXIMUM_BLOCK_BYTES:
+                    message = (
+                        f"{self.path}: the row after row {done} is longer than {block >> 20} MiB; a quote missing?"
+                    )
+                    raise DataError(message) from error
+                block = min(block * 16, MAXIMUM_BLOCK_BYTES)
+
+    def _blocks(self, schema: pa.Schema, block: int, skip: int) -> Iterator[pa.RecordBatch]:
+        names = None if self.has_header_line else schema.names
+        options = {
+            "read_options": pa_csv.ReadOptions(use_threads=False, block_size=block, column_names=names),
+            "parse_options": self._parse_options(),
+            "convert_options": pa_csv.ConvertOptions(
+                column_types=schema, include_columns=schema.names, strings_can_be_null=True
+            ),
+        }
+        with open_decompressed(self.path) as file, pa_csv.open_csv(file, **options) as reader:
+            for batch in reader:
+                if skip < batch.num_rows:
+                    yield batch.slice(skip)
+                skip = max(skip - batch.num_rows, 0)
+
+    def _parse_options(self) -> pa_csv.ParseOptions:
+        # without newlines_in_values a block may end within quotes
+        return pa_csv.ParseOptions(delimiter=self.separator, newlines_in_values=True)
+
+    def _place(self, schema: pa.Schema, error: Exception) -> str:
+        """The error with the line it is about: found by reading again, as text, to the first row that does not fit."""
+        with open_decompressed(self.path) as raw:
+            text = io.TextIOWrapper(raw, "utf-8-sig", errors="surrogateescape", newline="")
+            rows = csv.reader(text, delimiter=self.separator)
+            try:
+                header = next(rows, []) if self.has_header_line else schema.names
+                missing = next((name for name in schema.names if name not in header), None)
+                if missing is not None:
+                    return f"the file has no column {missing}" if header else "the file is empty, a header is wanted"
+                positions = [(header.index(field.name), field) for field in schema]
+                for row in rows:
+                    if row and len(row) != len(header):
+                        return f"line {rows.line_num}: {len(row)} columns, {len(header)} are wanted"
+                    for position, field in positions if row else ():
+                        if reason := _misfit(row[position], field.type):
+                            return f"line {rows.line_num}, column {field.name}: {reason}"
+            except csv.Error as malformed:
+                return f"line {rows.line_num}: {malformed}"
+        return str(error)
+
+
+@functools.lru_cache(maxsize=65_536)
+def _misfit(text: str, kind: pa.DataType) -> str:
+    """Why a value is not of a type, empty if it is."""
+    try:
+        text.encode()
+    except UnicodeEncodeError:
+        return f"{text.encode(errors='surrogateescape')!r} is not UTF-8 text"
+    if pa.types.is_string(kind) or text in pa_csv.ConvertOptions().null_values:
+        return ""
+    try:
+        pa.scalar(text.strip()).cast(kind)
+    except (pa.ArrowInvalid, pa.ArrowNotImplementedError):
+        return f"{text!r} is no {kind}"
+    return ""

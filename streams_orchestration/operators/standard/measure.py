@@ -1,0 +1,132 @@
+"""Output functions of Aggregate: counts, sums, averages and extremes of all groups at once."""
+
+from __future__ import annotations
+
+import re
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+
+from streams_orchestration.model.names import nearest
+from streams_orchestration.operators.arrow_types import compute as pc
+from streams_orchestration.operators.errors import DataError
+from streams_orchestration.operators.expressions import evaluate, expression_type, parse_expression
+
+FUNCTIONS = ("Count", "Sum", "Average", "Min", "Max")
+
+_CALL = re.compile(r"^\s*([A-Za-z]+)\s*\((.*)\)\s*$", re.DOTALL)
+
+
+class Measure:
+    """One output function over all groups: running values that do not depend on how tuples came in batches.
+
+    Sums are added tuple by tuple in order of arrival (`numpy.add.at`), so that a replay with other batch borders gives
+    the same bits.
+    """
+
+    def __init__(self, function: str, expression: Any = None, *, whole: bool = False) -> None:
+        self.function = function
+        self.expression = expression
+        self.type = np.dtype(np.int64 if whole else np.float64)
+        least, most = (np.iinfo(np.int64).min, np.iinfo(np.int64).max) if whole else (-np.inf, np.inf)
+        self.start = {"Min": most, "Max": least}.get(function, 0)
+        self.clear()
+
+    def clear(self) -> None:
+        """No groups."""
+        self.counts = np.zeros(0, np.int64)
+        self.values = np.zeros(0, self.type)
+
+    def grow(self, groups: int) -> None:
+        """Make room for new groups."""
+        extra = groups - len(self.counts)
+        if extra > 0:
+            self.counts = np.concatenate([self.counts, np.zeros(extra, np.int64)])
+            self.values = np.concatenate([self.values, np.full(extra, self.start, self.type)])
+
+    def add(self, groups: np.ndarray, batch: pa.RecordBatch) -> None:
+        """Take in a batch whose tuple i belongs to group `groups[i]`; null values are left out."""
+        if self.expression is None:
+            np.add.at(self.counts, groups, 1)
+            return
+        array = pc.cast(evaluate(self.expression, batch), pa.from_numpy_dtype(self.type))
+        if array.null_count:
+            valid = array.is_valid().to_numpy(zero_copy_only=False)
+            groups, array = groups[valid], array.drop_null()
+        values = array.to_numpy(zero_copy_only=False)
+        np.add.at(self.counts, groups, 1)
+        match self.function:
+            case "Min":
+                np.minimum.at(self.values, groups, values)
+            case "Max":
+                np.maximum.at(self.values, groups, values)
+            case _ if self._may_overflow(values):
+                self._add_exactly(groups, values)
+            case _:
+                np.add.at(self.values, groups, values)
+
+    def _may_overflow(self, values: np.ndarray) -> bool:
+        """Could a sum of whole numbers leave 64 bits; cheap, and true too often rather than too seldom."""
+        if self.type != np.int64 or not len(values):
+            return False
+        return _largest(self.values) + _largest(values) * len(values) > np.iinfo(np.int64).max
+
+    def _add_exactly(self, groups: np.ndarray, values: np.ndarray) -> None:
+        limits = np.iinfo(np.int64)
+        for group, value in zip(groups.tolist(), values.tolist(), strict=True):
+            total = int(self.values[group]) + value
+            if not limits.min <= total <= limits.max:
+                message = f"{self.function}: the sum {total} is beyond the range of bigint; CAST the argument to DOUBLE"
+                raise DataError(message)
+            self.values[group] = total
+
+    @property
+    def result_type(self) -> pa.DataType:
+        """The Arrow type of the values."""
+        if self.function == "Count":
+            return pa.int64()
+        return pa.float64() if self.function == "Average" else pa.from_numpy_dtype(self.type)
+
+    def result(self) -> pa.Array:
+        """The value of every group; null where a group had no value."""
+        if self.function == "Count":
+            return pa.array(self.counts)
+        empty = self.counts == 0
+        divided = self.values / np.maximum(self.counts, 1) if self.function == "Average" else self.values
+        return pa.array(divided, mask=empty)
+
+
+def _largest(values: np.ndarray) -> int:
+    """The largest magnitude, as a Python integer."""
+    return max(int(values.max()), -int(values.min())) if len(values) else 0
+
+
+def parse_measure(text: str, schema: pa.Schema, parameter: str) -> Measure:
+    """Read an output function, for example `Average(dep_delay > 15)`.
+
+    Args:
+        text: the function with its argument.
+        schema: of the stream whose attributes it may use.
+        parameter: named in errors.
+
+    Raises:
+        ValueError: no such function, or its argument does not fit.
+    """
+    call = _CALL.match(text)
+    if not call or call.group(1) not in FUNCTIONS:
+        name = call.group(1) if call else text
+        message = f"{parameter}: {text!r} is no output function{nearest(name, FUNCTIONS)}"
+        raise ValueError(message)
+    function, argument = call.group(1), call.group(2).strip()
+    if function == "Count":
+        if argument:
+            message = f"{parameter}: Count() takes no argument"
+            raise ValueError(message)
+        return Measure(function)
+    expression = parse_expression(argument, schema, parameter)
+    kind = expression_type(expression, schema)
+    if not (pa.types.is_integer(kind) or pa.types.is_floating(kind) or pa.types.is_boolean(kind)):
+        message = f"{parameter}: {function} needs a number or a condition, {argument!r} is {kind}"
+        raise ValueError(message)
+    return Measure(function, expression, whole=not pa.types.is_floating(kind))

@@ -1,0 +1,41 @@
+"""The files of sinks outside of the state directory, as the operators themselves know them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+from pydantic import BaseModel
+
+from streams_orchestration.operators.implementation import import_operator
+from streams_orchestration.operators.operator import Operator, OperatorContext
+from streams_orchestration.runtime.directories import directories_of
+from streams_orchestration.runtime.execution import operator_context
+from streams_orchestration.runtime.home import Home
+from streams_orchestration.runtime.program import PeProgram
+
+
+def published_files(home: Home, program: PeProgram) -> list[Path]:
+    """What the operators of a PE seem to have published into their places."""
+    return [
+        path
+        for operator, context, parameters in _operators(home, program)
+        for path in operator.published(context, parameters)
+    ]
+
+
+def unpublished_files(home: Home, program: PeProgram) -> list[Path]:
+    """What the operators of a PE wrote and nothing has made visible."""
+    return [
+        path
+        for operator, context, parameters in _operators(home, program)
+        for path in operator.unpublished(context, parameters)
+    ]
+
+
+def _operators(home: Home, program: PeProgram) -> Iterator[tuple[type[Operator], OperatorContext, BaseModel]]:
+    directories = directories_of(home, program.application, program.pe)
+    for operator in program.operators.values():
+        implementation = import_operator(operator.implementation)
+        parameters = implementation.Parameters.model_validate(operator.parameters)
+        yield implementation, operator_context(operator, directories), parameters
