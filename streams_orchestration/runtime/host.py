@@ -220,6 +220,7 @@ def main(arguments: list[str] | None = None) -> int:
     parser.add_argument("--host", type=int, required=True)
     given = parser.parse_args(arguments)
     logging.basicConfig(level=logging.INFO, format="%(asctime)s %(levelname)s %(message)s", stream=sys.stderr)
+    logging.getLogger("py4j").setLevel(logging.WARNING)
     host: Host | None = None
     try:
         host = Host(Home(given.home), given.application, given.host)

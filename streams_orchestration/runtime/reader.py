@@ -18,14 +18,15 @@ from pyspark.sql.datasource import DataSource, DataSourceStreamReader, InputPart
 
 from streams_orchestration.runtime.batches import BatchPlan, plan_codec
 from streams_orchestration.runtime.catalog import Catalog
+from streams_orchestration.runtime.errors import StreamsRuntimeError
 from streams_orchestration.runtime.home import Home
 from streams_orchestration.runtime.planning import plan_batch
 from streams_orchestration.runtime.program import PeProgram
 from streams_orchestration.runtime.rows import PLAN, ROW_DDL, record_batches
 from streams_orchestration.runtime.views import read_view
 
-POLL_SECONDS = 0.02
-"""Between two looks at the catalog while there is nothing to do."""
+POLL_SECONDS = (0.005, 0.1)
+"""Between two looks at the catalog while there is nothing to do: doubled from the first to the second."""
 PATIENCE_SECONDS = 0.25
 """How long one call waits for work before it gives Spark the word back."""
 
@@ -73,10 +74,11 @@ class DescriptorReader(DataSourceStreamReader):
         """The next batch as soon as there is something to do, `start` if there is nothing for a while."""
         catalog, program = self._open()
         until = time.monotonic() + PATIENCE_SECONDS
+        pause, longest = POLL_SECONDS
         while True:
             view = read_view(catalog, program)
             if not view.wanted or view.generation != int(self.options["generation"]):
-                time.sleep(POLL_SECONDS)
+                time.sleep(longest)
                 return start
             plan = plan_batch(program, view, source_limit=int(self.options["limit"]))
             if plan is not None:
@@ -84,12 +86,20 @@ class DescriptorReader(DataSourceStreamReader):
                 return {"batch": plan.batch}
             if time.monotonic() > until:
                 return start
-            time.sleep(POLL_SECONDS)
+            time.sleep(pause)
+            pause = min(2 * pause, longest)
 
     def partitions(self, start: dict[str, int], end: dict[str, int]) -> list[Descriptor]:
-        """One descriptor for every task of level 0; none where Spark asks for an empty batch."""
-        if start == end or self.planned is None or self.planned.batch != end["batch"]:
+        """One descriptor for every task of level 0; none where Spark asks for an empty batch.
+
+        Raises:
+            StreamsRuntimeError: Spark asks for a batch that was not planned here; going on would skip it.
+        """
+        if start == end:
             return []
+        if self.planned is None or self.planned.batch != end["batch"]:
+            message = f"Spark asks for batch {end['batch']}, which this reader has not planned"
+            raise StreamsRuntimeError(message)
         return [
             Descriptor(given.partition, plan_codec.dump_json(replace(self.planned, inputs=(given,))))
             for given in self.planned.inputs
