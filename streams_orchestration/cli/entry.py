@@ -10,6 +10,7 @@ import click
 
 from streams_orchestration.cli.compiling import compile_
 from streams_orchestration.cli.deploying import cancel, deploy, redeploy, reset
+from streams_orchestration.cli.diffing import diff
 from streams_orchestration.cli.drawing import graph, lineage
 from streams_orchestration.cli.failing import APPLICATION, COMMAND_LINE, INTERRUPTED, report
 from streams_orchestration.cli.logs import logs
@@ -34,7 +35,7 @@ def streams() -> None:
     """Compile streaming applications, run them on Spark, keep them consistent with Dagster."""
 
 
-for _command in (compile_, run, deploy, redeploy, cancel, reset, status, logs, graph, lineage, ui):
+for _command in (compile_, diff, run, deploy, redeploy, cancel, reset, status, logs, graph, lineage, ui):
     streams.add_command(_command)
 
 

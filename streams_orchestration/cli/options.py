@@ -50,6 +50,10 @@ class _Width(click.ParamType):
         return pattern, int(text)
 
 
+WIDTH = _Width()
+"""A pattern of region names and a width."""
+
+
 def _choices(field: str) -> click.Choice[str]:
     hint = get_type_hints(Options)[field]
     values = [value for arg in (hint, *get_args(hint)) for value in get_args(arg) if isinstance(value, str)]
@@ -68,7 +72,7 @@ _OPTIONS = (
     click.option(
         "--width",
         "widths",
-        type=_Width(),
+        type=WIDTH,
         metavar="PATTERN=N",
         multiple=True,
         help="Width of the parallel regions whose logical name fits the pattern (* allowed); strongest of all.",

@@ -1,0 +1,132 @@
+"""`streams diff`: what a width change would do to a running application."""
+
+from __future__ import annotations
+
+import json
+import sys
+from dataclasses import replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from streams_orchestration.cli.failing import APPLICATION, report_diagnostics
+from streams_orchestration.cli.options import (
+    WIDTH,
+    compile_options,
+    format_option,
+    output_option,
+    spec_argument,
+    write_output,
+)
+from streams_orchestration.compiler.graph import Options
+
+if TYPE_CHECKING:
+    from rich.console import RenderableType
+
+    from streams_orchestration.compiler.width_change import WidthChange
+
+
+@click.command()
+@spec_argument
+@compile_options
+@click.option(
+    "--to",
+    "to",
+    type=WIDTH,
+    metavar="PATTERN=N",
+    multiple=True,
+    required=True,
+    help="The width that a region is to have, as for --width; may be repeated.",
+)
+@format_option
+@output_option
+def diff(spec: Path, options: Options, to: tuple[tuple[str, int], ...], format_: str, output: Path | None) -> int:
+    """Show what changes when parallel regions get other widths.
+
+    The other options say what runs now. Operators that stay keep their numbers, and only the PEs of those that change
+    are restarted; nothing is run.
+    """
+    from streams_orchestration.cli.compiling import check, compiled
+    from streams_orchestration.compiler.width_change import width_change
+
+    old = compiled(spec, options)
+    new = check(spec, replace(options, widths=(*to, *options.widths)), deployable=False)
+    unmatched = [each for each in new.diagnostics if each.code == "SO0207" and each not in old.diagnostics]
+    if unmatched:
+        report_diagnostics(unmatched)
+        return APPLICATION
+    change = width_change(old, new)
+    if format_ == "json":
+        write_output(json.dumps(_document(change), indent=2, ensure_ascii=False) + "\n", output)
+    else:
+        from streams_orchestration.cli.terminal import rendered
+
+        write_output(rendered(_table(change), colour=output is None and sys.stdout.isatty()), output)
+    return 0
+
+
+def _document(change: WidthChange) -> dict[str, Any]:
+    return {
+        "widths": [each._asdict() for each in change.widths],
+        "operators": {
+            "changed": list(change.changed),
+            "renamed": [{"old": old, "new": new} for old, new in change.renamed],
+            "added": [{"name": name, "index": index} for name, index in change.added_indexes],
+            "removed": list(change.removed),
+        },
+        "pes": {
+            "kept": list(change.pes.kept),
+            "restart": [{"pe": each.pe, "why": list(each.why)} for each in change.pes.restart],
+            "start": list(change.pes.start),
+            "stop": list(change.pes.stop),
+        },
+        "refused": change.refused,
+        "reason": change.reason,
+    }
+
+
+def _table(change: WidthChange) -> RenderableType:
+    from rich.console import Group
+    from rich.table import Table
+    from rich.text import Text
+
+    from streams_orchestration.cli.names import plural, short_list
+
+    if not change.widths:
+        return Text("No width changes.")
+    table = Table(box=None, show_header=False, padding=(0, 2, 0, 0))
+    for each in change.widths:
+        table.add_row("width", each.region, f"{each.old} -> {each.new}")
+    for what, names in (("changed", change.changed), ("added", change.added), ("removed", change.removed)):
+        table.add_row("operators", what, f"{len(names)}" + (f"  {short_list(names, 72)}" if names else ""))
+    if change.renamed:
+        old, new = change.renamed[0]
+        table.add_row("", "renamed", f"{len(change.renamed)}  {old} -> {new}" + (" ..." * (len(change.renamed) > 1)))
+    pes = change.pes
+    for what, ids in (("start", pes.start), ("stop", pes.stop), ("go on", pes.kept)):
+        table.add_row("PEs", what, f"{len(ids)}" + (f"  {_ranges(ids)}" if ids else ""))
+    table.add_row("PEs", "restart", f"{len(pes.restart)}")
+    parts: list[RenderableType] = [table]
+    if pes.restart:
+        restarts = Table(box=None, show_header=False, padding=(0, 2, 0, 2))
+        for each in pes.restart:
+            restarts.add_row(f"PE {each.pe}", "; ".join(each.why))
+        parts.append(restarts)
+    if change.refused:
+        reasons = Text(f"Streams refuses this while the application runs (A43): {change.reason}.", "yellow")
+        parts += ["", reasons]
+    else:
+        parts += ["", Text(f"{plural(len(pes.restart), 'PE')} would restart; the others do not notice.", "dim")]
+    return Group(*parts)
+
+
+def _ranges(numbers: tuple[int, ...]) -> str:
+    """`0-2, 5`."""
+    parts: list[list[int]] = []
+    for number in numbers:
+        if parts and parts[-1][-1] == number - 1:
+            parts[-1][1:] = [number]
+        else:
+            parts.append([number])
+    return ", ".join("-".join(map(str, part)) for part in parts)

@@ -1,0 +1,133 @@
+"""PEs of two plans of one application: which go on as they are, which restart, start and stop (rule 41)."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Hashable, Sequence, Set
+from dataclasses import dataclass
+from typing import NamedTuple
+
+from streams_orchestration.compiler.compilation import Compilation
+
+
+class PeRestart(NamedTuple):
+    """A PE that stays but does not go on as it is."""
+
+    pe: int
+    why: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class PeChange:
+    """PEs by the numbers that they have at run time."""
+
+    ids: tuple[int, ...]
+    """Per PE of the new plan its number at run time: that of the old PE which it goes on from, or one never used."""
+    next: int
+    """The first number that no PE ever had."""
+    kept: tuple[int, ...]
+    restart: tuple[PeRestart, ...]
+    start: tuple[int, ...]
+    stop: tuple[int, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class PeNumbers:
+    """The numbers that the PEs of a running plan have."""
+
+    ids: tuple[int, ...]
+    next: int
+
+
+def match_pes(
+    old: Compilation,
+    new: Compilation,
+    before: Sequence[Hashable],
+    after: Sequence[Hashable],
+    changed: Set[Hashable],
+    numbers: PeNumbers,
+) -> PeChange:
+    """Find for every new PE the old one that it shares most operators with, and say what becomes of each.
+
+    A PE goes on as it is only when it has the same operators on the same host, none of them changed, and exchanges
+    tuples with the same operators in the same PEs as before.
+
+    Args:
+        old: the plan that runs.
+        new: the plan that is to run.
+        before: per old physical operator what it is, whatever the widths.
+        after: the same of the new ones.
+        changed: operators that stay and are not as before.
+        numbers: those of the old PEs.
+    """
+    goes_on = _successors(old, new, before, after)
+    ids: list[int] = []
+    next_id = numbers.next
+    for pe in new.fusion.pes:
+        if pe.id in goes_on:
+            ids.append(numbers.ids[goes_on[pe.id]])
+        else:
+            ids.append(next_id)
+            next_id += 1
+    peers_before = _peers(old, before, numbers.ids)
+    peers_after = _peers(new, after, ids)
+    kept: list[int] = []
+    restart: list[PeRestart] = []
+    for pe in new.fusion.pes:
+        if pe.id not in goes_on:
+            continue
+        previous = old.fusion.pes[goes_on[pe.id]]
+        was = {before[operator] for operator in previous.operators}
+        members = {after[operator] for operator in pe.operators}
+        why: list[str] = []
+        different = sum(member in changed for member in members)
+        if different:
+            why.append(f"{different} of its operators {'changes' if different == 1 else 'change'}")
+        if members - was:
+            why.append(f"{len(members - was)} more {'operator' if len(members - was) == 1 else 'operators'} in it")
+        if was - members:
+            why.append(f"{len(was - members)} {'operator' if len(was - members) == 1 else 'operators'} less in it")
+        if pe.host != previous.host:
+            why.append(f"it moves from host {previous.host} to host {pe.host}")
+        if not why and peers_before[previous.id] != peers_after[pe.id]:
+            why.append("operators that it exchanges tuples with are in another PE")
+        if why:
+            restart.append(PeRestart(ids[pe.id], tuple(why)))
+        else:
+            kept.append(ids[pe.id])
+    stopped = set(range(len(old.fusion.pes))) - set(goes_on.values())
+    return PeChange(
+        ids=tuple(ids),
+        next=next_id,
+        kept=tuple(sorted(kept)),
+        restart=tuple(sorted(restart)),
+        start=tuple(id_ for pe, id_ in enumerate(ids) if pe not in goes_on),
+        stop=tuple(sorted(numbers.ids[pe] for pe in stopped)),
+    )
+
+
+def _successors(
+    old: Compilation, new: Compilation, before: Sequence[Hashable], after: Sequence[Hashable]
+) -> dict[int, int]:
+    """New PE -> the old one that it goes on from: most common operators first, then the smallest numbers."""
+    home = {what: old.fusion.pe_of[operator] for operator, what in enumerate(before)}
+    common = Counter((home[what], new.fusion.pe_of[operator]) for operator, what in enumerate(after) if what in home)
+    goes_on: dict[int, int] = {}
+    taken: set[int] = set()
+    for (previous, pe), _ in sorted(common.items(), key=lambda item: (-item[1], item[0])):
+        if previous not in taken and pe not in goes_on:
+            goes_on[pe] = previous
+            taken.add(previous)
+    return goes_on
+
+
+def _peers(compilation: Compilation, operators: Sequence[Hashable], ids: Sequence[int]) -> list[set[Hashable]]:
+    """Per PE the operators at the other end of its streams, and the PEs that those are in."""
+    pe_of = compilation.fusion.pe_of
+    peers: list[set[Hashable]] = [set() for _ in compilation.fusion.pes]
+    for each in compilation.physical.connections:
+        source, target = pe_of[each.source], pe_of[each.target]
+        if source != target:
+            peers[source].add((operators[each.target], each.target_port, ids[target]))
+            peers[target].add((operators[each.source], each.source_port, ids[source]))
+    return peers
