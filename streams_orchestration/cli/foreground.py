@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable
+from contextlib import suppress
 from typing import Protocol
 
 from streams_orchestration.cli.display import Display
 from streams_orchestration.cli.following import POLL_SECONDS, Follower, ResetsExhaustedError
 from streams_orchestration.cli.interrupts import Background, Interrupts
-from streams_orchestration.runtime.errors import HostLaunchError
+from streams_orchestration.runtime.errors import HostLaunchError, NotDeployedError
 from streams_orchestration.runtime.status import ApplicationStatus, UnitFailure, failures
 
 
@@ -52,13 +53,19 @@ def run_in_foreground(
         display.show(status, time.time())
         return status
 
+    def show_start() -> None:
+        with suppress(NotDeployedError):
+            status = controls.status()
+            if status.state == "RUNNING":  # else it is that of an earlier run
+                display.show(status, time.time())
+
     def stop() -> ApplicationStatus:
         display.wait("Stopping ...")
         _wait_for(controls.cancel)
         return show()
 
     try:
-        _wait_for(deploy)
+        _wait_for(deploy, show_start)
     except HostLaunchError as error:
         if not failures(controls.status(), time.time()):
             stop()

@@ -7,28 +7,20 @@ from pathlib import Path
 from typing import Any
 
 import dagster as dg
+from dagster._core.instance.ref import InstanceRef
 
 from streams_orchestration.compiler.graph import Options
 from streams_orchestration.orchestration.application import build_application_definitions
 from streams_orchestration.orchestration.artifacts import StageMissingError, artifacts_of
 from streams_orchestration.orchestration.deployments import deployments_of
-from streams_orchestration.orchestration.instance import dagster_instance, run_job_in_process
+from streams_orchestration.orchestration.instance import dagster_home, dagster_instance, run_job_in_process
 from streams_orchestration.orchestration.jobs import cancel_job, reset_job
 from streams_orchestration.orchestration.settings import config_of
 from streams_orchestration.runtime.deployment import read_status
-from streams_orchestration.runtime.errors import NotDeployedError
 from streams_orchestration.runtime.home import Home
 from streams_orchestration.runtime.status import ApplicationStatus, UnitFailure
 
 CANCEL_SECONDS = 60.0
-
-
-def deployed(home: Home, application: str) -> ApplicationStatus | None:
-    """Its status, None when it was never deployed here."""
-    try:
-        return read_status(home, application)
-    except NotDeployedError:
-        return None
 
 
 def last_options(home: Home, application: str) -> Options:
@@ -37,6 +29,19 @@ def last_options(home: Home, application: str) -> Options:
         return artifacts_of(home.root).options(application)
     except StageMissingError:
         return Options()
+
+
+def _instance(home: Home) -> dg.DagsterInstance:
+    """The instance of a home, without the capture of a run's standard output.
+
+    The capture would lead what we show through a child process for every step, and Ctrl-C reaches those children too.
+    """
+    with dagster_instance(home):
+        pass
+    capture = {"module": "dagster._core.storage.noop_compute_log_manager", "class": "NoOpComputeLogManager"}
+    return dg.DagsterInstance.from_ref(
+        InstanceRef.from_dir(str(dagster_home(home)), overrides={"compute_logs": capture})
+    )
 
 
 class Jobs:
@@ -80,5 +85,5 @@ class Jobs:
 
     def _run(self, job: str, defs: dg.Definitions, config: Mapping[str, Mapping[str, Any]]) -> None:
         ops = {op: {"config": dict(settings)} for op, settings in config.items()}
-        with dagster_instance(self._home) as instance:
+        with _instance(self._home) as instance:
             run_job_in_process(instance, f"{job}_{self._application}", defs, {"ops": ops})

@@ -13,6 +13,7 @@ from streams_orchestration.cli.options import format_option
 if TYPE_CHECKING:
     from rich.console import RenderableType
 
+    from streams_orchestration.runtime.home import Home
     from streams_orchestration.runtime.status import ApplicationStatus
 
 
@@ -44,6 +45,17 @@ def status(application: str | None, format_: str) -> None:
         console.print(overview(statuses, now))
     else:
         click.echo(f"Nothing is deployed in {home.root}. `streams run SPEC` runs an application.", err=True)
+
+
+def status_if_deployed(home: Home, application: str) -> ApplicationStatus | None:
+    """The status of an application, None when it was never deployed here."""
+    from streams_orchestration.runtime.deployment import read_status
+    from streams_orchestration.runtime.errors import NotDeployedError
+
+    try:
+        return read_status(home, application)
+    except NotDeployedError:
+        return None
 
 
 def document(status: ApplicationStatus, now: float) -> dict[str, Any]:

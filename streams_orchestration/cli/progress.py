@@ -74,7 +74,7 @@ def progress_table(status: ApplicationStatus, rates: Mapping[int, float], now: f
             str(pe.id),
             short_list(pe.operators),
             styled_state(pe.state),
-            str(pe.epoch) if pe.batch >= 0 else "-",
+            str(pe.epoch) if pe.batch >= 0 and pe.state != "COMPLETED" else "-",
             count(pe.rows_in),
             count(pe.rows_out),
             count(rate) if rate is not None and pe.state == "RUNNING" else "-",
@@ -100,7 +100,9 @@ def progress_line(status: ApplicationStatus, rates: Mapping[int, float], now: fl
 def _unit(unit: UnitStatus) -> Text:
     line = Text.assemble((unit.name, "bold"), "  ", styled_state(unit.state))
     if _has_epochs(unit):
-        line.append(f"  epoch {unit.completed_epoch} complete, {unit.open_epoch} open")
+        line.append(f"  epoch {unit.completed_epoch} complete")
+    if _has_epochs(unit) and unit.state != "COMPLETED":
+        line.append(f", {unit.open_epoch} open")
     if unit.period is not None:
         line.append(f", one every {unit.period:g} s")
     if unit.attempts:

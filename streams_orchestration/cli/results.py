@@ -70,17 +70,27 @@ def result_table(result: Result) -> RenderableType:
     table = Table(header_style="bold")
     for name, kind in result.rows.schema.items():
         table.add_column(name, justify="right" if kind.is_numeric() else "left", overflow="fold")
-    for row in result.rows.iter_rows():
-        table.add_row(*(_cell(value) for value in row))
+    cells = [_cells(column) for column in result.rows.iter_columns()]
+    for row in zip(*cells, strict=True):
+        table.add_row(*row)
     rest = [f"{plural(result.left_out, 'more row')} in {result.sink.path}"] if result.left_out else []
     return Group(heading, table, *rest)
 
 
-def _cell(value: object) -> Text:
-    if value is None:
-        return Text("null", "dim")
-    if isinstance(value, bool):
-        return Text("true" if value else "false")
-    if isinstance(value, float):
-        return Text(f"{value:.3f}" if 0.001 <= abs(value) < 1e15 or value == 0 else f"{value:.4g}")
-    return Text(str(value))
+def _cells(column: pl.Series) -> list[Text]:
+    if column.dtype.is_float():
+        whole = all(value.is_integer() for value in column.drop_nulls())
+        return [_null() if value is None else Text(_number(value, whole)) for value in column]
+    if column.dtype == pl.Boolean:
+        return [_null() if value is None else Text(str(value).lower()) for value in column]
+    return [_null() if value is None else Text(str(value)) for value in column.to_list()]
+
+
+def _number(value: float, whole: bool) -> str:
+    if not 0.001 <= abs(value) < 1e15 and value != 0:
+        return f"{value:.4g}"
+    return f"{value:.{0 if whole else 3}f}"
+
+
+def _null() -> Text:
+    return Text("null", "dim")

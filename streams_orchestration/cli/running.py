@@ -13,6 +13,7 @@ from streams_orchestration.cli.options import compile_options, fresh_option, spe
 from streams_orchestration.compiler.graph import Options
 
 if TYPE_CHECKING:
+    from streams_orchestration.runtime.home import Home
     from streams_orchestration.runtime.status import ApplicationStatus
 
 
@@ -29,38 +30,47 @@ def run(spec: Path, options: Options, fresh: bool, max_rows: int) -> int:
     Ctrl-C stops it cleanly, and running it again goes on from there. What fails goes back to its last complete epoch.
     """
     from streams_orchestration.cli.compiling import compiled
+    from streams_orchestration.cli.observing import status_if_deployed
+    from streams_orchestration.runtime.fingerprint import fingerprint
+    from streams_orchestration.runtime.home import Home
     from streams_orchestration.runtime.java import require_java
 
-    name = compiled(spec, options, deployable=True).logical.application
+    compilation = compiled(spec, options, deployable=True)
+    name = compilation.logical.application
+    home = Home.default().prepare()
+    before = None if fresh else status_if_deployed(home, name)
+    if before is not None and before.state == "COMPLETED" and before.fingerprint == fingerprint(compilation):
+        click.echo(f"{name} was complete already. `streams run {spec} --fresh` computes it anew.", err=True)
+        _show_results(before, max_rows)
+        return 0
+    if before is not None and before.state != "COMPLETED":
+        click.echo(f"{name}: going on from {_place(before)}; `--fresh` would start anew.", err=True)
     require_java()
+    after, interrupted = _run(home, name, spec, options, fresh=fresh)
+    if after.state == "STOPPED":
+        click.echo(f"{name} is stopped. `streams run {spec}` goes on from {_place(after)}.", err=True)
+        return interrupted
+    click.echo(f"{name} is complete.", err=True)
+    _show_results(after, max_rows)
+    return 0
+
+
+def _run(home: Home, name: str, spec: Path, options: Options, *, fresh: bool) -> tuple[ApplicationStatus, int]:
+    """Its status in the end, and the exit status that an interrupt asks for, else 0."""
     from streams_orchestration.cli.display import Display
     from streams_orchestration.cli.foreground import run_in_foreground
     from streams_orchestration.cli.interrupts import Interrupts
-    from streams_orchestration.cli.jobs import Jobs, deployed
+    from streams_orchestration.cli.jobs import Jobs
     from streams_orchestration.cli.terminal import messages
-    from streams_orchestration.runtime.home import Home
 
-    home = Home.default().prepare()
-    jobs = Jobs(home, name)
-    display = Display(messages())
-    before = None if fresh else deployed(home, name)
-    if before is not None and before.state != "COMPLETED":
-        display.say(f"{name}: going on from {_place(before)}; `--fresh` would start anew.")
+    jobs, display = Jobs(home, name), Display(messages())
+    interrupts = Interrupts(lambda: display.say(f"Stopping {name}; Ctrl-C again leaves at once ..."))
     try:
-        with (
-            Interrupts(lambda: display.say(f"Stopping {name}; Ctrl-C again leaves at once ...")) as interrupts,
-            display,
-        ):
+        with interrupts, display:
             after = run_in_foreground(lambda: jobs.deploy(spec, options, fresh=fresh), jobs, display, interrupts)
     except KeyboardInterrupt:
         _leave(name)
-    if after.state == "STOPPED":
-        display.say(f"{name} is stopped. `streams run {spec}` goes on from {_place(after)}.")
-        return interrupts.exit_status if interrupts.asked else 0
-    if before is not None and before.state == "COMPLETED":
-        display.say(f"{name} was complete already. `streams run {spec} --fresh` computes it anew.")
-    _show_results(after, max_rows)
-    return 0
+    return after, interrupts.exit_status if interrupts.asked else 0
 
 
 def _place(status: ApplicationStatus) -> str:

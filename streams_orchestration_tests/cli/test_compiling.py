@@ -1,0 +1,140 @@
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from streams_orchestration.cli import main
+from streams_orchestration.compiler.plan import compile_error_document
+from streams_orchestration_tests.cli.specs import BROKEN, TINY
+
+Capture = pytest.CaptureFixture[str]
+
+
+@pytest.fixture
+def tiny(tmp_path: Path) -> str:
+    path = tmp_path / "tiny.yaml"
+    path.write_text(TINY)
+    return str(path)
+
+
+@pytest.fixture
+def broken(tmp_path: Path) -> str:
+    path = tmp_path / "broken.yaml"
+    path.write_text(BROKEN)
+    return str(path)
+
+
+def compiled(capsys: Capture, *arguments: str) -> dict:
+    assert main(["compile", *arguments, "--format", "json"]) == 0
+    return json.loads(capsys.readouterr().out)
+
+
+def test_the_document_is_alone_on_standard_output(tiny: str, capsys: Capture):
+    document = compiled(capsys, tiny)
+    assert document["planVersion"] == 1
+    assert document["application"] == "tiny"
+    assert len(document["physicalGraph"]["operators"]) == 4
+
+
+def test_the_same_input_gives_the_same_bytes(tiny: str, capsys: Capture):
+    outputs = []
+    for _ in range(2):
+        main(["compile", tiny, "--format", "json"])
+        outputs.append(capsys.readouterr().out)
+    assert outputs[0] == outputs[1]
+
+
+def test_submission_values_and_widths_are_passed_on(tiny: str, capsys: Capture):
+    assert len(compiled(capsys, tiny, "--set", "width=3")["physicalGraph"]["operators"]) == 5
+    assert len(compiled(capsys, tiny, "--set", "width=3", "--width", "A=4")["physicalGraph"]["operators"]) == 6
+
+
+def test_the_other_options_are_passed_on(tiny: str, capsys: Capture):
+    legacy = compiled(capsys, tiny, "--fusion", "legacy", "--pes", "2", "--threading", "manual", "--faithful")
+    assert legacy["fusionPlan"]["scheme"] == "legacy"
+    assert compiled(capsys, tiny)["fusionPlan"]["scheme"] == "automatic"
+    isolated = compiled(capsys, tiny, "--channel-fusion", "channelIsolation")["fusionPlan"]["pes"]
+    assert any(pe["operators"] == ["A[0]"] for pe in isolated)
+
+
+def test_errors_of_the_application_are_exit_status_1_and_name_their_place(broken: str, capsys: Capture):
+    assert main(["compile", broken]) == 1
+    captured = capsys.readouterr()
+    assert captured.out == ""
+    line = BROKEN.splitlines().index(next(line for line in BROKEN.splitlines() if "Srk" in line)) + 1
+    assert f"{broken}:{line}: A: error" in captured.err
+    assert "Srk" in captured.err
+    assert "Traceback" not in captured.err
+
+
+def test_with_json_errors_are_in_the_document_too(broken: str, capsys: Capture):
+    assert main(["compile", broken, "--format", "json"]) == 1
+    document = json.loads(capsys.readouterr().out)
+    assert document["application"] == "tiny"
+    assert document.keys() == compile_error_document("", []).keys()
+    assert [each["operator"] for each in document["diagnostics"]] == ["A"]
+
+
+def test_a_file_that_is_no_spec_gives_a_document_too(tmp_path: Path, capsys: Capture):
+    path = tmp_path / "not_yaml.yaml"
+    path.write_text("a: [")
+    assert main(["compile", str(path), "--format", "json"]) == 1
+    document = json.loads(capsys.readouterr().out)
+    assert document["application"] == "not_yaml"
+    assert document["diagnostics"]
+
+
+def test_output_goes_to_a_file(tiny: str, tmp_path: Path, capsys: Capture):
+    file = tmp_path / "plan.json"
+    assert main(["compile", tiny, "--format", "json", "--output", str(file)]) == 0
+    assert capsys.readouterr().out == ""
+    assert json.loads(file.read_text())["application"] == "tiny"
+
+
+def test_the_table_shows_regions_pes_and_copies(tiny: str, capsys: Capture):
+    assert main(["compile", tiny]) == 0
+    out = capsys.readouterr().out
+    for part in (
+        "tiny",
+        "3 operators, 4 after",
+        "Parallel regions",
+        "every 5 s",
+        "Processing elements",
+        "A ×2",
+        "Copies",
+    ):
+        assert part in out
+    assert "\x1b" not in out
+
+
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        (["--set", "foo"], "'--set': 'foo' is not NAME=VALUE. Write for example --set width=4."),
+        (["--set", "=4"], "'--set': '=4' is not NAME=VALUE."),
+        (["--width", "x=0"], "'--width': 'x=0' is not PATTERN=N, N from 1."),
+        (["--width", "=2"], "'--width': '=2' is not PATTERN=N"),
+        (["--width", "x=two"], "'--width': 'x=two' is not PATTERN=N"),
+        (["--fusion", "best"], "'--fusion': 'best' is not one of 'legacy', 'manual', 'automatic'."),
+        (["--channel-fusion", "x"], "'noChannelInfluence', 'channelIsolation', 'channelExlocation'"),
+        (["--threading", "x"], "'manual', 'automatic', 'dynamic', 'dedicated'"),
+        (["--pes", "0"], "'--pes'"),
+        (["--format", "xml"], "'--format'"),
+        (["--output", "/no/such/directory/plan.json"], "Name a file in a directory that exists."),
+        (["--fusoin", "legacy"], "No such option '--fusoin'"),
+    ],
+)
+def test_a_wrong_option_is_one_line_and_exit_status_2(arguments: list[str], said: str, tiny: str, capsys: Capture):
+    assert main(["compile", tiny, *arguments]) == 2
+    captured = capsys.readouterr()
+    assert captured.out == ""
+    assert said in captured.err
+    assert len(captured.err.splitlines()) == 1
+
+
+@pytest.mark.parametrize("arguments", [[], ["no/such.yaml"]])
+def test_a_spec_that_is_not_there_is_exit_status_2(arguments: list[str], capsys: Capture):
+    assert main(["compile", *arguments]) == 2
+    assert "SPEC" in capsys.readouterr().err

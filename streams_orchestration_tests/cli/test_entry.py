@@ -1,0 +1,74 @@
+from __future__ import annotations
+
+import click
+import pytest
+
+from streams_orchestration.cli import entry, main
+from streams_orchestration.model.diagnostics import ApplicationError, Diagnostic
+from streams_orchestration.runtime.errors import StreamsRuntimeError
+
+Capture = pytest.CaptureFixture[str]
+COMMANDS = ["compile", "run", "deploy", "redeploy", "cancel", "reset", "status", "logs", "graph", "lineage", "ui"]
+
+
+def failing_with(error: BaseException, monkeypatch: pytest.MonkeyPatch) -> None:
+    @click.command()
+    def fail() -> None:
+        raise error
+
+    monkeypatch.setitem(entry.streams.commands, "fail", fail)
+
+
+def test_help_lists_all_commands(capsys: Capture):
+    assert main(["--help"]) == 0
+    out = capsys.readouterr().out
+    assert [
+        line.split()[0] for line in out.splitlines() if line.startswith("  ") and line.split()[0] in COMMANDS
+    ] == COMMANDS
+
+
+@pytest.mark.parametrize("command", COMMANDS)
+def test_every_command_has_help_in_a_line_each(command: str, capsys: Capture):
+    assert main([command, "--help"]) == 0
+    assert f"Usage: streams {command}" in capsys.readouterr().out
+
+
+def test_no_command_shows_help_and_is_a_wrong_command_line(capsys: Capture):
+    assert main([]) == 2
+    assert "Usage: streams" in capsys.readouterr().err
+
+
+def test_an_unknown_command_is_one_line(capsys: Capture):
+    assert main(["compil"]) == 2
+    assert "No such command 'compil'" in capsys.readouterr().err
+
+
+def test_errors_that_a_user_can_mend_are_their_message_alone(monkeypatch: pytest.MonkeyPatch, capsys: Capture):
+    failing_with(StreamsRuntimeError("x: no. Do y."), monkeypatch)
+    assert main(["fail"]) == 1
+    assert capsys.readouterr().err == "x: no. Do y.\n"
+
+
+def test_diagnostics_are_shown_with_their_remedy(monkeypatch: pytest.MonkeyPatch, capsys: Capture):
+    diagnostic = Diagnostic.of("SO0003", "the file is empty", location="a.yaml:1")
+    failing_with(ApplicationError([diagnostic]), monkeypatch)
+    assert main(["fail"]) == 1
+    assert capsys.readouterr().err == f"a.yaml:1: error SO0003: the file is empty\n    {diagnostic.remedy}\n"
+
+
+def test_other_errors_have_no_traceback_unless_asked_for(monkeypatch: pytest.MonkeyPatch, capsys: Capture):
+    failing_with(ValueError("odd"), monkeypatch)
+    monkeypatch.delenv("STREAMS_TRACEBACK", raising=False)
+    assert main(["fail"]) == 1
+    err = capsys.readouterr().err
+    assert "ValueError: odd" in err
+    assert "STREAMS_TRACEBACK=1" in err
+    assert "Traceback (" not in err
+    monkeypatch.setenv("STREAMS_TRACEBACK", "1")
+    with pytest.raises(ValueError, match="odd"):
+        main(["fail"])
+
+
+def test_an_interrupt_has_its_own_status(monkeypatch: pytest.MonkeyPatch):
+    failing_with(KeyboardInterrupt(), monkeypatch)
+    assert main(["fail"]) == 130
