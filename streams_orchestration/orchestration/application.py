@@ -98,13 +98,17 @@ def application_name(spec: Path) -> str:
 def known_lineage(source: ApplicationSource, store: ArtifactStore) -> nx.DiGraph:
     """Lineage of the application as it was last compiled, else as it would be; of a broken spec, the stages only."""
     try:
-        return lineage_graph(_known_compilation(source, store))
+        compilation = _known_compilation(source, store)
+        known = compilation.logical.application == source.name
+        graph = lineage_graph(compilation) if known else stage_lineage(source.name)
     except ApplicationError:
-        return stage_lineage(source.name)
+        graph = stage_lineage(source.name)
     except Exception:
         # A fault in the compiler must not take the code location down, and with it every other application.
         logger.exception("%s: lineage could not be worked out", source.spec)
-        return stage_lineage(source.name)
+        graph = stage_lineage(source.name)
+    graph.nodes["spec"]["location"] = str(source.spec)
+    return graph
 
 
 def _known_compilation(source: ApplicationSource, store: ArtifactStore) -> Compilation:

@@ -41,7 +41,10 @@ def connections_have_ends(done: Progress) -> Iterator[str]:
 
 
 def expansion_is_complete(done: Progress) -> Iterator[str]:
-    """Replicas and connections are as many as the widths ask for (rules 3, 15), and all ends exist."""
+    """Replicas and connections are as many as the widths ask for, and all ends exist.
+
+    Rules 3 and 15.
+    """
     logical, physical = done.logical, need(done.physical)
     width = {region.index: region.width for region in logical.regions}
     replicas = Counter(operator.logical for operator in physical.operators)
@@ -84,7 +87,10 @@ def _leaves(connection: LogicalConnection, region: str, source: str) -> bool:
 
 
 def regions_are_closed(done: Progress) -> Iterator[str]:
-    """Whatever a region reaches belongs to it, but for starts and autonomous operators (A23, A24); ends are right."""
+    """Whatever a region reaches belongs to it, but for starts and autonomous operators; its ends are right.
+
+    A23, A24, A32.
+    """
     logical, physical, regions = done.logical, need(done.physical), need(done.regions)
     starts = {operator for region in regions.expanded for operator in region.starts}
     scopes = [annotation.scope for annotation in logical.annotations if annotation.kind == "autonomous"]
@@ -110,7 +116,10 @@ def regions_are_closed(done: Progress) -> Iterator[str]:
 
 
 def pes_partition_operators(done: Progress) -> Iterator[str]:
-    """Every operator is in exactly one PE; what crosses PEs has a PE port at either end (rules 52, 62)."""
+    """Every operator is in exactly one PE; what crosses PEs has a PE port at either end.
+
+    Rules 52 and 62.
+    """
     physical, fusion = need(done.physical), need(done.fusion)
     times = Counter(operator for pe in fusion.pes for operator in pe.operators)
     for operator in physical.operators:
@@ -133,7 +142,10 @@ def pes_partition_operators(done: Progress) -> Iterator[str]:
 
 
 def queues_are_placed(done: Progress) -> Iterator[str]:
-    """An added queue stands behind a splitter of its PE, or its operator is dedicated (rules 65, 66)."""
+    """An added queue stands behind a splitter of its PE, or its operator is dedicated.
+
+    Rules 65 and 66.
+    """
     physical, fusion, threads = need(done.physical), need(done.fusion), need(done.threads)
     behind = {
         (c.target, c.target_port)
@@ -153,7 +165,10 @@ def queues_are_placed(done: Progress) -> Iterator[str]:
 
 
 def copies_are_right(done: Progress) -> Iterator[str]:
-    """No copy for a consumer that changes nothing; never one object for two that may change it; counts add up."""
+    """No copy for a consumer that changes nothing; never one object for two that may change it; counts add up.
+
+    Rules 81 to 90.
+    """
     physical, fusion, copies = need(done.physical), need(done.fusion), need(done.copies)
     if len(copies.connections) != len(physical.connections):
         yield f"the plan covers {len(copies.connections)} of {len(physical.connections)} connections"
@@ -200,12 +215,16 @@ def _unless_direct(c: Connection, pe_of: tuple[int, ...], queued: set[tuple[int,
     return "enqueue" if (c.target, c.target_port) in queued else ""
 
 
+def _invariant(violations: Callable[[Progress], Iterator[str]]) -> Invariant:
+    return Invariant(violations.__name__, (violations.__doc__ or "").partition("\n")[0], violations)
+
+
 INVARIANTS: Mapping[str, Invariant] = {
-    LOGICAL: Invariant("connections_have_ends", connections_have_ends.__doc__ or "", connections_have_ends),
-    PARALLEL: Invariant("expansion_is_complete", expansion_is_complete.__doc__ or "", expansion_is_complete),
-    REGIONS: Invariant("regions_are_closed", regions_are_closed.__doc__ or "", regions_are_closed),
-    FUSION: Invariant("pes_partition_operators", pes_partition_operators.__doc__ or "", pes_partition_operators),
-    THREADS: Invariant("queues_are_placed", queues_are_placed.__doc__ or "", queues_are_placed),
-    COPIES: Invariant("copies_are_right", copies_are_right.__doc__ or "", copies_are_right),
+    LOGICAL: _invariant(connections_have_ends),
+    PARALLEL: _invariant(expansion_is_complete),
+    REGIONS: _invariant(regions_are_closed),
+    FUSION: _invariant(pes_partition_operators),
+    THREADS: _invariant(queues_are_placed),
+    COPIES: _invariant(copies_are_right),
 }
 """The blocking check of every stage."""

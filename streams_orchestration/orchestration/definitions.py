@@ -37,7 +37,7 @@ def build_definitions(specs: Path, home: Home) -> dg.Definitions:
             name = path.stem
         named.setdefault(name, path)
     parts = [build_application_definitions(path, home, name=name) for name, path in named.items()]
-    return dg.Definitions.merge(*parts) if parts else dg.Definitions()
+    return dg.Definitions.merge(*parts, dg.Definitions(executor=dg.in_process_executor))
 
 
 def _compiled(home: Home) -> Iterator[Path]:

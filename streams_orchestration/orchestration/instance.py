@@ -49,7 +49,7 @@ def settings_file() -> Path:
 def dagster_instance(home: Home) -> dg.DagsterInstance:
     """The instance of this home, its storage created and migrated; use it as a context manager.
 
-    An instance that DAGSTER_HOME names keeps its own settings; one of ours gets a copy of `dagster.yaml`.
+    An instance that DAGSTER_HOME names is taken as it is; one of ours gets a copy of `dagster.yaml`.
 
     Raises:
         StateDirectoryError: its directory cannot be written.
@@ -57,25 +57,26 @@ def dagster_instance(home: Home) -> dg.DagsterInstance:
     directory = dagster_home(home)
     try:
         directory.mkdir(parents=True, exist_ok=True)
+        # Two processes that create or migrate SQLite storage at once corrupt it (dagster#27390).
         with _lock(directory):
-            settings = directory / SETTINGS
-            if not settings.exists():
-                shutil.copyfile(settings_file(), settings)
+            if directory != home.dagster.absolute():
+                return dg.DagsterInstance.from_config(str(directory))
+            if not (directory / SETTINGS).exists():
+                shutil.copyfile(settings_file(), directory / SETTINGS)
             instance = dg.DagsterInstance.from_config(str(directory))
-            _create_storage(instance, directory)
+            _migrate(instance, directory / ".migrated")
+            return instance
     except OSError as error:
         raise StateDirectoryError(directory, error.strerror or str(error)) from error
-    return instance
 
 
-def _create_storage(instance: dg.DagsterInstance, directory: Path) -> None:
-    """Create or migrate all tables; two processes doing so at once corrupt the SQLite files (dagster#27390)."""
-    marker = directory / ".storage"
-    version = dg.__version__
-    if not marker.exists() or marker.read_text() != version:
-        with redirect_stdout(io.StringIO()):  # it reports its steps there
-            instance.upgrade()
-        marker.write_text(version)
+def _migrate(instance: dg.DagsterInstance, marker: Path) -> None:
+    """Bring the storage to this Dagster's schema, unless the marker says that it is."""
+    if marker.exists() and marker.read_text() == dg.__version__:
+        return
+    with redirect_stdout(io.StringIO()):  # it reports its steps there
+        instance.upgrade()
+    marker.write_text(dg.__version__)
 
 
 @contextmanager

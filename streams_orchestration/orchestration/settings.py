@@ -33,7 +33,7 @@ class CompileOptions(dg.Config):
         """As the compiler takes them."""
         return Options(
             submission={**defaults.submission, **self.submission},
-            widths=(*((width.pattern, width.width) for width in self.widths), *defaults.widths),
+            widths=tuple(dict.fromkeys([*((w.pattern, w.width) for w in self.widths), *defaults.widths])),
             fusion=defaults.fusion if self.fusion == "default" else self.fusion,
             pes=self.pes if self.pes is not None else defaults.pes,
             channel_fusion=defaults.channel_fusion if self.channel_fusion == "default" else self.channel_fusion,

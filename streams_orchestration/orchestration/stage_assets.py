@@ -66,6 +66,12 @@ def compile_stage(source: ApplicationSource, stage: str, store: ArtifactStore, o
             done, diagnostics = first_stage(source.spec, options)
         except ApplicationError as error:
             raise failure(source, error.diagnostics) from error
+        if done.logical.application != source.name:
+            message = (
+                f"{source.spec} describes {done.logical.application}, not {source.name}. Reload the definitions if the "
+                "spec has changed, or rename the application if another spec has that name."
+            )
+            raise dg.Failure(message, allow_retries=False)
         result = {"options": plain(done.options), "graph": plain(done.logical)}
     else:
         before, inputs = store.progress(source.name, STAGES[stage].inputs)

@@ -62,7 +62,12 @@ def test_a_spec_that_is_gone_fails_alone(spec: Path, home: Home):
 
 def test_two_specs_of_one_name_live_side_by_side(spec: Path, home: Home):
     (spec.parent / "twin.yaml").write_text(DEMO)
-    assert {"demo/logical_graph", "twin/logical_graph"} <= keys(build_definitions(spec.parent, home))
+    defs = build_definitions(spec.parent, home)
+    dg.Definitions.validate_loadable(defs)
+    assert {"demo/logical_graph", "twin/logical_graph"} <= keys(defs)
+    assert defs.resolve_job_def("compile_demo").execute_in_process().success
+    with pytest.raises(dg.Failure, match=r"twin\.yaml describes demo, not twin"):
+        defs.resolve_job_def("compile_twin").execute_in_process()
 
 
 def test_what_was_compiled_from_elsewhere_shows_too(spec: Path, home: Home, defs: dg.Definitions, tmp_path: Path):
