@@ -1,21 +1,33 @@
 from __future__ import annotations
 
 import json
+import shutil
 from dataclasses import replace
+from pathlib import Path
 
-import dagster as dg
 import pytest
 
 from streams_orchestration.model.diagnostics import ApplicationError, Diagnostic
+from streams_orchestration.orchestration.application import build_application_definitions
 from streams_orchestration.orchestration.artifacts import ArtifactStore, StageMissingError, StagesOutOfStepError
 from streams_orchestration.orchestration.stages import COPIES, LOGICAL, STAGES
 from streams_orchestration.runtime.errors import StateDirectoryError
 from streams_orchestration.runtime.home import Home
+from streams_orchestration_tests.orchestration.conftest import DEMO
+
+
+@pytest.fixture(scope="module")
+def compiled(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    root = tmp_path_factory.mktemp("compiled")
+    (root / "demo.yaml").write_text(DEMO)
+    defs = build_application_definitions(root / "demo.yaml", Home(root / "home"))
+    assert defs.resolve_job_def("compile_demo").execute_in_process().success
+    return root / "home"
 
 
 @pytest.fixture
-def store(defs: dg.Definitions, home: Home) -> ArtifactStore:
-    assert defs.resolve_job_def("compile_demo").execute_in_process().success
+def store(compiled: Path, home: Home) -> ArtifactStore:
+    shutil.copytree(compiled, home.root)
     return ArtifactStore(home=str(home.root))
 
 
