@@ -2,7 +2,7 @@ SPEC ?= specs/flights.yaml
 BIN := .venv/bin
 
 .DEFAULT_GOAL := help
-.PHONY: help run test ui lint lock clean setup
+.PHONY: help run test ui lint docs lock clean setup
 
 help: ## this list
 	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "  make %-6s %s\n", $$1, $$2 }' Makefile
@@ -20,6 +20,9 @@ lint: setup ## format, lint rules and types
 	@$(BIN)/ruff check
 	@$(BIN)/ruff format --check
 	@$(BIN)/pyright
+
+docs: setup ## write docs/diagnostics.md anew from the table of codes
+	@$(BIN)/python -m streams_orchestration.model.diagnostics_page
 
 lock: setup ## write requirements.lock anew from pyproject.toml, keeping the versions that still fit
 	@$(BIN)/uv pip compile --quiet --universal --python-version 3.11 --all-extras --group build \

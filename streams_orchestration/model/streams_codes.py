@@ -8,10 +8,6 @@ _PLACEMENT = "Two placement configs of operators that are colocated, directly or
 _SEPARATE = "Take one of the two configs away, or colocate the operators under different tags."
 _HOST_AS_PE = "Host isolation together with host colocation asks for one PE, which another config rules out."
 _ONE_PE = "Take the host isolation, the host colocation or the contradicting config away."
-_NOT_IN_REGION = "The operator cannot drain, checkpoint and reset, so a region must not contain it."
-_MAKE_AUTONOMOUS = "Annotate the invocation with `autonomous: true`, or keep the region's streams away from it."
-_REFUSED = "Two operators that must share a PE contradict each other in a config."
-_AGREE = "Give both operators the same value, or do not colocate them."
 
 STREAMS_CODES: dict[str, Code] = {
     # threaded ports, punctuation
@@ -47,7 +43,6 @@ STREAMS_CODES: dict[str, Code] = {
     "CDISP0295E": error(
         "Operators that must share a host name different hosts or pools.", "Give them one, or drop the colocation."
     ),
-    "CDISP0298E": error("No placement satisfies all configs.", "Relax the placement configs named in the message."),
     "CDISP0525W": warning(
         "Host isolation together with host colocation puts all those operators into one PE.",
         "Say so with partitionColocation, or drop one of the two.",
@@ -57,7 +52,6 @@ STREAMS_CODES: dict[str, Code] = {
         "Enlarge the pool or drop exlocations.",
     ),
     # checkpoint, restart
-    "CDISP0087W": warning("A stand-alone application does not checkpoint.", "Drop the checkpoint config."),
     "CDISP0407E": error(
         "The checkpoint config is neither `operatorDriven` nor `{periodic: seconds}`.", "Write one of these two."
     ),
@@ -75,9 +69,7 @@ STREAMS_CODES: dict[str, Code] = {
         "threadedPort stands on a composite.",
         "Move it to the invocation of the primitive operator that it is meant for.",
     ),
-    "CDISP0688E": error("relocatable: true needs restartable: true.", "Set restartable, or drop relocatable."),
     # annotations
-    "CDISP0672W": warning("A stand-alone application has no consistent regions.", "Drop the annotation."),
     "CDISP0678E": error("The value must be written in the spec itself.", "Write the value instead of ${name}."),
     "CDISP0682E": error(
         "An annotation value calls something other than a submission-time value.",
@@ -150,8 +142,10 @@ STREAMS_CODES: dict[str, Code] = {
         "A member of a region has a checkpoint config, its own or inherited.",
         "Drop it: the region checkpoints its members.",
     ),
-    "CDISP0696E": error("Regions need a JobControlPlane in Streams 4.", "Add one; here it is not needed."),
-    "CDISP0697E": error(_NOT_IN_REGION, _MAKE_AUTONOMOUS),
+    "CDISP0697E": error(
+        "An Import in a consistent composite, or an Export of a stream of a region's member, is not autonomous itself.",
+        "Annotate the Import or Export with `autonomous: true`; what it passes on is not part of the cut.",
+    ),
     "CDISP0831E": error("A Custom cannot replay, so it cannot start a region.", "Start the region at its source."),
     "CDISP0832E": error("A loop inside a region passes a start operator.", "Break the loop or move the annotation."),
     "CDISP0833E": error("A loop lies inside a region: it could never drain.", "Break it, or use a control port."),
@@ -181,13 +175,16 @@ STREAMS_CODES: dict[str, Code] = {
         "A parameter does not go with a consistent region.", "Drop it or make the operator autonomous."
     ),
     "CDISP9244E": error("A FileSource with an input port cannot start a region.", "Start at what feeds it."),
-    "CDISP9245E": error(_NOT_IN_REGION, _MAKE_AUTONOMOUS),
+    "CDISP9245E": error(
+        "The operator cannot drain, checkpoint and reset, so a region must not contain it.",
+        "Annotate the invocation with `autonomous: true`, or keep the region's streams away from it.",
+    ),
     "CDISP9246E": error("writeStateHandlerCallbacks needs the csv format.", "Use csv or drop the parameter."),
     "CDISP9247E": error("truncateOnReset outside of a region has no effect.", "Drop the parameter."),
     "CDISP9248E": error("truncateOnReset does not go with this closeMode.", "Use another closeMode."),
     "CDISP9250E": error("The operator cannot replay its tuples, so it cannot start a region.", "Annotate a source."),
     "CDISP9251W": warning("A Buffer outside of a region only delays.", "Drop the Buffer."),
-    "CDISP9253W": warning("A Beacon that triggers a region lacks triggerCount.", "Add triggerCount."),
+    "CDISP9253W": error("A Beacon that triggers a region lacks triggerCount.", "Add triggerCount."),
     "CDISP9254W": error("A Beacon has triggerCount but triggers no region.", "Drop triggerCount."),
     "CDISP9255E": error("A DirectoryScan that moves files cannot be in a periodic region.", "Drop moveToDirectory."),
     "CDISP9257E": error("Parse with format block does not go with a region.", "Use another format."),
@@ -195,18 +192,4 @@ STREAMS_CODES: dict[str, Code] = {
     "CDISR3035W": warning(
         "The placement configs do not allow the number of PEs asked for.", "Relax them or ask for more."
     ),
-    "CDISR3200E": error(_REFUSED, _AGREE),
-    "CDISR3201E": error(_REFUSED, _AGREE),
-    "CDISR3202E": error(_REFUSED, _AGREE),
-    "CDISR3203E": error(_REFUSED, _AGREE),
-    "CDISR3204E": error(_REFUSED, _AGREE),
-    "CDISR3205E": error(_REFUSED, _AGREE),
-    "CDISR3206E": error(_REFUSED, _AGREE),
-    "CDISR3207E": error(_REFUSED, _AGREE),
-    "CDISR3208E": error(_REFUSED, _AGREE),
-    "CDISR3209E": error(_REFUSED, _AGREE),
-    "CDISR3210E": error(_REFUSED, _AGREE),
-    "CDISR3211E": error(_REFUSED, _AGREE),
-    "CDISR3216E": error(_REFUSED, _AGREE),
-    "CDISR3231E": error(_REFUSED, _AGREE),
 }

@@ -1,0 +1,77 @@
+"""The page of all diagnostics, `docs/diagnostics.md`, written from the table of codes.
+
+`make docs`, or `python -m streams_orchestration.model.diagnostics_page FILE`.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+
+from streams_orchestration.model.codes import Code
+from streams_orchestration.model.own_codes import OWN_CODES
+from streams_orchestration.model.streams_codes import STREAMS_CODES
+
+PAGE = Path("docs/diagnostics.md")
+
+_HEAD = """\
+# Diagnostics
+
+Everything that the compiler can say about an application: {errors} errors and {warnings} warnings. All that is found
+in one run is reported together, each with its code, operator, file and line, cause and remedy; an application with
+errors is not run. `streams explain SPEC CODE` says where a code was raised in an application. Codes that begin with
+`CDIS` are message ids of IBM Streams and mean what they mean there; `SO` marks conditions that have no id in it.
+
+This page is written by `make docs` from the table in `streams_orchestration/model`; edit that.
+"""
+
+_SECTIONS = {
+    "SO00": "Reading the file",
+    "SO01": "Names and streams",
+    "SO02": "Submission-time values",
+    "SO03": "Schemas and ports",
+    "SO04": "Annotations and configs",
+    "SO05": "Parallel expansion",
+    "SO10": "Consistent regions",
+    "SO11": "Fusion",
+    "SO12": "Threading",
+    "SO13": "Copying",
+    "SO50": "Operators",
+}
+"""Titles by the first digits of our own codes."""
+
+
+def diagnostics_page() -> str:
+    """The page as Markdown: our own codes by section, then those of IBM Streams by number."""
+    codes = [*OWN_CODES.values(), *STREAMS_CODES.values()]
+    errors = sum(code.severity == "error" for code in codes)
+    parts = [_HEAD.format(errors=errors, warnings=len(codes) - errors)]
+    for prefix, title in _SECTIONS.items():
+        found = {name: code for name, code in sorted(OWN_CODES.items()) if name.startswith(prefix)}
+        if found:
+            parts.append(_section(title, found))
+    parts.append(_section("Message ids of IBM Streams", dict(sorted(STREAMS_CODES.items()))))
+    return "\n".join(parts)
+
+
+def _section(title: str, codes: dict[str, Code]) -> str:
+    rows = [
+        f"| `{name}` | {code.severity} | {_cell(code.cause)} | {_cell(code.remedy)} |" for name, code in codes.items()
+    ]
+    return "\n".join([f"## {title}", "", "| Code | Severity | Cause | Remedy |", "|---|---|---|---|", *rows, ""])
+
+
+def _cell(text: str) -> str:
+    # outside of code spans Markdown readers may take braces, dollars and angles for markup of their own
+    return text.replace("|", "\\|").replace("<", "&lt;").replace("${name}", "`${name}`")
+
+
+def main(arguments: Sequence[str] | None = None) -> None:
+    """Write the page to the file that is named, `docs/diagnostics.md` when none is."""
+    given = sys.argv[1:] if arguments is None else arguments
+    (Path(given[0]) if given else PAGE).write_text(diagnostics_page(), encoding="utf-8")
+
+
+if __name__ == "__main__":
+    main()

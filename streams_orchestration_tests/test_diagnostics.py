@@ -1,0 +1,97 @@
+"""Every code is raised by some application, at the right operator and line; the page of codes is current."""
+
+from __future__ import annotations
+
+import base64
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+
+from streams_orchestration.compiler.compilation import compile_spec
+from streams_orchestration.compiler.graph import Options
+from streams_orchestration.model.diagnostics import CODES, ApplicationError, Diagnostic
+from streams_orchestration.model.diagnostics_page import PAGE, diagnostics_page, main
+from streams_orchestration.operators.checking import check_operators
+from streams_orchestration_tests.specs import CASES
+
+RAISING: dict[str, dict[str, Any]] = {
+    case["code"]: case for case in yaml.safe_load((CASES / "diagnostics.yaml").read_text(encoding="utf-8"))
+}
+MARK = "#!"
+
+
+def written(case: dict[str, Any], path: Path) -> Path:
+    """The spec of a case as a file, or a path where there is none."""
+    if "bytes" in case:
+        path.write_bytes(base64.b64decode(case["bytes"]))
+    elif "nested" in case:
+        path.write_text("graph: " + "[" * case["nested"], encoding="utf-8")
+    elif "spec" in case:
+        path.write_text(text(case), encoding="utf-8")
+    return path
+
+
+def text(case: dict[str, Any]) -> str:
+    if "specVersion" in case["spec"]:
+        return case["spec"]
+    operators = {"Source": {"inputs": []}, "Work": {}, "Sink": {"outputs": []}, **case.get("operators", {})}
+    used = {name: model for name, model in operators.items() if f"operator: {name}" in case["spec"] or name == "C"}
+    return f"specVersion: 1\napplication: test\noperators: {json.dumps(used)}\n{case['spec']}"
+
+
+def line(case: dict[str, Any]) -> int:
+    """The line that the diagnostic should name, 0 for none."""
+    if "line" in case:
+        return case["line"]
+    lines = text(case).splitlines()
+    return next((number for number, each in enumerate(lines, 1) if each.endswith(MARK)), 0)
+
+
+def raised(case: dict[str, Any], path: Path) -> tuple[Diagnostic, ...]:
+    options = dict(case.get("options", {}))
+    options["widths"] = tuple(map(tuple, options.get("widths", ())))
+    try:
+        compilation = compile_spec(written(case, path), Options(**options))
+    except ApplicationError as error:
+        return error.diagnostics
+    deployable = case.get("deployable", False)
+    return (*compilation.diagnostics, *check_operators(compilation, deployable=deployable))
+
+
+def test_every_code_has_a_case_and_every_case_a_code():
+    assert sorted(RAISING) == sorted(CODES)
+
+
+@pytest.mark.parametrize("case", RAISING.values(), ids=RAISING)
+def test_the_code_is_raised(case: dict[str, Any], tmp_path: Path):
+    path = tmp_path / "spec.yaml"
+    found = raised(case, path)
+    expected = line(case)
+    place = f"{path}:{expected}" if expected else ""
+    assert (case["code"], case.get("operator", ""), place) in {
+        (each.code, each.operator, each.location) for each in found
+    }
+    errors = {each.code for each in found if each.severity == "error"}
+    assert errors <= {case["code"], *case.get("also", ())}
+
+
+@pytest.mark.parametrize("code", CODES)
+def test_a_code_says_what_is_wrong_and_what_to_do(code: str):
+    each = CODES[code]
+    assert each.cause.endswith(".")
+    assert each.remedy.endswith(".")
+    assert each.severity in ("error", "warning")
+
+
+def test_the_page_of_codes_is_current():
+    page = Path(__file__).parent.parent / PAGE
+    assert page.read_text(encoding="utf-8") == diagnostics_page(), "run `make docs`"
+
+
+def test_the_page_has_every_code_once(tmp_path: Path):
+    main([str(tmp_path / "page.md")])
+    page = (tmp_path / "page.md").read_text(encoding="utf-8")
+    assert [page.count(f"| `{code}` |") for code in CODES] == [1] * len(CODES)
