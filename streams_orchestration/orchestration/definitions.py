@@ -26,28 +26,27 @@ def build_definitions(specs: Path, home: Home) -> dg.Definitions:
 
     Args:
         specs: directory of specs; it need not exist.
-        home: state directory. An application that was compiled from elsewhere is shown while its spec is there.
+        home: state directory. Applications that were compiled into it from elsewhere are there too, even when their
+            spec is gone, since they may be running.
     """
-    found = sorted(path for path in specs.glob("*") if path.suffix in ENDINGS) if specs.is_dir() else []
     named: dict[str, Path] = {}
-    for path in [*found, *_compiled(home)]:
+    for path in sorted(path for path in specs.glob("*") if path.suffix in ENDINGS):
         name = application_name(path)
-        if path in found and name in named:
-            # Two specs of one name would take the location down; the second shows under the name of its file.
-            name = path.stem
+        # Two specs of one name would take the location down; the second shows under the name of its file.
+        named.setdefault(path.stem if name in named else name, path)
+    for name, path in _compiled(home):
         named.setdefault(name, path)
     parts = [build_application_definitions(path, home, name=name) for name, path in named.items()]
     return dg.Definitions.merge(*parts, dg.Definitions(executor=dg.in_process_executor))
 
 
-def _compiled(home: Home) -> Iterator[Path]:
+def _compiled(home: Home) -> Iterator[tuple[str, Path]]:
+    """(application, spec) of everything in the artifact store."""
     for document in sorted(home.artifacts.glob(f"*/{LOGICAL}.json")):
         try:
-            spec = Path(json.loads(document.read_bytes())["spec"])
-        except (OSError, ValueError, KeyError):
+            yield document.parent.name, Path(json.loads(document.read_bytes())["spec"])
+        except (OSError, ValueError, KeyError, TypeError):
             continue
-        if spec.is_file():
-            yield spec
 
 
 warnings.filterwarnings("ignore", OWN_WARNING)

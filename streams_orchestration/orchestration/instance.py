@@ -92,6 +92,7 @@ def run_job_in_process(
     defs: dg.Definitions,
     run_config: Mapping[str, Any] | None = None,
     tags: Mapping[str, str] | None = None,
+    location: str = LOCATION,
 ) -> dg.DagsterRun:
     """Run a job to its end in this process, recorded like a run that the UI started.
 
@@ -103,6 +104,7 @@ def run_job_in_process(
         defs: definitions as of `build_application_definitions`.
         run_config: as in the launchpad.
         tags: run tags on top of the job's.
+        location: the code location that the UI shows the job in.
 
     Raises:
         Exception: the op's own exception, when one fails.
@@ -110,12 +112,12 @@ def run_job_in_process(
     with warnings.catch_warnings():
         warnings.filterwarnings("ignore", OWN_WARNING)
         job = defs.resolve_job_def(job_name)
-    location = RegisteredCodeLocationOrigin(LOCATION)
+    repository = RemoteRepositoryOrigin(RegisteredCodeLocationOrigin(location), REPOSITORY)
     run = instance.create_run_for_job(
         job,
         run_config={**(run_config or {}), **QUIET},
-        tags={**job.run_tags, ".dagster/repository": f"{REPOSITORY}@{LOCATION}", **(tags or {})},
-        remote_job_origin=RemoteJobOrigin(RemoteRepositoryOrigin(location, REPOSITORY), job_name),
+        tags={**job.run_tags, ".dagster/repository": f"{REPOSITORY}@{location}", **(tags or {})},
+        remote_job_origin=RemoteJobOrigin(repository, job_name),
     )
     try:
         return execute_run(InMemoryJob(job), run, instance, raise_on_error=True).dagster_run

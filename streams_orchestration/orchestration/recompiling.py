@@ -2,7 +2,7 @@
 
 import dagster as dg
 
-from streams_orchestration.orchestration.instance import run_job_in_process
+from streams_orchestration.orchestration.instance import LOCATION, run_job_in_process
 from streams_orchestration.orchestration.settings import CompileOptions
 from streams_orchestration.orchestration.stage_assets import ApplicationSource, first_step
 
@@ -25,12 +25,14 @@ def recompile_op(source: ApplicationSource, defs: dg.Definitions) -> dg.OpDefini
     def compile_stages(context: dg.OpExecutionContext, config: RedeployOptions) -> None:
         """Compile every stage and check it."""
         settings = {name: value for name, value in config.model_dump().items() if value is not None}
+        origin = context.run.remote_job_origin
         run = run_job_in_process(
             context.instance,
             f"compile_{source.name}",
             defs,
             {"ops": {first_step(source): {"config": settings}}},
             {"streams/requested_by": context.run_id},
+            origin.location_name if origin else LOCATION,
         )
         context.log.info("compiled by run %s", run.run_id)
 

@@ -74,7 +74,11 @@ def test_what_was_compiled_from_elsewhere_shows_too(spec: Path, home: Home, defs
     empty = tmp_path / "none"
     assert not keys(build_definitions(empty, home))
     assert defs.resolve_job_def("compile_demo").execute_in_process().success
-    assert "demo/logical_graph" in keys(build_definitions(empty, home))
+    assert "demo/sinks/Results" in keys(build_definitions(empty, home))
+    spec.unlink()
+    assert "demo/sinks/Results" in keys(build_definitions(empty, home))
+    (home.artifacts / "demo" / "logical_graph.json").write_text("[]")
+    assert not keys(build_definitions(empty, home))
 
 
 def test_the_lineage_is_that_of_the_last_compilation(spec: Path, home: Home, defs: dg.Definitions):
@@ -132,7 +136,11 @@ def loaded(statement: str) -> set[str]:
 def test_the_code_location_does_not_load_spark(tmp_path: Path):
     modules = loaded("import streams_orchestration.orchestration.definitions")
     assert "dagster" in modules
-    assert not modules & {"pyspark", "py4j", "pandas", "polars", "pulp"}
+    assert not modules & {"pyspark", "py4j", "pandas", "polars", "pyarrow", "pulp"}
+
+
+def test_what_ops_and_sensors_call_does_not_load_spark_either():
+    assert not loaded("import streams_orchestration.runtime.deployment") & {"pyspark", "py4j"}
 
 
 def test_the_package_loads_dagster_on_demand_only():
