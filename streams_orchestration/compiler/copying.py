@@ -28,6 +28,17 @@ _KEPT = "the consumer changes tuples, and the producer keeps its own"
 _READ_LATER = "the consumer changes tuples that another consumer reads after it"
 _SPLITTER = "the consumer changes tuples, and the port has a splitter, which is served last"
 
+RULES = {
+    _SERIALIZED: "81, 87",
+    _ENQUEUED: "86",
+    _SHARED: "82",
+    _HANDED_OVER: "82",
+    _KEPT: "82, 84",
+    _READ_LATER: "82, 83",
+    _SPLITTER: "82, 85",
+}
+"""The rules behind a reason."""
+
 
 def plan_copies(
     logical: LogicalGraph, physical: PhysicalGraph, fusion: FusionPlan, threads: ThreadPlan, options: Options

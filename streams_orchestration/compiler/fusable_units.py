@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import dataclass, field
+from typing import NamedTuple
 
 from streams_orchestration.compiler.disjoint_sets import DisjointSets
 from streams_orchestration.compiler.graph import LogicalGraph, Options, PhysicalGraph, PhysicalOperator, RegionMap
@@ -39,6 +40,18 @@ Claim = tuple[tuple[str, str], int]
 """A name and the value given to it."""
 
 
+class Kind(NamedTuple):
+    """What must agree for a common PE under the manual and automatic schemes (rule 53, A44)."""
+
+    restartable: bool
+    relocatable: bool
+    regions: frozenset[int]
+    """Consistent regions of the members, -1 for autonomous ones."""
+    host: HostSpec | None
+    channel: Hashable = None
+    """The parallel channel around the unit, under `channelIsolation` only (rule 59)."""
+
+
 @dataclass(frozen=True, slots=True)
 class FusableUnit:
     """A set of operators that no scheme splits (rule 52)."""
@@ -46,9 +59,8 @@ class FusableUnit:
     operators: tuple[int, ...]
     isolated: bool
     """Alone in its PE."""
-    kind: Hashable
+    kind: Kind
     """Units of different kinds never share a PE under the manual and automatic schemes."""
-    host: HostSpec | None = None
     claims: tuple[Claim, ...] = ()
     """Two units share a PE only where they give the same value to every name that both claim."""
     host_set: int = -1
@@ -132,20 +144,20 @@ def fusable_units(
         relocatable = restartable and all(model.relocatable for model in models)
         region = frozenset(regions.region_of[member] for member in members)
         host_set = placements.host_colocated.find(members[0])
-        kind: list[Hashable] = [restartable, relocatable, region, specs.get(host_set)]
+        kind = Kind(restartable, relocatable, region, specs.get(host_set))
         claims: list[Claim] = [
             (("exlocation", tag), number) for member in members for tag in placements.exlocation.get(member, ())
         ]
         isolated = not placements.isolated.isdisjoint(members)
         if options.channel_fusion != "noChannelInfluence":
             replicas = [physical.operators[member] for member in members]
-            isolated = _by_channel(logical, replicas, options, kind, claims) or isolated
+            channel, crossing = _by_channel(logical, replicas, options, claims)
+            kind, isolated = kind._replace(channel=channel), isolated or crossing
         units.append(
             FusableUnit(
                 tuple(members),
                 isolated,
-                tuple(kind),
-                specs.get(host_set),
+                kind,
                 tuple(claims),
                 host_set if host_set in bound else -1,
             )
@@ -175,19 +187,17 @@ def _by_channel(
     logical: LogicalGraph,
     replicas: Sequence[PhysicalOperator],
     options: Options,
-    kind: list[Hashable],
     claims: list[Claim],
-) -> bool:
-    """Add what the channels of a unit ask for; True when it crosses channels and needs a PE of its own."""
+) -> tuple[Hashable, bool]:
+    """The channel of a unit, and whether it crosses channels and needs a PE of its own; adds what channels claim."""
     around = [list(zip(logical.operators[each.logical].regions, each.channels, strict=False)) for each in replicas]
     if options.channel_fusion == "channelIsolation":
         innermost = {channels[-1] if channels else None for channels in around}
-        kind.append(next(iter(innermost)) if len(innermost) == 1 else None)
-        return len(innermost) > 1
+        return next(iter(innermost)) if len(innermost) == 1 else None, len(innermost) > 1
     channel_of: dict[int, int] = {}
     for channels in around:
         for region, channel in channels:
             if channel_of.setdefault(region, channel) != channel:
-                return True
+                return None, True
     claims += [(("channel", str(region)), channel) for region, channel in channel_of.items()]
-    return False
+    return None, False

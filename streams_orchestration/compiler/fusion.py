@@ -6,7 +6,6 @@ from collections.abc import Sequence
 
 from streams_orchestration.compiler.fusable_units import (
     FusableUnit,
-    HostSpec,
     Placements,
     fusable_units,
     resolve_placements,
@@ -24,7 +23,7 @@ from streams_orchestration.compiler.host_placement import place_on_hosts
 from streams_orchestration.compiler.packing import Packing
 from streams_orchestration.compiler.pe_ports import pe_ports
 from streams_orchestration.compiler.placement_checks import check_placements
-from streams_orchestration.compiler.schemes import automatic_sizes, classes, manual_sizes
+from streams_orchestration.compiler.schemes import allot
 from streams_orchestration.compiler.traffic import connection_traffic
 from streams_orchestration.model.diagnostics import Diagnostic
 
@@ -66,22 +65,14 @@ def _packed(
 ) -> list[list[int]]:
     """Operators of every PE under the manual or the automatic scheme."""
     bindings = HostBindings(len(physical.operators), units, placements)
-    tags = {unit.host_set: bindings.tags(unit.host_set) for unit in units if unit.host_set >= 0}
-    found = classes(units, tags)
-    alone = [number for number, unit in enumerate(units) if unit.isolated]
-    if options.fusion == "manual":
-        sizes = manual_sizes(found, len(alone), options.pes or 1)
-    else:
-        taken: dict[HostSpec | None, int] = {}
-        for number in alone:
-            taken[units[number].host] = taken.get(units[number].host, 0) + 1
-        sizes = automatic_sizes(found, taken, physical.host_pools)
+    tags = bindings.tags_of_sets(units)
+    allotment = allot(units, tags, physical.host_pools, options)
     packing = Packing(
         units, physical.connections, connection_traffic(logical, physical), len(physical.operators), bindings
     )
-    for number in alone:
+    for number in allotment.isolated:
         packing.isolate(number)
-    for each, size in zip(found, sizes, strict=True):
+    for each, size in zip(allotment.classes, allotment.sizes, strict=True):
         packing.pack(each.units, size)
     return [
         sorted(operator for unit in container.units for operator in units[unit].operators)

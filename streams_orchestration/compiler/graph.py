@@ -74,6 +74,9 @@ class PlacementGroup:
     isolation: bool = False
     colocation: tuple[Tag, ...] = ()
     exlocation: tuple[Tag, ...] = ()
+    introducer: str = field(default="", compare=False)
+    """Full logical name of the operator or composite whose config it is, of the application for its own."""
+    location: Location | None = field(default=None, compare=False)
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,6 +88,9 @@ class Threading:
     """True when an annotation says so, False when the submission or the default does."""
     threads: int | None = None
     elastic: bool | None = None
+    introducer: str = field(default="", compare=False)
+    """Full logical name of the annotated composite, of the application for its own annotation."""
+    location: Location | None = field(default=None, compare=False)
 
 
 @dataclass(frozen=True, slots=True)

@@ -28,6 +28,10 @@ class HostBindings:
         """Tags of host exlocation in a set."""
         return self._tags.get(self._sets.find(host_set), ())
 
+    def tags_of_sets(self, units: Sequence[FusableUnit]) -> dict[int, Iterable[str]]:
+        """Tags of host exlocation by the host sets of some units."""
+        return {unit.host_set: self.tags(unit.host_set) for unit in units if unit.host_set >= 0}
+
     def fits(self, first: int, second: int) -> bool:
         """Can a PE with operators of the one set take a unit of the other? -1 stands for no set."""
         if first < 0 or second < 0:

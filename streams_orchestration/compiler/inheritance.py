@@ -115,10 +115,13 @@ class Inheritance:
             if placement is None or all(getattr(placement, member) is None for member in members):
                 continue
             isolation, colocation, exlocation = (getattr(placement, member) for member in members)
+            first = next(to_camel(member) for member in members if getattr(placement, member) is not None)
             return PlacementGroup(
                 bool(isolation),
                 tuple(self._tag(tag, each, placement, members[1], operator) for tag in colocation or ()),
                 tuple(self._tag(tag, each, placement, members[2], operator) for tag in exlocation or ()),
+                each.introducer,
+                placement.location(first),
             )
         return PlacementGroup()
 
@@ -193,10 +196,10 @@ class Inheritance:
             nearest = [instance.invocation.annotations] if instance.invocation is not None else []
             for found in (*nearest, instance.definition.annotations):
                 if found.threading is not None:
-                    return self._threading(found.threading, instance.name)
+                    return self._threading(found.threading, instance.name, instance.name)
         own = self.application.annotations.threading
         if own is not None:
-            return self._threading(own, "")
+            return self._threading(own, "", self.application.application)
         return Threading(model=self.options.threading)
 
     def atomic(self, operator: PrimitiveInstance) -> str | None:
@@ -208,11 +211,11 @@ class Inheritance:
                 return str(self.substitution.value(text, annotations, "atomic", operator=operator.name, channels=False))
         return None
 
-    def _threading(self, annotation: ThreadingAnnotation, operator: str) -> Threading:
+    def _threading(self, annotation: ThreadingAnnotation, operator: str, introducer: str) -> Threading:
         threads, origin = self.substitution.number(annotation.threads, annotation, "threads", operator, integer=True)
         if origin and threads is not None and threads < 1:
             message = f"threads is at least 1, and {origin} is {threads}"
             location = annotation.location("threads")
             self.substitution.diagnostics.append(Diagnostic.of("SO0401", message, operator=operator, location=location))
         elastic = self.substitution.boolean(annotation.elastic, annotation, "elastic", operator)
-        return Threading(annotation.model, True, threads, elastic)
+        return Threading(annotation.model, True, threads, elastic, introducer, annotation.location("model"))

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
-from streams_orchestration.compiler.graph import FusionPlan, LogicalGraph, Options, PhysicalGraph, Queue
+from collections.abc import Container, Sequence
+from typing import Literal
+
+from streams_orchestration.compiler.graph import Connection, FusionPlan, LogicalGraph, Options, PhysicalGraph, Queue
 from streams_orchestration.compiler.thread_origins import threading_model
 
 POLICY = "Sys.Wait"
@@ -28,9 +31,24 @@ def place_queues(logical: LogicalGraph, physical: PhysicalGraph, fusion: FusionP
         if threading_model(model, options) == "dedicated":
             dedicated.add(operator.index)
     for connection in physical.connections:
-        if fusion.pe_of[connection.source] != fusion.pe_of[connection.target]:
-            continue
-        if connection.splitter >= 0 or connection.target in dedicated:
+        if added_for(connection, fusion.pe_of, dedicated) is not None:
             key = connection.target, connection.target_port
             queues.setdefault(key, Queue(*key, True, POLICY, SIZE))
     return [queues[key] for key in sorted(queues)]
+
+
+def added_for(
+    connection: Connection, pe_of: Sequence[int], dedicated: Container[int]
+) -> Literal["splitter", "dedicated"] | None:
+    """Why a connection asks for a queue at its input port, None when it does not.
+
+    Args:
+        connection: the connection.
+        pe_of: per operator its PE.
+        dedicated: operators under the dedicated threading model.
+    """
+    if pe_of[connection.source] != pe_of[connection.target]:
+        return None
+    if connection.splitter >= 0:
+        return "splitter"
+    return "dedicated" if connection.target in dedicated else None

@@ -6,7 +6,7 @@ The rules are the same on the logical and on the expanded graph, so everything h
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence, Set
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Protocol
 
 from streams_orchestration.compiler.disjoint_sets import DisjointSets
@@ -39,6 +39,10 @@ class Growth:
     """Per operator the region that holds it, -1 for none (A25)."""
     merged: dict[int, list[int]]
     """Surviving region -> all the regions it was made of, itself included."""
+    reached_from: list[int] = field(compare=False)
+    """Per operator the producer by which a region came to it first, -1 for starts and for those in no region."""
+    meetings: list[tuple[int, int, int]] = field(compare=False)
+    """(operator, region, region): where two regions met that were apart until then."""
 
 
 def grow(operators: int, edges: Iterable[Edge], starts: Mapping[int, int], barriers: Set[int], regions: int) -> Growth:
@@ -46,7 +50,8 @@ def grow(operators: int, edges: Iterable[Edge], starts: Mapping[int, int], barri
 
     An operator that some region holds already is not walked again: what lies behind it is reached by the region that
     came first, and the two have just been merged. Hence every connection is looked at once, and since a merge is a
-    union of sets, neither the order of the starts nor that of the connections matters.
+    union of sets, neither the order of the starts nor that of the connections matters. The walk is breadth first, so
+    that the producers it keeps lead back to a start by a shortest way.
     """
     successors: list[list[int]] = [[] for _ in range(operators)]
     for edge in edges:
@@ -55,19 +60,23 @@ def grow(operators: int, edges: Iterable[Edge], starts: Mapping[int, int], barri
     for start, region in starts.items():
         region_of[start] = region
     sets = DisjointSets(regions)
-    stack = list(starts)
-    while stack:
-        operator = stack.pop()
+    reached_from = [-1] * operators
+    meetings: list[tuple[int, int, int]] = []
+    queue = list(starts)
+    for operator in queue:
         region = region_of[operator]
         for successor in successors[operator]:
             if successor in starts or successor in barriers:
                 continue
             if region_of[successor] < 0:
                 region_of[successor] = region
-                stack.append(successor)
-            elif region_of[successor] != region:
+                reached_from[successor] = operator
+                queue.append(successor)
+            elif region_of[successor] != region and sets.find(region_of[successor]) != sets.find(region):
+                meetings.append((successor, region_of[successor], region))
                 sets.union(region_of[successor], region)
-    return Growth([sets.find(region) if region >= 0 else -1 for region in region_of], sets.groups())
+    found = [sets.find(region) if region >= 0 else -1 for region in region_of]
+    return Growth(found, sets.groups(), reached_from, meetings)
 
 
 @dataclass(frozen=True, slots=True)

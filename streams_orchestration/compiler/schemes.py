@@ -7,7 +7,7 @@ from collections.abc import Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 from streams_orchestration.compiler.fusable_units import FusableUnit, HostSpec
-from streams_orchestration.compiler.graph import HostPool
+from streams_orchestration.compiler.graph import HostPool, Options
 
 
 @dataclass(frozen=True, slots=True)
@@ -19,6 +19,39 @@ class Class:
     least: int
     """PEs that their claims make necessary."""
     host: HostSpec | None
+
+
+@dataclass(frozen=True, slots=True)
+class Allotment:
+    """How many PEs every class gets."""
+
+    classes: tuple[Class, ...]
+    sizes: tuple[int, ...]
+    isolated: tuple[int, ...]
+    """Units with a PE of their own."""
+
+
+def allot(
+    units: Sequence[FusableUnit], tags: Mapping[int, Iterable[str]], pools: Sequence[HostPool], options: Options
+) -> Allotment:
+    """The PEs that the manual or the automatic scheme makes of fusable units.
+
+    Args:
+        units: all fusable units.
+        tags: tags of host exlocation by host set.
+        pools: all host pools.
+        options: the scheme, and the number of PEs asked for.
+    """
+    found = classes(units, tags)
+    alone = [number for number, unit in enumerate(units) if unit.isolated]
+    if options.fusion == "manual":
+        sizes = manual_sizes(found, len(alone), options.pes or 1)
+    else:
+        taken: dict[HostSpec | None, int] = {}
+        for number in alone:
+            taken[units[number].kind.host] = taken.get(units[number].kind.host, 0) + 1
+        sizes = automatic_sizes(found, taken, pools)
+    return Allotment(tuple(found), tuple(sizes), tuple(alone))
 
 
 def classes(units: Sequence[FusableUnit], tags: Mapping[int, Iterable[str]]) -> list[Class]:
@@ -42,7 +75,7 @@ def classes(units: Sequence[FusableUnit], tags: Mapping[int, Iterable[str]]) -> 
                 values.setdefault(("host", tag), set()).add(units[member].host_set)
         least = max((len(distinct) for distinct in values.values()), default=1)
         operators = sum(len(units[member].operators) for member in members)
-        result.append(Class(tuple(members), operators, least, units[members[0]].host))
+        result.append(Class(tuple(members), operators, least, units[members[0]].kind.host))
     return result
 
 

@@ -79,3 +79,25 @@ def find_origins(
         frozenset(remote),
         tuple(followed),
     )
+
+
+Begin = Literal["source", "queue", "PE input", "port"]
+"""What makes a thread: an operator without inputs, a queue, a stream from another PE, an input port (rule 73)."""
+
+
+def threads_at(operator: int, inputs: int, origins: ThreadOrigins) -> list[tuple[Begin, int]]:
+    """The threads that begin in front of an operator, each with its input port, -1 for none (rule 73).
+
+    A queue is its port's only thread. Any other port of an operator that is not manual has one for calls that the
+    platform may make, and one for what comes from another PE or an import, which a dynamic operator's pool takes over.
+    """
+    begun: list[tuple[Begin, int]] = [("source", -1)] if operator in origins.sources else []
+    for port in range(inputs):
+        if (operator, port) in origins.queued:
+            begun.append(("queue", port))
+            continue
+        if operator not in origins.manual:
+            begun.append(("port", port))
+        if (operator, port) in origins.remote and operator not in origins.dynamic:
+            begun.append(("PE input", port))
+    return begun

@@ -8,7 +8,7 @@ from typing import Any
 
 from streams_orchestration.compiler.components import strong_components
 from streams_orchestration.compiler.graph import FusionPlan, LogicalGraph, PeOutputPort, PhysicalGraph
-from streams_orchestration.compiler.thread_origins import ThreadOrigins
+from streams_orchestration.compiler.thread_origins import ThreadOrigins, threads_at
 
 EXACT_BITS = 1 << 28
 """Operators times threads of a PE up to which threads are counted exactly: 32 MB of bit sets at the very most."""
@@ -97,13 +97,7 @@ def _own_threads(
     behind: list[tuple[int, int]] = []
     for operator in physical.operators:
         index = operator.index
-        begun = 1 if index in origins.sources else 0
-        for number in range(len(logical.operators[operator.logical].inputs)):
-            port = index, number
-            if port in origins.queued:
-                begun += 1
-            else:
-                begun += (index not in origins.manual) + (port in origins.remote and index not in origins.dynamic)
+        begun = len(threads_at(index, len(logical.operators[operator.logical].inputs), origins))
         pe = fusion.pe_of[index]
         own.append((threads[pe], threads[pe] + begun))
         threads[pe] += begun
