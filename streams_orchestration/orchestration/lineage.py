@@ -130,12 +130,12 @@ def find(graph: nx.DiGraph, name: str) -> str:
     if candidates:
         message = f"{application}: {name} may be {' or '.join(candidates)}. Give one of these names."
         raise UnknownNameError(message)
-    known = {node.partition("/")[2] or node: node for node in graph}
+    spellings = {spelling: node for node in graph for spelling in (node.lower(), node.lower().partition("/")[2])}
     for node, facts in graph.nodes(data=True):
-        known |= dict.fromkeys(facts.get("operators", ()), node)
-    lowered = {spelled.lower(): spelled for spelled in [*known, *graph]}
-    near = [lowered[match] for match in get_close_matches(name.lower(), lowered, n=3, cutoff=0.5)]
-    there = f"Did you mean {' or '.join(dict.fromkeys(near))}?" if near else f"There are {', '.join(sorted(graph))}."
+        for operator in facts.get("operators", ()):
+            spellings.setdefault(operator.lower(), node)
+    near = dict.fromkeys(spellings[match] for match in get_close_matches(name.lower(), spellings, n=3, cutoff=0.5))
+    there = f"Did you mean {' or '.join(near)}?" if near else f"There are {', '.join(sorted(graph))}."
     message = f"{application}: nothing in its lineage is called {name}. {there}"
     raise UnknownNameError(message)
 
@@ -143,12 +143,14 @@ def find(graph: nx.DiGraph, name: str) -> str:
 def render_lineage(graph: nx.DiGraph, name: str) -> str:
     """All that one node comes from and all that comes from it, as two trees.
 
-    A node that is met again is shown without its branches, marked `(above)`.
+    A node that is met again is shown without its branches, marked `(above)`; of the stages each is shown with those
+    inputs only that its other inputs do not come from.
 
     Raises:
         UnknownNameError: see `find`.
     """
     node = find(graph, name)
+    graph = _without_shortcuts(graph)
     lines = [f"{graph.graph['application']}: {_title(graph, node)}"]
     for heading, neighbours in (("comes from", graph.pred), ("leads to", graph.succ)):
         if neighbours[node]:
@@ -157,13 +159,25 @@ def render_lineage(graph: nx.DiGraph, name: str) -> str:
     return "\n".join(lines) + "\n"
 
 
+def _without_shortcuts(graph: nx.DiGraph) -> nx.DiGraph:
+    compiled = graph.subgraph(
+        n for n, facts in graph.nodes(data=True) if facts["kind"] in ("spec", "stage", "deployment")
+    )
+    reduced = graph.copy()
+    if nx.is_directed_acyclic_graph(compiled):
+        reduced.remove_edges_from(set(compiled.edges) - set(nx.transitive_reduction(compiled).edges))
+    return reduced
+
+
 def _branches(graph: nx.DiGraph, neighbours: Any, node: str, indent: str, seen: set[str]) -> list[str]:
     lines: list[str] = []
-    following = list(neighbours[node])
+    # What flows into a PE is shown before what launched it.
+    following = sorted(neighbours[node], key=lambda other: other == "deployment")
     for number, other in enumerate(following):
         last = number == len(following) - 1
         above = other in seen and bool(neighbours[other])
-        lines.append(f"{indent}{'└── ' if last else '├── '}{_title(graph, other)}{' (above)' if above else ''}")
+        title = f"{other} (above)" if above else _title(graph, other)
+        lines.append(f"{indent}{'└── ' if last else '├── '}{title}")
         if other not in seen:
             seen.add(other)
             lines += _branches(graph, neighbours, other, indent + ("    " if last else "│   "), seen)

@@ -57,7 +57,7 @@ def test_names_are_found(graph: nx.DiGraph):
 
 
 def test_a_misspelt_name_is_answered_with_near_ones(graph: nx.DiGraph):
-    with pytest.raises(UnknownNameError, match=r"called Reslts.*Did you mean Results"):
+    with pytest.raises(UnknownNameError, match=r"called Reslts.*Did you mean sinks/Results"):
         render_lineage(graph, "Reslts")
 
 
