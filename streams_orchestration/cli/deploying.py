@@ -15,7 +15,7 @@ from streams_orchestration.compiler.graph import Options
 @compile_options
 @fresh_option
 def deploy(spec: Path, options: Options, fresh: bool) -> None:
-    """Compile an application and start it; it runs on when the command has ended."""
+    """Compile an application and start it in the background."""
     _deploy(spec, options, options, fresh=fresh)
 
 
@@ -23,7 +23,10 @@ def deploy(spec: Path, options: Options, fresh: bool) -> None:
 @spec_argument
 @fresh_option
 def redeploy(spec: Path, fresh: bool) -> None:
-    """Compile an application with the options of the last time, and start what of it does not run."""
+    """Deploy again, with the compile options of the last time.
+
+    What runs already runs on; an application that differs from the one whose state is kept needs --fresh.
+    """
     from streams_orchestration.cli.jobs import last_options
     from streams_orchestration.model.loading import load_application
     from streams_orchestration.runtime.home import Home
@@ -58,7 +61,10 @@ def _deploy(spec: Path, checked: Options, options: Options | None, *, fresh: boo
     help="A host that has not ended by then is killed.",
 )
 def cancel(application: str, timeout: float) -> None:
-    """Stop an application. Its state is kept, and deploying it again goes on from there."""
+    """Stop an application; its state is kept.
+
+    Deploying or running it again goes on from there.
+    """
     from streams_orchestration.runtime.deployment import read_status
     from streams_orchestration.runtime.home import Home
 
@@ -76,7 +82,7 @@ def cancel(application: str, timeout: float) -> None:
 @click.option("--unit", help="`region-0`, or `pe-3` for a PE in no region; all that have failed when left out.")
 @click.option("--force", is_flag=True, help="Reset even if it has failed as often in a row as it may.")
 def reset(application: str, unit: str | None, force: bool) -> None:
-    """Bring a consistent region, or an autonomous PE, back to its last complete epoch."""
+    """Bring a failed region or PE back to its last complete epoch."""
     import time
 
     from streams_orchestration.runtime.deployment import read_status

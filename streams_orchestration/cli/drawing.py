@@ -21,7 +21,7 @@ from streams_orchestration.compiler.graph import Options
 )
 @output_option
 def graph(spec: Path, options: Options, format_: str | None, output: Path | None) -> None:
-    """Draw an application: operators, channels, PEs, regions, queues and copies."""
+    """Draw operators, channels, PEs, regions, queues and copies."""
     from streams_orchestration.cli.compiling import compiled
     from streams_orchestration.compiler.drawing import draw_svg, draw_text
 

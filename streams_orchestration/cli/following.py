@@ -25,9 +25,8 @@ class ResetsExhaustedError(StreamsRuntimeError):
             else f"{failure.attempts} of {failure.max_attempts} resets in a row have failed"
         )
         super().__init__(
-            f"{failure.application}: {failure.reason.rstrip('.')}. {failure.unit} is not reset, {why}. "
-            f"The log is {failure.log}. Mend the cause, then "
-            f"`streams reset {failure.application} --unit {failure.unit} --force` goes on from the last complete epoch."
+            f"{failure.application}: {failure.reason}{_log(failure)}. {failure.unit} is not reset, {why}. "
+            "Mend the cause and run it again: it goes on from its last complete epoch."
         )
 
 
@@ -66,13 +65,17 @@ class Follower:
             raise ResetsExhaustedError(failure)
         key = failure.unit, failure.generation
         if key not in self._due:
-            self.say(f"{failure.unit} failed: {failure.reason}")
+            self.say(f"{failure.unit} failed: {failure.reason}{_log(failure)}")
             self._due[key] = now + PATIENCE
         elif now >= self._due[key]:
             attempt = f"attempt {failure.attempts + 1} of {failure.max_attempts}"
-            self.say(f"Resetting {failure.unit} to its last complete epoch ({attempt}); log: {failure.log}")
+            self.say(f"Resetting {failure.unit} to its last complete epoch ({attempt}) ...")
             try:
                 self.reset(failure)
             except StreamsRuntimeError as error:
                 self.say(f"The reset of {failure.unit} failed: {error}")
             self._due[key] = self.clock() + RETRY_SECONDS
+
+
+def _log(failure: UnitFailure) -> str:
+    return "" if str(failure.log) in failure.reason else f" (log: {failure.log})"
