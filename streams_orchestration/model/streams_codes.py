@@ -184,7 +184,8 @@ STREAMS_CODES: dict[str, Code] = {
     "CDISP9248E": error("truncateOnReset does not go with this closeMode.", "Use another closeMode."),
     "CDISP9250E": error("The operator cannot replay its tuples, so it cannot start a region.", "Annotate a source."),
     "CDISP9251W": warning("A Buffer outside of a region only delays.", "Drop the Buffer."),
-    "CDISP9253W": error("A Beacon that triggers a region lacks triggerCount.", "Add triggerCount."),
+    # A warning in spite of the generator, which stops here: applications that ship without triggerCount do run.
+    "CDISP9253W": warning("A Beacon that triggers a region lacks triggerCount.", "Add triggerCount."),
     "CDISP9254W": error("A Beacon has triggerCount but triggers no region.", "Drop triggerCount."),
     "CDISP9255E": error("A DirectoryScan that moves files cannot be in a periodic region.", "Drop moveToDirectory."),
     "CDISP9257E": error("Parse with format block does not go with a region.", "Use another format."),
