@@ -201,5 +201,7 @@ def _taken_back(values: np.ndarray, before: pa.Array, field: pa.Field) -> pa.Arr
 def _as_array(values: Any, kind: pa.DataType) -> pa.Array:
     array = values.combine_chunks() if isinstance(values, pa.ChunkedArray) else values
     if not isinstance(array, pa.Array):
-        array = pa.array(array, from_pandas=isinstance(array, np.ndarray) and array.dtype == object)
+        from_pandas = isinstance(array, np.ndarray) and array.dtype == object
+        # Arrow cannot guess all nested types from Python's
+        array = pa.array(array, kind if pa.types.is_nested(kind) else None, from_pandas=from_pandas)
     return array if array.type == kind else pc.cast(array, kind)

@@ -65,9 +65,8 @@ class CsvFile:
                     message = f"{self.path}: {self._place(schema, error)}"
                     raise DataError(message) from error
                 if block >= MAXIMUM_BLOCK_BYTES:
-                    message = (
-                        f"{self.path}: the row after row {done} is longer than {block >> 20} MiB; a quote missing?"
-                    )
+                    size = f"{block >> 20} MiB"
+                    message = f"{self.path}: the row behind row {done} is longer than {size}; is a quote missing?"
                     raise DataError(message) from error
                 block = min(block * 16, MAXIMUM_BLOCK_BYTES)
 

@@ -144,7 +144,7 @@ class FileSource(SourceOperator):
                 for batch in file.iter_batches(columns=self.schema.names, use_threads=False):
                     columns = dict(zip(batch.schema.names, batch.columns, strict=True))
                     yield TupleBatch.from_columns(columns, self.schema).arrow
-        except (pa.ArrowInvalid, KeyError) as error:
+        except (pa.ArrowInvalid, KeyError, DataError) as error:
             message = f"{self.path}: {error}"
             raise DataError(message) from error
 

@@ -56,15 +56,16 @@ class Measure:
             groups, array = groups[valid], array.drop_null()
         values = array.to_numpy(zero_copy_only=False)
         np.add.at(self.counts, groups, 1)
-        match self.function:
-            case "Min":
-                np.minimum.at(self.values, groups, values)
-            case "Max":
-                np.maximum.at(self.values, groups, values)
-            case _ if self._may_overflow(values):
-                self._add_exactly(groups, values)
-            case _:
-                np.add.at(self.values, groups, values)
+        with np.errstate(invalid="ignore"):  # NaN is a value like any other
+            match self.function:
+                case "Min":
+                    np.minimum.at(self.values, groups, values)
+                case "Max":
+                    np.maximum.at(self.values, groups, values)
+                case _ if self._may_overflow(values):
+                    self._add_exactly(groups, values)
+                case _:
+                    np.add.at(self.values, groups, values)
 
     def _may_overflow(self, values: np.ndarray) -> bool:
         """Could a sum of whole numbers leave 64 bits; cheap, and true too often rather than too seldom."""
@@ -126,7 +127,8 @@ def parse_measure(text: str, schema: pa.Schema, parameter: str) -> Measure:
         return Measure(function)
     expression = parse_expression(argument, schema, parameter)
     kind = expression_type(expression, schema)
-    if not (pa.types.is_integer(kind) or pa.types.is_floating(kind) or pa.types.is_boolean(kind)):
+    whole = pa.types.is_integer(kind) or pa.types.is_boolean(kind)
+    if not (whole or pa.types.is_floating(kind) or pa.types.is_decimal(kind)):
         message = f"{parameter}: {function} needs a number or a condition, {argument!r} is {kind}"
         raise ValueError(message)
-    return Measure(function, expression, whole=not pa.types.is_floating(kind))
+    return Measure(function, expression, whole=whole)

@@ -1,0 +1,112 @@
+from __future__ import annotations
+
+from datetime import UTC, datetime
+from typing import Any
+
+import pyarrow as pa
+import pytest
+
+from streams_orchestration.operators.arrow_types import arrow_schema, fits
+from streams_orchestration.operators.expressions import evaluate, parse_condition, parse_expression
+
+SCHEMA = arrow_schema("n bigint, x double, s string, b boolean, t timestamp")
+TUPLES = pa.RecordBatch.from_pylist(
+    [
+        {"n": 1, "x": 0.5, "s": "JFK", "b": True, "t": datetime(2013, 1, 1, tzinfo=UTC)},
+        {"n": None, "x": None, "s": None, "b": None, "t": None},
+        {"n": -3, "x": 2.0, "s": "LGA", "b": False, "t": datetime(2013, 6, 1, tzinfo=UTC)},
+    ],
+    schema=SCHEMA,
+)
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("n + 1", [2, None, -2]),
+        ("x * 2 > 1", [False, None, True]),
+        ("n IS NOT NULL AND n > 0", [True, False, False]),
+        ("s LIKE 'J%'", [True, None, False]),
+        ("CASE WHEN b THEN 'yes' ELSE 'no' END", ["yes", "no", "no"]),
+        ("COALESCE(n, 0)", [1, 0, -3]),
+        ("LOWER(s)", ["jfk", None, "lga"]),
+        ("n IN (1, 2)", [True, None, False]),
+        ("7", [7, 7, 7]),
+        ("NULL", [None, None, None]),
+        ("s = 'SUM(n) OVER'", [False, None, False]),
+    ],
+)
+def test_values(text: str, expected: list[Any]):
+    assert evaluate(parse_expression(text, SCHEMA, "p"), TUPLES).to_pylist() == expected
+
+
+@pytest.mark.parametrize("count", [0, 1, 2])
+def test_a_constant_has_as_many_values_as_there_are_tuples(count: int):
+    assert evaluate(parse_expression("1.5", SCHEMA, "p"), TUPLES.slice(0, count)).to_pylist() == [1.5] * count
+
+
+@pytest.mark.parametrize(
+    "text",
+    ["SUM(n)", "n > AVG(n)", "COUNT(*)", "FIRST(s)", "MAX(n) - MIN(n)", "SUM(n) OVER (PARTITION BY s)",
+     "RANK() OVER (ORDER BY n)", "ROW_NUMBER() OVER (ORDER BY n)", "LAG(n) OVER (ORDER BY t)"],
+)  # fmt: skip
+def test_a_value_must_not_depend_on_where_batches_end(text: str):
+    with pytest.raises(ValueError, match=r"output.a: .* looks at more than one tuple; use an Aggregate"):
+        parse_expression(text, SCHEMA, "output.a")
+
+
+def test_attributes_named_like_functions_are_attributes():
+    schema = arrow_schema("Len bigint, Agg bigint")
+    batch = pa.RecordBatch.from_pylist([{"Len": 2, "Agg": 3}], schema=schema)
+    assert evaluate(parse_expression("Len + Agg", schema, "p"), batch).to_pylist() == [5]
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("dealy > 1", r"filter: 'dealy > 1' uses the attribute dealy, which the stream does not have"),
+        ("nn > 1", r"the attribute nn, .*; .*\bn\b"),
+        ("n >", r"filter: 'n >' is not an expression: "),
+        ("n > > 1", r"filter: 'n > > 1' is not an expression: "),
+        ("", r"filter: '' is not an expression: "),
+        ("no_such_function(n)", r"filter: 'no_such_function\(n\)' is not an expression: "),
+        ("*", r"filter: '\*' is not an expression: "),
+        ("s + t", r"filter: 's \+ t' does not fit the stream's types: "),
+        ("LOWER(n)", r"filter: 'LOWER\(n\)' does not fit the stream's types: "),
+    ],
+)
+def test_what_does_not_fit_is_named_in_one_line(text: str, message: str):
+    with pytest.raises(ValueError, match=message) as caught:
+        parse_expression(text, SCHEMA, "filter")
+    assert "\n" not in str(caught.value)
+
+
+@pytest.mark.parametrize("text", ["n", "x + 1", "s", "NULL"])
+def test_a_condition_is_boolean(text: str):
+    with pytest.raises(ValueError, match=r"filter: .* a condition is wanted"):
+        parse_condition(text, SCHEMA, "filter")
+
+
+@pytest.mark.parametrize(
+    ("kind", "target", "expected"),
+    [
+        (pa.int32(), pa.int64(), True),
+        (pa.int64(), pa.int32(), True),  # a value that is too large is found when it comes
+        (pa.int64(), pa.float64(), True),
+        (pa.float64(), pa.int64(), False),
+        (pa.float64(), pa.float32(), True),
+        (pa.large_string(), pa.string(), True),
+        (pa.int64(), pa.string(), False),
+        (pa.string(), pa.int64(), False),
+        (pa.bool_(), pa.int64(), False),
+        (pa.null(), pa.int64(), True),
+        (pa.date32(), pa.timestamp("us"), True),
+        (pa.timestamp("us"), pa.date32(), False),
+        (pa.dictionary(pa.int32(), pa.string()), pa.string(), True),
+        (pa.decimal128(10, 2), pa.float64(), True),
+        (pa.large_binary(), pa.binary(), True),
+        (pa.large_list(pa.int64()), pa.list_(pa.int64()), True),
+    ],
+)
+def test_types_fit_where_values_keep_their_meaning(kind: pa.DataType, target: pa.DataType, expected: bool):
+    assert fits(kind, target) is expected

@@ -1,0 +1,90 @@
+from __future__ import annotations
+
+import os
+from pathlib import Path
+from typing import Any
+
+import pyarrow.csv
+import pyarrow.parquet as pq
+import pytest
+
+from streams_orchestration.operators.standard.file_sink import FileSink
+from streams_orchestration_tests.operators.harness import Bench
+
+ROWS = [(1, "a"), (2, None), (3, 'c,"d"')]
+
+
+def sink(results: Path, **parameters: Any) -> Bench:
+    given: dict[str, Any] = {"file": "out"} | parameters
+    return Bench(FileSink, ["n int, s string"], results=results, **given)
+
+
+def test_a_batch_gives_one_part_with_its_tuples_in_order(tmp_path: Path):
+    bench = sink(tmp_path).send(ROWS[:1]).send(ROWS[1:])
+    bench.context.epoch, bench.context.batch = 3, 17
+    (part,) = bench.operator.prepare_commit()
+    assert part.final == tmp_path / "out" / "part-000003-000017-000.parquet"
+    assert [tuple(row.values()) for row in pq.read_table(part.pending).to_pylist()] == ROWS
+    assert (part.rows, part.size) == (3, part.pending.stat().st_size)
+
+
+def test_nothing_is_visible_before_it_is_published(tmp_path: Path):
+    bench = sink(tmp_path).send(ROWS)
+    (part,) = bench.operator.prepare_commit()
+    assert part.pending.parent == tmp_path / "out" / "_pending"
+    assert not part.final.exists()
+    assert FileSink.published(bench.context, bench.parameters) == ()
+    part.pending.rename(part.final)
+    assert FileSink.published(bench.context, bench.parameters) == (part.final,)
+
+
+def test_a_batch_without_tuples_gives_no_file(tmp_path: Path):
+    bench = sink(tmp_path)
+    assert bench.operator.prepare_commit() == ()
+    assert not (tmp_path / "out").exists()
+
+
+def test_every_batch_has_its_own_tuples(tmp_path: Path):
+    bench = sink(tmp_path)
+    parts = [bench.send([row]).operator.prepare_commit()[0] for row in ROWS]
+    assert [pq.read_table(part.pending)["n"].to_pylist() for part in parts] == [[1], [2], [3]]
+
+
+def test_replicas_write_side_by_side_and_know_their_own_files(tmp_path: Path):
+    benches = [Bench(FileSink, ["n int"], results=tmp_path, channel=c, file="out").send([(c,)]) for c in range(2)]
+    parts = [bench.operator.prepare_commit()[0] for bench in benches]
+    assert parts[0].final != parts[1].final
+    for bench, part in zip(benches, parts, strict=True):
+        assert FileSink.unpublished(bench.context, bench.parameters) == (part.pending,)
+
+
+def test_csv_parts_can_be_read_back(tmp_path: Path):
+    (part,) = sink(tmp_path, format="csv").send(ROWS).operator.prepare_commit()
+    assert part.final.suffix == ".csv"
+    table = pyarrow.csv.read_csv(part.pending)
+    assert table["n"].to_pylist() == [1, 2, 3]
+    assert table["s"].to_pylist()[2] == 'c,"d"'
+
+
+def test_csv_cannot_hold_nested_attributes():
+    with pytest.raises(ValueError, match="format csv: the attribute tags is list"):
+        Bench(FileSink, ["tags array<string>"], file="out", format="csv")
+
+
+def test_a_relative_place_does_not_depend_on_the_working_directory(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    (tmp_path / "out").write_text("a file in the working directory")
+    monkeypatch.chdir(tmp_path)
+    Bench(FileSink, ["n int"], file="out")
+
+
+def test_a_file_in_the_place_of_the_directory_is_named(tmp_path: Path):
+    (tmp_path / "taken").touch()
+    with pytest.raises(ValueError, match=r"file: .*taken/out cannot be created or written: .*taken is no directory"):
+        sink(tmp_path, file=str(tmp_path / "taken" / "out"))
+
+
+@pytest.mark.skipif(os.geteuid() == 0, reason="root may write everywhere")
+def test_a_directory_without_write_permission_is_named(tmp_path: Path):
+    tmp_path.chmod(0o500)
+    with pytest.raises(ValueError, match="cannot be created or written"):
+        sink(tmp_path, file=str(tmp_path / "out"))
