@@ -14,7 +14,7 @@ from typing import Any
 
 import dagster as dg
 from dagster._core.definitions.job_base import InMemoryJob
-from dagster._core.errors import DagsterMaxRetriesExceededError
+from dagster._core.errors import DagsterExecutionInterruptedError, DagsterMaxRetriesExceededError
 from dagster._core.execution.api import execute_run
 from dagster._core.remote_origin import RegisteredCodeLocationOrigin, RemoteJobOrigin, RemoteRepositoryOrigin
 
@@ -108,6 +108,7 @@ def run_job_in_process(
 
     Raises:
         Exception: the op's own exception, when one fails.
+        KeyboardInterrupt: Ctrl-C or SIGTERM came while it ran; the run is recorded as failed.
     """
     with warnings.catch_warnings():
         warnings.filterwarnings("ignore", OWN_WARNING)
@@ -123,6 +124,8 @@ def run_job_in_process(
         return execute_run(InMemoryJob(job), run, instance, raise_on_error=True).dagster_run
     except (dg.Failure, dg.RetryRequested, DagsterMaxRetriesExceededError) as error:
         raise _original(error) from None
+    except DagsterExecutionInterruptedError:
+        raise KeyboardInterrupt from None
 
 
 def _original(error: BaseException) -> BaseException:

@@ -37,11 +37,12 @@ def failed_units_sensor(application: str, reset_job: dg.JobDefinition) -> dg.Sen
             return dg.SkipReason(str(error))
         seen = look(status, time.time(), Memory.load(context.cursor))
         for failure in seen.exhausted:
+            why = "a reset would meet it again" if failure.permanent else f"{failure.attempts} resets did not help"
             context.log.error(
-                "%s: no reset attempt is left after %d: %s. Mend the cause and reset it with force. Log: %s",
+                "%s: %s; %s. Mend the cause, then reset it with force. Log: %s",
                 failure.unit,
-                failure.attempts,
                 failure.reason,
+                why,
                 failure.log,
             )
         events = [deployment_event(status), *(sink_event(application, sink) for sink in seen.sinks)]

@@ -1,7 +1,10 @@
 from __future__ import annotations
 
+import os
+import signal
 import subprocess
 import sys
+import time
 from pathlib import Path
 
 import dagster as dg
@@ -124,6 +127,23 @@ def test_the_error_of_an_op_surfaces_as_it_is(home: Home, monkeypatch: pytest.Mo
         job = dg.GraphDefinition(name=f"of_{op.name}", node_defs=[op]).to_job(executor_def=dg.in_process_executor)
         with dagster_instance(home) as instance, pytest.raises(LookupError, match="the cause"):
             run_job_in_process(instance, job.name, dg.Definitions(jobs=[job]))
+
+
+def test_an_interrupt_surfaces_as_such(home: Home, monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.delenv("DAGSTER_HOME", raising=False)
+
+    @dg.op
+    def interrupted() -> None:
+        os.kill(os.getpid(), signal.SIGINT)
+        time.sleep(10)
+
+    job = dg.GraphDefinition(name="interrupted_job", node_defs=[interrupted]).to_job(
+        executor_def=dg.in_process_executor
+    )
+    with dagster_instance(home) as instance:
+        with pytest.raises(KeyboardInterrupt):
+            run_job_in_process(instance, job.name, dg.Definitions(jobs=[job]))
+        assert [run.status for run in instance.get_runs()] == [dg.DagsterRunStatus.FAILURE]
 
 
 def loaded(statement: str) -> set[str]:

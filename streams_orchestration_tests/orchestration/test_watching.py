@@ -76,6 +76,14 @@ def test_no_reset_beyond_the_last_attempt():
     assert not look(failed(running(), attempts=5), NOW + 1, seen.memory).report
 
 
+def test_no_reset_where_it_would_fail_again():
+    status = failed(running())
+    permanent = replace(status, pes=(status.pes[0], replace(status.pes[1], permanent=True)))
+    seen = look(permanent, NOW, Memory())
+    assert not seen.resets
+    assert seen.exhausted[0].permanent
+
+
 def test_a_stopped_application_needs_nothing():
     assert not look(failed(running(state="STOPPED")), NOW, Memory()).resets
 
