@@ -55,7 +55,7 @@ def test_too_old_and_broken_ones_are_refused(body: str, said: str, tmp_path: Pat
 
 def test_a_missing_one_is_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
     monkeypatch.setenv("JAVA_HOME", str(tmp_path))
-    with pytest.raises(JavaError, match="JAVA_HOME is .* no bin/java"):
+    with pytest.raises(JavaError, match=r"JAVA_HOME is .* no bin/java"):
         require_java()
     monkeypatch.delenv("JAVA_HOME")
     monkeypatch.setenv("PATH", str(tmp_path))
