@@ -129,17 +129,24 @@ def compile_options(command: Command) -> Command:
     return decorated
 
 
-def write_output(text: str, output: Path | None) -> None:
+def write_output(text: str | Iterable[str], output: Path | None) -> None:
     """Write to the file that `--output` names, else to standard output.
+
+    Args:
+        text: the text, or its pieces.
+        output: path of the file.
 
     Raises:
         click.BadParameter: the file cannot be written.
     """
+    pieces = [text] if isinstance(text, str) else text
     if output is None:
-        click.echo(text, nl=False)
+        for piece in pieces:
+            click.echo(piece, nl=False)
         return
     try:
-        output.write_text(text, encoding="utf-8")
+        with output.open("w", encoding="utf-8") as file:
+            file.writelines(pieces)
     except OSError as error:
         message = f"{output} cannot be written: {error.strerror}. Name a file in a directory that exists."
         raise click.BadParameter(message, click.get_current_context(), param_hint="'--output'") from error

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 
+from streams_orchestration.compiler import tables
 from streams_orchestration.compiler.compilation import Compilation
-from streams_orchestration.compiler.plan_sections import SECTIONS, Document, Stages
+from streams_orchestration.compiler.plan_sections import SECTIONS, Document, Section, Stages, Terms
 from streams_orchestration.model.diagnostics import Diagnostic
 
 PLAN_VERSION = 1
@@ -22,11 +23,22 @@ _STAGES = {
 
 def plan_document(compilation: Compilation) -> Document:
     """The whole plan."""
+    return tables.document(_plan(compilation))
+
+
+def plan_text(compilation: Compilation) -> Iterator[str]:
+    """The whole plan as JSON, in pieces: for large plans, of which the document would take more than all stages."""
+    yield from tables.text(_plan(compilation))
+    yield "\n"
+
+
+def _plan(compilation: Compilation) -> Section:
+    terms = Terms(compilation.physical)
     return {
         "planVersion": PLAN_VERSION,
         "application": compilation.logical.application,
         "submission": dict(sorted(compilation.logical.submission.items())),
-        **{key: build(compilation) for key, build in SECTIONS.items()},
+        **{key: build(compilation, terms) for key, build in SECTIONS.items()},
         "diagnostics": [diagnostic_document(diagnostic) for diagnostic in compilation.diagnostics],
     }
 
@@ -53,7 +65,7 @@ def section(stage: str, stages: Stages) -> Document:
     Raises:
         KeyError: there is no such stage.
     """
-    return SECTIONS[_STAGES.get(stage, stage)](stages)
+    return tables.document(SECTIONS[_STAGES.get(stage, stage)](stages, Terms(stages.physical)))
 
 
 def diagnostic_document(diagnostic: Diagnostic) -> Document:

@@ -1,8 +1,9 @@
-"""The sections of the plan document, one a stage: names instead of numbers."""
+"""The sections of the plan document, one a stage: names instead of numbers, long lists as tables."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
+from operator import attrgetter, itemgetter
 from typing import Any, Protocol
 
 from streams_orchestration.compiler.graph import (
@@ -10,13 +11,31 @@ from streams_orchestration.compiler.graph import (
     CopyPlan,
     FusionPlan,
     LogicalGraph,
+    Passing,
     PhysicalGraph,
     PortLink,
     RegionMap,
     ThreadPlan,
 )
+from streams_orchestration.compiler.tables import (
+    BOOLEAN,
+    INTEGER,
+    TEXT,
+    VALUE,
+    Cell,
+    Column,
+    Fields,
+    Listed,
+    Named,
+    Nullable,
+    Record,
+    Shared,
+    Table,
+)
 
 Document = dict[str, Any]
+Section = dict[str, Any]
+"""A document that may hold tables."""
 
 
 class Stages(Protocol):
@@ -41,167 +60,196 @@ def _physical(stages: Stages) -> PhysicalGraph:
     return stages.physical
 
 
-def _end(graph: PhysicalGraph | LogicalGraph, operator: int, port: int) -> Document:
-    return {"operator": graph.operators[operator].name, "port": port}
+def _columns(rows: Sequence[Any], cells: dict[str, tuple[Cell, str]]) -> Table:
+    """A table of attributes of objects: by key the cell and the attribute."""
+    return Table({key: Column(cell, map(attrgetter(name), rows)) for key, (cell, name) in cells.items()})
 
 
-def _channel(graph: PhysicalGraph, splitter: int, channel: int) -> Document | None:
-    return {"id": graph.splitters[splitter].id, "channel": channel} if splitter >= 0 else None
+class Terms:
+    """What the sections of a plan have in common: names, ends of connections, channels of splitters."""
+
+    def __init__(self, graph: PhysicalGraph | LogicalGraph | None) -> None:
+        self.name = Named([operator.name for operator in graph.operators] if graph is not None else [])
+        self.port = Record({"operator": self.name, "port": INTEGER})
+        self.end = Shared(self.port)
+        """Of (operator, port)."""
+        ids = [splitter.id for splitter in graph.splitters] if isinstance(graph, PhysicalGraph) else []
+        self.channel = Shared(Nullable(Record({"id": Named(ids), "channel": INTEGER})))
+        """Of (splitter, channel)."""
 
 
-def _logical_graph(stages: Stages) -> Document:
+def _logical_graph(stages: Stages, terms: Terms) -> Section:
+    del terms
     graph = stages.logical
-    operators = sorted(
-        (
-            {"name": each.name, "kind": each.kind, "inputs": len(each.inputs), "outputs": len(each.outputs)}
-            for each in graph.operators
-        ),
-        key=lambda each: str(each["name"]),
-    )
-    targets: dict[tuple[int, int], list[Document]] = {}
-    for connection in graph.connections:
-        ends = targets.setdefault((connection.source, connection.source_port), [])
-        ends.append(_end(graph, connection.target, connection.target_port))
-    streams = [
-        {
-            "name": output.stream,
-            "from": {"operator": operator.name, "port": port},
-            "to": sorted(targets.get((operator.index, port), ()), key=_end_order),
-        }
+    names = [operator.name for operator in graph.operators]
+    own = Terms(graph)
+    targets: dict[tuple[int, int], list[tuple[int, int]]] = {}
+    for source, port, target, target_port, _ in graph.connections:
+        targets.setdefault((source, port), []).append((target, target_port))
+    for ends in targets.values():
+        ends.sort(key=lambda end: (names[end[0]], end[1]))
+    streams = sorted(
+        (output.stream, operator.name, port, operator.index)
         for operator in graph.operators
         for port, output in enumerate(operator.outputs)
-    ]
+    )
+    ports = [(index, port) for _, _, port, index in streams]
+    operators = sorted(graph.operators, key=attrgetter("name"))
     return {
-        "operators": operators,
-        "streams": sorted(streams, key=lambda each: (str(each["name"]), *_end_order(each["from"]))),
+        "operators": Table(
+            {
+                "name": Column(TEXT, (each.name for each in operators)),
+                "kind": Column(TEXT, (each.kind for each in operators)),
+                "inputs": Column(INTEGER, (len(each.inputs) for each in operators)),
+                "outputs": Column(INTEGER, (len(each.outputs) for each in operators)),
+            }
+        ),
+        "streams": Table(
+            {
+                "name": Column(TEXT, (stream for stream, *_ in streams)),
+                "from": Column(own.port, ports),
+                "to": Column(Listed(own.end), (targets.get(port, ()) for port in ports)),
+            }
+        ),
     }
 
 
-def _end_order(end: Any) -> tuple[str, int]:
-    return end["operator"], end["port"]
-
-
-def _physical_graph(stages: Stages) -> Document:
+def _physical_graph(stages: Stages, terms: Terms) -> Section:
     graph = _physical(stages)
-    logical = stages.logical
+    logical = Named([operator.name for operator in stages.logical.operators])
     return {
-        "operators": [
+        "operators": _columns(
+            graph.operators,
             {
-                "index": each.index,
-                "name": each.name,
-                "logicalName": logical.operators[each.logical].name,
-                "channel": each.channel,
-                "maxChannels": each.max_channels,
-                "localChannel": each.local_channel,
-                "localMaxChannels": each.local_max_channels,
-            }
-            for each in graph.operators
-        ],
-        "connections": [
+                "index": (INTEGER, "index"),
+                "name": (TEXT, "name"),
+                "logicalName": (logical, "logical"),
+                "channel": (INTEGER, "channel"),
+                "maxChannels": (INTEGER, "max_channels"),
+                "localChannel": (INTEGER, "local_channel"),
+                "localMaxChannels": (INTEGER, "local_max_channels"),
+            },
+        ),
+        "connections": Table(
             {
-                "from": _end(graph, each.source, each.source_port),
-                "to": _end(graph, each.target, each.target_port),
-                "splitter": _channel(graph, each.splitter, each.channel),
+                "from": Column(terms.end, map(_SOURCE, graph.connections)),
+                "to": Column(terms.end, map(_TARGET, graph.connections)),
+                "splitter": Column(terms.channel, map(_CHANNEL, graph.connections)),
             }
-            for each in graph.connections
-        ],
-        "splitters": [
+        ),
+        "splitters": Table(
             {
-                "id": each.id,
-                "operator": graph.operators[each.operator].name,
-                "port": each.port,
-                "regionPort": each.region_port,
-                "policy": each.policy,
-                "attributes": list(each.attributes),
-                "width": each.width,
-                "parent": _channel(graph, each.parent, each.parent_channel),
-                "dropsWindowPunctuation": each.drops_window_punctuation,
+                "id": Column(TEXT, (each.id for each in graph.splitters)),
+                "operator": Column(terms.name, (each.operator for each in graph.splitters)),
+                "port": Column(INTEGER, (each.port for each in graph.splitters)),
+                "regionPort": Column(TEXT, (each.region_port for each in graph.splitters)),
+                "policy": Column(TEXT, (each.policy for each in graph.splitters)),
+                "attributes": Column(Listed(TEXT), (each.attributes for each in graph.splitters)),
+                "width": Column(INTEGER, (each.width for each in graph.splitters)),
+                "parent": Column(terms.channel, ((each.parent, each.parent_channel) for each in graph.splitters)),
+                "dropsWindowPunctuation": Column(BOOLEAN, (each.drops_window_punctuation for each in graph.splitters)),
             }
-            for each in graph.splitters
-        ],
-        "imports": _links(graph, graph.imports),
-        "exports": _links(graph, graph.exports),
+        ),
+        "imports": _links(graph, terms, graph.imports),
+        "exports": _links(graph, terms, graph.exports),
     }
 
 
-def _links(graph: PhysicalGraph, links: Iterable[PortLink]) -> list[Document]:
-    documents = [
-        {"name": each.name, **_end(graph, each.operator, each.port), "parameters": each.parameters} for each in links
-    ]
-    return sorted(documents, key=lambda each: (str(each["name"]), *_end_order(each)))
+_SOURCE, _TARGET, _CHANNEL = itemgetter(0, 1), itemgetter(2, 3), itemgetter(4, 5)
+"""Ends of a connection, and the splitter channel on which it hangs."""
 
 
-def _fusion_plan(stages: Stages) -> Document:
-    graph, plan = _physical(stages), stages.fusion
+def _links(graph: PhysicalGraph, terms: Terms, links: Iterable[PortLink]) -> Table:
+    ordered = sorted(links, key=lambda each: (each.name, graph.operators[each.operator].name, each.port))
+    return _columns(
+        ordered,
+        {
+            "name": (TEXT, "name"),
+            "operator": (terms.name, "operator"),
+            "port": (INTEGER, "port"),
+            "parameters": (VALUE, "parameters"),
+        },
+    )
+
+
+def _fusion_plan(stages: Stages, terms: Terms) -> Section:
+    plan = stages.fusion
     assert plan is not None
+    output = Record({"operator": terms.name, "port": INTEGER, "splitter": terms.channel})
+    ports = (
+        [(operator, port, (splitter, channel)) for operator, port, splitter, channel in pe.outputs] for pe in plan.pes
+    )
     return {
         "scheme": plan.scheme,
-        "pes": [
+        "pes": Table(
             {
-                "id": pe.id,
-                "operators": [graph.operators[operator].name for operator in pe.operators],
-                "host": pe.host,
-                "restartable": pe.restartable,
-                "relocatable": pe.relocatable,
-                "inputPorts": [_end(graph, each.operator, each.port) for each in pe.inputs],
-                "outputPorts": [
-                    {**_end(graph, each.operator, each.port), "splitter": _channel(graph, each.splitter, each.channel)}
-                    for each in pe.outputs
-                ],
+                "id": Column(INTEGER, (pe.id for pe in plan.pes)),
+                "operators": Column(Listed(terms.name), (pe.operators for pe in plan.pes)),
+                "host": Column(INTEGER, (pe.host for pe in plan.pes)),
+                "restartable": Column(BOOLEAN, (pe.restartable for pe in plan.pes)),
+                "relocatable": Column(BOOLEAN, (pe.relocatable for pe in plan.pes)),
+                "inputPorts": Column(Listed(terms.port), (pe.inputs for pe in plan.pes)),
+                "outputPorts": Column(Listed(output), ports),
             }
-            for pe in plan.pes
-        ],
+        ),
     }
 
 
-def _thread_plan(stages: Stages) -> Document:
+def _thread_plan(stages: Stages, terms: Terms) -> Section:
     graph, plan = _physical(stages), stages.threads
     assert plan is not None
     return {
-        "threadedPorts": [
+        "threadedPorts": _columns(
+            sorted(plan.queues, key=attrgetter("operator", "port")),
             {
-                **_end(graph, queue.operator, queue.port),
-                "injected": queue.injected,
-                "congestionPolicy": queue.congestion_policy,
-                "queueSize": queue.queue_size,
-            }
-            for queue in sorted(plan.queues, key=lambda queue: (queue.operator, queue.port))
-        ],
-        "operators": [
+                "operator": (terms.name, "operator"),
+                "port": (INTEGER, "port"),
+                "injected": (BOOLEAN, "injected"),
+                "congestionPolicy": (TEXT, "congestion_policy"),
+                "queueSize": (INTEGER, "queue_size"),
+            },
+        ),
+        "operators": Table(
             {
-                "operator": operator.name,
-                "threads": each.threads,
-                "singleThreadedOnInputs": each.single_threaded_on_inputs,
-                "singleThreadedOnOutputs": each.single_threaded_on_outputs,
-                "locked": each.locked,
+                "operator": Column(TEXT, (operator.name for operator in graph.operators)),
+                "threads": Column(INTEGER, (each.threads for each in plan.operators)),
+                "singleThreadedOnInputs": Column(BOOLEAN, (each.single_threaded_on_inputs for each in plan.operators)),
+                "singleThreadedOnOutputs": Column(
+                    BOOLEAN, (each.single_threaded_on_outputs for each in plan.operators)
+                ),
+                "locked": Column(BOOLEAN, (each.locked for each in plan.operators)),
             }
-            for operator, each in zip(graph.operators, plan.operators, strict=True)
-        ],
+        ),
     }
 
 
-def _copy_plan(stages: Stages) -> Document:
+def _copy_plan(stages: Stages, terms: Terms) -> Section:
     graph, plan = _physical(stages), stages.copies
     assert plan is not None
-    connections: list[Document] = []
-    for number in plan.order:
-        connection, passing = graph.connections[number], plan.connections[number]
-        document: Document = {
-            "from": _end(graph, connection.source, connection.source_port),
-            "to": _end(graph, connection.target, connection.target_port),
-            "passing": passing.passing,
-            "constness": passing.constness,
-            "reason": passing.reason,
-        }
-        if passing.attributes is not None:
-            document["attributes"] = list(passing.attributes)
-        connections.append(document)
+    served = [graph.connections[number] for number in plan.order]
     return {
-        "connections": connections,
+        "connections": Table(
+            {
+                "from": Column(terms.end, map(_SOURCE, served)),
+                "to": Column(terms.end, map(_TARGET, served)),
+                "passing": Column(Fields(_passing), (plan.connections[number] for number in plan.order)),
+            }
+        ),
         "senderCopies": plan.sender_copies,
         "enqueueCopies": plan.enqueue_copies,
         "eliminated": plan.eliminated,
     }
+
+
+def _passing(passing: Passing) -> Document:
+    document: Document = {
+        "passing": passing.passing,
+        "constness": passing.constness,
+        "reason": passing.reason,
+    }
+    if passing.attributes is not None:
+        document["attributes"] = list(passing.attributes)
+    return document
 
 
 def _region(region: ConsistentRegion, names: list[str], *, logical: bool) -> Document:
@@ -220,7 +268,8 @@ def _region(region: ConsistentRegion, names: list[str], *, logical: bool) -> Doc
     return document if logical else {"index": region.index, "logicalIndex": region.logical_index, **document}
 
 
-def _region_map(stages: Stages) -> Document:
+def _region_map(stages: Stages, terms: Terms) -> Section:
+    del terms
     graph, regions = _physical(stages), stages.regions
     assert regions is not None
     logical = [each.name for each in stages.logical.operators]
@@ -232,7 +281,7 @@ def _region_map(stages: Stages) -> Document:
     }
 
 
-SECTIONS: dict[str, Callable[[Stages], Document]] = {
+SECTIONS: dict[str, Callable[[Stages, Terms], Section]] = {
     "logicalGraph": _logical_graph,
     "physicalGraph": _physical_graph,
     "fusionPlan": _fusion_plan,

@@ -12,7 +12,7 @@ from pydantic import ValidationError
 from streams_orchestration.compiler.compilation import Compilation, compile_application, compile_spec
 from streams_orchestration.compiler.documents import dump, load
 from streams_orchestration.compiler.graph import LogicalGraph, Options
-from streams_orchestration.compiler.plan import compile_error_document, plan_document, section
+from streams_orchestration.compiler.plan import compile_error_document, plan_document, plan_text, section
 from streams_orchestration.model.diagnostics import ApplicationError, Diagnostic
 from streams_orchestration_tests.specs import read
 
@@ -67,6 +67,18 @@ def test_keys(plan: dict[str, Any]) -> None:
     assert plan["submission"] == {"period": 3.0, "width": 2}
     assert compile_error_document("x", []).keys() == plan.keys()
     assert json.loads(json.dumps(plan)) == plan
+
+
+@pytest.mark.parametrize("faithful", [True, False])
+@pytest.mark.parametrize("scheme", ["legacy", "manual", "automatic"])
+def test_text(scheme: Any, faithful: bool) -> None:
+    """Written row by row, the plan is what `json.dumps` makes of the document; with names that need quoting, too."""
+    text = SPEC.replace("application: plan", "application: plan\ndescription: x").replace(
+        "{kind: y}", "{kind: 'é\"%\\'}"
+    )
+    compiled = compile_application(read(text), Options(fusion=scheme, pes=3, faithful=faithful))
+    expected = json.dumps(plan_document(compiled), indent=2, ensure_ascii=False)
+    assert "".join(plan_text(compiled)) == expected + "\n"
 
 
 def test_keys_of_an_application_in_error(plan: dict[str, Any]) -> None:

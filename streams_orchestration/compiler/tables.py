@@ -1,0 +1,252 @@
+"""Long lists of the plan document, kept as columns: made into documents, or written as JSON text without these.
+
+A section of the plan says once what its rows look like. As text, the form of a row is a template made beforehand, and
+what many rows have in common, an operator's port for instance, is put into words once. A table of a hundred thousand
+rows is thus written without an object a row.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from itertools import islice
+from json.encoder import encode_basestring  # what json.dumps uses, too  # pyright: ignore
+from typing import Any, NamedTuple, Protocol
+
+Encoder = Callable[[Any], str]
+"""A value as JSON text."""
+
+INDENT = "  "
+_CHUNK = 4096
+"""Rows that are written at a time."""
+
+
+class Cell(Protocol):
+    """What the values of a column, or of one key of a record, stand for."""
+
+    def document(self, value: Any, /) -> Any:
+        """The value in a document."""
+        ...
+
+    def encoder(self, margin: str) -> Encoder:
+        """The text of the value, as `json.dumps` with an indent writes it.
+
+        Args:
+            margin: what the lines behind the first begin with.
+        """
+        ...
+
+
+class Plain:
+    """A value that stands for itself, all of one type."""
+
+    def __init__(self, encode: Encoder | None = None) -> None:
+        self._encode = encode
+
+    def document(self, value: Any) -> Any:
+        """The value."""
+        return value
+
+    def encoder(self, margin: str) -> Encoder:
+        """By the type's own function, or any JSON value."""
+        return self._encode or (lambda value: dumps(value, margin))
+
+
+VALUE = Plain()
+TEXT: Cell = Plain(encode_basestring)
+INTEGER: Cell = Plain(str)
+BOOLEAN: Cell = Plain({False: "false", True: "true"}.__getitem__)
+
+
+class Named:
+    """A number that stands for a name."""
+
+    def __init__(self, names: Sequence[str]) -> None:
+        self._names = names
+        self._texts: list[str] = []
+
+    def document(self, value: int) -> str:
+        """The name."""
+        return self._names[value]
+
+    def encoder(self, margin: str) -> Encoder:
+        """The name in quotes."""
+        del margin
+        self._texts = self._texts or list(map(encode_basestring, self._names))
+        return self._texts.__getitem__
+
+
+class Record:
+    """A tuple of values that stands for an object with fixed keys."""
+
+    def __init__(self, cells: Mapping[str, Cell]) -> None:
+        self._cells = cells
+
+    def document(self, value: Sequence[Any]) -> dict[str, Any]:
+        """The object."""
+        return {key: cell.document(each) for (key, cell), each in zip(self._cells.items(), value, strict=False)}
+
+    def encoder(self, margin: str) -> Encoder:
+        """The object, a key a line."""
+        template, encoders = _row(self._cells, margin)
+        return lambda value: template % tuple([encode(each) for encode, each in zip(encoders, value, strict=False)])
+
+
+class Fields:
+    """A value of few that stand for several keys of the object around it; its own key there is not written."""
+
+    def __init__(self, document: Callable[[Any], dict[str, Any]]) -> None:
+        self.document = document
+
+    def encoder(self, margin: str) -> Encoder:
+        """The keys, without the braces around them."""
+
+        def encode(value: Any) -> str:
+            lines = dumps(self.document(value), margin[: -len(INDENT)])
+            return lines[1:].rpartition("\n")[0].strip()
+
+        return _Texts(encode).__getitem__
+
+
+class Shared:
+    """Another cell, whose values appear again and again: each is put into words once."""
+
+    def __init__(self, cell: Cell) -> None:
+        self.document = cell.document
+        self._cell = cell
+        self._texts: dict[str, _Texts] = {}
+
+    def encoder(self, margin: str) -> Encoder:
+        """The other cell's text."""
+        if margin not in self._texts:
+            self._texts[margin] = _Texts(self._cell.encoder(margin))
+        return self._texts[margin].__getitem__
+
+
+class _Texts(dict[Any, str]):
+    def __init__(self, encode: Encoder) -> None:
+        self._encode = encode
+
+    def __missing__(self, value: Any) -> str:
+        text = self[value] = self._encode(value)
+        return text
+
+
+class Nullable:
+    """Another cell, for values of which the first item may be negative, which stands for null."""
+
+    def __init__(self, cell: Cell) -> None:
+        self._cell = cell
+
+    def document(self, value: Sequence[int]) -> Any:
+        """What the other cell makes of it, or None."""
+        return None if value[0] < 0 else self._cell.document(value)
+
+    def encoder(self, margin: str) -> Encoder:
+        """The other cell's text, or null."""
+        encode = self._cell.encoder(margin)
+        return lambda value: "null" if value[0] < 0 else encode(value)
+
+
+class Listed:
+    """A sequence of values of another cell."""
+
+    def __init__(self, cell: Cell) -> None:
+        self._cell = cell
+
+    def document(self, value: Iterable[Any]) -> list[Any]:
+        """The list."""
+        return list(map(self._cell.document, value))
+
+    def encoder(self, margin: str) -> Encoder:
+        """The list, an item a line."""
+        encode = self._cell.encoder(margin + INDENT)
+        separator = f",\n{margin}{INDENT}"
+
+        def text(value: Sequence[Any]) -> str:
+            return f"[\n{margin}{INDENT}{separator.join(map(encode, value))}\n{margin}]" if value else "[]"
+
+        return text
+
+
+def _row(cells: Mapping[str, Cell], margin: str) -> tuple[str, list[Encoder]]:
+    """The template of an object, and the encoders of what goes into it."""
+    inner = margin + INDENT
+    lines = [
+        f"{inner}%s" if isinstance(cell, Fields) else f"{inner}{encode_basestring(key)}: %s"
+        for key, cell in cells.items()
+    ]
+    return "{\n" + ",\n".join(lines) + f"\n{margin}}}", [cell.encoder(inner) for cell in cells.values()]
+
+
+class Column(NamedTuple):
+    """One key of all rows, with its values."""
+
+    cell: Cell
+    values: Iterable[Any]
+    """To be gone through once."""
+
+
+class Table:
+    """A list of objects with the same keys, to be used once."""
+
+    def __init__(self, columns: Mapping[str, Column]) -> None:
+        self._columns = columns
+
+    def document(self) -> list[dict[str, Any]]:
+        """The list."""
+        documents: list[dict[str, Any]] = []
+        for values in zip(*(column.values for column in self._columns.values()), strict=True):
+            document: dict[str, Any] = {}
+            for (key, column), value in zip(self._columns.items(), values, strict=True):
+                if isinstance(column.cell, Fields):
+                    document.update(column.cell.document(value))
+                else:
+                    document[key] = column.cell.document(value)
+            documents.append(document)
+        return documents
+
+    def text(self, margin: str) -> Iterator[str]:
+        """The list as JSON, in pieces."""
+        inner = margin + INDENT
+        template, encoders = _row({key: column.cell for key, column in self._columns.items()}, inner)
+        texts = (map(encode, column.values) for encode, column in zip(encoders, self._columns.values(), strict=True))
+        rows = map(template.__mod__, zip(*texts, strict=True))
+        first, separator = f"[\n{inner}", f",\n{inner}"
+        before = first
+        while chunk := list(islice(rows, _CHUNK)):
+            yield before
+            yield separator.join(chunk)
+            before = separator
+        yield "[]" if before is first else f"\n{margin}]"
+
+
+def dumps(value: Any, margin: str = "") -> str:
+    """A document as JSON text; line ends are never part of a string there, so all of them take the margin."""
+    text = json.dumps(value, indent=len(INDENT), ensure_ascii=False)
+    return text.replace("\n", f"\n{margin}") if margin else text
+
+
+def document(value: Any) -> Any:
+    """A section with every table in it made a list."""
+    if isinstance(value, Table):
+        return value.document()
+    if isinstance(value, dict):
+        return {key: document(entry) for key, entry in value.items()}
+    return value
+
+
+def text(value: Any, margin: str = "") -> Iterator[str]:
+    """What `dumps` makes of `document(value)`, in pieces."""
+    if isinstance(value, Table):
+        yield from value.text(margin)
+    elif isinstance(value, dict) and value:
+        inner = margin + INDENT
+        before = "{\n"
+        for key, entry in value.items():
+            yield f"{before}{inner}{encode_basestring(key)}: "
+            yield from text(entry, inner)
+            before = ",\n"
+        yield f"\n{margin}}}"
+    else:
+        yield dumps(value, margin)
