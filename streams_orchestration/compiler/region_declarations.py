@@ -64,6 +64,11 @@ def port_names(instance: Instance) -> tuple[str, ...]:
     return tuple(names)
 
 
+def width_pattern(pattern: str) -> re.Pattern[str]:
+    """What a pattern of region names stands for: `*` for anything, the rest for itself (rule 6)."""
+    return re.compile(".*".join(re.escape(part) for part in pattern.split("*")))
+
+
 class RegionDeclarations:
     """Turns the annotations into regions."""
 
@@ -71,10 +76,7 @@ class RegionDeclarations:
         self.substitution = substitution
         self.schemas = schemas
         self.diagnostics = substitution.diagnostics
-        self._overrides = [
-            (pattern, re.compile(".*".join(re.escape(part) for part in pattern.split("*"))), width)
-            for pattern, width in options.widths
-        ]
+        self._overrides = [(pattern, width_pattern(pattern), width) for pattern, width in options.widths]
 
     def regions(self, order: list[Instance]) -> Iterator[ParallelRegion]:
         """The regions by index; afterwards width patterns that matched nothing are reported."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import replace
 
 from streams_orchestration.compiler.graph import (
@@ -27,13 +28,18 @@ def map_regions(logical: LogicalGraph, physical: PhysicalGraph) -> tuple[RegionM
     it out, and the position of an expanded region is its index.
     """
     found = find_starts(logical)
-    growth = grow(len(logical.operators), logical.connections, found.starts, found.barriers, len(found.created))
+    growth, region_of = grow_logical(logical, found)
     regions, diagnostics = _logical_regions(logical, found, growth)
-    number = {region: index for index, region in enumerate(growth.merged)}
-    region_of = [number[region] if region >= 0 else -1 for region in growth.region_of]
     expanded, expanded_of = _expand(physical, logical, regions, region_of, found)
     diagnostics += check_regions(logical, regions, region_of, found, expanded)
     return RegionMap(regions, expanded, expanded_of), diagnostics
+
+
+def grow_logical(logical: LogicalGraph, found: RegionStarts) -> tuple[Growth, list[int]]:
+    """The growth on the logical graph, and the final index of every operator's region, -1 for none (A31)."""
+    growth = grow(len(logical.operators), logical.connections, found.starts, found.barriers, len(found.created))
+    number = {region: index for index, region in enumerate(growth.merged)}
+    return growth, [number[region] if region >= 0 else -1 for region in growth.region_of]
 
 
 def _logical_regions(
@@ -79,26 +85,8 @@ def _expand(
     region_of: list[int],
     found: RegionStarts,
 ) -> tuple[tuple[ConsistentRegion, ...], tuple[int, ...]]:
-    """Regions of the expanded graph (A40).
-
-    A replica of a start opens the region of (logical region, its global channel); no channel and channel 0 are the
-    same one and keep the number, the others are numbered behind in the order in which the replicas were made. The
-    walk is that of the logical graph: a start is never entered, so regions that were apart stay apart (A41).
-    """
-    keys: dict[tuple[int, int], int] = {(region.index, 0): region.index for region in regions}
-    logical_of = [region.index for region in regions]
-    starts: dict[int, int] = {}
-    barriers: set[int] = set()
-    for operator in physical.operators:
-        if operator.logical in found.starts:
-            key = (region_of[operator.logical], max(operator.channel, 0))
-            if key not in keys:
-                keys[key] = len(logical_of)
-                logical_of.append(key[0])
-            starts[operator.index] = keys[key]
-        elif operator.logical in found.barriers:
-            barriers.add(operator.index)
-    growth = grow(len(physical.operators), physical.connections, starts, barriers, len(logical_of))
+    """Regions of the expanded graph (A40)."""
+    growth, starts, logical_of = grow_expanded(physical, len(regions), region_of, found)
     ports = [len(logical.operators[operator.logical].inputs) for operator in physical.operators]
     members = memberships(growth.region_of, physical.connections, starts, ports)
     expanded = tuple(
@@ -114,3 +102,29 @@ def _expand(
     )
     index_of = {region: index for index, region in enumerate(members)}
     return expanded, tuple(index_of[region] if region >= 0 else -1 for region in growth.region_of)
+
+
+def grow_expanded(
+    physical: PhysicalGraph, regions: int, region_of: Sequence[int], found: RegionStarts
+) -> tuple[Growth, dict[int, int], list[int]]:
+    """The growth on the expanded graph, its starts with their regions, and the logical region of each region (A40).
+
+    A replica of a start opens the region of (logical region, its global channel); no channel and channel 0 are the
+    same one and keep the number, the others are numbered behind in the order in which the replicas were made. The
+    walk is that of the logical graph: a start is never entered, so regions that were apart stay apart (A41).
+    """
+    keys: dict[tuple[int, int], int] = {(region, 0): region for region in range(regions)}
+    logical_of = list(range(regions))
+    starts: dict[int, int] = {}
+    barriers: set[int] = set()
+    for operator in physical.operators:
+        if operator.logical in found.starts:
+            key = (region_of[operator.logical], max(operator.channel, 0))
+            if key not in keys:
+                keys[key] = len(logical_of)
+                logical_of.append(key[0])
+            starts[operator.index] = keys[key]
+        elif operator.logical in found.barriers:
+            barriers.add(operator.index)
+    growth = grow(len(physical.operators), physical.connections, starts, barriers, len(logical_of))
+    return growth, starts, logical_of
