@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import zlib
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -9,12 +10,15 @@ from typing import Any
 
 from sqlalchemy import Connection, Engine, create_engine, event, inspect
 from sqlalchemy.exc import DatabaseError, OperationalError
+from sqlalchemy.schema import CreateTable
 
 from streams_orchestration.runtime.errors import CatalogBusyError, CatalogError
 from streams_orchestration.runtime.home import Home
 from streams_orchestration.runtime.tables import metadata
 
 BUSY_SECONDS = 20.0
+LAYOUT = zlib.crc32("".join(str(CreateTable(table)) for table in metadata.sorted_tables).encode()) >> 1
+"""Identifies the tables and columns, so that a catalog of another version is told from a damaged one."""
 
 
 class Catalog:
@@ -39,17 +43,32 @@ class Catalog:
         """
         home.prepare()
         catalog = cls(home)
-        with catalog._errors(), catalog._engine.begin() as connection:
-            metadata.create_all(connection)
+        if not catalog.exists:
+            with catalog.write() as connection:
+                metadata.create_all(connection)
+                connection.exec_driver_sql(f"PRAGMA user_version = {LAYOUT}")
         return catalog
 
     @property
     def exists(self) -> bool:
-        """Whether anything was ever deployed in this home; a file that is just being made does not count yet."""
+        """Whether anything was ever deployed in this home; a file that is just being made does not count yet.
+
+        Raises:
+            CatalogError: the file is no catalog, or one of another version.
+        """
         if not self.path.exists():
             return False
-        with self._errors(), self._engine.connect() as connection:
-            return inspect(connection).has_table(metadata.sorted_tables[0].name)
+        with self.read() as connection:
+            if not inspect(connection).has_table(metadata.sorted_tables[0].name):
+                return False
+            layout = connection.exec_driver_sql("PRAGMA user_version").scalar()
+        if layout != LAYOUT:
+            message = (
+                f"{self.path}: the catalog was made by another version of the product. Use that version, "
+                "or start anew in another state directory (STREAMS_HOME); the results stay where they are."
+            )
+            raise CatalogError(message)
+        return True
 
     @contextmanager
     def read(self) -> Iterator[Connection]:
