@@ -12,6 +12,7 @@ from streams_orchestration.cli.compiling import compile_
 from streams_orchestration.cli.deploying import cancel, deploy, redeploy, reset
 from streams_orchestration.cli.diffing import diff
 from streams_orchestration.cli.drawing import graph, lineage
+from streams_orchestration.cli.explaining import explain
 from streams_orchestration.cli.failing import APPLICATION, COMMAND_LINE, INTERRUPTED, report
 from streams_orchestration.cli.logs import logs
 from streams_orchestration.cli.observing import status
@@ -35,7 +36,7 @@ def streams() -> None:
     """Compile streaming applications, run them on Spark, keep them consistent with Dagster."""
 
 
-for _command in (compile_, diff, run, deploy, redeploy, cancel, reset, status, logs, graph, lineage, ui):
+for _command in (compile_, explain, diff, run, deploy, redeploy, cancel, reset, status, logs, graph, lineage, ui):
     streams.add_command(_command)
 
 

@@ -1,0 +1,39 @@
+"""A diagnostic code: cause, remedy, and where it was raised in an application."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable
+
+from streams_orchestration.compiler.explain.explanation import Explanation, Fact, section
+from streams_orchestration.model.diagnostics import CODES, Diagnostic
+
+_CODE = re.compile(r"(CDIS[A-Z]\d{4}[A-Z]|SO\d{4})", re.IGNORECASE)
+
+
+def is_code(what: str) -> bool:
+    """Does this read like a diagnostic code?"""
+    return _CODE.fullmatch(what.strip()) is not None
+
+
+def code_explanation(code: str, diagnostics: Iterable[Diagnostic]) -> Explanation:
+    """What a code of the table stands for, and all that an application has of it.
+
+    Args:
+        code: a code of `CODES`.
+        diagnostics: everything that was found in the application.
+    """
+    row = CODES[code]
+    raised = [
+        Fact(f"{each.operator}: {each.message}" if each.operator else each.message, location=each.location)
+        for each in diagnostics
+        if each.code == code
+    ]
+    return Explanation(
+        f"{code}, {'an error' if row.severity == 'error' else 'a warning'}",
+        (
+            section("Cause", Fact(row.cause)),
+            section("Remedy", Fact(row.remedy)),
+            section("In this application", *(raised or [Fact("it is not raised")])),
+        ),
+    )

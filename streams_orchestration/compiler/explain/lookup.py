@@ -1,0 +1,148 @@
+"""A compilation with everything found by its name, and what the stages computed on the way to their decisions."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from functools import cached_property
+
+from streams_orchestration.compiler.compilation import Compilation
+from streams_orchestration.compiler.fusable_units import FusableUnit, Placements, fusable_units, resolve_placements
+from streams_orchestration.compiler.graph import ConsistentAnnotation, LogicalOperator, Queue
+from streams_orchestration.compiler.host_bindings import HostBindings
+from streams_orchestration.compiler.region_growth import Growth
+from streams_orchestration.compiler.region_starts import RegionStarts, find_starts, innermost_annotations
+from streams_orchestration.compiler.regions import grow_expanded, grow_logical
+from streams_orchestration.compiler.schemes import Allotment, allot
+from streams_orchestration.compiler.thread_origins import ThreadOrigins, find_origins
+
+Port = tuple[int, int]
+
+
+class Lookup:
+    """One compilation; what the stages keep to themselves is computed again, by their own functions, when asked for."""
+
+    def __init__(self, compilation: Compilation) -> None:
+        self.compilation = compilation
+        self.logical = compilation.logical
+        self.physical = compilation.physical
+        self.fusion = compilation.fusion
+        self.options = compilation.options
+
+    def model(self, operator: int) -> LogicalOperator:
+        """The logical operator of a replica."""
+        return self.logical.operators[self.physical.operators[operator].logical]
+
+    def name(self, operator: int) -> str:
+        """The physical name."""
+        return self.physical.operators[operator].name
+
+    def names(self, operators: list[int] | tuple[int, ...]) -> list[str]:
+        """Physical names."""
+        return [self.name(operator) for operator in operators]
+
+    @cached_property
+    def replicas(self) -> dict[str, list[int]]:
+        """Replicas by logical name."""
+        found: dict[str, list[int]] = defaultdict(list)
+        for each in self.physical.operators:
+            found[self.logical.operators[each.logical].name].append(each.index)
+        return dict(found)
+
+    @cached_property
+    def by_name(self) -> dict[str, int]:
+        """Physical operators by name."""
+        return {each.name: each.index for each in self.physical.operators}
+
+    @cached_property
+    def streams(self) -> dict[str, list[Port]]:
+        """Output ports by physical and by logical stream name."""
+        found: dict[str, list[Port]] = defaultdict(list)
+        for each in self.physical.operators:
+            for port, stream in enumerate(each.streams):
+                logical = self.logical.operators[each.logical].outputs[port].stream
+                for name in {stream, logical}:
+                    found[name].append((each.index, port))
+        return dict(found)
+
+    @cached_property
+    def splitters(self) -> dict[str, int]:
+        """Splitters by id."""
+        return {each.id: each.index for each in self.physical.splitters}
+
+    @cached_property
+    def incoming(self) -> dict[Port, list[int]]:
+        """Connection numbers by input port."""
+        found: dict[Port, list[int]] = defaultdict(list)
+        for number, each in enumerate(self.physical.connections):
+            found[each.target, each.target_port].append(number)
+        return dict(found)
+
+    @cached_property
+    def outgoing(self) -> dict[Port, list[int]]:
+        """Connection numbers by output port, in the order in which its consumers are served."""
+        found: dict[Port, list[int]] = defaultdict(list)
+        for number in self.compilation.copies.order:
+            each = self.physical.connections[number]
+            found[each.source, each.source_port].append(number)
+        return dict(found)
+
+    @cached_property
+    def queues(self) -> dict[Port, Queue]:
+        """Queues by input port."""
+        return {(each.operator, each.port): each for each in self.compilation.threads.queues}
+
+    @cached_property
+    def placements(self) -> Placements:
+        """Placement configs with resolved tags."""
+        return resolve_placements(self.logical, self.physical)
+
+    @cached_property
+    def units(self) -> list[FusableUnit]:
+        """Fusable units."""
+        return fusable_units(self.logical, self.physical, self.compilation.regions, self.placements, self.options)
+
+    @cached_property
+    def unit_of(self) -> list[int]:
+        """Per operator the number of its unit."""
+        found = [0] * len(self.physical.operators)
+        for number, unit in enumerate(self.units):
+            for operator in unit.operators:
+                found[operator] = number
+        return found
+
+    @cached_property
+    def bindings(self) -> HostBindings:
+        """Who can share a host with whom, before any PE is made."""
+        return HostBindings(len(self.physical.operators), self.units, self.placements)
+
+    @cached_property
+    def allotment(self) -> Allotment:
+        """How many PEs the scheme gives to every kind of units."""
+        tags = self.bindings.tags_of_sets(self.units)
+        return allot(self.units, tags, self.physical.host_pools, self.options)
+
+    @cached_property
+    def origins(self) -> ThreadOrigins:
+        """Where threads begin and end."""
+        return find_origins(self.logical, self.physical, self.fusion, self.queues.keys(), self.options)
+
+    @cached_property
+    def starts(self) -> RegionStarts:
+        """What the region annotations say."""
+        return find_starts(self.logical)
+
+    @cached_property
+    def logical_growth(self) -> tuple[Growth, list[int]]:
+        """How the regions grew on the logical graph, and the region of every logical operator."""
+        return grow_logical(self.logical, self.starts)
+
+    @cached_property
+    def growth(self) -> Growth:
+        """How the regions grew on the expanded graph."""
+        regions = len(self.compilation.regions.logical)
+        return grow_expanded(self.physical, regions, self.logical_growth[1], self.starts)[0]
+
+    @cached_property
+    def annotations(self) -> dict[str, ConsistentAnnotation]:
+        """Region annotations by scope."""
+        return innermost_annotations(self.logical)

@@ -1,0 +1,142 @@
+"""One operator, two operators, a port: everything that was decided about them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from streams_orchestration.compiler.explain.explanation import Explanation, Fact, Section, count, listed, section
+from streams_orchestration.compiler.explain.lookup import Lookup
+from streams_orchestration.compiler.explain.passing import connection_facts, path
+from streams_orchestration.compiler.explain.placement import host_reasons, pe_reasons, together_or_apart
+from streams_orchestration.compiler.explain.regions import membership_facts
+from streams_orchestration.compiler.explain.threads import feed_facts, lock_facts, model_fact, queue_facts
+from streams_orchestration.compiler.graph import ParallelRegion
+from streams_orchestration.compiler.region_declarations import width_pattern
+
+
+def operator_explanation(lookup: Lookup, operators: list[int]) -> Explanation:
+    """An operator; of several replicas the first one, and where the others are."""
+    operator, *others = operators
+    model = lookup.model(operator)
+    pe = lookup.fusion.pe_of[operator]
+    others_at = [f"{lookup.name(each)} in PE {lookup.fusion.pe_of[each]}" for each in others]
+    sections = [
+        section(
+            "What it is",
+            Fact(f"{model.kind}, operator {operator} of the application", "5", str(model.location or "")),
+            Fact(f"{model.name} has {count(len(operators), 'replica')}; this is {lookup.name(operator)}", "3")
+            if others
+            else None,
+            Fact(f"the others: {listed(others_at)}") if others else None,
+        ),
+        section("Channel", *_channels(lookup, operator)),
+        section(f"PE {pe}", *pe_reasons(lookup, pe)),
+        section(f"Host {lookup.fusion.pes[pe].host}", *host_reasons(lookup, pe)),
+        section("Consistent region", *membership_facts(lookup, operator)),
+        section("Threads and lock", model_fact(lookup, operator), *lock_facts(lookup, operator)),
+        section("Input ports", *_inputs(lookup, operator)),
+        section("Output ports", *_outputs(lookup, operator)),
+    ]
+    return Explanation(f"Operator {lookup.name(operator)}", tuple(each for each in sections if each.facts))
+
+
+def width_reason(lookup: Lookup, region: ParallelRegion) -> str:
+    """Where a region's width comes from (rule 6)."""
+    for pattern, _ in lookup.options.widths:
+        if width_pattern(pattern).fullmatch(region.name):
+            return f"given with --width {pattern}"
+    return f"from the submission-time value {region.width_submission}" if region.width_submission else "as written"
+
+
+def _channels(lookup: Lookup, operator: int) -> Iterator[Fact]:
+    replica = lookup.physical.operators[operator]
+    if not replica.channels:
+        yield Fact("in no parallel region: channel -1", "29")
+        return
+    levels = zip(lookup.model(operator).regions, replica.channels, replica.widths, strict=True)
+    for number, channel, width in levels:
+        region = lookup.logical.regions[number]
+        local = channel % width
+        where = f"channel {local} of {width} in {region.name} (width {width_reason(lookup, region)})"
+        yield Fact(where + (f", global channel {channel}" if channel != local else ""), "6, 27")
+
+
+def _inputs(lookup: Lookup, operator: int) -> Iterator[Fact]:
+    for port, model in enumerate(lookup.model(operator).inputs):
+        control = ", a control port" if model.control else ""
+        for fact in (*feed_facts(lookup, operator, port), *queue_facts(lookup, operator, port)):
+            yield Fact(f"{port} ({model.name}{control}): {fact.text}", fact.rules, fact.location)
+
+
+def _outputs(lookup: Lookup, operator: int) -> Iterator[Fact]:
+    streams = lookup.physical.operators[operator].streams
+    for port, stream in enumerate(streams):
+        numbers = lookup.outgoing.get((operator, port), [])
+        if not numbers:
+            yield Fact(f"{port} (stream {stream}): read by nothing")
+        by_way: dict[tuple[str, str], list[str]] = {}
+        for number in numbers:
+            passing = lookup.compilation.copies.connections[number]
+            target = lookup.physical.connections[number].target
+            by_way.setdefault((passing.passing, passing.reason), []).append(lookup.name(target))
+        for (way, reason), names in by_way.items():
+            yield Fact(f"{port} (stream {stream}) to {listed(names)} by {way}: {reason}", "81, 82")
+
+
+def pair_explanation(lookup: Lookup, first: list[int], second: list[int]) -> Explanation:
+    """Two operators: why in one PE or apart, and how tuples pass between them."""
+    one, other = _connected(lookup, first, second)
+    pes = lookup.fusion.pe_of[one], lookup.fusion.pe_of[other]
+    title = f"Why both are in PE {pes[0]}" if pes[0] == pes[1] else f"Why PE {pes[0]} and PE {pes[1]}, not one"
+    sections = [section(title, *together_or_apart(lookup, one, other))]
+    sections += _between(lookup, one, other)
+    return Explanation(f"Operators {lookup.name(one)} and {lookup.name(other)}", tuple(sections))
+
+
+def _connected(lookup: Lookup, first: list[int], second: list[int]) -> tuple[int, int]:
+    """Replicas that are connected, forwards before backwards; the first ones when none are."""
+    firsts, seconds = set(first), set(second)
+    backwards: tuple[int, int] | None = None
+    for each in lookup.physical.connections:
+        if each.source in firsts and each.target in seconds:
+            return each.source, each.target
+        if backwards is None and each.source in seconds and each.target in firsts:
+            backwards = each.target, each.source
+    return backwards or (first[0], next((each for each in second if each != first[0]), second[0]))
+
+
+def _between(lookup: Lookup, one: int, other: int) -> Iterator[Section]:
+    found = False
+    for number, each in enumerate(lookup.physical.connections):
+        if (each.source, each.target) in ((one, other), (other, one)):
+            found = True
+            title = f"{lookup.name(each.source)}.{each.source_port} -> {lookup.name(each.target)}.{each.target_port}"
+            queue = queue_facts(lookup, each.target, each.target_port)
+            yield section(title, *connection_facts(lookup, number), *queue)
+    if found:
+        return
+    way = path(lookup, one, other) or path(lookup, other, one)
+    names = lookup.names(way)
+    if len(names) > 12:
+        names = [*names[:6], "...", *names[-6:]]
+    text = (
+        f"no stream connects them directly; a way: {' -> '.join(names)}"
+        if way
+        else "no stream leads from one to the other"
+    )
+    yield section("Connection", Fact(text))
+
+
+def port_explanation(lookup: Lookup, operator: int, port: int) -> Explanation:
+    """An input port: what feeds it, its queue, and the lock behind it."""
+    sections = [
+        section("What feeds it", *feed_facts(lookup, operator, port)),
+        section("Queue", *queue_facts(lookup, operator, port)),
+        section("Threads and lock", model_fact(lookup, operator), *lock_facts(lookup, operator)),
+    ]
+    for number in lookup.incoming.get((operator, port), ())[:8]:
+        each = lookup.physical.connections[number]
+        title = f"From {lookup.name(each.source)}.{each.source_port}"
+        sections.append(section(title, *connection_facts(lookup, number)))
+    name = lookup.model(operator).inputs[port].name
+    return Explanation(f"Input port {port} ({name}) of {lookup.name(operator)}", tuple(sections))

@@ -1,0 +1,224 @@
+"""Why operators are in one PE or apart, why a PE exists, and why it is on its host (rules 42-63)."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from streams_orchestration.compiler.explain.explanation import Fact, count, listed
+from streams_orchestration.compiler.explain.lookup import Lookup
+from streams_orchestration.compiler.fusable_units import HostSpec
+from streams_orchestration.compiler.graph import PlacementGroup
+from streams_orchestration.compiler.placement_tags import resolve_tag
+
+
+def origin(group: PlacementGroup, operator: str) -> str:
+    """Where a placement group comes from, in words."""
+    return "its own config" if group.introducer in ("", operator) else f"the config of {group.introducer}"
+
+
+def place(group: PlacementGroup) -> str:
+    """Where a placement group stands."""
+    return str(group.location or "")
+
+
+def together_or_apart(lookup: Lookup, first: int, second: int) -> Iterator[Fact]:
+    """Why two operators share a PE, or why they do not."""
+    if lookup.unit_of[first] == lookup.unit_of[second]:
+        yield from _chain(lookup, first, second)
+        return
+    same = lookup.fusion.pe_of[first] == lookup.fusion.pe_of[second]
+    if lookup.options.fusion == "legacy":
+        yield Fact("no colocation joins them, and the legacy scheme makes one PE of every colocated group", "52, 54")
+        return
+    reasons = list(conflicts(lookup, first, second))
+    yield from reasons
+    if same:
+        yield Fact("no config keeps them apart", "53")
+    elif not reasons:
+        yield Fact("no config of these two keeps them apart: the number of PEs does", "53, 55")
+    if same or not reasons:
+        yield from _share(lookup, first)
+    if not same and not reasons:
+        pes = [lookup.fusion.pes[lookup.fusion.pe_of[each]] for each in (first, second)]
+        sizes = " and ".join(f"PE {pe.id} has {count(len(pe.operators), 'operator')}" for pe in pes)
+        yield Fact(f"{sizes}; PEs are filled evenly, with what exchanges most tuples together", "55")
+
+
+def _chain(lookup: Lookup, first: int, second: int) -> Iterator[Fact]:
+    """The colocation tags that lead from one operator to another."""
+    members = lookup.units[lookup.unit_of[first]].operators
+    tags = {member: colocation_tags(lookup, member) for member in members}
+    holders: dict[str, list[int]] = {}
+    for member in members:
+        for tag in tags[member]:
+            holders.setdefault(tag, []).append(member)
+    came: dict[int, tuple[int, str]] = {first: (-1, "")}
+    queue = [first]
+    for member in queue:
+        for tag in tags[member]:
+            for other in holders.pop(tag, ()):
+                if other not in came:
+                    came[other] = member, tag
+                    queue.append(other)
+    if second not in came:
+        isolated = [lookup.name(member) for member in members if member in lookup.placements.host_isolated]
+        yield Fact(f"host isolation of {listed(isolated)} with host colocation makes one PE of them", "52")
+        return
+    steps: list[tuple[int, str, int]] = []
+    member = second
+    while member != first:
+        previous, tag = came[member]
+        steps.append((previous, tag, member))
+        member = previous
+    for previous, tag, member in reversed(steps):
+        one, other = lookup.model(previous).partition, lookup.model(member).partition
+        names = lookup.name(previous), lookup.name(member)
+        where = f"{names[0]} from {origin(one, lookup.model(previous).name)}"
+        where += f", {names[1]} from {origin(other, lookup.model(member).name)}"
+        yield Fact(f"{names[0]} and {names[1]} share the colocation tag {tag} ({where})", "45, 52", place(one))
+    if len(steps) > 1:
+        yield Fact("colocation is transitive, and no scheme splits what it joins", "45, 52")
+
+
+def colocation_tags(lookup: Lookup, operator: int) -> tuple[str, ...]:
+    """The resolved colocation tags of one replica."""
+    replica = lookup.physical.operators[operator]
+    return tuple(dict.fromkeys(resolve_tag(tag, replica) for tag in lookup.model(operator).partition.colocation))
+
+
+def conflicts(lookup: Lookup, first: int, second: int) -> Iterator[Fact]:
+    """What keeps the units of two operators out of one PE under the manual and automatic schemes (rule 53)."""
+    units = lookup.units[lookup.unit_of[first]], lookup.units[lookup.unit_of[second]]
+    one, other = lookup.name(first), lookup.name(second)
+    for unit, name in zip(units, (one, other), strict=True):
+        yield from _isolation(lookup, unit.operators, name) if unit.isolated else ()
+    kinds = units[0].kind, units[1].kind
+    for flag in ("restartable", "relocatable"):
+        values = getattr(kinds[0], flag), getattr(kinds[1], flag)
+        if values[0] != values[1]:
+            is_, is_not = (one, other) if values[0] else (other, one)
+            yield Fact(f"{is_} is {flag} and {is_not} is not", "53")
+    if kinds[0].regions != kinds[1].regions:
+        yield Fact(f"{one} is {_regions(kinds[0].regions)} and {other} is {_regions(kinds[1].regions)}", "53, A44")
+    if kinds[0].host != kinds[1].host:
+        yield Fact(f"{one} runs on {_spec(kinds[0].host)} and {other} on {_spec(kinds[1].host)}", "53")
+    if kinds[0].channel != kinds[1].channel:
+        yield Fact("channelIsolation: they are not in the same channel of one parallel region", "59")
+    given = dict(units[0].claims)
+    for (kind, name), value in dict.fromkeys(units[1].claims):
+        if given.get((kind, name), value) == value:
+            continue
+        if kind == "exlocation":
+            yield from _exlocation(lookup, units[0].operators, units[1].operators, name)
+        else:
+            region = lookup.logical.regions[int(name)].name
+            yield Fact(f"channelExlocation: they are in different channels of {region}", "59")
+    if not lookup.bindings.fits(units[0].host_set, units[1].host_set):
+        yield Fact("host exlocation or host isolation puts them on different hosts", "53")
+
+
+def _isolation(lookup: Lookup, members: tuple[int, ...], name: str) -> Iterator[Fact]:
+    isolated = [member for member in members if member in lookup.placements.isolated]
+    for member in isolated[:1]:
+        group = lookup.model(member).partition
+        text = f"{lookup.name(member)} is isolated by {origin(group, lookup.model(member).name)}"
+        yield Fact(text, "50, 53", place(group))
+    if not isolated:
+        yield Fact(
+            f"{name} is colocated across channels, so it has a PE of its own ({lookup.options.channel_fusion})", "59"
+        )
+
+
+def _exlocation(lookup: Lookup, first: tuple[int, ...], second: tuple[int, ...], tag: str) -> Iterator[Fact]:
+    holders = [
+        next(member for member in members if tag in lookup.placements.exlocation.get(member, ()))
+        for members in (first, second)
+    ]
+    group = lookup.model(holders[0]).partition
+    text = f"{lookup.name(holders[0])} and {lookup.name(holders[1])} both carry the exlocation tag {tag}"
+    yield Fact(f"{text} (from {origin(group, lookup.model(holders[0]).name)})", "50, 53", place(group))
+
+
+def _regions(regions: frozenset[int]) -> str:
+    return listed(["autonomous" if each < 0 else f"in consistent region {each}" for each in sorted(regions)])
+
+
+def _spec(spec: HostSpec | None) -> str:
+    if spec is None:
+        return "any host"
+    return f"host {spec.host}" if spec.host is not None else f"pool {spec.pool}"
+
+
+def _share(lookup: Lookup, operator: int) -> Iterator[Fact]:
+    """How many PEs the scheme makes of what may be together with an operator, and why so many."""
+    number, options = lookup.unit_of[operator], lookup.options
+    for found, size in zip(lookup.allotment.classes, lookup.allotment.sizes, strict=True):
+        if number not in found.units:
+            continue
+        text = f"{count(found.operators, 'operator')} may share PEs (same region, host, restart flags), and "
+        text += f"the {options.fusion} scheme makes {count(size, 'PE')} of them"
+        if options.fusion == "manual":
+            text += f": {options.pes or 1} asked for in all"
+        else:
+            text += f": about one PE per resource, on {_spec(found.host)}"
+        if found.least > 1:
+            text += f"; exlocation needs at least {found.least}"
+        yield Fact(text, "55" if options.fusion == "manual" else "56")
+
+
+def pe_reasons(lookup: Lookup, pe: int) -> Iterator[Fact]:
+    """Why a PE has the operators that it has."""
+    element = lookup.fusion.pes[pe]
+    units = sorted({lookup.unit_of[operator] for operator in element.operators})
+    joined = [number for number in units if len(lookup.units[number].operators) > 1]
+    for number in joined[:6]:
+        members = lookup.units[number].operators
+        tags = sorted({tag for member in members for tag in colocation_tags(lookup, member)})
+        by = f"the colocation tag{'s' * (len(tags) > 1)} {listed(tags)}" if tags else "host isolation"
+        group = next((lookup.model(member).partition for member in members), PlacementGroup())
+        yield Fact(f"{listed(lookup.names(members))} must be together: {by}", "45, 52", place(group))
+    if lookup.options.fusion == "legacy":
+        yield Fact("the legacy scheme makes one PE of every colocated group", "54")
+        return
+    isolated = [number for number in units if lookup.units[number].isolated]
+    if isolated:
+        yield from _isolation(lookup, lookup.units[isolated[0]].operators, lookup.name(element.operators[0]))
+    else:
+        yield from _share(lookup, element.operators[0])
+
+
+def pe_flags(lookup: Lookup, pe: int) -> Fact:
+    """Restartable and relocatable."""
+    element = lookup.fusion.pes[pe]
+    flags = [("restartable", element.restartable), ("relocatable", element.relocatable)]
+    text = ", ".join(name if value else f"not {name}" for name, value in flags)
+    return Fact(f"{text}: a PE is what all of its operators are", "61")
+
+
+def host_reasons(lookup: Lookup, pe: int) -> Iterator[Fact]:
+    """Why a PE is on its host."""
+    element = lookup.fusion.pes[pe]
+    placements = lookup.placements
+    wishes = 0
+    for operator in element.operators:
+        spec = placements.host.get(operator)
+        group = lookup.model(operator).host_placement
+        asked: list[str] = []
+        if spec is not None:
+            asked.append(f"asks for {_spec(spec)}")
+        if group.isolation:
+            asked.append("wants its host for itself")
+        for what, tags in (("colocation", group.colocation), ("exlocation", group.exlocation)):
+            resolved = [resolve_tag(tag, lookup.physical.operators[operator]) for tag in tags]
+            asked += [f"has the host {what} tag {tag}" for tag in resolved]
+        if asked and wishes < 6:
+            wishes += 1
+            yield Fact(f"{lookup.name(operator)} {listed(asked)}", "37, 52, 53", place(group))
+    others = [other.id for other in lookup.fusion.pes if other.host == element.host and other.id != pe]
+    beside = f" with PE {listed([str(other) for other in others])}" if others else " alone"
+    if wishes:
+        yield Fact(f"so it is on host {element.host}{beside}", "53")
+    elif element.host == 0:
+        yield Fact(f"no config says where it runs, so it is on host 0{beside}", "53")
+    else:
+        yield Fact(f"host configs of other operators leave it host {element.host}{beside}", "53")

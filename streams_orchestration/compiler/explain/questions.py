@@ -1,0 +1,126 @@
+"""What a question is about: names and numbers turned into operators, ports, PEs, regions, streams, splitters, codes."""
+
+from __future__ import annotations
+
+import re
+
+from streams_orchestration.compiler.compilation import Compilation
+from streams_orchestration.compiler.explain.codes import code_explanation, is_code
+from streams_orchestration.compiler.explain.explanation import Explanation
+from streams_orchestration.compiler.explain.lookup import Lookup
+from streams_orchestration.compiler.explain.operators import operator_explanation, pair_explanation, port_explanation
+from streams_orchestration.compiler.explain.parts import (
+    parallel_explanation,
+    pe_explanation,
+    splitter_explanation,
+    stream_explanation,
+)
+from streams_orchestration.compiler.explain.regions import region_explanation
+from streams_orchestration.model.diagnostics import CODES
+from streams_orchestration.model.names import nearest
+
+_NUMBERED = re.compile(r"(pe|region)\s*(\d+)", re.IGNORECASE)
+_NAMED = re.compile(r"(operator|stream|splitter|region)\s+(\S+)", re.IGNORECASE)
+_PAIR = re.compile(r"(.+?)\s*(?:->|\.\.|\s)\s*(\S+)")
+_PORT = re.compile(r"(.+)[.:](\d+)")
+
+
+class UnknownSubjectError(LookupError):
+    """The application has nothing of that name; the message proposes the nearest."""
+
+
+def explain(compilation: Compilation, what: str) -> Explanation:
+    """Answer a question about a compiled application.
+
+    Args:
+        compilation: the application.
+        what: an operator (`Out[0].A`, or `Out.A` for its replicas), two of them (`A B`, `A -> B`, `A..B`), an input
+            port (`A.0`, `A:0`), `PE 1`, `region 0` (consistent) or the name of a parallel region, a stream, a
+            splitter's id, or a diagnostic code. `stream X` and the like where a name means several things.
+
+    Raises:
+        UnknownSubjectError: there is nothing of that name.
+    """
+    return _Question(Lookup(compilation)).answer(" ".join(what.split()))
+
+
+class _Question:
+    def __init__(self, lookup: Lookup) -> None:
+        self._lookup = lookup
+        self._regions = {region.name: region.index for region in lookup.logical.regions}
+
+    def answer(self, what: str) -> Explanation:
+        if is_code(what):
+            code = what.upper()
+            if code not in CODES:
+                message = f"there is no diagnostic code {code}{nearest(code, CODES)}"
+                raise UnknownSubjectError(message)
+            return code_explanation(code, self._lookup.compilation.diagnostics)
+        return (
+            self.numbered(what)
+            or self.named(what)
+            or self.port(what)
+            or self.prefixed(what)
+            or self.pair(what)
+            or self.unknown(what)
+        )
+
+    def numbered(self, what: str) -> Explanation | None:
+        match = _NUMBERED.fullmatch(what)
+        if match is None:
+            return None
+        kind, number = match.group(1).lower(), int(match.group(2))
+        there = len(self._lookup.fusion.pes) if kind == "pe" else len(self._lookup.compilation.regions.expanded)
+        if number >= there:
+            noun = "PE" if kind == "pe" else "consistent region"
+            message = f"there is no {noun} {number}; {f'the last is {there - 1}' if there else 'there is none'}"
+            raise UnknownSubjectError(message)
+        return pe_explanation(self._lookup, number) if kind == "pe" else region_explanation(self._lookup, number)
+
+    def operators(self, name: str) -> list[int]:
+        if name in self._lookup.by_name:
+            return [self._lookup.by_name[name]]
+        return self._lookup.replicas.get(name, [])
+
+    def named(self, name: str, kind: str = "") -> Explanation | None:
+        lookup = self._lookup
+        if kind in ("", "operator") and self.operators(name):
+            return operator_explanation(lookup, self.operators(name))
+        if kind in ("", "stream") and name in lookup.streams:
+            return stream_explanation(lookup, name)
+        if kind in ("", "splitter") and name in lookup.splitters:
+            return splitter_explanation(lookup, lookup.splitters[name])
+        if kind in ("", "region") and name in self._regions:
+            return parallel_explanation(lookup, self._regions[name])
+        return None
+
+    def prefixed(self, what: str) -> Explanation | None:
+        match = _NAMED.fullmatch(what)
+        return self.named(match.group(2), match.group(1).lower()) if match is not None else None
+
+    def port(self, what: str) -> Explanation | None:
+        match = _PORT.fullmatch(what)
+        found = self.operators(match.group(1)) if match is not None else []
+        if match is None or not found:
+            return None
+        port, inputs = int(match.group(2)), self._lookup.model(found[0]).inputs
+        if port >= len(inputs):
+            message = f"{match.group(1)} has no input port {port}; it has {len(inputs)}"
+            raise UnknownSubjectError(message)
+        return port_explanation(self._lookup, found[0], port)
+
+    def pair(self, what: str) -> Explanation | None:
+        match = _PAIR.fullmatch(what)
+        if match is None:
+            return None
+        first, second = self.operators(match.group(1)), self.operators(match.group(2))
+        for name, found in zip(match.groups(), (first, second), strict=True):
+            if not found and (first or second):
+                self.unknown(name)
+        return pair_explanation(self._lookup, first, second) if first and second else None
+
+    def unknown(self, what: str) -> Explanation:
+        lookup = self._lookup
+        known = {*lookup.by_name, *lookup.replicas, *lookup.streams, *lookup.splitters, *self._regions}
+        message = f"the application has nothing called {what}{nearest(what, known)}"
+        raise UnknownSubjectError(message)

@@ -1,0 +1,131 @@
+"""Why a port has a queue and an operator a lock: the threads that enter, and where they begin (rules 64-77)."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from streams_orchestration.compiler.explain.explanation import Fact, count, listed
+from streams_orchestration.compiler.explain.lookup import Lookup
+from streams_orchestration.compiler.queues import added_for
+from streams_orchestration.compiler.thread_origins import threading_model, threads_at
+
+_SHOWN = 8
+"""Threads that an explanation names one by one."""
+
+
+def threads_into(lookup: Lookup, operator: int) -> list[str]:
+    """The threads that enter an operator, each with where it begins (rules 73, 74)."""
+    upstream: dict[int, list[int]] = {}
+    for each in lookup.origins.followed:
+        upstream.setdefault(each.target, []).append(each.source)
+    found: list[str] = []
+    seen = {operator}
+    queue = [operator]
+    behind: list[int] = []
+    for each in queue:
+        for kind, port in threads_at(each, len(lookup.model(each).inputs), lookup.origins):
+            found.append(_begin(lookup, kind, each, port))
+        for producer in dict.fromkeys(upstream.get(each, ())):
+            behind.append(producer)
+            if producer not in seen:
+                seen.add(producer)
+                queue.append(producer)
+    for each in dict.fromkeys(behind):
+        if each in lookup.origins.never_single:
+            found.append(f"{lookup.name(each)} submits from a thread of its own, by its operator model")
+    return found
+
+
+def _begin(lookup: Lookup, kind: str, operator: int, port: int) -> str:
+    name = lookup.name(operator)
+    if kind == "source":
+        return f"the source {name}"
+    if kind == "queue":
+        return f"the queue on input port {port} of {name}"
+    if kind == "PE input":
+        return f"the PE input port of input port {port} of {name}"
+    return f"input port {port} of {name}, which is not under the manual model"
+
+
+def model_fact(lookup: Lookup, operator: int) -> Fact:
+    """The threading model and where it comes from."""
+    threading = lookup.model(operator).threading
+    model = threading_model(lookup.model(operator), lookup.options)
+    if threading.explicit:
+        by = f"by the annotation of {threading.introducer}" if threading.introducer else "by an annotation around it"
+        return Fact(f"threading model {model}, {by}", "67", str(threading.location or ""))
+    source = "given with --threading" if threading.model or lookup.options.threading else "the default"
+    return Fact(f"threading model {model}, {source}; no annotation is around it", "68")
+
+
+def lock_facts(lookup: Lookup, operator: int) -> Iterator[Fact]:
+    """Who enters an operator, and whether it is locked therefore."""
+    threads = lookup.compilation.threads.operators[operator]
+    begins = threads_into(lookup, operator)
+    if threads.threads < len(begins):
+        yield Fact(f"{threads.threads} or more threads can enter it", "73, 74")
+    else:
+        yield Fact(f"{count(threads.threads, 'thread')} can enter it", "73, 74")
+    for begin in begins[:_SHOWN]:
+        yield Fact(f"  from {begin}", "73")
+    if len(begins) > _SHOWN:
+        yield Fact(f"  and {len(begins) - _SHOWN} more")
+    ports = len(lookup.model(operator).inputs)
+    if threads.locked and threads.threads > 1:
+        yield Fact("locked: more than one thread can be in it at once", "75, 77")
+    elif threads.locked:
+        yield Fact(f"locked: it has {ports} input ports and is not under the manual model", "75, 77")
+    else:
+        why = (
+            "it is under the manual model"
+            if operator in lookup.origins.manual
+            else f"it has {count(ports, 'input port')}"
+        )
+        yield Fact(f"no lock: at most one thread can enter it, and {why}", "75, 77")
+
+
+def queue_facts(lookup: Lookup, operator: int, port: int) -> Iterator[Fact]:
+    """The queue on an input port and why it is there, or why there is none."""
+    queue = lookup.queues.get((operator, port))
+    connections = [lookup.physical.connections[number] for number in lookup.incoming.get((operator, port), ())]
+    dedicated = {operator} if threading_model(lookup.model(operator), lookup.options) == "dedicated" else set[int]()
+    causes = {each: added_for(each, lookup.fusion.pe_of, dedicated) for each in connections}
+    if queue is None:
+        here = [each for each in connections if lookup.fusion.pe_of[each.source] == lookup.fusion.pe_of[operator]]
+        if connections and not here:
+            yield Fact("no queue: all that feeds it is in other PEs", "66")
+        elif here:
+            yield Fact("no queue: no splitter of its own PE feeds it, the model is not dedicated, no config asks", "66")
+        else:
+            yield Fact("no queue: nothing in the application feeds it", "66")
+        return
+    size = f"a queue of {queue.queue_size} tuples, {queue.congestion_policy}"
+    if not queue.injected:
+        yield Fact(f"{size}: a threadedPort config asks for it", "64", str(lookup.model(operator).location or ""))
+    else:
+        cause = next(each for each in connections if causes[each] is not None)
+        if causes[cause] == "splitter":
+            splitter = lookup.physical.splitters[cause.splitter]
+            yield Fact(
+                f"{size}, added: channel {cause.channel} of the splitter {splitter.id} in the same PE feeds it", "66"
+            )
+        else:
+            yield Fact(f"{size}, added: the dedicated model gives every input port a thread", "66, 69")
+    yield Fact("one thread puts tuples in" if queue.single_producer else "several threads put tuples in", "65, 75")
+
+
+def feed_facts(lookup: Lookup, operator: int, port: int) -> Iterator[Fact]:
+    """What feeds an input port."""
+    sources = [lookup.physical.connections[number] for number in lookup.incoming.get((operator, port), ())]
+    pe = lookup.fusion.pe_of[operator]
+    for where, found in (
+        (f"in its own PE {pe}", [each for each in sources if lookup.fusion.pe_of[each.source] == pe]),
+        ("in other PEs", [each for each in sources if lookup.fusion.pe_of[each.source] != pe]),
+    ):
+        if found:
+            yield Fact(f"fed {where} by {listed([f'{lookup.name(each.source)}.{each.source_port}' for each in found])}")
+    imports = [each.name for each in lookup.physical.imports if (each.operator, each.port) == (operator, port)]
+    if imports:
+        yield Fact(f"fed by the import {listed(imports)}", "34")
+    if not sources and not imports:
+        yield Fact("fed by nothing")
