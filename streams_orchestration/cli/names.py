@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable
-from pathlib import Path
 
 
 def without_channels(name: str) -> str:
@@ -29,12 +28,6 @@ def short_list(operators: Iterable[str], width: int = 48) -> str:
             return f"{', '.join(shown)} +{len(labels) - len(shown)}"
         shown.append(label)
     return ", ".join(shown)
-
-
-def short_path(path: Path) -> str:
-    """Relative to the working directory when it lies under it."""
-    here = Path.cwd()
-    return str(path.relative_to(here)) if path.is_relative_to(here) else str(path)
 
 
 def count(number: float) -> str:

@@ -70,7 +70,7 @@ def details(status: ApplicationStatus, now: float) -> RenderableType:
     from rich.console import Group
     from rich.text import Text
 
-    from streams_orchestration.cli.names import plural, short_path
+    from streams_orchestration.cli.names import plural
     from streams_orchestration.cli.progress import progress_table
     from streams_orchestration.runtime.status import failures
 
@@ -80,8 +80,8 @@ def details(status: ApplicationStatus, now: float) -> RenderableType:
         lines.append(Text(f"host {host.id}  {host.state}, {process}", "dim"))
     for sink in status.sinks:
         published = f"{plural(sink.rows, 'row')} in {plural(sink.files, 'file')}"
-        lines.append(Text.assemble((sink.operator, "bold"), f"  {published}  {short_path(sink.path)}"))
-    lines.append(Text(f"logs  {short_path(status.logs)}", "dim"))
+        lines.append(Text.assemble((sink.operator, "bold"), f"  {published}  {sink.path}"))
+    lines.append(Text(f"logs  {status.logs}", "dim"))
     for failure in failures(status, now):
         force = " --force" if failure.exhausted else ""
         remedy = f"`streams reset {failure.application} --unit {failure.unit}{force}` goes back to the last epoch."

@@ -9,7 +9,7 @@ from rich.console import Group, RenderableType
 from rich.table import Table
 from rich.text import Text
 
-from streams_orchestration.cli.names import plural, short_path
+from streams_orchestration.cli.names import plural
 from streams_orchestration.runtime.errors import StreamsRuntimeError
 from streams_orchestration.runtime.status import SinkStatus
 
@@ -73,7 +73,7 @@ def result_table(result: Result) -> RenderableType:
     cells = [_cells(column) for column in result.rows.iter_columns()]
     for row in zip(*cells, strict=True):
         table.add_row(*row)
-    rest = [f"{plural(result.left_out, 'more row')} in {short_path(result.sink.path)}"] if result.left_out else []
+    rest = [f"{plural(result.left_out, 'more row')} in {result.sink.path}"] if result.left_out else []
     return Group(heading, table, *rest)
 
 

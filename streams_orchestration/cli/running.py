@@ -79,7 +79,6 @@ def _place(status: ApplicationStatus) -> str:
 
 
 def _show_results(status: ApplicationStatus, max_rows: int) -> None:
-    from streams_orchestration.cli.names import short_path
     from streams_orchestration.cli.results import read_result, result_table
     from streams_orchestration.cli.terminal import messages, results
 
@@ -88,8 +87,8 @@ def _show_results(status: ApplicationStatus, max_rows: int) -> None:
         console.print(result_table(read_result(sink, max_rows)))
     notes = messages()
     for sink in status.sinks:
-        notes.print(f"Files of {sink.operator}: {short_path(sink.path)}", soft_wrap=True, markup=False)
-    notes.print(f"Logs: {short_path(status.logs)}", soft_wrap=True, markup=False)
+        notes.print(f"Files of {sink.operator}: {sink.path}", soft_wrap=True, markup=False)
+    notes.print(f"Logs: {status.logs}", soft_wrap=True, markup=False)
 
 
 def _leave(name: str) -> NoReturn:

@@ -1,10 +1,8 @@
 from __future__ import annotations
 
-from pathlib import Path
-
 import pytest
 
-from streams_orchestration.cli.names import duration, plural, short_list, short_path, without_channels
+from streams_orchestration.cli.names import duration, plural, short_list, without_channels
 
 
 def test_replicas_are_shown_as_one():
@@ -32,9 +30,3 @@ def test_duration(seconds: float, text: str):
 
 def test_plural():
     assert [plural(number, "row") for number in (0, 1, 1000)] == ["0 rows", "1 row", "1,000 rows"]
-
-
-def test_paths_are_relative_where_they_can_be(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
-    monkeypatch.chdir(tmp_path)
-    assert short_path(tmp_path / "a" / "b") == "a/b"
-    assert short_path(tmp_path.parent) == str(tmp_path.parent)
