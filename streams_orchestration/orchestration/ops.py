@@ -1,5 +1,7 @@
 """Ops that bring an application up, down or back to its last cut. Each one writes wanted state or waits, and ends."""
 
+# Dagster reads the annotations of configs and resources here, so they may not be turned into text.
+
 import dagster as dg
 from pydantic import Field
 

@@ -1,5 +1,7 @@
 """The op with which the redeploy job compiles: the compile job as a run of its own, checks and lineage included."""
 
+# Dagster reads the annotations of configs and resources here, so they may not be turned into text.
+
 import dagster as dg
 
 from streams_orchestration.orchestration.instance import LOCATION, run_job_in_process

@@ -1,5 +1,7 @@
 """The sensor that watches one application, and asks for a reset when a unit of it fails."""
 
+# Dagster reads the annotations of configs and resources here, so they may not be turned into text.
+
 import time
 
 import dagster as dg

@@ -1,6 +1,8 @@
-"""Every compilation stage as an asset with a blocking check, and as an op of the job that redeploys."""
+"""Every compilation stage as an asset with a blocking check."""
 
-from collections.abc import Iterator
+# Dagster reads the annotations of configs and resources here, so they may not be turned into text.
+
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -22,6 +24,7 @@ from streams_orchestration.orchestration.stages import (
     next_stage,
 )
 from streams_orchestration.orchestration.summaries import Metadata, diagnostics_table, summarise
+from streams_orchestration.runtime.errors import StreamsRuntimeError
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,6 +34,16 @@ class ApplicationSource:
     name: str
     spec: Path
     defaults: Options = field(default_factory=Options)
+
+
+class OtherApplicationError(StreamsRuntimeError):
+    """The spec describes an application of another name than its assets have."""
+
+    def __init__(self, source: ApplicationSource, found: str) -> None:
+        super().__init__(
+            f"{source.spec} describes {found}, not {source.name}. Reload the definitions if the spec has changed, or "
+            "rename the application if another spec has that name."
+        )
 
 
 class StageResult(NamedTuple):
@@ -44,7 +57,7 @@ class StageResult(NamedTuple):
     @property
     def passed(self) -> bool:
         """Whether the stages after it may be computed."""
-        return not self.violations and all(diagnostic.severity != "error" for diagnostic in self.diagnostics)
+        return not self.violations and not _errors(self.diagnostics)
 
 
 def compile_stage(source: ApplicationSource, stage: str, store: ArtifactStore, options: Options) -> StageResult:
@@ -57,7 +70,9 @@ def compile_stage(source: ApplicationSource, stage: str, store: ArtifactStore, o
         options: for the first stage; the others go by what is stored with it.
 
     Raises:
-        Failure: the spec has errors that leave no graph; the diagnostics are in its metadata.
+        Failure: the spec has errors that leave no graph, or a stage before this one has errors; the diagnostics are
+            in its metadata.
+        OtherApplicationError: the spec is of another application.
         StageMissingError: a stage before this one was not compiled.
     """
     if stage == LOGICAL:
@@ -67,17 +82,15 @@ def compile_stage(source: ApplicationSource, stage: str, store: ArtifactStore, o
         except ApplicationError as error:
             raise failure(source, error.diagnostics) from error
         if done.logical.application != source.name:
-            message = (
-                f"{source.spec} describes {done.logical.application}, not {source.name}. Reload the definitions if the "
-                "spec has changed, or rename the application if another spec has that name."
-            )
-            raise dg.Failure(message, allow_retries=False)
+            raise OtherApplicationError(source, done.logical.application)
         result = {"options": plain(done.options), "graph": plain(done.logical)}
     else:
         before, inputs = store.progress(source.name, STAGES[stage].inputs)
+        if _errors(before.diagnostics):
+            raise failure(source, before.diagnostics)
         done, diagnostics = next_stage(stage, before)
         result = plain(getattr(done, STAGES[stage].field))
-    violations = tuple(INVARIANTS[stage].violations(done))
+    violations = () if _errors(diagnostics) else tuple(INVARIANTS[stage].violations(done))
     document = StageDocument(
         application=source.name,
         stage=stage,
@@ -94,7 +107,7 @@ def compile_stage(source: ApplicationSource, stage: str, store: ArtifactStore, o
 
 def failure(source: ApplicationSource, diagnostics: tuple[Diagnostic, ...]) -> dg.Failure:
     """The failure of a run, with every diagnostic; no retry can mend a spec."""
-    errors = [str(diagnostic) for diagnostic in diagnostics if diagnostic.severity == "error"]
+    errors = [str(error) for error in _errors(diagnostics)]
     return dg.Failure(
         description=f"{source.spec}: {len(errors)} error(s)\n" + "\n".join(errors),
         metadata={"streams/diagnostics": diagnostics_table(diagnostics)},
@@ -135,7 +148,7 @@ def stage_asset(source: ApplicationSource, spec: dg.AssetSpec) -> dg.AssetsDefin
 
     def results(found: StageResult) -> Iterator[dg.MaterializeResult | dg.AssetCheckResult]:
         yield dg.MaterializeResult(data_version=dg.DataVersion(found.data_version), metadata=found.metadata)
-        problems = [*(d.message for d in found.diagnostics if d.severity == "error"), *found.violations]
+        problems = [*(error.message for error in _errors(found.diagnostics)), *found.violations]
         metadata: dict[str, Any] = {"streams/problems": dg.MetadataValue.int(len(problems))}
         if found.diagnostics:
             metadata["streams/diagnostics"] = diagnostics_table(found.diagnostics)
@@ -163,6 +176,10 @@ def stage_asset(source: ApplicationSource, spec: dg.AssetSpec) -> dg.AssetsDefin
         yield from results(compile_stage(source, stage, artifact_store, chosen(config, source, artifact_store)))
 
     return compute_first
+
+
+def _errors(diagnostics: Iterable[Diagnostic]) -> list[Diagnostic]:
+    return [diagnostic for diagnostic in diagnostics if diagnostic.severity == "error"]
 
 
 def chosen(config: CompileOptions, source: ApplicationSource, store: ArtifactStore) -> Options:

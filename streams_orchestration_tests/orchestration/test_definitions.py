@@ -12,6 +12,7 @@ import pytest
 
 from streams_orchestration.orchestration.definitions import build_definitions
 from streams_orchestration.orchestration.instance import dagster_instance, run_job_in_process
+from streams_orchestration.orchestration.stage_assets import OtherApplicationError
 from streams_orchestration.orchestration.stages import STAGES
 from streams_orchestration.runtime.home import Home
 from streams_orchestration_tests.orchestration.conftest import DEMO
@@ -69,7 +70,7 @@ def test_two_specs_of_one_name_live_side_by_side(spec: Path, home: Home):
     dg.Definitions.validate_loadable(defs)
     assert {"demo/logical_graph", "twin/logical_graph"} <= keys(defs)
     assert defs.resolve_job_def("compile_demo").execute_in_process().success
-    with pytest.raises(dg.Failure, match=r"twin\.yaml describes demo, not twin"):
+    with pytest.raises(OtherApplicationError, match=r"twin\.yaml describes demo, not twin"):
         defs.resolve_job_def("compile_twin").execute_in_process()
 
 

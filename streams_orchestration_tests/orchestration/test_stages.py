@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from pathlib import Path
 
 import dagster as dg
@@ -8,6 +9,7 @@ import pytest
 
 from streams_orchestration.compiler.compilation import compile_spec
 from streams_orchestration.compiler.plan import plan_document
+from streams_orchestration.model.diagnostics import Diagnostic
 from streams_orchestration.orchestration import stage_assets
 from streams_orchestration.orchestration.artifacts import ArtifactStore
 from streams_orchestration.orchestration.checks import INVARIANTS, Invariant
@@ -93,6 +95,15 @@ def test_a_failed_check_stops_what_is_downstream(defs: dg.Definitions, monkeypat
     assert not done & {"thread_plan", "copy_plan"}
     failed = [evaluation for evaluation in result.get_asset_check_evaluations() if not evaluation.passed]
     assert [evaluation.description for evaluation in failed] == ["Numbers is in 2 PEs"]
+
+
+def test_a_stage_is_not_computed_from_one_with_errors(defs: dg.Definitions, store: ArtifactStore):
+    assert materialize(defs).success
+    document = store.read("demo", "fusion_plan")
+    store.write(replace(document, diagnostics=(Diagnostic("SO0001", "error", "it is wrong"),)))
+    job = defs.resolve_job_def("compile_demo")
+    with pytest.raises(dg.Failure, match="it is wrong"):
+        job.execute_in_process(asset_selection=[dg.AssetKey(["demo", "thread_plan"])])
 
 
 def test_metadata_tells_what_is_in_a_stage(defs: dg.Definitions):
