@@ -7,7 +7,8 @@ front of a stateful operator that the thread plan could not prove single-threade
 
 from __future__ import annotations
 
-from collections import defaultdict
+from collections import Counter, defaultdict
+from collections.abc import Collection, Mapping
 from dataclasses import replace
 
 import networkx as nx
@@ -81,11 +82,12 @@ class _Builder:
     def build(self) -> PeProgram:
         remote = self._remote_inputs()
         breaks = self._breaks()
-        homes = {i for i in self.members if self._is_source(i)} | set(remote) | {o for o, _ in breaks}
-        # what nothing feeds is drained and ended nevertheless
-        homes |= {i for i in self.members if not any(self.incoming[i, port] for port in range(self._ports(i)))}
-        calls = self._calls(breaks)
-        reach = {home: self._reach(home, calls) for home in homes}
+        reach = self._reaches(remote, breaks)
+        while shared := self._shared(reach):
+            # the thread plan has one thread there, that of a scheduled port (rule 71): the exchange takes its place
+            breaks |= self._inside_ports(shared)
+            reach = self._reaches(remote, breaks)
+        homes = set(reach)
         exchanges = nx.DiGraph()
         exchanges.add_nodes_from(homes)
         for home in homes:
@@ -144,13 +146,31 @@ class _Builder:
 
     def _breaks(self) -> set[tuple[int, int]]:
         """Input ports that are fed by an exchange from inside of the PE."""
-        found = set()
-        for (operator, port), numbers in self.incoming.items():
-            inside = any(self.physical.connections[n].source in self.members for n in numbers)
-            locked = self.compilation.threads.operators[operator].locked and self.stateful[operator]
-            if inside and ((operator, port) in self.queues or locked):
-                found.add((operator, port))
-        return found
+        locked = {i for i in self.members if self.compilation.threads.operators[i].locked and self.stateful[i]}
+        return {port for port in self._inside_ports(self.members) if port in self.queues or port[0] in locked}
+
+    def _inside_ports(self, operators: Collection[int]) -> set[tuple[int, int]]:
+        """Input ports of these operators that something inside of the PE feeds."""
+        return {
+            (operator, port)
+            for (operator, port), numbers in self.incoming.items()
+            if operator in operators and any(self.physical.connections[n].source in self.members for n in numbers)
+        }
+
+    def _reaches(
+        self, remote: Mapping[int, list[InputStream]], breaks: set[tuple[int, int]]
+    ) -> dict[int, tuple[int, ...]]:
+        """The operators that every task runs, by the operator that the task begins with."""
+        homes = {i for i in self.members if self._is_source(i)} | set(remote) | {o for o, _ in breaks}
+        # what nothing feeds is drained and ended nevertheless
+        homes |= {i for i in self.members if not any(self.incoming[i, port] for port in range(self._ports(i)))}
+        calls = self._calls(breaks)
+        return {home: self._reach(home, calls) for home in homes}
+
+    def _shared(self, reach: Mapping[int, tuple[int, ...]]) -> set[int]:
+        """Stateful operators that several tasks would run."""
+        tasks = Counter(operator for part in reach.values() for operator in part)
+        return {operator for operator, count in tasks.items() if count > 1 and self.stateful[operator]}
 
     def _calls(self, breaks: set[tuple[int, int]]) -> nx.DiGraph:
         graph = nx.DiGraph()

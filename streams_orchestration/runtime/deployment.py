@@ -8,6 +8,7 @@ import uuid
 from dataclasses import asdict
 from pathlib import Path
 
+import networkx as nx
 from sqlalchemy import Connection, delete, insert, select, update
 
 from streams_orchestration.compiler.compilation import Compilation
@@ -94,7 +95,24 @@ def build_programs(compilation: Compilation) -> tuple[PeProgram, ...]:
     errors = [d for d in check_operators(compilation) if d.severity == "error"]
     if errors:
         raise NotDeployableError("\n".join(str(error) for error in errors))
-    return tuple(build_program(compilation, pe) for pe in compilation.fusion.pes)
+    programs = tuple(build_program(compilation, pe) for pe in compilation.fusion.pes)
+    _refuse_loops(programs)
+    return programs
+
+
+def _refuse_loops(programs: tuple[PeProgram, ...]) -> None:
+    """PEs of one region that feed each other would wait for each other at every boundary of an epoch."""
+    graph = nx.DiGraph()
+    for program in programs:
+        graph.add_edges_from((stream.producer, program.pe) for stream in program.inputs if not stream.foreign)
+    loop = next((part for part in nx.strongly_connected_components(graph) if len(part) > 1), None)
+    if loop is not None:
+        names = ", ".join(str(pe) for pe in sorted(loop))
+        message = (
+            f"the PEs {names} of one consistent region feed each other in a loop, so none could close an epoch; "
+            "fuse the operators in between as well, or keep the first and the last apart with partitionExlocation"
+        )
+        raise NotDeployableError(message)
 
 
 def _insert(

@@ -1,7 +1,8 @@
-"""Runs applications in this process, without Spark: the same programs, plans, stages and commits, one level after another."""
+"""Runs applications in this process, without Spark: the same programs, plans, stages and commits, level by level."""
 
 from __future__ import annotations
 
+import itertools
 import time
 from collections import defaultdict
 from dataclasses import dataclass, field, replace
@@ -82,11 +83,16 @@ class LocalApplication:
 
     def run(self, *, trigger_every: int = 3) -> None:
         """All PEs in turn until nothing is left to do."""
-        for turn in range(10_000):
-            if turn % trigger_every == trigger_every - 1:
+        idle = 0
+        for turn in itertools.count(1):
+            if turn % trigger_every == 0:
                 self.trigger()
-            if not any([self.step(program) for program in self.programs]) and complete(self.catalog, self.name):
+            stepped = [self.step(program) for program in self.programs]
+            idle = 0 if any(stepped) else idle + 1
+            if idle and complete(self.catalog, self.name):
                 return
+            if idle > 2 * trigger_every:
+                break
         message = "the application does not come to its end"
         raise AssertionError(message)
 

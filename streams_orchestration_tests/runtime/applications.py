@@ -1,0 +1,123 @@
+"""Small applications over made-up rows, compiled."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from pathlib import Path
+from typing import Any
+
+import pandas as pd
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from streams_orchestration.compiler.compilation import Compilation, compile_application
+from streams_orchestration.compiler.graph import Options
+from streams_orchestration.model.loading import application_from
+
+HERE = "streams_orchestration_tests.runtime.sample_operators"
+KEYS = ("a", "b", "c", "d", "e")
+RowTuple = tuple[Any, ...]
+
+OPERATORS: dict[str, Any] = {
+    "Doubling": {"implementation": f"{HERE}:Doubling", "inputs": [{"mutable": True}], "outputs": [{"mutable": True}]},
+    "Writing": {"implementation": f"{HERE}:Writing", "inputs": [{"mutable": True}], "outputs": []},
+    "WritingToConst": {"implementation": f"{HERE}:Writing", "inputs": [{"mutable": False}], "outputs": []},
+    "Passing": {
+        "implementation": f"{HERE}:Passing",
+        "inputs": [{}],
+        "outputs": [{"mutable": True, "preservesWindowPunctuation": True}],
+    },
+    "RunningTotals": {
+        "implementation": f"{HERE}:RunningTotals",
+        "inputs": [{}],
+        "outputs": [{"mutable": True}],
+        "stateful": True,
+    },
+    "Holding": {"implementation": f"{HERE}:Holding", "inputs": [{}], "outputs": [{}], "stateful": True},
+    "Refusing": {"implementation": f"{HERE}:Refusing", "inputs": [{}], "outputs": [{}]},
+    "Marks": {"implementation": f"{HERE}:Marks", "inputs": [{}, {}], "outputs": [{}], "stateful": True},
+    "OtherSchema": {"implementation": f"{HERE}:OtherSchema", "inputs": [{}], "outputs": [{}]},
+}
+SCHEMAS = {"Row": "k string, n bigint", "Total": "k string, number bigint, total bigint", "Key": "k string"}
+PERIODIC = {"consistent": {"trigger": "periodic", "period": 1.0}}
+ALONE = {"placement": {"partitionIsolation": True}}
+
+
+def rows(count: int, first: int = 0) -> list[tuple[str, int]]:
+    return [(KEYS[i * i % len(KEYS)], i * 7 % 11) for i in range(first, first + count)]
+
+
+def write_rows(path: Path, count: int, first: int = 0) -> Path:
+    data = rows(count, first)
+    pq.write_table(pa.table({"k": [k for k, _ in data], "n": pa.array([n for _, n in data], pa.int64())}), path)
+    return path
+
+
+def source(name: str, path: Path, **more: Any) -> dict[str, Any]:
+    return {
+        "name": name,
+        "operator": "FileSource",
+        "outputs": [{"stream": name, "schema": "Row"}],
+        "parameters": {"file": str(path), "format": "parquet"},
+        "annotations": PERIODIC,
+    } | more
+
+
+def sink(name: str, *streams: str, **more: Any) -> dict[str, Any]:
+    return {"name": name, "operator": "FileSink", "inputs": [list(streams)], "parameters": {"file": name}} | more
+
+
+def node(name: str, operator: str, *inputs: str, schema: str = "Row", **more: Any) -> dict[str, Any]:
+    return {
+        "name": name,
+        "operator": operator,
+        "inputs": list(inputs),
+        "outputs": [{"stream": name, "schema": schema}],
+    } | more
+
+
+def compiled(graph: list[dict[str, Any]], composites: dict[str, Any] | None = None, **options: Any) -> Compilation:
+    document = {
+        "specVersion": 1,
+        "application": "app",
+        "schemas": SCHEMAS,
+        "operators": OPERATORS,
+        "composites": composites or {},
+        "graph": graph,
+    }
+    return compile_application(application_from(document), Options(**options))
+
+
+def totals(path: Path, width: int = 2, **options: Any) -> Compilation:
+    """Rows -> Doubling -> (parallel by key: running totals) -> sink; a second sink reads the rows themselves."""
+    graph = [
+        source("Rows", path),
+        node("Doubled", "Doubling", "Rows"),
+        node(
+            "PerKey",
+            "TotalsOfKeys",
+            "Doubled",
+            schema="Total",
+            annotations={"parallel": {"width": width, "partitionBy": [{"port": "In", "attributes": ["k"]}]}},
+        ),
+        sink("Out", "PerKey"),
+        sink("Raw", "Rows"),
+    ]
+    inner = [node("Kept", "Filter", "In", parameters={"filter": "n >= 0"})]
+    inner += [node("Totals", "RunningTotals", "Kept", schema="Total")]
+    composites = {"TotalsOfKeys": {"inputs": ["In"], "outputs": ["Totals"], "graph": inner}}
+    graph[2]["outputs"] = ["PerKey"]
+    return compiled(graph, composites, **options)
+
+
+def expected_totals(data: Iterable[tuple[str, int]], factor: int = 2) -> list[RowTuple]:
+    """The same by pandas."""
+    frame = pd.DataFrame(list(data), columns=pd.Index(["k", "n"]))
+    number = frame.groupby("k").cumcount() + 1
+    total = (frame["n"] * factor).groupby(frame["k"]).cumsum()
+    return sorted(zip(frame["k"], number.tolist(), total.tolist(), strict=True))
+
+
+def published(paths: Iterable[Path]) -> list[RowTuple]:
+    """All tuples of the parts, sorted."""
+    return sorted(tuple(row.values()) for path in paths for row in pq.read_table(path).to_pylist())

@@ -1,0 +1,130 @@
+"""Operators that show what the runtime does with them."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pyarrow as pa
+
+from streams_orchestration.operators import DataError, Operator, Parameters, Punctuation, State, TupleBatch
+from streams_orchestration.operators.arrow_types import compute
+
+
+class Doubling(Operator):
+    """Doubles `n` in place."""
+
+    def process(self, port: int, batch: TupleBatch) -> None:
+        values = batch.writable("n")
+        values *= 2
+        self.submit(batch)
+
+
+class Writing(Operator):
+    """Writes to its tuples and keeps the result to itself."""
+
+    def process(self, port: int, batch: TupleBatch) -> None:
+        batch.writable("n")[:] = -1
+
+
+class Passing(Operator):
+    """Hands its tuples on."""
+
+    def process(self, port: int, batch: TupleBatch) -> None:
+        self.submit(batch)
+
+
+class RunningTotals(Operator):
+    """Every tuple with the number and the sum of all tuples of its key so far: shows every loss, gain and reordering."""
+
+    stateful = True
+
+    def setup(self) -> None:
+        self.totals: dict[str, tuple[int, int]] = {}
+
+    def process(self, port: int, batch: TupleBatch) -> None:
+        rows = []
+        for row in batch.to_pylist():
+            number, total = self.totals.get(row["k"], (0, 0))
+            self.totals[row["k"]] = number + 1, total + row["n"]
+            rows.append((row["k"], number + 1, total + row["n"]))
+        schema = self.context.outputs[0]
+        assert schema is not None
+        columns = {name: [row[i] for row in rows] for i, name in enumerate(("k", "number", "total"))}
+        self.submit(TupleBatch.from_columns(columns, schema))
+
+    def checkpoint(self) -> State:
+        return {"totals": self.totals}
+
+    def restore(self, state: State) -> None:
+        self.totals = {key: (number, total) for key, (number, total) in state["totals"].items()}
+
+
+class Holding(Operator):
+    """Holds tuples back until a boundary or the end: a state that is empty again after every epoch."""
+
+    stateful = True
+
+    def setup(self) -> None:
+        self.held: list[pa.RecordBatch] = []
+
+    def process(self, port: int, batch: TupleBatch) -> None:
+        self.held.append(batch.arrow)
+
+    def drain(self) -> None:
+        for batch in self.held:
+            self.submit(TupleBatch(batch))
+        self.held = []
+
+    def on_punctuation(self, port: int, mark: Punctuation) -> None:
+        if mark is Punctuation.FINAL:
+            self.drain()
+
+    def checkpoint(self) -> State:
+        return {"held": pa.Table.from_batches(self.held)} if self.held else {}
+
+    def restore(self, state: State) -> None:
+        self.held = state["held"].to_batches() if "held" in state else []
+
+
+class RefusingParameters(Parameters):
+    value: int
+    permanent: bool = False
+
+
+class Refusing(Operator):
+    """Fails when `n` is a certain value."""
+
+    Parameters = RefusingParameters
+
+    def process(self, port: int, batch: TupleBatch) -> None:
+        if compute.any(compute.equal(batch.arrow.column("n"), self.parameters.value)).as_py():
+            message = f"n is {self.parameters.value}"
+            raise (DataError if self.parameters.permanent else RuntimeError)(message)
+        self.submit(batch)
+
+
+class Marks(Operator):
+    """One tuple for every mark and every batch, in the order of arrival."""
+
+    stateful = True
+
+    def setup(self) -> None:
+        self.seen: list[Any] = []
+
+    def process(self, port: int, batch: TupleBatch) -> None:
+        self._tell([f"{port}:{n}" for n in batch.column("n")])
+
+    def on_punctuation(self, port: int, mark: Punctuation) -> None:
+        self._tell([f"{port}:{mark.value}"])
+
+    def _tell(self, texts: list[str]) -> None:
+        schema = self.context.outputs[0]
+        assert schema is not None
+        self.submit(TupleBatch.from_columns({"k": texts}, schema))
+
+
+class OtherSchema(Operator):
+    """Submits tuples of another type than its stream's."""
+
+    def process(self, port: int, batch: TupleBatch) -> None:
+        self.submit(TupleBatch(batch.arrow.select(["n"])))

@@ -1,0 +1,68 @@
+"""What comes out does not depend on how the application is cut into PEs, tasks, batches and channels."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from streams_orchestration.runtime.errors import NotDeployableError
+from streams_orchestration.runtime.home import Home
+from streams_orchestration_tests.runtime.applications import (
+    expected_totals,
+    published,
+    rows,
+    totals,
+    write_rows,
+)
+from streams_orchestration_tests.runtime.local import LocalApplication
+
+COUNT = 60
+
+FUSION: list[dict[str, Any]] = [{"fusion": "legacy"}, {"fusion": "automatic"}]
+FUSION += [{"fusion": "manual", "pes": n} for n in range(1, 9)]
+
+
+def results(tmp_path: Path, source_limit: int = 25, width: int = 2, **options: Any) -> LocalApplication:
+    file = write_rows(tmp_path / "rows.parquet", COUNT)
+    application = LocalApplication(Home(tmp_path / "home"), totals(file, width, **options), source_limit)
+    application.run()
+    return application
+
+
+def check(application: LocalApplication) -> None:
+    assert published(application.published("Out")) == expected_totals(rows(COUNT))
+    assert published(application.published("Raw")) == sorted(rows(COUNT))
+
+
+@pytest.mark.parametrize("width", [1, 2, 3, 4])
+@pytest.mark.parametrize("fusion", FUSION, ids=lambda options: "-".join(map(str, options.values())))
+def test_results_are_those_of_pandas_for_every_width_and_fusion(tmp_path: Path, width: int, fusion: dict[str, Any]):
+    check(results(tmp_path, width=width, **fusion))
+
+
+@pytest.mark.parametrize("threading", ["manual", "automatic", "dynamic", "dedicated"])
+@pytest.mark.parametrize("fusion", ["manual", "legacy", "automatic"])
+def test_results_do_not_depend_on_the_threading_model(tmp_path: Path, threading: str, fusion: str):
+    check(results(tmp_path, threading=threading, fusion=fusion, pes=1 if fusion == "manual" else None))
+
+
+@pytest.mark.parametrize("source_limit", [1, 7, COUNT - 1, COUNT, COUNT + 1, 10_000])
+def test_results_do_not_depend_on_the_size_of_batches(tmp_path: Path, source_limit: int):
+    check(results(tmp_path, source_limit))
+
+
+@pytest.mark.parametrize("channels", ["noChannelInfluence", "channelExlocation"])
+def test_results_do_not_depend_on_where_channels_are(tmp_path: Path, channels: str):
+    check(results(tmp_path, width=3, channel_fusion=channels))
+
+
+def test_pes_of_a_region_that_feed_each_other_are_refused(tmp_path: Path):
+    with pytest.raises(NotDeployableError, match=r"the PEs 0, 1, 2, 3 of one consistent region feed each other"):
+        results(tmp_path, width=3, channel_fusion="channelIsolation")
+
+
+@pytest.mark.parametrize("faithful", [True, False])
+def test_results_do_not_depend_on_the_order_of_consumers(tmp_path: Path, faithful: bool):
+    check(results(tmp_path, fusion="manual", pes=1, faithful=faithful))
