@@ -15,15 +15,13 @@ def enqueue_copies(physical: PhysicalGraph, fusion: FusionPlan, queued: Collecti
     """
     total = 0
     behind: dict[tuple[int, int], int] = {}
-    for connection in physical.connections:
-        if fusion.pe_of[connection.source] != fusion.pe_of[connection.target]:
-            continue
-        if (connection.target, connection.target_port) in queued:
-            if connection.splitter < 0:
+    pe_of = fusion.pe_of
+    for source, _, target, port, splitter, channel in physical.connections if queued else ():
+        if pe_of[source] == pe_of[target] and (target, port) in queued:
+            if splitter < 0:
                 total += 1
             else:
-                channel = connection.splitter, connection.channel
-                behind[channel] = behind.get(channel, 0) + 1
+                behind[splitter, channel] = behind.get((splitter, channel), 0) + 1
     most: dict[int, int] = {}
     for splitter in reversed(physical.splitters):
         most[splitter.index] = max(behind.get((splitter.index, channel), 0) for channel in range(splitter.width))

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from itertools import groupby
+from operator import itemgetter
+from typing import NamedTuple
 
 from streams_orchestration.compiler.copy_count import enqueue_copies
 from streams_orchestration.compiler.graph import (
@@ -13,6 +15,7 @@ from streams_orchestration.compiler.graph import (
     FusionPlan,
     InputPort,
     LogicalGraph,
+    Mutates,
     Options,
     Passing,
     PhysicalGraph,
@@ -56,25 +59,46 @@ def plan_copies(
     on every direct connection within a PE.
     """
     queued = {(queue.operator, queue.port) for queue in threads.queues}
-    decide = _Port(logical, physical, fusion, queued, options.faithful)
-    passing: list[Passing | None] = [None] * len(physical.connections)
+    decide = _Decisions(logical, physical, fusion, queued, options.faithful)
+    passings: list[Passing] = []
     order: list[int] = []
-    copies = direct = 0
-    numbers = range(len(physical.connections))
-    for _, group in groupby(numbers, key=lambda number: physical.connections[number][:2]):
-        served = decide.order(list(group))
-        order += served
-        for number, decision in zip(served, decide.passings(served), strict=True):
-            passing[number] = decision
-            copies += decision.passing == "copy"
-            direct += decision.passing in ("copy", "reference")
-    enqueued = enqueue_copies(physical, fusion, queued)
+    for _, group in groupby(physical.connections, key=itemgetter(0, 1)):
+        connections = list(group)
+        first = len(passings)
+        served, decisions = decide.port(connections)
+        order += [first + position for position in served]
+        passings += decisions
     if options.faithful:
-        order = list(numbers)
-    return CopyPlan(tuple(each for each in passing if each), tuple(order), copies, enqueued, direct - copies), []
+        order = list(range(len(order)))
+    copies = sum(each.passing == "copy" for each in passings)
+    direct = copies + sum(each.passing == "reference" for each in passings)
+    enqueued = enqueue_copies(physical, fusion, queued)
+    return CopyPlan(tuple(passings), tuple(order), copies, enqueued, direct - copies), []
 
 
-class _Port:
+class _Consumer(NamedTuple):
+    """What an input port does to tuples."""
+
+    changes: bool
+    cost: int
+    """Attributes that have to be copied for it; `sys.maxsize` for whole tuples, 0 when it changes nothing."""
+    copied: Mutates
+
+
+def _consumer(port: InputPort) -> _Consumer:
+    if not port.mutable or port.mutates == ():
+        return _Consumer(False, 0, None)
+    return _Consumer(True, sys.maxsize if port.mutates is None else 1 + len(port.mutates), port.mutates)
+
+
+# Every passing is made once, however many connections have it; those of a pair by whether the consumer changes tuples.
+_REMOTE = Passing("serialize", "const", _SERIALIZED), Passing("serialize", "mutable", _SERIALIZED)
+_QUEUED = Passing("enqueue", "const", _ENQUEUED), Passing("enqueue", "mutable", _ENQUEUED)
+_READ = Passing("reference", "const", _SHARED)
+_GIVEN = Passing("reference", "mutable", _HANDED_OVER)
+
+
+class _Decisions:
     """Decisions about one output port at a time."""
 
     def __init__(
@@ -85,68 +109,54 @@ class _Port:
         queued: set[tuple[int, int]],
         faithful: bool,
     ) -> None:
+        consumers = [tuple(map(_consumer, operator.inputs)) for operator in logical.operators]
+        self._consumers = [consumers[operator.logical] for operator in physical.operators]
         self._logical = logical
         self._physical = physical
         self._pe_of = fusion.pe_of
         self._queued = queued
         self._faithful = faithful
+        self._copies: dict[tuple[str, Mutates], Passing] = {}
 
-    def order(self, numbers: Sequence[int]) -> list[int]:
-        """Connections of one port in the order of service."""
-        key = self._documented_place if self._faithful else self._chosen_place
-        return sorted(numbers, key=key)
+    def port(self, connections: Sequence[Connection]) -> tuple[Sequence[int], Sequence[Passing]]:
+        """The order of service of all connections of a port, by position, and the passing of each."""
+        pe_of = self._pe_of
+        here = pe_of[connections[0].source]
+        split = False
+        places: list[tuple[int, int]] = []
+        passings: list[Passing | _Consumer] = []
+        for _, _, target, port, splitter, _ in connections:
+            consumer = self._consumers[target][port]
+            place = 1, 0
+            if pe_of[target] != here:
+                passings.append(_REMOTE[consumer.changes])
+                place = 0, 0
+            elif (target, port) in self._queued:
+                passings.append(_QUEUED[consumer.changes])
+            elif not consumer.changes:
+                passings.append(_READ)
+            else:
+                passings.append(consumer)
+                place = 1, 0 if self._faithful else consumer.cost
+            if splitter >= 0:
+                split = True
+                place = 2, 0
+            places.append(place)
+        served = sorted(range(len(places)), key=places.__getitem__) if len(places) > 1 else (0,)
+        last = served[-1]
+        return served, [
+            each if isinstance(each, Passing) else self._changing(each, connections[0], split, position == last)
+            for position, each in enumerate(passings)
+        ]
 
-    def passings(self, served: Sequence[int]) -> Iterable[Passing]:
-        """The passing of every connection of one port, in the order of service."""
-        connections = [self._physical.connections[number] for number in served]
-        producer = self._logical.operators[self._physical.operators[connections[0].source].logical]
-        gives = producer.outputs[connections[0].source_port].mutable
-        split = any(connection.splitter >= 0 for connection in connections)
-        for position, connection in enumerate(connections):
-            last = position == len(connections) - 1
-            yield self._passing(connection, gives, last, split)
-
-    def _passing(self, connection: Connection, gives: bool, last: bool, split: bool) -> Passing:
-        consumer = self._consumer(connection)
-        changes = _changes(consumer)
-        constness = "mutable" if changes else "const"
-        if self._remote(connection):
-            return Passing("serialize", constness, _SERIALIZED)
-        if self._waits(connection):
-            return Passing("enqueue", constness, _ENQUEUED)
-        if not changes:
-            return Passing("reference", constness, _SHARED)
+    def _changing(self, consumer: _Consumer, connection: Connection, split: bool, last: bool) -> Passing:
+        """The passing to a direct consumer that changes tuples."""
+        producer = self._logical.operators[self._physical.operators[connection.source].logical]
+        gives = producer.outputs[connection.source_port].mutable
         if gives and last and not split:
-            return Passing("reference", constness, _HANDED_OVER)
+            return _GIVEN
         reason = _KEPT if not gives else _SPLITTER if split else _READ_LATER
-        return Passing("copy", constness, reason, None if self._faithful else consumer.mutates)
-
-    def _consumer(self, connection: Connection) -> InputPort:
-        model = self._logical.operators[self._physical.operators[connection.target].logical]
-        return model.inputs[connection.target_port]
-
-    def _remote(self, connection: Connection) -> bool:
-        return self._pe_of[connection.source] != self._pe_of[connection.target]
-
-    def _waits(self, connection: Connection) -> bool:
-        return (connection.target, connection.target_port) in self._queued
-
-    def _documented_place(self, number: int) -> tuple[int, int]:
-        """Other PEs, then direct consumers as connected, then splitters (rule 81)."""
-        connection = self._physical.connections[number]
-        if connection.splitter >= 0:
-            return 2, number
-        return (0 if self._remote(connection) else 1), number
-
-    def _chosen_place(self, number: int) -> tuple[int, int, int]:
-        """The same, with direct consumers that change the tuple behind the others, the cheapest copies first."""
-        stage, _ = self._documented_place(number)
-        connection = self._physical.connections[number]
-        consumer = self._consumer(connection)
-        if stage != 1 or self._waits(connection) or not _changes(consumer):
-            return stage, 0, number
-        return stage, 1 + len(consumer.mutates) if consumer.mutates is not None else sys.maxsize, number
-
-
-def _changes(port: InputPort) -> bool:
-    return port.mutable and port.mutates != ()
+        key = reason, None if self._faithful else consumer.copied
+        if key not in self._copies:
+            self._copies[key] = Passing("copy", "mutable", *key)
+        return self._copies[key]

@@ -6,9 +6,12 @@ Nothing is short-cut for width 1, and merging needs no object: replicas simply f
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from functools import partial
+from itertools import repeat
 from math import prod
+from typing import NamedTuple
 
 from streams_orchestration.compiler.channels import (
     PathFormat,
@@ -63,6 +66,23 @@ class _Names:
     streams: tuple[tuple[PathFormat, int], ...]
 
 
+class _Place(NamedTuple):
+    """Where a replica is within the regions around it."""
+
+    channels: tuple[int, ...]
+    locals: tuple[int, ...]
+    maximum: int
+
+    @classmethod
+    def at(cls, rank: int, widths: tuple[int, ...]) -> _Place:
+        channels = global_channels(rank, widths)
+        return cls(channels, local_channels(channels, widths), prod(widths))
+
+
+_connection: Callable[[tuple[int, ...]], Connection] = partial(tuple.__new__, Connection)
+"""A connection from its fields; several times as fast as a call of the class, and there are very many of them."""
+
+
 class _Expansion:
     """The transformation of one application."""
 
@@ -97,16 +117,18 @@ class _Expansion:
 
     def operators(self, replicas: Replicas, pools: HostPoolReplicas) -> Iterator[PhysicalOperator]:
         formats = [self.formats(operator) for operator in self.logical.operators]
+        places: dict[tuple[int, ...], list[_Place]] = {}
         for index, (logical, rank) in enumerate(replicas.owners):
             operator, names, widths = self.logical.operators[logical], formats[logical], replicas.widths[logical]
             if not widths:
-                streams = tuple(stream.text for stream, _ in names.streams)
+                streams = tuple([stream.text for stream, _ in names.streams])
                 yield PhysicalOperator(
                     index, names.operator.text, logical, streams=streams, host_pool=operator.host_pool
                 )
                 continue
-            channels = global_channels(rank, widths)
-            locals_ = local_channels(channels, widths)
+            if widths not in places:
+                places[widths] = [_Place.at(rank, widths) for rank in range(prod(widths))]
+            channels, locals_, maximum = places[widths][rank]
             yield PhysicalOperator(
                 index,
                 names.operator.at(channels),
@@ -114,8 +136,8 @@ class _Expansion:
                 channels,
                 locals_[-1],
                 widths[-1],
-                prod(widths),
-                tuple(stream.at(channels[:globals_] + locals_[globals_:]) for stream, globals_ in names.streams),
+                maximum,
+                tuple([stream.at(channels[:globals_] + locals_[globals_:]) for stream, globals_ in names.streams]),
                 pools.pool_of(operator, channels),
                 widths,
             )
@@ -149,20 +171,17 @@ class _Expansion:
                 if template.splitters:
                     splitters += self.splitters(template, operators[source], rank, first, paths)
                 port = template.port
-                for target, target_port, left, leaves in template.connections:
+                for target, target_port, left, leaves, channels in template.connections:
                     indexes = replicas.indexes[target]
-                    offset = rank // left * len(leaves)
-                    for position, (splitter, channel) in enumerate(leaves, offset):
-                        connections.append(
-                            Connection(
-                                source,
-                                port,
-                                indexes[position],
-                                target_port,
-                                first + splitter if splitter >= 0 else -1,
-                                channel,
-                            )
-                        )
+                    if len(leaves) == 1 and leaves[0] < 0:
+                        # the case of nearly all connections within a region
+                        connections.append(_connection((source, port, indexes[rank // left], target_port, -1, -1)))
+                        continue
+                    begin = rank // left * len(leaves)
+                    targets = indexes[begin : begin + len(leaves)]
+                    numbers = [first + leaf if leaf >= 0 else -1 for leaf in leaves]
+                    ends = zip(repeat(source), repeat(port), targets, repeat(target_port), numbers, channels)
+                    connections.extend(map(_connection, ends))
         return connections, splitters
 
     def region_paths(self) -> dict[int, PathFormat]:

@@ -106,8 +106,10 @@ class ConnectionTemplate(NamedTuple):
     target_port: int
     left: int
     """Number of source replicas that share each set of targets: product of the widths left."""
-    leaves: tuple[tuple[int, int], ...]
-    """Per rank of the target within the regions entered: splitter (-1 for none) and channel."""
+    splitters: tuple[int, ...]
+    """Per rank of the target within the regions entered the splitter, -1 for none."""
+    channels: tuple[int, ...]
+    """Likewise the splitter's channel."""
 
 
 @dataclass(slots=True)
@@ -136,7 +138,10 @@ class PortTemplate:
             else:
                 leaves = list(self._split(entry, leaves, crossing_.common, dropping))
         left = prod(source_widths[crossing_.common :])
-        self.connections.append(ConnectionTemplate(connection.target, connection.target_port, left, tuple(leaves)))
+        splitters, channels = zip(*leaves, strict=True)
+        self.connections.append(
+            ConnectionTemplate(connection.target, connection.target_port, left, splitters, channels)
+        )
 
     def _split(
         self, entry: Entry, leaves: list[tuple[int, int]], common: int, dropping: frozenset[tuple[object, ...]]

@@ -64,11 +64,12 @@ def find_origins(
     dynamic = frozenset(by_model.get("dynamic", ()))
     remote = {(link.operator, link.port) for link in physical.imports}
     followed: list[Connection] = []
+    pe_of = fusion.pe_of
     for connection in physical.connections:
-        port = connection.target, connection.target_port
-        if fusion.pe_of[connection.source] != fusion.pe_of[connection.target]:
-            remote.add(port)
-        elif port not in queued and connection.target not in dynamic:
+        source, _, target, port, _, _ = connection
+        if pe_of[source] != pe_of[target]:
+            remote.add((target, port))
+        elif target not in dynamic and (target, port) not in queued:
             followed.append(connection)
     return ThreadOrigins(
         frozenset(by_model.get("manual", ())),

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from dataclasses import dataclass
-from typing import Any
 
 from streams_orchestration.compiler.components import strong_components
 from streams_orchestration.compiler.graph import FusionPlan, LogicalGraph, PeOutputPort, PhysicalGraph
@@ -34,57 +33,55 @@ def count_threads(
     The threads that leave an operator are those that enter it and its own, so sets of threads flow once along every
     connection when loops are treated as one operator: the strongly connected components, producers first. A set of
     all threads would be as large as the PE, and the whole quadratic. Only whether it is one thread or several decides
-    anything, so beyond `EXACT_BITS` a set keeps two threads and forgets the others: linear, and still right about
-    that question, since a union of truncated sets has one member only if the full union has. In smaller PEs sets are
-    exact, as bit sets in integers.
+    anything, so beyond `EXACT_BITS` a set is no more than its only member, or that there are several: linear, and
+    still right about that question. In smaller PEs sets are exact, as bit sets in integers.
     """
     own, behind, threads = _own_threads(logical, physical, fusion, origins)
     exact = [len(pe.operators) * threads[pe.id] <= EXACT_BITS for pe in fusion.pes]
     successors: list[list[int]] = [[] for _ in physical.operators]
-    for connection in origins.followed:
-        successors[connection.source].append(connection.target)
+    for source, _, target, _, _, _ in origins.followed:
+        successors[source].append(target)
     into_queues: dict[int, list[tuple[int, int]]] = {}
-    for connection in physical.connections:
-        port = connection.target, connection.target_port
-        if port in origins.queued and fusion.pe_of[connection.source] == fusion.pe_of[connection.target]:
-            into_queues.setdefault(connection.source, []).append(port)
+    for source, _, target, target_port, _, _ in physical.connections if origins.queued else ():
+        if (target, target_port) in origins.queued and fusion.pe_of[source] == fusion.pe_of[target]:
+            into_queues.setdefault(source, []).append((target, target_port))
     outputs: dict[int, list[PeOutputPort]] = {}
     for pe in fusion.pes:
         for port in pe.outputs:
             outputs.setdefault(port.operator, []).append(port)
 
-    entering: list[Any] = [None] * len(physical.operators)
+    kinds = [_EXACT if each else _TRUNCATED for each in exact]
+    pe_of = fusion.pe_of
+    entering: list[int] = [kinds[pe].span(*span) for pe, span in zip(pe_of, own, strict=True)]
     counts = [0] * len(physical.operators)
-    queues: dict[tuple[int, int], Any] = {}
+    queues: dict[tuple[int, int], int] = {}
     pe_outputs: dict[PeOutputPort, int] = {}
     for component in strong_components(successors):
-        sets = _EXACT if exact[fusion.pe_of[component[0]]] else _TRUNCATED
-        for index in component:
-            entered = sets.span(*own[index])
-            entering[index] = entered if entering[index] is None else sets.join(entering[index], entered)
-        inside = frozenset(component)
+        sets = kinds[pe_of[component[0]]]
+        join = sets.join
+        inside: Collection[int] = ()
         if len(component) > 1 or component[0] in successors[component[0]]:
-            together = sets.span(0, 0)
+            together = 0
             for index in component:
-                together = sets.join(together, sets.join(entering[index], sets.span(*behind[index])))
+                together = join(together, join(entering[index], sets.span(*behind[index])))
             for index in component:
                 entering[index] = together
+            inside = frozenset(component)
         for index in component:
-            leaving = sets.join(entering[index], sets.span(*behind[index]))
-            counts[index] = sets.count(entering[index])
-            entering[index] = None
+            entered = entering[index]
+            leaving = join(entered, sets.span(*behind[index])) if index in origins.never_single else entered
+            counts[index] = sets.count(entered)
+            entering[index] = 0
             for successor in successors[index]:
                 if successor not in inside:
-                    before = entering[successor]
-                    entering[successor] = leaving if before is None else sets.join(before, leaving)
+                    entering[successor] = join(entering[successor], leaving)
             for port in into_queues.get(index, ()):
-                queues[port] = sets.join(queues[port], leaving) if port in queues else leaving
+                queues[port] = join(queues[port], leaving) if port in queues else leaving
             for port in outputs.get(index, ()):
                 pe_outputs[port] = sets.count(leaving)
     producers = {}
     for port in origins.queued:
-        sets = _EXACT if exact[fusion.pe_of[port[0]]] else _TRUNCATED
-        producers[port] = sets.count(queues.get(port, sets.span(0, 0))) + (port in origins.remote)
+        producers[port] = kinds[pe_of[port[0]]].count(queues.get(port, 0)) + (port in origins.remote)
     return Entering(counts, producers, pe_outputs)
 
 
@@ -109,24 +106,31 @@ def _own_threads(
 
 @dataclass(frozen=True, slots=True)
 class _Sets:
-    """A representation of sets of threads."""
+    """A representation of sets of threads as integers; 0 is the empty set."""
 
-    span: Callable[[int, int], Any]
+    span: Callable[[int, int], int]
     """The set of a range of numbers."""
-    join: Callable[[Any, Any], Any]
-    count: Callable[[Any], int]
+    join: Callable[[int, int], int]
+    count: Callable[[int], int]
 
 
-def _few(start: int, stop: int) -> frozenset[int]:
-    return frozenset(range(start, min(stop, start + MANY)))
+_SEVERAL = -1
 
 
-def _join_few(first: frozenset[int], second: frozenset[int]) -> frozenset[int]:
-    if len(first) >= MANY:
-        return first
-    joined = first | second
-    return joined if len(joined) <= MANY else frozenset(sorted(joined)[:MANY])
+def _few(start: int, stop: int) -> int:
+    """The only thread's number, from 1; or that there are several."""
+    return start + 1 if stop == start + 1 else _SEVERAL if stop > start else 0
+
+
+def _join_few(first: int, second: int) -> int:
+    if first in (0, second):
+        return second
+    return first if second == 0 else _SEVERAL
+
+
+def _count_few(threads: int) -> int:
+    return MANY if threads < 0 else int(threads > 0)
 
 
 _EXACT = _Sets(lambda start, stop: ((1 << (stop - start)) - 1) << start, int.__or__, int.bit_count)
-_TRUNCATED = _Sets(_few, _join_few, len)
+_TRUNCATED = _Sets(_few, _join_few, _count_few)
