@@ -22,4 +22,5 @@ def ui(port: int, specs: Path) -> int:
     from streams_orchestration.orchestration.ui import serve
     from streams_orchestration.runtime.home import Home
 
+    click.echo("Starting Dagster ...", err=True)
     return serve(Home.default(), port, specs)

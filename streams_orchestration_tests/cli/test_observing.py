@@ -1,0 +1,60 @@
+from __future__ import annotations
+
+import json
+
+import pytest
+
+from streams_orchestration.cli import main
+from streams_orchestration.cli.observing import details, document, overview, status_if_deployed
+from streams_orchestration.cli.terminal import rendered
+from streams_orchestration.runtime.home import Home
+from streams_orchestration_tests.cli.made_up import NOW, host, pe, sink, status, unit
+
+FAILED = status(pes=(pe(0, state="FAILED", error="boom"), pe(1)))
+
+
+def test_overview_has_a_line_for_every_application():
+    text = rendered(overview([status(), FAILED], NOW), colour=False)
+    assert [line.split() for line in text.splitlines()[1:]] == [
+        ["flights", "RUNNING", "1", "min", "5", "s", "ago", "2", "4", "1,234,567", "-"],
+        ["flights", "RUNNING", "1", "min", "5", "s", "ago", "2", "4", "0", "region-0"],
+    ]
+
+
+def test_details_show_hosts_results_and_logs():
+    text = rendered(details(status(), NOW), colour=False)
+    for part in ("host 0  RUNNING, pid 4711", "Results  16 rows in 1 file  /results/Results", "logs  /logs"):
+        assert part in text
+    assert "host 0  RUNNING, pid 4711 (gone)" in rendered(
+        details(status(hosts=(host(alive=False),)), NOW), colour=False
+    )
+
+
+def test_details_say_what_to_do_about_a_failure():
+    text = " ".join(rendered(details(FAILED, NOW), colour=False, width=1000).split())
+    assert "region-0: PE 0 failed: boom. Log: /logs/pe-0.log. `streams reset flights --unit region-0`" in text
+    exhausted = status(pes=FAILED.pes, units=(unit(attempts=5),))
+    assert "--unit region-0 --force`" in rendered(details(exhausted, NOW), colour=False, width=1000)
+
+
+def test_the_document_is_json_with_what_has_failed():
+    found = json.loads(json.dumps(document(FAILED, NOW), default=str))
+    assert found["application"] == "flights"
+    assert found["sinks"][0]["path"] == str(sink().path)
+    assert [failure["unit"] for failure in found["failures"]] == ["region-0"]
+
+
+def test_nothing_is_deployed(tmp_path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]):
+    monkeypatch.setenv("STREAMS_HOME", str(tmp_path))
+    assert main(["status"]) == 0
+    assert "Nothing is deployed" in capsys.readouterr().err
+    assert main(["status", "--format", "json"]) == 0
+    assert json.loads(capsys.readouterr().out) == []
+    assert main(["status", "flights"]) == 1
+    assert main(["logs", "flights"]) == 1
+    assert main(["cancel", "flights"]) == 1
+    assert main(["reset", "flights"]) == 1
+    errors = capsys.readouterr().err.splitlines()
+    assert len(errors) == 4
+    assert all(f"flights: no such application in {tmp_path}" in line for line in errors)
+    assert status_if_deployed(Home(tmp_path), "flights") is None

@@ -1,0 +1,123 @@
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import polars as pl
+import pytest
+
+from streams_orchestration.cli import foreground, main, observing, results, running
+from streams_orchestration.runtime import fingerprint, java
+from streams_orchestration.runtime.status import ApplicationStatus
+from streams_orchestration_tests.cli.made_up import sink, status, unit
+
+Capture = pytest.CaptureFixture[str]
+SPEC = """
+specVersion: 1
+application: copy
+schemas: {Line: "x bigint"}
+graph:
+  - name: Lines
+    operator: FileSource
+    outputs: [{stream: Lines, schema: Line}]
+    parameters: {file: lines.csv, format: csv}
+  - {name: Copy, operator: FileSink, inputs: [Lines], parameters: {file: copy, format: parquet}}
+"""
+
+
+@pytest.fixture
+def spec(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> str:
+    """A spec that could run; what would run it is replaced."""
+    monkeypatch.setenv("STREAMS_HOME", str(tmp_path / "home"))
+    monkeypatch.setattr(java, "require_java", lambda: Path("java"))
+    monkeypatch.setattr(fingerprint, "fingerprint", lambda _compilation: "abc")
+    (tmp_path / "lines.csv").write_text("x\n1\n")
+    path = tmp_path / "copy.yaml"
+    path.write_text(SPEC)
+    return str(path)
+
+
+@pytest.fixture
+def result(tmp_path: Path) -> Any:
+    directory = tmp_path / "home" / "results"
+    directory.mkdir(parents=True)
+    pl.DataFrame({"x": [3, 1, 2]}).write_parquet(directory / "part-0.parquet")
+    return sink(operator="Copy", path=directory, rows=3)
+
+
+def world(before: ApplicationStatus | None, after: ApplicationStatus, monkeypatch: pytest.MonkeyPatch) -> list[str]:
+    """Replace deployment and following; what was called is in the list."""
+    calls: list[str] = []
+
+    def follow(*_: object) -> ApplicationStatus:
+        calls.append("run")
+        return after
+
+    monkeypatch.setattr(observing, "status_if_deployed", lambda _home, _name: before)
+    monkeypatch.setattr(foreground, "run_in_foreground", follow)
+    return calls
+
+
+def test_a_run_to_the_end_shows_the_result(spec: str, result: Any, monkeypatch: pytest.MonkeyPatch, capsys: Capture):
+    calls = world(None, status(state="COMPLETED", sinks=(result,)), monkeypatch)
+    assert main(["run", spec, "--max-rows", "2"]) == 0
+    captured = capsys.readouterr()
+    assert calls == ["run"]
+    assert "Copy: 3 rows" in captured.out
+    assert f"1 more row in {result.path}" in " ".join(captured.out.split("\n"))
+    for part in ("copy is complete.", f"Files of Copy: {result.path}", "Logs: /logs"):
+        assert part in captured.err
+
+
+def test_what_is_complete_is_shown_again_and_not_run(
+    spec: str, result: Any, monkeypatch: pytest.MonkeyPatch, capsys: Capture
+):
+    done = status(state="COMPLETED", sinks=(result,))
+    calls = world(done, done, monkeypatch)
+    assert main(["run", spec]) == 0
+    captured = capsys.readouterr()
+    assert calls == []
+    assert "Copy: 3 rows" in captured.out
+    assert f"`streams run {spec} --fresh`" in captured.err
+
+
+@pytest.mark.parametrize(
+    ("before", "arguments"),
+    [(status(state="COMPLETED", fingerprint="other"), []), (status(state="COMPLETED"), ["--fresh"])],
+)
+def test_another_application_and_a_fresh_one_are_run(
+    before: ApplicationStatus, arguments: list[str], spec: str, monkeypatch: pytest.MonkeyPatch
+):
+    calls = world(before, status(state="COMPLETED", sinks=()), monkeypatch)
+    assert main(["run", spec, *arguments]) == 0
+    assert calls == ["run"]
+
+
+def test_what_was_stopped_goes_on_and_says_from_where(spec: str, monkeypatch: pytest.MonkeyPatch, capsys: Capture):
+    world(status(state="STOPPED"), status(state="STOPPED", units=(unit(completed_epoch=7),)), monkeypatch)
+    assert main(["run", spec]) == 0
+    err = capsys.readouterr().err
+    assert "going on from epoch 4, the last complete one" in err
+    assert f"copy is stopped. `streams run {spec}` goes on from epoch 7, the last complete one." in err
+
+
+def test_the_second_interrupt_leaves_at_once(spec: str, monkeypatch: pytest.MonkeyPatch, capsys: Capture):
+    class Left(BaseException):
+        pass
+
+    def leave(code: int) -> None:
+        raise Left(code)
+
+    def interrupted(*_: object) -> None:
+        raise KeyboardInterrupt
+
+    world(None, status(), monkeypatch)
+    monkeypatch.setattr(foreground, "run_in_foreground", interrupted)
+    monkeypatch.setattr(running.os, "_exit", leave)
+    with pytest.raises(Left, match="130"):
+        main(["run", spec])
+    assert "`streams cancel copy` stops it" in capsys.readouterr().err
+
+
+def test_there_is_a_limit_by_default():
+    assert next(p.default for p in running.run.params if p.name == "max_rows") == results.MAX_ROWS
