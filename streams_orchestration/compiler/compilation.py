@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import gc
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -60,6 +63,19 @@ def compile_spec(path: str | Path, options: Options | None = None) -> Compilatio
     return _compile(application, options or Options(), diagnostics)
 
 
+@contextmanager
+def _uncollected() -> Iterator[None]:
+    """No garbage collection meanwhile: the stages make no cycles, and the collector would visit all that they make."""
+    enabled = gc.isenabled()
+    gc.disable()
+    try:
+        yield
+    finally:
+        if enabled:
+            gc.enable()
+
+
+@_uncollected()
 def _compile(application: Application, options: Options, found: list[Diagnostic]) -> Compilation:
     diagnostics = list(found)
 

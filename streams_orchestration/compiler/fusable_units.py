@@ -52,8 +52,7 @@ class Kind(NamedTuple):
     """The parallel channel around the unit, under `channelIsolation` only (rule 59)."""
 
 
-@dataclass(frozen=True, slots=True)
-class FusableUnit:
+class FusableUnit(NamedTuple):
     """A set of operators that no scheme splits (rule 52)."""
 
     operators: tuple[int, ...]
@@ -137,16 +136,20 @@ def fusable_units(
     """
     specs = host_specs(placements)
     bound = _bound_host_sets(logical, physical, placements)
+    models = [logical.operators[operator.logical] for operator in physical.operators]
+    kinds: dict[Kind, Kind] = {}
     units: list[FusableUnit] = []
     for number, members in enumerate(placements.fused.groups().values()):
-        models = [logical.operators[physical.operators[member].logical] for member in members]
-        restartable = all(model.restartable for model in models)
-        relocatable = restartable and all(model.relocatable for model in models)
-        region = frozenset(regions.region_of[member] for member in members)
+        restartable = False not in {models[member].restartable for member in members}
+        relocatable = restartable and False not in {models[member].relocatable for member in members}
+        region = frozenset([regions.region_of[member] for member in members])
         host_set = placements.host_colocated.find(members[0])
         kind = Kind(restartable, relocatable, region, specs.get(host_set))
+        kind = kinds.setdefault(kind, kind)
         claims: list[Claim] = [
-            (("exlocation", tag), number) for member in members for tag in placements.exlocation.get(member, ())
+            (("exlocation", tag), number)
+            for member in (members if placements.exlocation else ())
+            for tag in placements.exlocation.get(member, ())
         ]
         isolated = not placements.isolated.isdisjoint(members)
         if options.channel_fusion != "noChannelInfluence":

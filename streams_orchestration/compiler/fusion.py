@@ -24,7 +24,6 @@ from streams_orchestration.compiler.packing import Packing
 from streams_orchestration.compiler.pe_ports import pe_ports
 from streams_orchestration.compiler.placement_checks import check_placements
 from streams_orchestration.compiler.schemes import allot
-from streams_orchestration.compiler.traffic import connection_traffic
 from streams_orchestration.model.diagnostics import Diagnostic
 
 
@@ -67,9 +66,7 @@ def _packed(
     bindings = HostBindings(len(physical.operators), units, placements)
     tags = bindings.tags_of_sets(units)
     allotment = allot(units, tags, physical.host_pools, options)
-    packing = Packing(
-        units, physical.connections, connection_traffic(logical, physical), len(physical.operators), bindings
-    )
+    packing = Packing(units, logical, physical, bindings)
     for number in allotment.isolated:
         packing.isolate(number)
     for each, size in zip(allotment.classes, allotment.sizes, strict=True):

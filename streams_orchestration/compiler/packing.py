@@ -5,12 +5,14 @@ from __future__ import annotations
 import heapq
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
+from functools import cached_property
 from itertools import chain
 
 from streams_orchestration.compiler.fusable_units import Claim, FusableUnit
-from streams_orchestration.compiler.graph import Connection
+from streams_orchestration.compiler.graph import LogicalGraph, PhysicalGraph
 from streams_orchestration.compiler.host_bindings import HostBindings
 from streams_orchestration.compiler.refinement import Refinement
+from streams_orchestration.compiler.traffic import connection_traffic
 
 _TRIES = 256
 """Units, or containers, that are tried in vain before the search goes another way: keeps it near linear."""
@@ -30,29 +32,32 @@ class Packing:
     """Units, what flows between them, and the containers that they are in."""
 
     def __init__(
-        self,
-        units: Sequence[FusableUnit],
-        connections: Sequence[Connection],
-        traffic: Sequence[float],
-        operators: int,
-        hosts: HostBindings,
+        self, units: Sequence[FusableUnit], logical: LogicalGraph, physical: PhysicalGraph, hosts: HostBindings
     ) -> None:
-        unit_of = [0] * operators
-        for number, unit in enumerate(units):
-            for operator in unit.operators:
-                unit_of[operator] = number
         self.containers: list[Container] = []
         self._units = units
+        self._logical = logical
+        self._physical = physical
         self._hosts = hosts
         self._sizes = [len(unit.operators) for unit in units]
         self._container_of = [-1] * len(units)
-        self._downstream: list[list[tuple[int, float]]] = [[] for _ in units]
-        self._upstream: list[list[tuple[int, float]]] = [[] for _ in units]
-        for connection, weight in zip(connections, traffic, strict=True):
-            source, target = unit_of[connection.source], unit_of[connection.target]
+
+    @cached_property
+    def _flows(self) -> tuple[list[list[tuple[int, float]]], list[list[tuple[int, float]]]]:
+        """Per unit the units downstream, and those upstream, each with the traffic between."""
+        unit_of = [0] * len(self._physical.operators)
+        for number, unit in enumerate(self._units):
+            for operator in unit.operators:
+                unit_of[operator] = number
+        downstream: list[list[tuple[int, float]]] = [[] for _ in self._units]
+        upstream: list[list[tuple[int, float]]] = [[] for _ in self._units]
+        traffic = connection_traffic(self._logical, self._physical)
+        for connection, weight in zip(self._physical.connections, traffic, strict=True):
+            source, target = unit_of[connection[0]], unit_of[connection[2]]
             if source != target:
-                self._downstream[source].append((target, weight))
-                self._upstream[target].append((source, weight))
+                downstream[source].append((target, weight))
+                upstream[target].append((source, weight))
+        return downstream, upstream
 
     def isolate(self, unit: int) -> None:
         """Give a unit a container of its own."""
@@ -65,6 +70,10 @@ class Packing:
         then always the unit that shares most traffic with the container, downstream ones and the latest reached
         first, so that chains stay whole. One unit is kept back for every container still to come.
         """
+        if count == 1 and not any(self._units[each].claims or self._units[each].host_set >= 0 for each in members):
+            self._fill(members)
+            return
+        downstream, upstream = self._flows
         kind = frozenset(members)
         order = sorted(members, key=self._precedence(members))
         first = len(self.containers)
@@ -86,7 +95,7 @@ class Packing:
                 self._put(container, unit)
                 units_left -= 1
                 operators_left -= self._sizes[unit]
-                for direction, neighbours in enumerate((self._downstream[unit], self._upstream[unit])):
+                for direction, neighbours in enumerate((downstream[unit], upstream[unit])):
                     for other, weight in neighbours:
                         if self._container_of[other] < 0 and other in kind:
                             gain[other] = gain.get(other, 0.0) + weight
@@ -95,6 +104,14 @@ class Packing:
                 self.containers.pop()
         self._place_rest([unit for unit in order if self._container_of[unit] < 0], first)
         self._refine(order, first)
+
+    def _fill(self, members: Sequence[int]) -> None:
+        """Put units that nothing keeps apart into one container."""
+        container = self._open()
+        container.units.extend(members)
+        container.operators = sum(self._sizes[each] for each in members)
+        for each in members:
+            self._container_of[each] = len(self.containers) - 1
 
     def _open(self) -> Container:
         container = Container()
@@ -125,7 +142,7 @@ class Packing:
                 seen[claim] = seen.get(claim, 0) + 1
 
         def key(unit: int) -> tuple[int, bool, bool, bool, int, int, int]:
-            downstream, upstream = self._downstream[unit], self._upstream[unit]
+            downstream, upstream = self._flows[0][unit], self._flows[1][unit]
             operators = self._sizes[unit]
             connections = len(downstream) + len(upstream)
             return rank[unit], not connections, bool(upstream), bool(downstream), -operators, -connections, unit
@@ -208,4 +225,4 @@ class Packing:
             container.operators += self._sizes[unit]
 
     def _neighbours(self, unit: int) -> Iterator[tuple[int, float]]:
-        return chain(self._downstream[unit], self._upstream[unit])
+        return chain(self._flows[0][unit], self._flows[1][unit])

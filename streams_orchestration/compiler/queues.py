@@ -31,11 +31,11 @@ def place_queues(logical: LogicalGraph, physical: PhysicalGraph, fusion: FusionP
         if threading_model(model, options) == "dedicated":
             dedicated.add(operator.index)
     for connection in physical.connections:
-        if connection.splitter < 0 and not dedicated:
+        key = connection[2:4]
+        if key in queues or (connection.splitter < 0 and not dedicated):
             continue
         if added_for(connection, fusion.pe_of, dedicated) is not None:
-            key = connection.target, connection.target_port
-            queues.setdefault(key, Queue(*key, True, POLICY, SIZE))
+            queues[key] = Queue(*key, True, POLICY, SIZE)
     return [queues[key] for key in sorted(queues)]
 
 
