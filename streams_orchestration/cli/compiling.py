@@ -51,7 +51,7 @@ def check(spec: Path, options: Options, *, deployable: bool) -> Compilation:
     Args:
         spec: path of the spec.
         options: of the compiler.
-        deployable: operators without an implementation are errors.
+        deployable: it is to run here, so whatever keeps an operator from that is an error.
 
     Raises:
         ApplicationError: the application has errors.
@@ -64,11 +64,11 @@ def check(spec: Path, options: Options, *, deployable: bool) -> Compilation:
 
     compilation = compile_spec(spec, options)
     diagnostics = compilation.diagnostics
-    if deployable or any(each.implementation or each.kind in STANDARD for each in compilation.logical.operators):
+    if deployable or any(each.parameters and each.kind in STANDARD for each in compilation.logical.operators):
         # takes as long to import as a whole compilation, so only when there is something to check
-        from streams_orchestration.operators.checking import check_operators
+        from streams_orchestration.operators.checking import check_operators, check_parameters
 
-        diagnostics = (*diagnostics, *check_operators(compilation, deployable=deployable))
+        diagnostics = (*diagnostics, *(check_operators if deployable else check_parameters)(compilation))
     if any(diagnostic.severity == "error" for diagnostic in diagnostics):
         raise ApplicationError(diagnostics)
     return replace(compilation, diagnostics=diagnostics)

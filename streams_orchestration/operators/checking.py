@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import NamedTuple
 
 from pydantic import ValidationError
 
@@ -11,42 +12,67 @@ from streams_orchestration.compiler.graph import LogicalOperator
 from streams_orchestration.model.diagnostics import Diagnostic
 from streams_orchestration.model.names import nearest
 from streams_orchestration.operators.arrow_types import arrow_schema
-from streams_orchestration.operators.implementation import ImplementationError, implementation_name, load_operator
+from streams_orchestration.operators.errors import UnknownAttributeError
+from streams_orchestration.operators.implementation import (
+    ImplementationError,
+    implementation_name,
+    is_standard,
+    load_operator,
+)
 from streams_orchestration.operators.operator import Operator, OperatorContext
 
 
-def check_operators(compilation: Compilation, *, deployable: bool = True) -> list[Diagnostic]:
-    """Diagnostics of all operators that have an implementation.
+def check_parameters(compilation: Compilation) -> list[Diagnostic]:
+    """What is wrong with standard operators wherever the application is to run.
 
-    Args:
-        compilation: the application.
-        deployable: an operator without one is an error; False leaves it out, since it may be compiled only.
+    A parameter that neither Streams nor this product knows, a value of another type, an attribute that the stream does
+    not have. What only matters when it runs here - files, required parameters, implementations of the user - is left to
+    `check_operators`, since an application may be compiled only.
     """
+    standard = (operator for operator in compilation.logical.operators if is_standard(operator))
+    return [
+        finding.diagnostic
+        for operator in standard
+        for finding in _findings(compilation, operator, {})
+        if finding.anywhere
+    ]
+
+
+def check_operators(compilation: Compilation) -> list[Diagnostic]:
+    """All that keeps the operators of an application from running here."""
     found: list[Diagnostic] = []
     places: dict[Path, LogicalOperator] = {}
     for operator in compilation.logical.operators:
         try:
             implementation_name(operator)
         except ImplementationError as error:
-            if deployable:
-                found.append(_diagnostic("SO5001", operator, str(error)))
+            found.append(_diagnostic("SO5001", operator, str(error)))
             continue
-        found += _check(compilation, operator, places)
+        found += (finding.diagnostic for finding in _findings(compilation, operator, places))
     return found
 
 
-def _check(
+class _Finding(NamedTuple):
+    diagnostic: Diagnostic
+    anywhere: bool = False
+    """Wrong in Streams, too."""
+
+
+def _findings(
     compilation: Compilation, operator: LogicalOperator, places: dict[Path, LogicalOperator]
-) -> list[Diagnostic]:
+) -> list[_Finding]:
     """What is wrong with one operator; `places` are the directories that the ones before it publish into."""
     try:
         implementation = load_operator(operator)
     except ImplementationError as error:
-        return [_diagnostic("SO5002", operator, str(error))]
+        return [_Finding(_diagnostic("SO5002", operator, str(error)))]
     try:
         parameters = implementation.Parameters.model_validate(operator.parameters)
     except ValidationError as error:
-        return [_diagnostic("SO5003", operator, text) for text in _parameter_errors(implementation, error)]
+        return [
+            _Finding(_diagnostic("SO5003", operator, text), anywhere)
+            for text, anywhere in _parameter_errors(implementation, error)
+        ]
     context = _context(compilation, operator)
     if context is None:
         return []
@@ -55,26 +81,30 @@ def _check(
         place = implementation.directory(context, parameters)
     except Exception as error:  # whatever the code of a user's operator raises
         text = str(error) if isinstance(error, ValueError) else f"{type(error).__name__}: {error}"
-        return [_diagnostic("SO5004", operator, text)]
+        return [_Finding(_diagnostic("SO5004", operator, text), isinstance(error, UnknownAttributeError))]
     if place is None or places.setdefault(place, operator) is operator:
         return []
     text = f"{place}: {places[place].name} publishes into this directory, too; give each a directory of its own"
-    return [_diagnostic("SO5004", operator, text)]
+    return [_Finding(_diagnostic("SO5004", operator, text))]
 
 
-def _parameter_errors(implementation: type[Operator], error: ValidationError) -> list[str]:
+def _parameter_errors(implementation: type[Operator], error: ValidationError) -> list[tuple[str, bool]]:
+    """What is wrong with each parameter, and whether it is wrong in Streams, too."""
     fields = implementation.Parameters.model_fields
     known = [field.alias or name for name, field in fields.items()]
-    texts = []
+    texts: list[tuple[str, bool]] = []
     for item in error.errors():
         name = ".".join(str(part) for part in item["loc"])
         match item["type"]:
+            case "extra_forbidden" if name in implementation.unsupported:
+                texts.append((f"the parameter {name} of Streams cannot be used here; leave it out", False))
             case "extra_forbidden" if len(item["loc"]) == 1:
-                texts.append(f"there is no parameter {name}{nearest(name, known)}")
+                texts.append((f"there is no parameter {name}{nearest(name, known)}", True))
             case "missing":
-                texts.append(f"the parameter {name} is missing")
-            case _:
-                texts.append(f"the parameter {name}: {item['msg']}, not {item['input']!r}")
+                texts.append((f"the parameter {name} is missing", False))
+            case kind:
+                text = f"the parameter {name}: {item['msg']}, not {item['input']!r}"
+                texts.append((text, kind.endswith("_type")))
     return texts
 
 

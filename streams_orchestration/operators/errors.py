@@ -7,5 +7,9 @@ class DataError(ValueError):
     """The data is wrong, and would be wrong again after a reset: the application stops instead of trying once more."""
 
 
+class UnknownAttributeError(ValueError):
+    """A parameter names an attribute that the stream does not have; wrong wherever the application is to run."""
+
+
 class ConstTupleError(TypeError):
     """An operator wrote to tuples that arrived on a port that its model calls non-mutating."""

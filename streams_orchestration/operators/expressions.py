@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import json
+import re
 import warnings
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
 import pyarrow as pa
 
 from streams_orchestration.model.names import nearest
+from streams_orchestration.operators.errors import UnknownAttributeError
 
 if TYPE_CHECKING:
     import polars as pl
@@ -26,8 +28,9 @@ def parse_expression(text: str, schema: pa.Schema, parameter: str) -> pl.Expr:
         parameter: named in errors.
 
     Raises:
-        ValueError: a syntax error, an unknown attribute or function, types that do not go together, or a value that
-            depends on more than one tuple.
+        UnknownAttributeError: the stream lacks an attribute.
+        ValueError: a syntax error, an unknown function, types that do not go together, or a value that depends on more
+            than one tuple.
     """
     import polars as pl
 
@@ -39,7 +42,10 @@ def parse_expression(text: str, schema: pa.Schema, parameter: str) -> pl.Expr:
     for name in expression.meta.root_names():
         if name not in schema.names:
             message = f"{parameter}: {text!r} uses the attribute {name}, which the stream does not have"
-            raise ValueError(message + nearest(name, schema.names))
+            if not _stands_unquoted(name, text):
+                message += "; texts are written 'in single quotes'"
+                raise ValueError(message)
+            raise UnknownAttributeError(message + nearest(name, schema.names))
     if _looks_across(expression):
         message = f"{parameter}: {text!r} looks at more than one tuple; use an Aggregate for that"
         raise ValueError(message)
@@ -65,6 +71,10 @@ def parse_condition(text: str, schema: pa.Schema, parameter: str) -> pl.Expr:
     return condition
 
 
+def _stands_unquoted(name: str, text: str) -> bool:
+    return re.search(rf"\b{re.escape(name)}\b", re.sub(r"'[^']*'|\"[^\"]*\"", "", text)) is not None
+
+
 def expression_type(expression: pl.Expr, schema: pa.Schema) -> pa.DataType:
     """The Arrow type of an expression's value."""
     return _empty_frame(schema).select(expression.alias("value")).collect().to_arrow().schema.field("value").type
@@ -74,7 +84,7 @@ def frame(batch: pa.RecordBatch) -> pl.DataFrame:
     """A batch as a Polars frame, without a copy where the types agree."""
     import polars as pl
 
-    return pl.DataFrame(pa.Table.from_batches([batch]))
+    return cast("pl.DataFrame", pl.from_arrow(batch))
 
 
 def evaluate(expression: pl.Expr, batch: pa.RecordBatch) -> pa.Array:
@@ -106,7 +116,7 @@ def _names_across(node: Any) -> bool:
 def _empty_frame(schema: pa.Schema) -> pl.LazyFrame:
     import polars as pl
 
-    return pl.DataFrame(schema.empty_table()).lazy()
+    return cast("pl.DataFrame", pl.from_arrow(schema.empty_table())).lazy()
 
 
 def _first_line(error: Exception) -> str:

@@ -33,6 +33,11 @@ def implementation_name(operator: LogicalOperator) -> str:
     return name
 
 
+def is_standard(operator: LogicalOperator) -> bool:
+    """Is it a standard operator that can run, not one that the application declares."""
+    return operator.implementation is None and operator.kind in STANDARD
+
+
 def load_operator(operator: LogicalOperator) -> type[Operator]:
     """The class that implements an operator; modules beside the spec and in the working directory are found too."""
     places = [Path.cwd()] + ([Path(operator.location.file).absolute().parent] if operator.location else [])

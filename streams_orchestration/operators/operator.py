@@ -89,6 +89,8 @@ class Operator:
     """
 
     Parameters: ClassVar[type[Parameters]] = Parameters
+    unsupported: ClassVar[frozenset[str]] = frozenset()
+    """Parameters that the operator of this name has in Streams, and that cannot be used here."""
     stateful: ClassVar[bool] = False
 
     def __init__(self, context: OperatorContext, parameters: Any) -> None:

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from streams_orchestration.compiler.compilation import Compilation, compile_spec
-from streams_orchestration.operators.checking import check_operators
+from streams_orchestration.operators.checking import check_operators, check_parameters
 from streams_orchestration.operators.operator import Operator
 
 SPEC = """\
@@ -150,9 +150,57 @@ def test_whatever_an_operator_s_own_check_raises_becomes_a_diagnostic(tmp_path: 
 def test_an_operator_without_an_implementation_can_be_compiled_only(tmp_path: Path):
     compilation = compiled(tmp_path, "Sort", last="Some")
     assert "Sort has no implementation that could run" in only(compilation, "SO5001")
-    assert check_operators(compilation, deployable=False) == []
+    assert check_parameters(compilation) == []
 
 
 def test_two_sinks_cannot_share_a_directory(tmp_path: Path):
     compilation = compiled(tmp_path, "FileSink", "{file: out}", last="Rows", outputs="outputs: []")
     assert "out: Some publishes into this directory, too" in only(compilation, "SO5004", "Sink")
+
+
+def test_what_only_running_here_needs_is_no_matter_of_compiling(tmp_path: Path):
+    spec = tmp_path / "spec.yaml"
+    spec.write_text(
+        """
+specVersion: 1
+application: elsewhere
+schemas: {T: "a int, s string"}
+operators: {Mine: {implementation: "nosuch.module:Mine"}}
+graph:
+  - {name: S, operator: FileSource, outputs: [{stream: S, schema: T}], parameters: {file: x, format: bin, initDelay: 1}}
+  - {name: F, operator: Filter, inputs: [S], parameters: {filter: 's == "UA" && a > 3'}}
+  - {name: G, operator: Functor, inputs: [F], outputs: [{stream: G, schema: "a int, z string"}]}
+  - {name: M, operator: Mine, inputs: [G], outputs: [{stream: M, schema: T}]}
+  - {name: A, operator: Aggregate, inputs: [M], outputs: [{stream: A, schema: T}], parameters: {window: "sliding, count(9)"}}
+  - {name: K, operator: FileSink, inputs: [A]}
+"""
+    )
+    compilation = compile_spec(spec)
+    assert check_parameters(compilation) == []
+    assert {found.operator for found in check_operators(compilation)} == {"S", "F", "G", "M", "A", "K"}
+
+
+@pytest.mark.parametrize(
+    ("parameters", "said"),
+    [
+        ('{fliter: "a > 3"}', "the nearest is filter"),
+        ("{filter: 5}", "should be a valid string"),
+        ('{filter: "b > 3"}', "the attribute b, which the stream does not have"),
+    ],
+)
+def test_what_is_wrong_anywhere_is_said_when_compiling(tmp_path: Path, parameters: str, said: str):
+    spec = tmp_path / "spec.yaml"
+    spec.write_text(
+        f"""
+specVersion: 1
+application: wrong
+graph:
+  - {{name: S, operator: Beacon, outputs: [{{stream: S, schema: "a int"}}]}}
+  - {{name: F, operator: Filter, inputs: [S], parameters: {parameters}}}
+  - {{name: K, operator: FileSink, inputs: [F]}}
+"""
+    )
+    (found,) = check_parameters(compile_spec(spec))
+    assert (found.operator, found.severity) == ("F", "error")
+    assert said in found.message
+    assert found.location.endswith("spec.yaml:6")

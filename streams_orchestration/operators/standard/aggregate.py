@@ -12,6 +12,7 @@ from pydantic import Field, field_validator
 from streams_orchestration.model.names import nearest
 from streams_orchestration.operators.arrow_types import fits
 from streams_orchestration.operators.batch import TupleBatch
+from streams_orchestration.operators.errors import UnknownAttributeError
 from streams_orchestration.operators.operator import Operator, OperatorContext, Parameters, Punctuation
 from streams_orchestration.operators.standard.measure import Measure, parse_measure
 from streams_orchestration.operators.state import State
@@ -44,6 +45,7 @@ class Aggregate(Operator):
     """Groups in order of first appearance; every window marker, and the final one, emits and forgets all groups."""
 
     Parameters = AggregateParameters
+    unsupported = frozenset(("aggregateEvictedPartitions", "aggregateIncompleteWindows", "partitionBy"))
     stateful = True
 
     @classmethod
@@ -60,14 +62,14 @@ class Aggregate(Operator):
         for name in parameters.group_by:
             if name not in source.names:
                 message = f"groupBy: the input stream has no attribute {name}{nearest(name, source.names)}"
-                raise ValueError(message)
+                raise UnknownAttributeError(message)
             if pa.types.is_nested(source.field(name).type):
                 message = f"groupBy: {name} is {source.field(name).type}, which cannot make groups"
                 raise ValueError(message)
         for name in parameters.output:
             if name not in target.names:
                 message = f"output: the output stream has no attribute {name}{nearest(name, target.names)}"
-                raise ValueError(message)
+                raise UnknownAttributeError(message)
         for name in target.names:
             if name not in parameters.output and name not in parameters.group_by:
                 message = f"output: nothing says what {name} is; give it a function, or put it into groupBy"

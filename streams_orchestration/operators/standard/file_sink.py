@@ -39,6 +39,14 @@ class FileSink(Operator):
     """
 
     Parameters = FileSinkParameters
+    unsupported = frozenset(
+        (
+            *("append", "bytesPerFile", "closeMode", "compression", "encoding", "eolMarker", "flush"),
+            *("flushOnPunctuation", "hasDelayField", "moveFileToDirectory", "quoteStrings", "separator", "suppress"),
+            *("timePerFile", "truncateOnReset", "tuplesPerFile", "writeFailureAction"),
+            *("writePunctuations", "writeStateHandlerCallbacks"),
+        )
+    )
     stateful = True
 
     @classmethod

@@ -45,6 +45,13 @@ class FileSource(SourceOperator):
     """
 
     Parameters = FileSourceParameters
+    unsupported = frozenset(
+        (
+            *("blockSize", "compression", "defaultTuple", "deleteFile", "encoding", "eolMarker", "hasDelayField"),
+            *("hotFile", "ignoreExtraCSVValues", "ignoreOpenErrors", "initDelay", "moveFileToDirectory"),
+            *("parsing", "readPunctuations"),
+        )
+    )
 
     @classmethod
     def initial_offset(cls) -> Offset:

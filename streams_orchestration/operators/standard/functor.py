@@ -10,6 +10,7 @@ from streams_orchestration.model.names import nearest
 from streams_orchestration.operators.arrow_types import compute as pc
 from streams_orchestration.operators.arrow_types import fits
 from streams_orchestration.operators.batch import TupleBatch
+from streams_orchestration.operators.errors import UnknownAttributeError
 from streams_orchestration.operators.expressions import evaluate, expression_type, parse_condition, parse_expression
 from streams_orchestration.operators.operator import Operator, OperatorContext, Parameters
 
@@ -38,7 +39,7 @@ class Functor(Operator):
         for name in parameters.output:
             if name not in target.names:
                 message = f"output: the output stream has no attribute {name}{nearest(name, target.names)}"
-                raise ValueError(message)
+                raise UnknownAttributeError(message)
         for name in target.names:
             if name not in parameters.output and name not in source.names:
                 message = f"output: nothing says what {name} is; give it an expression"
