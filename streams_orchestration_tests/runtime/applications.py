@@ -121,3 +121,44 @@ def expected_totals(data: Iterable[tuple[str, int]], factor: int = 2) -> list[Ro
 def published(paths: Iterable[Path]) -> list[RowTuple]:
     """All tuples of the parts, sorted."""
     return sorted(tuple(row.values()) for path in paths for row in pq.read_table(path).to_pylist())
+
+
+def network(directory: Path, count: int, **options: Any) -> Compilation:
+    """Two regions, what both feed outside of regions, and state in every one of them."""
+    autonomous: Any = {"annotations": {"autonomous": True}}
+    by_key = {"parallel": {"width": 2, "partitionBy": [{"port": "In", "attributes": ["k"]}]}}
+    first = write_rows(directory / "first.parquet", count)
+    second = write_rows(directory / "second.parquet", count // 2, first=1000)
+    graph = [
+        source("Rows", first),
+        {
+            "name": "PerKey",
+            "operator": "TotalsOfKeys",
+            "inputs": ["Rows"],
+            "outputs": ["PerKey"],
+            "annotations": by_key,
+        },
+        sink("Totals", "PerKey"),
+        source("Other", second),
+        node("Held", "Holding", "Other"),
+        node("HeldTotals", "RunningTotals", "Held", schema="Total"),
+        sink("Others", "HeldTotals"),
+        node("Tail", "RunningTotals", "Rows", schema="Total", **autonomous),
+        sink("Tails", "Tail"),
+        node("Either", "Passing", "Rows", **autonomous) | {"inputs": [["Rows", "Other"]]},
+        sink("Both", "Either"),
+    ]
+    inner = [node("Kept", "Doubling", "In"), node("Totals", "RunningTotals", "Kept", schema="Total")]
+    composites = {"TotalsOfKeys": {"inputs": ["In"], "outputs": ["Totals"], "graph": inner}}
+    return compiled(graph, composites, **options)
+
+
+def expected_of_network(count: int) -> dict[str, list[RowTuple]]:
+    """What its sinks publish."""
+    first, second = rows(count), rows(count // 2, first=1000)
+    return {
+        "Totals": expected_totals(first),
+        "Others": expected_totals(second, factor=1),
+        "Tails": expected_totals(first, factor=1),
+        "Both": sorted(first + second),
+    }

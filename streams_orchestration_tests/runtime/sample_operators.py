@@ -34,7 +34,7 @@ class Passing(Operator):
 
 
 class RunningTotals(Operator):
-    """Every tuple with the number and the sum of all tuples of its key so far: shows every loss, gain and reordering."""
+    """Every tuple with the number and the sum of the tuples of its key so far: every loss, gain and swap shows."""
 
     stateful = True
 

@@ -1,0 +1,83 @@
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from streams_orchestration.operators.arrow_types import arrow_schema
+from streams_orchestration.operators.batch import TupleBatch
+from streams_orchestration.operators.operator import Punctuation
+from streams_orchestration.runtime.segments import (
+    Item,
+    Segment,
+    SegmentError,
+    decode,
+    encode,
+    read_segment,
+    write_segment,
+)
+
+SCHEMA = arrow_schema("k string, n bigint")
+ROWS = st.lists(st.tuples(st.one_of(st.none(), st.text(max_size=3)), st.one_of(st.none(), st.integers(-9, 9))))
+ITEMS = st.lists(st.one_of(st.sampled_from(Punctuation), ROWS), max_size=6)
+
+
+def items(given: list[Punctuation | list]) -> list[Item]:
+    return [
+        item
+        if isinstance(item, Punctuation)
+        else TupleBatch.from_columns({"k": [k for k, _ in item], "n": [n for _, n in item]}, SCHEMA)
+        for item in given
+    ]
+
+
+def plain(found: list[Item]) -> list[Punctuation | list]:
+    return [
+        item if isinstance(item, Punctuation) else [tuple(row.values()) for row in item.to_pylist()] for item in found
+    ]
+
+
+@given(ITEMS)
+def test_items_come_back_in_order_with_their_marks(given: list[Punctuation | list]):
+    assert plain(list(decode(encode(items(given), SCHEMA)))) == given
+
+
+@pytest.fixture
+def segment(tmp_path: Path) -> Segment:
+    return write_segment(
+        tmp_path / "new", "S", SCHEMA, items([[("a", 1), (None, None)], Punctuation.WINDOW, [("b", 2)]])
+    )
+
+
+def test_a_segment_says_what_it_holds(segment: Segment):
+    assert (segment.stream, segment.rows, segment.size) == ("S", 3, Path(segment.path).stat().st_size)
+    assert plain(list(read_segment(segment))) == [[("a", 1), (None, None)], Punctuation.WINDOW, [("b", 2)]]
+
+
+def test_two_segments_never_share_a_file(tmp_path: Path):
+    assert write_segment(tmp_path, "S", SCHEMA, []).path != write_segment(tmp_path, "S", SCHEMA, []).path
+
+
+def test_a_truncated_segment_is_named(segment: Segment):
+    path = Path(segment.path)
+    path.write_bytes(path.read_bytes()[:-1])
+    with pytest.raises(SegmentError, match=rf"stream S: the segment {path} is truncated or was altered"):
+        list(read_segment(segment))
+
+
+@pytest.mark.parametrize("position", [0, 100, -20])
+def test_an_altered_segment_is_named(segment: Segment, position: int):
+    path = Path(segment.path)
+    content = bytearray(path.read_bytes())
+    content[position] ^= 1
+    path.write_bytes(bytes(content))
+    with pytest.raises(SegmentError, match="truncated or was altered"):
+        list(read_segment(segment))
+
+
+def test_a_missing_segment_is_named(segment: Segment, tmp_path: Path):
+    with pytest.raises(SegmentError, match=r"stream S: the segment .*gone.arrow cannot be read: No such file"):
+        list(read_segment(replace(segment, path=str(tmp_path / "gone.arrow"))))
