@@ -11,6 +11,7 @@ from itertools import chain
 from streams_orchestration.compiler.fusable_units import Claim, FusableUnit
 from streams_orchestration.compiler.graph import LogicalGraph, PhysicalGraph
 from streams_orchestration.compiler.host_bindings import HostBindings
+from streams_orchestration.compiler.move_chains import MoveChains
 from streams_orchestration.compiler.refinement import Refinement
 from streams_orchestration.compiler.traffic import connection_traffic
 
@@ -214,8 +215,10 @@ class Packing:
             return
         share = -(-sum(self._sizes[each] for each in members) // count)
         most = share + max(share // 8, share > 3)
-        search = Refinement(self._container_of, members, self._sizes, self._neighbours, most)
-        search.improve([each for each in members if not self._units[each].claims and self._units[each].host_set < 0])
+        free = [each for each in members if not self._units[each].claims and self._units[each].host_set < 0]
+        Refinement(self._container_of, members, self._sizes, self._neighbours, most).improve(free)
+        if MoveChains.reach(members):
+            MoveChains(self._container_of, members, self._sizes, self._neighbours, most).improve(free)
         for container in self.containers[first:]:
             container.units.clear()
             container.operators = 0
