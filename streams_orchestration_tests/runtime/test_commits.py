@@ -1,0 +1,241 @@
+"""A batch is true with its commit, or it never was."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+from sqlalchemy import select, update
+
+from streams_orchestration.runtime import tables
+from streams_orchestration.runtime.commits import commit_batch
+from streams_orchestration.runtime.errors import StaleGenerationError, StreamsRuntimeError
+from streams_orchestration.runtime.home import Home
+from streams_orchestration.runtime.inspection import read_status
+from streams_orchestration.runtime.publishing import complete, publish
+from streams_orchestration.runtime.reset import reset
+from streams_orchestration_tests.runtime.applications import (
+    compiled,
+    expected_totals,
+    node,
+    published,
+    rows,
+    sink,
+    source,
+    totals,
+    write_rows,
+)
+from streams_orchestration_tests.runtime.local import LocalApplication
+
+COUNT = 20
+
+
+@pytest.fixture(autouse=True)
+def no_hosts(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("streams_orchestration.runtime.reset.launch", lambda *_: ())
+
+
+@pytest.fixture
+def local(tmp_path: Path) -> LocalApplication:
+    file = write_rows(tmp_path / "rows.parquet", COUNT)
+    return LocalApplication(Home(tmp_path / "home"), totals(file, fusion="manual", pes=1), 5)
+
+
+def content(local: LocalApplication) -> dict[str, list[Any]]:
+    """All of the catalog."""
+    with local.catalog.read() as connection:
+        return {
+            table.name: sorted(tuple(row) for row in connection.execute(select(table)).all())
+            for table in tables.metadata.sorted_tables
+            if table is not tables.host
+        }
+
+
+def unit(local: LocalApplication) -> Any:
+    return read_status(local.home, local.name).units[0]
+
+
+STALE = {
+    "a stale generation": {"generation": 0},
+    "a stale life": {"life": "another"},
+    "a batch that was committed already": {"batch": 0},
+    "a batch too early": {"batch": 2},
+}
+
+
+@pytest.mark.parametrize("case", STALE)
+def test_a_commit_that_does_not_follow_is_refused_and_changes_nothing(local: LocalApplication, case: str):
+    (program,) = local.programs
+    local.step(program)
+    plan = local.plan(program)
+    assert plan is not None
+    results = local.execute(program, plan)
+    before = content(local)
+    with pytest.raises(StaleGenerationError, match=r"PE 0 of app: the commit of batch .* the catalog stands at"):
+        commit_batch(local.catalog, program, replace(plan, **STALE[case]), results, 0.0)
+    assert content(local) == before
+    commit_batch(local.catalog, program, plan, results, 0.0)
+
+
+def test_a_commit_after_a_reset_is_refused(local: LocalApplication):
+    (program,) = local.programs
+    plan = local.plan(program)
+    assert plan is not None
+    results = local.execute(program, plan)
+    reset(local.home, local.name, "region-0")
+    with pytest.raises(StaleGenerationError, match="generation 1; the catalog stands at generation 2"):
+        commit_batch(local.catalog, program, plan, results, 0.0)
+
+
+def test_a_commit_of_an_application_that_is_gone_is_refused(local: LocalApplication):
+    (program,) = local.programs
+    plan = local.plan(program)
+    assert plan is not None
+    results = local.execute(program, plan)
+    with local.catalog.write() as connection:
+        connection.execute(tables.application.delete())
+    with pytest.raises(StaleGenerationError, match="it is gone"):
+        commit_batch(local.catalog, program, plan, results, 0.0)
+
+
+def test_rows_are_counted_and_a_reset_takes_them_back(local: LocalApplication):
+    (program,) = local.programs
+    local.step(program)
+    (pe,) = read_status(local.home, local.name).pes
+    assert (pe.rows_in, pe.rows_out) == (5, 10)
+    reset(local.home, local.name, "region-0")
+    (pe,) = read_status(local.home, local.name).pes
+    assert (pe.rows_in, pe.rows_out, pe.batch, pe.epoch) == (0, 0, -1, 1)
+
+
+def test_a_reset_goes_back_to_the_last_complete_epoch(local: LocalApplication):
+    (program,) = local.programs
+    local.step(program)
+    local.trigger()
+    local.step(program)
+    local.step(program)
+    assert (unit(local).completed_epoch, unit(local).open_epoch) == (1, 2)
+    reset(local.home, local.name, "region-0")
+    (pe,) = read_status(local.home, local.name).pes
+    assert (pe.batch, pe.epoch, pe.rows_in, pe.generation) == (1, 2, 10, 2)
+
+
+def test_a_reset_of_an_older_generation_does_nothing(local: LocalApplication):
+    assert reset(local.home, local.name, "region-0", generation=1) == 2
+    before = content(local)
+    assert reset(local.home, local.name, "region-0", generation=1) == 2
+    assert content(local) == before
+    assert reset(local.home, local.name, "region-0", generation=2) == 3
+
+
+def test_resets_in_a_row_are_limited(local: LocalApplication):
+    for attempt in range(1, 6):
+        reset(local.home, local.name, "region-0")
+        assert unit(local).attempts == attempt
+    with pytest.raises(StreamsRuntimeError, match=r"region-0 was reset 5 times in a row .*--force"):
+        reset(local.home, local.name, "region-0")
+    assert unit(local).state == "MAXIMUM_RESET_ATTEMPTS_REACHED"
+    assert unit(local).generation == 6
+    assert reset(local.home, local.name, "region-0", force=True) == 7
+    assert (unit(local).state, unit(local).attempts) == ("PROCESSING", 1)
+    local.run()
+    assert published(local.published("Out")) == expected_totals(rows(COUNT))
+
+
+def test_a_complete_epoch_gives_all_attempts_back(local: LocalApplication):
+    for _ in range(4):
+        reset(local.home, local.name, "region-0")
+    local.trigger()
+    local.step(local.programs[0])
+    assert unit(local).attempts == 0
+
+
+def test_a_completed_unit_is_not_reset(local: LocalApplication):
+    local.run()
+    before = content(local)
+    assert reset(local.home, local.name, "region-0", force=True) == 1
+    assert content(local) == before
+
+
+def test_an_unknown_unit_is_named_with_the_nearest(local: LocalApplication):
+    with pytest.raises(StreamsRuntimeError, match=r"app: there is no unit region0; .*region-0"):
+        reset(local.home, local.name, "region0")
+
+
+@pytest.mark.parametrize("permanent", [True, False])
+def test_a_failing_operator_commits_nothing_and_says_whether_a_reset_helps(tmp_path: Path, permanent: bool):
+    file = write_rows(tmp_path / "rows.parquet", COUNT)
+    refusing = node("Strict", "Refusing", "Rows", parameters={"value": rows(COUNT)[12][1], "permanent": permanent})
+    graph = [source("Rows", file), refusing, sink("Out", "Strict")]
+    local = LocalApplication(Home(tmp_path / "home"), compiled(graph, fusion="manual", pes=1), COUNT)
+    (program,) = local.programs
+    plan = local.plan(program)
+    assert plan is not None
+    failed = [result for result in local.execute(program, plan) if result.error]
+    assert [result.permanent for result in failed] == [permanent]
+    kind = "" if permanent else "RuntimeError: "
+    assert failed[0].error == f"operator Strict: {kind}n is {rows(COUNT)[12][1]}"
+
+
+def test_tuples_of_another_type_than_the_stream_s_are_refused_with_both(tmp_path: Path):
+    file = write_rows(tmp_path / "rows.parquet", COUNT)
+    graph = [source("Rows", file), node("Odd", "OtherSchema", "Rows"), sink("Out", "Odd")]
+    local = LocalApplication(Home(tmp_path / "home"), compiled(graph, fusion="legacy"))
+    with pytest.raises(AssertionError, match=r"operator Odd: it submits tuples of n int64, output port 0 has k string"):
+        local.run()
+
+
+def pending(local: LocalApplication) -> list[Path]:
+    return sorted(local.home.results(local.name).glob("*/_pending/*"))
+
+
+def test_files_are_published_when_their_epoch_is_complete(local: LocalApplication):
+    (program,) = local.programs
+    local.step(program)
+    assert (len(pending(local)), local.published("Out")) == (2, [])
+    local.trigger()
+    local.step(program)
+    assert (pending(local), len(local.published("Out"))) == ([], 2)
+
+
+def closed_epoch(local: LocalApplication) -> None:
+    """One epoch is complete and nothing of it is published."""
+    (program,) = local.programs
+    local.trigger()
+    plan = local.plan(program)
+    assert plan is not None
+    commit_batch(local.catalog, program, plan, local.execute(program, plan), 0.0)
+
+
+def test_publishing_again_after_a_crash_before_the_catalog_knew(local: LocalApplication):
+    closed_epoch(local)
+    assert publish(local.catalog, local.name) == 2
+    parts = {path: path.read_bytes() for path in [*local.published("Out"), *local.published("Raw")]}
+    with local.catalog.write() as connection:
+        connection.execute(update(tables.sink_file).values(published=False))
+    assert publish(local.catalog, local.name) == 2
+    assert {path: path.read_bytes() for path in parts} == parts
+    assert publish(local.catalog, local.name) == 0
+
+
+def test_a_pending_file_that_is_gone_is_named(local: LocalApplication):
+    closed_epoch(local)
+    pending(local)[0].unlink()
+    with pytest.raises(StreamsRuntimeError, match=r"operator (Out|Raw): .*_pending.* is gone; reset with --fresh"):
+        publish(local.catalog, local.name)
+
+
+def test_an_application_is_not_complete_before_all_is_published(local: LocalApplication):
+    (program,) = local.programs
+    while (plan := local.plan(program)) is not None or not read_status(local.home, local.name).pes[
+        0
+    ].state == "COMPLETED":
+        if plan is not None:
+            commit_batch(local.catalog, program, plan, local.execute(program, plan), 0.0)
+        local.trigger()
+    assert not complete(local.catalog, local.name)
+    publish(local.catalog, local.name)
+    assert complete(local.catalog, local.name)
+    assert read_status(local.home, local.name).state == "COMPLETED"
