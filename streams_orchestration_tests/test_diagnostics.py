@@ -14,7 +14,7 @@ from streams_orchestration.compiler.compilation import compile_spec
 from streams_orchestration.compiler.graph import Options
 from streams_orchestration.model.diagnostics import CODES, ApplicationError, Diagnostic
 from streams_orchestration.model.diagnostics_page import PAGE, diagnostics_page, main
-from streams_orchestration.operators.checking import check_operators
+from streams_orchestration.operators.checking import check_operators, check_parameters
 from streams_orchestration_tests.specs import CASES
 
 RAISING: dict[str, dict[str, Any]] = {
@@ -57,8 +57,8 @@ def raised(case: dict[str, Any], path: Path) -> tuple[Diagnostic, ...]:
         compilation = compile_spec(written(case, path), Options(**options))
     except ApplicationError as error:
         return error.diagnostics
-    deployable = case.get("deployable", False)
-    return (*compilation.diagnostics, *check_operators(compilation, deployable=deployable))
+    check = check_operators if case.get("deployable") else check_parameters
+    return (*compilation.diagnostics, *check(compilation))
 
 
 def test_every_code_has_a_case_and_every_case_a_code():

@@ -1,4 +1,4 @@
-"""The flights application as a user runs it: the real command, the real data, Spark, Dagster, and a host that is killed."""
+"""The flights application as a user runs it: real command and data, Spark, Dagster, and a host that is killed."""
 
 from __future__ import annotations
 
@@ -29,6 +29,11 @@ LIMIT = 180.0
 """Seconds that a condition is waited for."""
 
 
+def table_of(query: str) -> pa.Table:
+    with duckdb.connect() as connection:
+        return connection.execute(query).to_arrow_table()
+
+
 def expected_delays(directory: Path) -> pa.Table:
     """The result, computed by DuckDB from the raw file."""
     import zipfile
@@ -39,7 +44,7 @@ def expected_delays(directory: Path) -> pa.Table:
     data = Path(package.submodule_search_locations[0]) / "data"
     with zipfile.ZipFile(data / "flights.csv.zip") as archive:
         archive.extract("flights.csv", directory)
-    return duckdb.sql(
+    return table_of(
         f"""
         SELECT carrier, name AS airline, month, count(*) AS flights, avg(dep_delay) AS mean_delay,
                max(dep_delay) AS max_delay, avg(CASE WHEN dep_delay > 15 THEN 1.0::DOUBLE ELSE 0.0 END) AS late_share
@@ -47,14 +52,14 @@ def expected_delays(directory: Path) -> pa.Table:
              JOIN read_csv('{data}/airlines.csv') AS airlines USING (carrier)
         WHERE dep_delay IS NOT NULL GROUP BY ALL ORDER BY carrier, month
         """
-    ).to_arrow_table()
+    )
 
 
 def result_of(home: Home) -> pa.Table:
     """What the sink has published, by DuckDB."""
-    return duckdb.sql(
+    return table_of(
         f"SELECT * FROM read_parquet('{home.results('flights')}/delays/part-*.parquet') ORDER BY carrier, month"
-    ).to_arrow_table()
+    )
 
 
 def assert_same(found: pa.Table, wanted: pa.Table) -> None:
@@ -122,9 +127,7 @@ def wanted(tmp_path_factory: pytest.TempPathFactory) -> pa.Table:
     return expected_delays(tmp_path_factory.mktemp("raw"))
 
 
-def test_run_gives_what_an_independent_computation_gives_and_shows_in_dagster(
-    tmp_path: Path, wanted: pa.Table
-) -> None:
+def test_run_gives_what_an_independent_computation_gives_and_shows_in_dagster(tmp_path: Path, wanted: pa.Table) -> None:
     home = Home(tmp_path / "home")
     with streams(home, "run", str(SPECS / "flights.yaml")) as process:
         said = finish(process)

@@ -2,12 +2,23 @@
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import click
 
-from streams_orchestration.cli.options import compile_options, output_option, spec_argument, write_output
+from streams_orchestration.cli.options import (
+    application_argument,
+    compile_options,
+    output_option,
+    spec_argument,
+    write_output,
+)
 from streams_orchestration.compiler.graph import Options
+
+if TYPE_CHECKING:
+    from streams_orchestration.compiler.compilation import Compilation
 
 
 @click.command()
@@ -32,16 +43,36 @@ def graph(spec: Path, options: Options, format_: str | None, output: Path | None
 
 
 @click.command()
-@spec_argument
+@application_argument
 @click.argument("name", default="spec")
 @compile_options
 @output_option
-def lineage(spec: Path, name: str, options: Options, output: Path | None) -> None:
+def lineage(application: str, name: str, options: Options, output: Path | None) -> None:
     """Show what NAME comes from and what comes from it.
 
-    NAME is a source, PE, stream, sink, operator or stage of the compilation; the spec itself when left out.
+    APP is an application that is deployed, or one under specs, or the path of a spec. NAME is a source, PE, stream,
+    sink, operator or stage of the compilation; the spec itself when left out. The options are for what is not deployed.
     """
-    from streams_orchestration.cli.compiling import compiled
     from streams_orchestration.orchestration.lineage import lineage_graph, render_lineage
 
-    write_output(render_lineage(lineage_graph(compiled(spec, options)), name), output)
+    write_output(render_lineage(lineage_graph(_compilation(application, options)), name), output)
+
+
+def _compilation(application: str, options: Options) -> Compilation:
+    """An application by the path of its spec, as it is deployed, or by its name in a spec."""
+    from streams_orchestration.cli.compiling import compiled
+    from streams_orchestration.model.loading import read_application
+    from streams_orchestration.runtime.errors import NotDeployedError
+    from streams_orchestration.runtime.home import Home
+    from streams_orchestration.runtime.inspection import deployed_compilation
+
+    if Path(application).is_file():
+        return compiled(Path(application), options)
+    try:
+        return deployed_compilation(Home.default(), application)
+    except NotDeployedError:
+        for spec in sorted(Path(os.environ.get("STREAMS_SPECS", "specs")).glob("*.yaml")):
+            found, _ = read_application(spec)
+            if found is not None and found.application == application:
+                return compiled(spec, options)
+        raise

@@ -171,7 +171,7 @@ graph:
   - {name: F, operator: Filter, inputs: [S], parameters: {filter: 's == "UA" && a > 3'}}
   - {name: G, operator: Functor, inputs: [F], outputs: [{stream: G, schema: "a int, z string"}]}
   - {name: M, operator: Mine, inputs: [G], outputs: [{stream: M, schema: T}]}
-  - {name: A, operator: Aggregate, inputs: [M], outputs: [{stream: A, schema: T}], parameters: {window: "sliding, count(9)"}}
+  - {name: A, operator: Aggregate, inputs: [M], outputs: [{stream: A, schema: T}], parameters: {window: "count(9)"}}
   - {name: K, operator: FileSink, inputs: [A]}
 """
     )
