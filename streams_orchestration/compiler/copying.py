@@ -72,7 +72,12 @@ def plan_copies(
         order = list(range(len(order)))
     copies = sum(each.passing == "copy" for each in passings)
     direct = copies + sum(each.passing == "reference" for each in passings)
-    enqueued = enqueue_copies(physical, fusion, queued)
+    waiting = (
+        connection
+        for connection, passing in zip(physical.connections, passings, strict=True)
+        if passing.passing == "enqueue"
+    )
+    enqueued = enqueue_copies(physical, waiting)
     return CopyPlan(tuple(passings), tuple(order), copies, enqueued, direct - copies), []
 
 

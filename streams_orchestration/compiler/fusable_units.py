@@ -7,7 +7,14 @@ from dataclasses import dataclass, field
 from typing import NamedTuple
 
 from streams_orchestration.compiler.disjoint_sets import DisjointSets
-from streams_orchestration.compiler.graph import LogicalGraph, Options, PhysicalGraph, PhysicalOperator, RegionMap
+from streams_orchestration.compiler.graph import (
+    LogicalGraph,
+    LogicalOperator,
+    Options,
+    PhysicalGraph,
+    PhysicalOperator,
+    RegionMap,
+)
 from streams_orchestration.compiler.placement_tags import resolve_tag, resolve_text
 
 
@@ -137,15 +144,17 @@ def fusable_units(
     specs = host_specs(placements)
     bound = _bound_host_sets(logical, physical, placements)
     models = [logical.operators[operator.logical] for operator in physical.operators]
-    kinds: dict[Kind, Kind] = {}
+    kinds: dict[tuple[int, int, HostSpec | None], Kind] = {}
+    """Of units of one operator, by logical operator, region and host."""
     units: list[FusableUnit] = []
     for number, members in enumerate(placements.fused.groups().values()):
-        restartable = False not in {models[member].restartable for member in members}
-        relocatable = restartable and False not in {models[member].relocatable for member in members}
-        region = frozenset([regions.region_of[member] for member in members])
         host_set = placements.host_colocated.find(members[0])
-        kind = Kind(restartable, relocatable, region, specs.get(host_set))
-        kind = kinds.setdefault(kind, kind)
+        spec = specs.get(host_set)
+        if len(members) == 1:
+            key = models[members[0]].index, regions.region_of[members[0]], spec
+            kind = kinds.get(key) or kinds.setdefault(key, _kind([models[members[0]]], regions, members, spec))
+        else:
+            kind = _kind([models[member] for member in members], regions, members, spec)
         claims: list[Claim] = [
             (("exlocation", tag), number)
             for member in (members if placements.exlocation else ())
@@ -166,6 +175,12 @@ def fusable_units(
             )
         )
     return units
+
+
+def _kind(models: Sequence[LogicalOperator], regions: RegionMap, members: Sequence[int], host: HostSpec | None) -> Kind:
+    restartable = all(model.restartable for model in models)
+    relocatable = restartable and all(model.relocatable for model in models)
+    return Kind(restartable, relocatable, frozenset(regions.region_of[member] for member in members), host)
 
 
 def _bound_host_sets(logical: LogicalGraph, physical: PhysicalGraph, placements: Placements) -> set[int]:

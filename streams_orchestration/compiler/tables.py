@@ -11,10 +11,13 @@ import json
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from itertools import islice
 from json.encoder import encode_basestring  # what json.dumps uses, too  # pyright: ignore
+from operator import call
 from typing import Any, NamedTuple, Protocol
 
 Encoder = Callable[[Any], str]
 """A value as JSON text."""
+
+_call: Callable[[Encoder, Any], str] = call
 
 INDENT = "  "
 _CHUNK = 4096
@@ -89,7 +92,7 @@ class Record:
     def encoder(self, margin: str) -> Encoder:
         """The object, a key a line."""
         template, encoders = _row(self._cells, margin)
-        return lambda value: template % tuple([encode(each) for encode, each in zip(encoders, value, strict=False)])
+        return lambda value: template % tuple(map(_call, encoders, value))
 
 
 class Fields:

@@ -32,12 +32,15 @@ def plan_threads(
     queued = frozenset((queue.operator, queue.port) for queue in queues)
     origins = find_origins(logical, physical, fusion, queued, options)
     entering = count_threads(logical, physical, fusion, origins)
-    operators = []
-    for operator in physical.operators:
+    operators: list[OperatorThreads] = []
+    made: dict[tuple[int, bool, bool], OperatorThreads] = {}
+    for operator, threads in zip(physical.operators, entering.operators, strict=True):
         model = logical.operators[operator.logical]
-        threads = entering.operators[operator.index]
         single = threads <= 1 and (operator.index in origins.manual or len(model.inputs) <= 1)
-        operators.append(OperatorThreads(threads, single, single and model.single_threaded == "Always", not single))
+        key = threads, single, single and model.single_threaded == "Always"
+        if key not in made:
+            made[key] = OperatorThreads(*key, not single)
+        operators.append(made[key])
     plan = ThreadPlan(
         tuple(replace(queue, single_producer=entering.queues[queue.operator, queue.port] <= 1) for queue in queues),
         tuple(operators),
