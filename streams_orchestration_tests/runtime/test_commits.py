@@ -229,12 +229,11 @@ def test_a_pending_file_that_is_gone_is_named(local: LocalApplication):
 
 def test_an_application_is_not_complete_before_all_is_published(local: LocalApplication):
     (program,) = local.programs
-    while (plan := local.plan(program)) is not None or not read_status(local.home, local.name).pes[
-        0
-    ].state == "COMPLETED":
-        if plan is not None:
-            commit_batch(local.catalog, program, plan, local.execute(program, plan), 0.0)
+    while read_status(local.home, local.name).pes[0].state != "COMPLETED":
         local.trigger()
+        plan = local.plan(program)
+        assert plan is not None
+        commit_batch(local.catalog, program, plan, local.execute(program, plan), 0.0)
     assert not complete(local.catalog, local.name)
     publish(local.catalog, local.name)
     assert complete(local.catalog, local.name)
