@@ -13,6 +13,9 @@ run: setup ## run the main job (another one: make run SPEC=specs/other.yaml)
 test: lint ## lint, then all tests
 	@$(BIN)/python -m pytest
 
+bench: setup ## ratios of time, memory and traffic to what the targets name
+	@$(BIN)/python -m benchmarks
+
 ui: setup ## Dagster's UI and daemon, on this machine only
 	@$(BIN)/streams ui
 

@@ -19,6 +19,12 @@ _TRIES = 256
 """Units, or containers, that are tried in vain before the search goes another way: keeps it near linear."""
 
 
+def most_operators(operators: int, containers: int) -> int:
+    """How large a container may become for less traffic: an even share and an eighth, but at least one more of four."""
+    share = -(-operators // containers)
+    return share + max(share // 8, share > 3)
+
+
 @dataclass(slots=True)
 class Container:
     """A PE in the making."""
@@ -213,8 +219,7 @@ class Packing:
         count = len(self.containers) - first
         if count < 2:
             return
-        share = -(-sum(self._sizes[each] for each in members) // count)
-        most = share + max(share // 8, share > 3)
+        most = most_operators(sum(self._sizes[each] for each in members), count)
         free = [each for each in members if not self._units[each].claims and self._units[each].host_set < 0]
         Refinement(self._container_of, members, self._sizes, self._neighbours, most).improve(free)
         if MoveChains.reach(members):

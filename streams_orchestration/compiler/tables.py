@@ -12,12 +12,12 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from itertools import islice
 from json.encoder import encode_basestring  # what json.dumps uses, too  # pyright: ignore
 from operator import call
-from typing import Any, NamedTuple, Protocol
+from typing import Any, NamedTuple, Protocol, cast
 
 Encoder = Callable[[Any], str]
 """A value as JSON text."""
 
-_call: Callable[[Encoder, Any], str] = call
+_call = cast("Callable[[Encoder, Any], str]", call)
 
 INDENT = "  "
 _CHUNK = 4096

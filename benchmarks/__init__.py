@@ -1,0 +1,1 @@
+"""Measurements of this package against a yardstick, on the machine at hand: `make bench`."""

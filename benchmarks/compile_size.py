@@ -1,0 +1,127 @@
+"""Large applications: the whole compile, plan document included, against networkx merely building such a graph.
+
+The graph of networkx has the same operators and connections, as integers, with one attribute each.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import networkx as nx
+
+from benchmarks.harness import Row, memory, seconds
+from streams_orchestration.compiler.compilation import Compilation, compile_application
+from streams_orchestration.compiler.graph import Options
+from streams_orchestration.compiler.plan import plan_text
+from streams_orchestration.model.application import Application
+
+WIDTH, LENGTH = 126, 39
+"""Channels of either half of a block, and operators of a channel."""
+
+
+def application(blocks: int) -> Application:
+    """A region of some blocks, each 9,828 operators and 39,562 connections.
+
+    A block is two parallel regions with a shuffle between them; operators of a channel read up to three before them.
+    """
+    graph: list[dict[str, Any]] = []
+    for number in range(LENGTH):
+        before = [f"N{other}" for other in range(max(number - 3 + number % 2, 0), number)]
+        graph.append({"name": f"N{number}", "operator": "Work", "inputs": [before or ["In"]]})
+    parallel = {"parallel": {"width": WIDTH}}
+    halves = [
+        {"name": "A", "operator": "Channel", "inputs": ["In"], "annotations": parallel},
+        {"name": "B", "operator": "Channel", "inputs": ["A"], "annotations": parallel},
+    ]
+    mutable = [{"mutable": True}]
+    return Application.from_mapping(
+        {
+            "specVersion": 1,
+            "application": "large",
+            "operators": {
+                "Source": {"inputs": []},
+                "Work": {"inputs": mutable, "outputs": mutable},
+                "Sink": {"outputs": []},
+            },
+            "composites": {
+                "Channel": {"inputs": ["In"], "outputs": [f"N{LENGTH - 1}"], "graph": graph},
+                "Block": {"inputs": ["In"], "outputs": ["B"], "graph": halves},
+            },
+            "graph": [
+                {"name": "Src", "operator": "Source"},
+                {
+                    "name": "Out",
+                    "operator": "Block",
+                    "inputs": ["Src"],
+                    "annotations": {"parallel": {"width": blocks}},
+                },
+                {"name": "Snk", "operator": "Sink", "inputs": ["Out"]},
+            ],
+        }
+    )
+
+
+def whole(blocks: int, options: Options | None = None) -> Callable[[], Compilation]:
+    """A compile that writes the plan, too."""
+    given = application(blocks)
+
+    def compile_() -> Compilation:
+        compilation = compile_application(given, options)
+        with Path(os.devnull).open("w", encoding="utf-8") as file:
+            file.writelines(plan_text(compilation))
+        return compilation
+
+    return compile_
+
+
+def merely_built(blocks: int) -> Callable[[], nx.DiGraph]:
+    """Building the physical graph in networkx."""
+    physical = compile_application(application(blocks)).physical
+    nodes = [(operator.index, operator.name) for operator in physical.operators]
+    edges = [(each.source, each.target, each.target_port) for each in physical.connections]
+
+    def build() -> nx.DiGraph:
+        graph = nx.DiGraph()
+        for node, name in nodes:
+            graph.add_node(node, name=name)
+        for source, target, port in edges:
+            graph.add_edge(source, target, port=port)
+        return graph
+
+    return build
+
+
+def compiling_memory() -> Callable[[], Any]:
+    """For `memory`."""
+    return whole(10)
+
+
+def building_memory() -> Callable[[], Any]:
+    """For `memory`: as many nodes and edges in a ring, since a compile before would leave memory to be used again."""
+
+    def build() -> nx.DiGraph:
+        graph = nx.DiGraph()
+        for node in range(98_282):
+            graph.add_node(node, name="")
+            for step in (1, 2, 3, 4):
+                graph.add_edge(node, (node + step) % 98_282, port=0)
+        return graph
+
+    return build
+
+
+def rows() -> list[Row]:
+    """Time and memory at 100,000 operators, and growth from 10,000 to 1,000,000."""
+    manual = Options(fusion="manual", pes=20)
+    compiled, built, packed = seconds(whole(10), merely_built(10), whole(10, manual), repeat=4)
+    (small,) = seconds(whole(1), repeat=6)
+    (large,) = seconds(whole(100), repeat=1)
+    return [
+        Row("compile 98,282 operators, 395,640 connections / networkx", compiled, "s", built, 3.0),
+        Row("the same into 20 PEs", packed, "s", built, 3.0),
+        Row("its memory", memory(compiling_memory), "MB", memory(building_memory), 3.0),
+        Row("compile 982,802 operators / 100 times 9,830", large, "s", small * 982802 / 9830, 1.2),
+    ]

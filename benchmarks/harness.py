@@ -1,0 +1,93 @@
+"""Ratios of processor times and of memory, measured in one run.
+
+Whatever is compared is run by turns, several times, and the least counts: other work on the machine can only add.
+"""
+
+from __future__ import annotations
+
+import gc
+import resource
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Sequence
+from typing import Any, NamedTuple
+
+import psutil
+
+
+class Row(NamedTuple):
+    """One line of the table."""
+
+    what: str
+    value: float
+    unit: str
+    yardstick: float
+    target: float
+    """The most that value / yardstick may be."""
+
+    @property
+    def ratio(self) -> float:
+        return self.value / self.yardstick
+
+
+def seconds(*functions: Callable[[], Any], repeat: int = 5) -> list[float]:
+    """Processor time of each function."""
+    least = [float("inf")] * len(functions)
+    for _ in range(repeat):
+        for number, function in enumerate(functions):
+            gc.collect()
+            begin = time.process_time()
+            result = function()
+            least[number] = min(least[number], time.process_time() - begin)
+            del result
+    return least
+
+
+def process_seconds(*commands: Sequence[str], repeat: int = 7) -> list[float]:
+    """Processor time of each command, from its start to its end."""
+    least = [float("inf")] * len(commands)
+    for _ in range(repeat):
+        for number, command in enumerate(commands):
+            begin = _children()
+            subprocess.run(command, check=True, stdout=subprocess.DEVNULL)
+            least[number] = min(least[number], _children() - begin)
+    return least
+
+
+def _children() -> float:
+    usage = resource.getrusage(resource.RUSAGE_CHILDREN)
+    return usage.ru_utime + usage.ru_stime
+
+
+def memory(prepare: Callable[[], Callable[[], Any]]) -> float:
+    """Megabytes that a function takes at its peak, in a fresh process.
+
+    Args:
+        prepare: a function of a module, called in that process; gives the function to be measured. It should take
+            little memory itself.
+    """
+    code = f"from benchmarks.harness import peak; from {prepare.__module__} import {prepare.__name__} as prepare; "
+    found = subprocess.run([sys.executable, "-c", code + "peak(prepare())"], check=True, capture_output=True, text=True)
+    return float(found.stdout)
+
+
+def peak(function: Callable[[], Any]) -> None:
+    """Print the megabytes that a function takes at its peak."""
+    before = psutil.Process().memory_info().rss
+    result = function()
+    most = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * (1 if sys.platform == "darwin" else 1024)
+    del result
+    print((most - before) / 1e6)
+
+
+def table(rows: Sequence[Row]) -> str:
+    """All ratios with their targets."""
+    lines = [("", "measured", "yardstick", "ratio", "at most", "")]
+    for row in rows:
+        figures = (f"{row.value:.4g} {row.unit}", f"{row.yardstick:.4g} {row.unit}", f"{row.ratio:.3f}")
+        lines.append((row.what, *figures, f"{row.target:g}", "" if row.ratio <= row.target else "missed"))
+    widths = [max(map(len, column)) for column in zip(*lines, strict=True)]
+    return "\n".join(
+        "  ".join([line[0].ljust(widths[0]), *map(str.rjust, line[1:], widths[1:])]).rstrip() for line in lines
+    )
