@@ -9,9 +9,10 @@ from typing import Any
 import pytest
 from sqlalchemy import select, update
 
-from streams_orchestration.runtime import tables
+from streams_orchestration.runtime import stages, tables
 from streams_orchestration.runtime.commits import commit_batch
 from streams_orchestration.runtime.errors import StaleGenerationError, StreamsRuntimeError
+from streams_orchestration.runtime.execution import InstanceCache
 from streams_orchestration.runtime.home import Home
 from streams_orchestration.runtime.inspection import read_status
 from streams_orchestration.runtime.publishing import complete, publish
@@ -28,6 +29,7 @@ from streams_orchestration_tests.runtime.applications import (
     write_rows,
 )
 from streams_orchestration_tests.runtime.local import LocalApplication
+from streams_orchestration_tests.runtime.sample_operators import RunningTotals
 
 COUNT = 20
 
@@ -177,6 +179,34 @@ def test_a_failing_operator_commits_nothing_and_says_whether_a_reset_helps(tmp_p
     assert [result.permanent for result in failed] == [permanent]
     kind = "" if permanent else "RuntimeError: "
     assert failed[0].error == f"operator Strict: {kind}n is {rows(COUNT)[12][1]}"
+
+
+def test_a_batch_that_failed_leaves_nothing_in_memory(local: LocalApplication, monkeypatch: pytest.MonkeyPatch):
+    (program,) = local.programs
+    plan = local.plan(program)
+    assert plan is not None
+
+    def refuse(_operator: RunningTotals) -> None:
+        message = "no room"
+        raise OSError(message)
+
+    with monkeypatch.context() as broken:
+        broken.setattr(RunningTotals, "checkpoint", refuse)
+        assert any(result.error for result in local.execute(program, plan))
+    local.run()
+    assert published(local.published("Out")) == expected_totals(rows(COUNT))
+
+
+def test_a_state_that_became_empty_is_not_the_one_before(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    file = write_rows(tmp_path / "rows.parquet", COUNT)
+    graph = [source("Rows", file), node("Held", "Holding", "Rows"), sink("Out", "Held")]
+    local = LocalApplication(Home(tmp_path / "home"), compiled(graph, fusion="manual", pes=1), 5)
+    local.step(local.programs[0])
+    local.trigger()
+    local.step(local.programs[0])
+    monkeypatch.setattr(stages, "_CACHE", InstanceCache())
+    local.run()
+    assert published(local.published("Out")) == sorted(rows(COUNT))
 
 
 def test_tuples_of_another_type_than_the_stream_s_are_refused_with_both(tmp_path: Path):

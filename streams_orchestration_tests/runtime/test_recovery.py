@@ -13,9 +13,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from streams_orchestration.compiler.compilation import Compilation
+from streams_orchestration.runtime import stages
 from streams_orchestration.runtime.batches import BatchPlan, TaskResult
 from streams_orchestration.runtime.commits import commit_batch
 from streams_orchestration.runtime.errors import StaleGenerationError
+from streams_orchestration.runtime.execution import InstanceCache
 from streams_orchestration.runtime.garbage import collect_garbage, sweep
 from streams_orchestration.runtime.home import Home
 from streams_orchestration.runtime.program import PeProgram
@@ -82,6 +84,7 @@ class Ordeal:
     def sweep(self, _number: int) -> None:
         """Hosts start anew, so that nothing is in flight any more."""
         self.in_flight.clear()
+        stages._CACHE = InstanceCache()
         programs = self.local.programs
         sweep(self.local.catalog, self.local.home, self.local.name, [program.pe for program in programs], programs)
 
