@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from sqlalchemy import Connection, Engine, create_engine, event, inspect
-from sqlalchemy.exc import DatabaseError, OperationalError
+from sqlalchemy.exc import DatabaseError, IntegrityError, OperationalError
 from sqlalchemy.schema import CreateTable
 
 from streams_orchestration.runtime.errors import CatalogBusyError, CatalogError
@@ -103,6 +103,9 @@ class Catalog:
             }
             mend = next((text for sign, text in remedy.items() if sign in reason), "Look at the file and its disk")
             message = f"{self.path}: the catalog cannot be used: {reason}. {mend}. What was committed is kept."
+            raise CatalogError(message) from error
+        except IntegrityError as error:
+            message = f"{self.path}: two processes wrote the same entry ({error.orig}); nothing was changed, try again"
             raise CatalogError(message) from error
         except DatabaseError as error:
             message = (

@@ -77,7 +77,8 @@ class Host:
         from streams_orchestration.runtime.session import spark_session
 
         threading.Thread(target=self._beat, daemon=True).start()
-        removed = sweep(self.catalog, self.home, self.application, self.mine)
+        mine = [self.programs[pe] for pe in sorted(self.mine)]
+        removed = sweep(self.catalog, self.home, self.application, self.mine, mine)
         log.info("host %s of %s: %s files that no commit names were removed", self.number, self.application, removed)
         self.spark = spark_session(f"{self.application}-{self.number}", self.home.data(self.application) / "spark")
         log.info("Spark %s is up after %.1f s", self.spark.version, time.time() - self.began)

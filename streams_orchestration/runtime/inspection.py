@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shutil
 from pathlib import Path
 from typing import Any, cast
 
@@ -21,6 +22,8 @@ from streams_orchestration.runtime.status import (
     SinkStatus,
     UnitStatus,
 )
+
+FULL_BYTES = 4 * 1024 * 1024
 
 
 def deployed_applications(home: Home) -> tuple[str, ...]:
@@ -56,7 +59,7 @@ def read_status(home: Home, application: str) -> ApplicationStatus:
         hosts = tuple(
             HostStatus(
                 host.id, host.pid, is_alive(host.pid, host.process_started), host.state, host.launched_at,
-                host.heartbeat_at, host.error, logs / f"host-{host.id}.log",
+                host.heartbeat_at, host.error or _disk_error(home), logs / f"host-{host.id}.log",
             )
             for host in connection.execute(_all(tables.host, application).order_by(tables.host.c.id))
         )  # fmt: skip
@@ -98,6 +101,12 @@ def read_status(home: Home, application: str) -> ApplicationStatus:
             sinks=_sinks(connection, application),
             logs=logs,
         )  # fmt: skip
+
+
+def _disk_error(home: Home) -> str | None:
+    """A host that finds the disk full cannot write down that it did."""
+    free = shutil.disk_usage(home.root).free
+    return f"the disk of {home.root} is full: {free // 2**20} MiB are free" if free < FULL_BYTES else None
 
 
 def _sinks(connection: Connection, application: str) -> tuple[SinkStatus, ...]:

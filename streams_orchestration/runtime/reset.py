@@ -48,13 +48,12 @@ def reset(home: Home, application: str, unit: str, *, generation: int | None = N
         u = tables.unit
         this = (u.c.application == application, u.c.name == unit)
         row = connection.execute(select(u).where(*this)).one()
-        if (generation is not None and row.generation > generation) or row.state == "COMPLETED":
-            return row.generation
-        exhausted = row.attempts >= row.max_attempts and not force
+        done = (generation is not None and row.generation > generation) or row.state == "COMPLETED"
+        exhausted = not done and row.attempts >= row.max_attempts and not force
+        garbage: list[str] = []
         if exhausted:
             connection.execute(update(u).where(*this).values(state="MAXIMUM_RESET_ATTEMPTS_REACHED"))
-            garbage: list[str] = []
-        else:
+        elif not done:
             garbage = _roll_back(connection, application, row)
             connection.execute(
                 update(u)
@@ -70,14 +69,16 @@ def reset(home: Home, application: str, unit: str, *, generation: int | None = N
     if exhausted:
         message = (
             f"{application}: {unit} was reset {row.attempts} times in a row without completing an epoch. Mend what its "
-            f"logs say ({home.logs(application)}), then use `streams reset {application} --unit {unit} --force`."
+            f"logs say ({home.logs(application)}), then use `streams reset {application} --unit {unit} --force`, or run "
+            "it again if it is stopped."
         )
         raise StreamsRuntimeError(message)
     for path in garbage:
         Path(path).unlink(missing_ok=True)
+    # also when the unit was reset before: that call may have died before it came this far
     _clear_hosts(home, catalog, application)
     launch(home, application)
-    return row.generation + 1
+    return row.generation if done else row.generation + 1
 
 
 def _roll_back(connection: Connection, application: str, unit: Any) -> list[str]:

@@ -16,10 +16,14 @@ SETTINGS = {
     "spark.sql.streaming.minBatchesToRetain": "2",
     "spark.sql.execution.arrow.maxRecordsPerBatch": "64",
     "spark.python.worker.reuse": "true",
+    "spark.driver.extraJavaOptions": "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC",
     "spark.driver.host": "127.0.0.1",
     "spark.driver.bindAddress": "127.0.0.1",
 }
-"""Rows are descriptors and binary batches, few and large; plans are small, so adaptive execution only costs time."""
+"""Rows are descriptors and binary batches, few and large; plans are small, so adaptive execution only costs time.
+
+The JVM does little but start tasks: the quick compiler and one garbage collecting thread leave the cores to them.
+"""
 
 
 def spark_session(application: str, scratch: Path, *, cores: int | None = None) -> SparkSession:

@@ -157,7 +157,7 @@ def _host_failure(host: HostStatus, now: float) -> str | None:
     if host.state == "FAILED":
         return f"host {host.id} failed: {host.error}"
     if not host.alive:
-        return f"host {host.id} (pid {host.pid}) is gone"
+        return f"host {host.id} (pid {host.pid}) is gone" + (f"; {host.error}" if host.error else "")
     if host.heartbeat_at is None:
         waited = now - host.launched_at
         return f"host {host.id} gave no heartbeat in {waited:.0f} s" if waited > START_LIMIT else None
