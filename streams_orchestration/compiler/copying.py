@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Sequence
-from itertools import groupby
-from operator import itemgetter
-from typing import NamedTuple
+from itertools import groupby, islice
+from operator import itemgetter, le
+from typing import Any, NamedTuple
 
 from streams_orchestration.compiler.copy_count import enqueue_copies
 from streams_orchestration.compiler.graph import (
@@ -66,7 +65,7 @@ def plan_copies(
         connections = list(group)
         first = len(passings)
         served, decisions = decide.port(connections)
-        order += [first + position for position in served]
+        order += [first + position for position in served] if served else range(first, first + len(connections))
         passings += decisions
     if options.faithful:
         order = list(range(len(order)))
@@ -81,19 +80,24 @@ def plan_copies(
     return CopyPlan(tuple(passings), tuple(order), copies, enqueued, direct - copies), []
 
 
+_WHOLE = 1 << 30
+_REMOTELY, _DIRECT, _SPLIT = 0, 1, 1 << 31
+"""Places in the order of service (rule 81)."""
+
+
 class _Consumer(NamedTuple):
     """What an input port does to tuples."""
 
     changes: bool
-    cost: int
-    """Attributes that have to be copied for it; `sys.maxsize` for whole tuples, 0 when it changes nothing."""
+    place: int
+    """Where it is served among direct consumers: those that change nothing, then by the attributes to be copied."""
     copied: Mutates
 
 
 def _consumer(port: InputPort) -> _Consumer:
     if not port.mutable or port.mutates == ():
-        return _Consumer(False, 0, None)
-    return _Consumer(True, sys.maxsize if port.mutates is None else 1 + len(port.mutates), port.mutates)
+        return _Consumer(False, _DIRECT, None)
+    return _Consumer(True, _DIRECT + (_WHOLE if port.mutates is None else 1 + len(port.mutates)), port.mutates)
 
 
 # Every passing is made once, however many connections have it; those of a pair by whether the consumer changes tuples.
@@ -124,35 +128,37 @@ class _Decisions:
         self._copies: dict[tuple[str, Mutates], Passing] = {}
 
     def port(self, connections: Sequence[Connection]) -> tuple[Sequence[int], Sequence[Passing]]:
-        """The order of service of all connections of a port, by position, and the passing of each."""
-        pe_of = self._pe_of
+        """The order of service of all connections of a port, empty when it is their own, and the passing of each."""
+        pe_of, consumers, queued, faithful = self._pe_of, self._consumers, self._queued, self._faithful
         here = pe_of[connections[0].source]
         split = False
-        places: list[tuple[int, int]] = []
-        passings: list[Passing | _Consumer] = []
+        places: list[int] = []
+        passings: list[Any] = []
+        changing: list[int] = []
         for _, _, target, port, splitter, _ in connections:
-            consumer = self._consumers[target][port]
-            place = 1, 0
+            consumer = consumers[target][port]
+            place = _DIRECT
             if pe_of[target] != here:
                 passings.append(_REMOTE[consumer.changes])
-                place = 0, 0
-            elif (target, port) in self._queued:
+                place = _REMOTELY
+            elif (target, port) in queued:
                 passings.append(_QUEUED[consumer.changes])
             elif not consumer.changes:
                 passings.append(_READ)
             else:
+                changing.append(len(passings))
                 passings.append(consumer)
-                place = 1, 0 if self._faithful else consumer.cost
+                place = _DIRECT if faithful else consumer.place
             if splitter >= 0:
                 split = True
-                place = 2, 0
+                place = _SPLIT
             places.append(place)
-        served = sorted(range(len(places)), key=places.__getitem__) if len(places) > 1 else (0,)
-        last = served[-1]
-        return served, [
-            each if isinstance(each, Passing) else self._changing(each, connections[0], split, position == last)
-            for position, each in enumerate(passings)
-        ]
+        ordered = all(map(le, places, islice(places, 1, None)))
+        served = [] if ordered else sorted(range(len(places)), key=places.__getitem__)
+        last = len(places) - 1 if ordered else served[-1]
+        for position in changing:
+            passings[position] = self._changing(passings[position], connections[0], split, position == last)
+        return served, passings
 
     def _changing(self, consumer: _Consumer, connection: Connection, split: bool, last: bool) -> Passing:
         """The passing to a direct consumer that changes tuples."""

@@ -10,6 +10,7 @@ class DisjointSets:
 
     def __init__(self, size: int) -> None:
         self._parent = list(range(size))
+        self._apart = True
 
     def find(self, item: int) -> int:
         """The smallest member of the set that holds `item`."""
@@ -22,6 +23,9 @@ class DisjointSets:
     def union(self, first: int, second: int) -> int:
         """Join two sets and return the name of the result."""
         first, second = self.find(first), self.find(second)
+        if first == second:
+            return first
+        self._apart = False
         if second < first:
             first, second = second, first
         self._parent[second] = first
@@ -36,7 +40,13 @@ class DisjointSets:
 
     def groups(self) -> dict[int, list[int]]:
         """Members of every set in ascending order, by the set's name."""
+        if self._apart:
+            return {item: [item] for item in self._parent}
         result: dict[int, list[int]] = {}
         for item in range(len(self._parent)):
             result.setdefault(self.find(item), []).append(item)
         return result
+
+    def larger_groups(self) -> list[list[int]]:
+        """The sets of several members, as `groups` gives them."""
+        return [] if self._apart else [members for members in self.groups().values() if len(members) > 1]

@@ -13,6 +13,7 @@ from streams_orchestration.compiler.graph import (
     Options,
     PhysicalGraph,
     PhysicalOperator,
+    PlacementGroup,
     RegionMap,
 )
 from streams_orchestration.compiler.placement_tags import resolve_tag, resolve_text
@@ -93,7 +94,14 @@ def resolve_placements(logical: LogicalGraph, physical: PhysicalGraph) -> Placem
     hosts: dict[int, HostSpec] = {}
     isolated: set[int] = set()
     host_isolated: set[int] = set()
+    nothing = PlacementGroup()
+    placed = [
+        (model.partition, model.host_placement, model.host, model.host_pool) != (nothing, nothing, None, None)
+        for model in logical.operators
+    ]
     for operator in physical.operators:
+        if not placed[operator.logical] and operator.host_pool is None:
+            continue
         model = logical.operators[operator.logical]
         for groups, separate, joined, alone in (
             (model.partition, exlocation, partition, isolated),
@@ -112,7 +120,7 @@ def resolve_placements(logical: LogicalGraph, physical: PhysicalGraph) -> Placem
             if name is not None:
                 host.join(("named", name), operator.index)
     fused = DisjointSets(size)
-    for index in range(size):
+    for index in range(size) if partition.first else ():
         fused.union(index, partition.sets.find(index))
         host.sets.union(index, partition.sets.find(index))
     if host_isolated:
@@ -187,9 +195,9 @@ def _bound_host_sets(logical: LogicalGraph, physical: PhysicalGraph, placements:
     """Host sets of which something is asked beyond the host itself: exlocation, isolation, colocation of units."""
     find = placements.host_colocated.find
     bound = {find(index) for index in (*placements.host_exlocation, *placements.host_isolated)}
-    for operator in physical.operators:
-        if logical.operators[operator.logical].host_placement.colocation:
-            bound.add(find(operator.index))
+    colocated = [bool(operator.host_placement.colocation) for operator in logical.operators]
+    if any(colocated):
+        bound |= {find(operator.index) for operator in physical.operators if colocated[operator.logical]}
     return bound
 
 

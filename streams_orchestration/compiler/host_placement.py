@@ -80,6 +80,8 @@ def place_on_hosts(
     as are needed, and one that is too small is an error, CDISP0562E. All that is on a named host is one host
     colocation, so what cannot be together there has been reported before.
     """
+    if not (placements.host or placements.host_exlocation or placements.host_isolated):
+        return [0] * len(pes), []
     bundles = _bundles(placements, pes)
     names = dict.fromkeys(bundle.spec.host for bundle in bundles if bundle.spec.host is not None)
     named = {name: _Host(number) for number, name in enumerate(names, start=1)}

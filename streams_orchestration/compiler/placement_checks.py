@@ -48,17 +48,15 @@ class _PlacementCheck:
 
     def all(self) -> Iterator[_Contradiction]:
         """Every contradiction, those of units first."""
-        for operator in self._physical.operators:
-            model = self.model(operator.index)
-            if model.relocatable and not model.restartable:
-                message = f"{model.name} is relocatable but not restartable"
+        wrong = {each.index for each in self._logical.operators if each.relocatable and not each.restartable}
+        for operator in self._physical.operators if wrong else ():
+            if operator.logical in wrong:
+                message = f"{self.model(operator.index).name} is relocatable but not restartable"
                 yield "CDISP0287E", "", operator.index, operator.index, message
-        for members in self._placements.fused.groups().values():
-            if len(members) > 1:
-                yield from self._within_unit(members)
-        for members in self._placements.host_colocated.groups().values():
-            if len(members) > 1:
-                yield from self._on_host(members)
+        for members in self._placements.fused.larger_groups():
+            yield from self._within_unit(members)
+        for members in self._placements.host_colocated.larger_groups():
+            yield from self._on_host(members)
 
     def _within_unit(self, members: list[int]) -> Iterator[_Contradiction]:
         placements = self._placements

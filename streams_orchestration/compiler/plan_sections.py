@@ -74,7 +74,7 @@ class Terms:
         self.end = Shared(self.port)
         """Of (operator, port)."""
         ids = [splitter.id for splitter in graph.splitters] if isinstance(graph, PhysicalGraph) else []
-        self.channel = Shared(Nullable(Record({"id": Named(ids), "channel": INTEGER})))
+        self.channel = Nullable(Record({"id": Named(ids), "channel": INTEGER}))
         """Of (splitter, channel)."""
 
 

@@ -92,6 +92,9 @@ class Record:
     def encoder(self, margin: str) -> Encoder:
         """The object, a key a line."""
         template, encoders = _row(self._cells, margin)
+        if len(encoders) == 2:  # nearly all are: something and its number
+            first, second = encoders
+            return lambda value: template % (first(value[0]), second(value[1]))
         return lambda value: template % tuple(map(_call, encoders, value))
 
 

@@ -41,6 +41,8 @@ class ThreadOrigins:
     """Input ports that are fed from outside of the PE, or by an import: a thread each."""
     followed: tuple[Connection, ...]
     """Connections that the thread of the producer passes."""
+    stopped: tuple[Connection, ...]
+    """Connections within a PE that end in a queue."""
 
 
 def find_origins(
@@ -64,12 +66,15 @@ def find_origins(
     dynamic = frozenset(by_model.get("dynamic", ()))
     remote = {(link.operator, link.port) for link in physical.imports}
     followed: list[Connection] = []
+    stopped: list[Connection] = []
     pe_of = fusion.pe_of
     for connection in physical.connections:
         source, _, target, port, _, _ = connection
         if pe_of[source] != pe_of[target]:
             remote.add((target, port))
-        elif target not in dynamic and (target, port) not in queued:
+        elif (target, port) in queued:
+            stopped.append(connection)
+        elif target not in dynamic:
             followed.append(connection)
     return ThreadOrigins(
         frozenset(by_model.get("manual", ())),
@@ -79,6 +84,7 @@ def find_origins(
         frozenset(queued),
         frozenset(remote),
         tuple(followed),
+        tuple(stopped),
     )
 
 

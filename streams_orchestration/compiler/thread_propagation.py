@@ -42,9 +42,8 @@ def count_threads(
     for source, _, target, _, _, _ in origins.followed:
         successors[source].append(target)
     into_queues: dict[int, list[tuple[int, int]]] = {}
-    for source, _, target, target_port, _, _ in physical.connections if origins.queued else ():
-        if (target, target_port) in origins.queued and fusion.pe_of[source] == fusion.pe_of[target]:
-            into_queues.setdefault(source, []).append((target, target_port))
+    for source, _, target, port, _, _ in origins.stopped:
+        into_queues.setdefault(source, []).append((target, port))
     outputs: dict[int, list[PeOutputPort]] = {}
     for pe in fusion.pes:
         for port in pe.outputs:
@@ -73,8 +72,9 @@ def count_threads(
             counts[index] = sets.count(entered)
             entering[index] = 0
             for successor in successors[index]:
-                if successor not in inside:
-                    entering[successor] = join(entering[successor], leaving)
+                before = entering[successor]
+                if before != _SEVERAL and successor not in inside:
+                    entering[successor] = join(before, leaving)
             for port in into_queues.get(index, ()):
                 queues[port] = join(queues[port], leaving) if port in queues else leaving
             for port in outputs.get(index, ()):
