@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from itertools import groupby, islice
+from itertools import compress, groupby, islice
 from operator import itemgetter, le
 from typing import Any, NamedTuple
 
@@ -69,15 +69,10 @@ def plan_copies(
         passings += decisions
     if options.faithful:
         order = list(range(len(order)))
-    copies = sum(each.passing == "copy" for each in passings)
-    direct = copies + sum(each.passing == "reference" for each in passings)
-    waiting = (
-        connection
-        for connection, passing in zip(physical.connections, passings, strict=True)
-        if passing.passing == "enqueue"
-    )
-    enqueued = enqueue_copies(physical, waiting)
-    return CopyPlan(tuple(passings), tuple(order), copies, enqueued, direct - copies), []
+    ways = [each.passing for each in passings]
+    copies = ways.count("copy")
+    enqueued = enqueue_copies(physical, compress(physical.connections, map("enqueue".__eq__, ways)))
+    return CopyPlan(tuple(passings), tuple(order), copies, enqueued, ways.count("reference")), []
 
 
 _WHOLE = 1 << 30

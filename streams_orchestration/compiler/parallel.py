@@ -137,8 +137,13 @@ class _Expansion:
                 locals_[-1],
                 widths[-1],
                 maximum,
-                tuple([stream.at(channels[:globals_] + locals_[globals_:]) for stream, globals_ in names.streams]),
-                pools.pool_of(operator, channels),
+                tuple(
+                    [
+                        stream.at(channels if globals_ == len(channels) else channels[:globals_] + locals_[globals_:])
+                        for stream, globals_ in names.streams
+                    ]
+                ),
+                operator.host_pool and pools.pool_of(operator, channels),
                 widths,
             )
 

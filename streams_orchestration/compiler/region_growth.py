@@ -54,7 +54,7 @@ def grow(operators: int, edges: Iterable[Edge], starts: Mapping[int, int], barri
     that the producers it keeps lead back to a start by a shortest way.
     """
     successors: list[list[int]] = [[] for _ in range(operators)]
-    for edge in edges:
+    for edge in edges if starts else ():
         successors[edge.source].append(edge.target)
     region_of = [-1] * operators
     for start, region in starts.items():
@@ -102,7 +102,7 @@ def memberships(
     """
     inner_producers: set[int] = set()
     consistent_ports: set[tuple[int, int]] = set()
-    for edge in edges:
+    for edge in edges if starts else ():
         if region_of[edge.source] == region_of[edge.target] >= 0:
             inner_producers.add(edge.source)
             consistent_ports.add((edge.target, edge.target_port))
