@@ -69,8 +69,8 @@ def reset(home: Home, application: str, unit: str, *, generation: int | None = N
     if exhausted:
         message = (
             f"{application}: {unit} was reset {row.attempts} times in a row without completing an epoch. Mend what its "
-            f"logs say ({home.logs(application)}), then use `streams reset {application} --unit {unit} --force`, or run "
-            "it again if it is stopped."
+            f"logs say ({home.logs(application)}), then use `streams reset {application} --unit {unit} --force`, "
+            "or run it again if it is stopped."
         )
         raise StreamsRuntimeError(message)
     for path in garbage:
