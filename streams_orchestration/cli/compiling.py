@@ -24,6 +24,7 @@ if TYPE_CHECKING:
 @output_option
 def compile_(spec: Path, options: Options, format_: str, output: Path | None) -> int:
     """Compile an application and show the plan; nothing is run."""
+    from streams_orchestration.compiler.compilation import uncollected
     from streams_orchestration.compiler.plan import compile_error_document, plan_text
     from streams_orchestration.model.diagnostics import ApplicationError
 
@@ -36,7 +37,8 @@ def compile_(spec: Path, options: Options, format_: str, output: Path | None) ->
         return APPLICATION
     report_diagnostics(compilation.diagnostics)
     if format_ == "json":
-        write_output(plan_text(compilation), output)
+        with uncollected():
+            write_output(plan_text(compilation), output)
     else:
         from streams_orchestration.cli.summary import summary
         from streams_orchestration.cli.terminal import rendered

@@ -64,8 +64,8 @@ def compile_spec(path: str | Path, options: Options | None = None) -> Compilatio
 
 
 @contextmanager
-def _uncollected() -> Iterator[None]:
-    """No garbage collection meanwhile: the stages make no cycles, and the collector would visit all that they make."""
+def uncollected() -> Iterator[None]:
+    """No garbage collection meanwhile: compiling makes no cycles, and the collector would visit all that it makes."""
     enabled = gc.isenabled()
     gc.disable()
     try:
@@ -75,7 +75,7 @@ def _uncollected() -> Iterator[None]:
             gc.enable()
 
 
-@_uncollected()
+@uncollected()
 def _compile(application: Application, options: Options, found: list[Diagnostic]) -> Compilation:
     diagnostics = list(found)
 

@@ -89,9 +89,11 @@ class _Consumer(NamedTuple):
     copied: Mutates
 
 
-def _consumer(port: InputPort) -> _Consumer:
+def _consumer(port: InputPort, faithful: bool) -> _Consumer:
     if not port.mutable or port.mutates == ():
         return _Consumer(False, _DIRECT, None)
+    if faithful:
+        return _Consumer(True, _DIRECT, None)
     return _Consumer(True, _DIRECT + (_WHOLE if port.mutates is None else 1 + len(port.mutates)), port.mutates)
 
 
@@ -113,18 +115,17 @@ class _Decisions:
         queued: set[tuple[int, int]],
         faithful: bool,
     ) -> None:
-        consumers = [tuple(map(_consumer, operator.inputs)) for operator in logical.operators]
+        consumers = [tuple(_consumer(port, faithful) for port in operator.inputs) for operator in logical.operators]
         self._consumers = [consumers[operator.logical] for operator in physical.operators]
         self._logical = logical
         self._physical = physical
         self._pe_of = fusion.pe_of
         self._queued = queued
-        self._faithful = faithful
-        self._copies: dict[tuple[str, Mutates], Passing] = {}
+        self._copies = {reason: _Copies(reason) for reason in (_KEPT, _SPLITTER, _READ_LATER)}
 
     def port(self, connections: Sequence[Connection]) -> tuple[Sequence[int], Sequence[Passing]]:
         """The order of service of all connections of a port, empty when it is their own, and the passing of each."""
-        pe_of, consumers, queued, faithful = self._pe_of, self._consumers, self._queued, self._faithful
+        pe_of, consumers, queued = self._pe_of, self._consumers, self._queued
         here = pe_of[connections[0].source]
         split = False
         places: list[int] = []
@@ -143,7 +144,7 @@ class _Decisions:
             else:
                 changing.append(len(passings))
                 passings.append(consumer)
-                place = _DIRECT if faithful else consumer.place
+                place = consumer.place
             if splitter >= 0:
                 split = True
                 place = _SPLIT
@@ -151,18 +152,23 @@ class _Decisions:
         ordered = all(map(le, places, islice(places, 1, None)))
         served = [] if ordered else sorted(range(len(places)), key=places.__getitem__)
         last = len(places) - 1 if ordered else served[-1]
-        for position in changing:
-            passings[position] = self._changing(passings[position], connections[0], split, position == last)
+        if changing:
+            source, source_port = connections[0][:2]
+            gives = self._logical.operators[self._physical.operators[source].logical].outputs[source_port].mutable
+            copies = self._copies[_KEPT if not gives else _SPLITTER if split else _READ_LATER]
+            given = gives and not split
+            for position in changing:
+                consumer = passings[position]
+                passings[position] = _GIVEN if given and position == last else copies[consumer.copied]
         return served, passings
 
-    def _changing(self, consumer: _Consumer, connection: Connection, split: bool, last: bool) -> Passing:
-        """The passing to a direct consumer that changes tuples."""
-        producer = self._logical.operators[self._physical.operators[connection.source].logical]
-        gives = producer.outputs[connection.source_port].mutable
-        if gives and last and not split:
-            return _GIVEN
-        reason = _KEPT if not gives else _SPLITTER if split else _READ_LATER
-        key = reason, None if self._faithful else consumer.copied
-        if key not in self._copies:
-            self._copies[key] = Passing("copy", "mutable", *key)
-        return self._copies[key]
+
+class _Copies(dict[Mutates, Passing]):
+    """Passings by copy for one reason, by the attributes that are copied."""
+
+    def __init__(self, reason: str) -> None:
+        self._reason = reason
+
+    def __missing__(self, attributes: Mutates) -> Passing:
+        passing = self[attributes] = Passing("copy", "mutable", self._reason, attributes)
+        return passing

@@ -64,6 +64,12 @@ class _Names:
 
     operator: PathFormat
     streams: tuple[tuple[PathFormat, int], ...]
+    alike: bool
+    """The only stream is named as the operator."""
+
+    def streams_at(self, channels: tuple[int, ...], locals_: tuple[int, ...]) -> tuple[str, ...]:
+        """Names of the streams of one replica."""
+        return tuple(stream.at(channels[:globals_] + locals_[globals_:]) for stream, globals_ in self.streams)
 
 
 class _Place(NamedTuple):
@@ -129,20 +135,16 @@ class _Expansion:
             if widths not in places:
                 places[widths] = [_Place.at(rank, widths) for rank in range(prod(widths))]
             channels, locals_, maximum = places[widths][rank]
+            name = names.operator.at(channels)
             yield PhysicalOperator(
                 index,
-                names.operator.at(channels),
+                name,
                 logical,
                 channels,
                 locals_[-1],
                 widths[-1],
                 maximum,
-                tuple(
-                    [
-                        stream.at(channels if globals_ == len(channels) else channels[:globals_] + locals_[globals_:])
-                        for stream, globals_ in names.streams
-                    ]
-                ),
+                (name,) if names.alike else names.streams_at(channels, locals_),
                 operator.host_pool and pools.pool_of(operator, channels),
                 widths,
             )
@@ -150,7 +152,8 @@ class _Expansion:
     def formats(self, operator: LogicalOperator) -> _Names:
         path = (*operator.composites, operator.name)
         streams = tuple(stream_format(output.stream, path, self.names) for output in operator.outputs)
-        return _Names(path_format(path, self.names), streams)
+        name = path_format(path, self.names)
+        return _Names(name, streams, streams == ((name, name.levels),))
 
     def templates(self) -> dict[int, list[PortTemplate]]:
         """Per logical operator what hangs on its output ports, in the order of ports and of consumers."""

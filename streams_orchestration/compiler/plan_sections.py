@@ -232,7 +232,7 @@ def _copy_plan(stages: Stages, terms: Terms) -> Section:
             {
                 "from": Column(terms.end, map(_SOURCE, served)),
                 "to": Column(terms.end, map(_TARGET, served)),
-                "passing": Column(Fields(_passing), (plan.connections[number] for number in plan.order)),
+                "passing": Column(Fields(_passing), map(plan.connections.__getitem__, plan.order)),
             }
         ),
         "senderCopies": plan.sender_copies,
