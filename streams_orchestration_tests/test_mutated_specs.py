@@ -1,0 +1,113 @@
+"""A mutation fuzzer: whatever a spec says, compiling it gives a plan or diagnostics, never a traceback."""
+
+from __future__ import annotations
+
+import copy
+import random
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+
+from streams_orchestration.compiler.compilation import compile_spec
+from streams_orchestration.compiler.graph import Options
+from streams_orchestration.compiler.plan import plan_document
+from streams_orchestration.model.diagnostics import ApplicationError
+from streams_orchestration.operators.checking import check_parameters
+
+HERE = Path(__file__).parent
+EDITS = 5_000
+BATCHES = 10
+VALUES: list[Any] = [
+    *(None, True, False, 0, 1, -1, 3, 2**40, 0.0, 1.5, float("nan"), "", " ", "x", "é", "a.b", "${width}", "${nosuch}"),
+    *("${getChannel()}", "byChannel()", "byReplica()", "carrier", "Flights", "Departed", "Filter", "Import", "Export"),
+    *("a int", "a int, b string", "sliding, count(3)", "tumbling, punct()", "package.module:Class", "*", "[", "{"),
+    *([], [[]], {}, [1, 2], {"a": 1}, {"port": 0}, {"width": 2}, ["Flights", "Departed"], {"trigger": "periodic"}),
+]
+HEAD = {"specVersion": 1, "application": "worked"}
+OPTIONS = (
+    Options(),
+    Options(fusion="legacy"),
+    Options(fusion="manual", pes=3, channel_fusion="channelIsolation"),
+    Options(threading="dynamic", faithful=True),
+    Options(threading="manual", widths=(("*", 3),)),
+)
+
+
+def bases() -> list[str]:
+    """Whole specs to start from: the examples, and those of the worked cases."""
+    examples = [path.read_text() for path in sorted((HERE.parent / "specs").glob("*.yaml"))]
+    worked = yaml.safe_load_all((HERE / "cases" / "parallel_specs.yaml").read_text())
+    return examples + [yaml.safe_dump(HEAD | each["spec"]) for each in worked]
+
+
+def places(node: Any) -> Iterator[tuple[Any, Any]]:
+    """Every (container, key) below a node."""
+    if isinstance(node, dict | list):
+        for key in list(node) if isinstance(node, dict) else range(len(node)):
+            yield node, key
+            yield from places(node[key])
+
+
+def edited(node: Any, draw: random.Random) -> Any:
+    """The document with a few of its nodes dropped, doubled, moved, renamed or replaced."""
+    document = copy.deepcopy(node)
+    for _ in range(draw.randint(1, 3)):
+        found = list(places(document))
+        if not found:
+            break
+        container, key = draw.choice(found)
+        other, other_key = draw.choice(found)
+        match draw.randrange(6):
+            case 0:
+                del container[key]
+            case 1:
+                container[key] = copy.deepcopy(draw.choice(VALUES))
+            case 2:
+                container[key] = copy.deepcopy(other[other_key]) if other_key in other or isinstance(other, list) else 1
+            case 3 if isinstance(container, list):
+                container.insert(draw.randint(0, len(container)), copy.deepcopy(container[key]))
+            case 4 if isinstance(container, dict) and isinstance(key, str):
+                container[draw.choice([key[1:], key + "s", key.upper(), "graph", "inputs"])] = container.pop(key)
+            case _ if isinstance(container, list):
+                draw.shuffle(container)
+    return document
+
+
+def garbled(text: str, draw: random.Random) -> str:
+    """The text with characters dropped, doubled, moved or replaced."""
+    for _ in range(draw.randint(1, 4)):
+        start = draw.randrange(len(text) + 1)
+        end = min(len(text), start + draw.choice([0, 1, 1, 2, 8, 40]))
+        piece = draw.choice(
+            ["", " ", "\n", "\t", ":", "- ", "#", "'", '"', "{", "]", "&a", "*a", "!!x", "\0", "é", "0"]
+        )
+        text = text[:start] + piece + draw.choice([text[end:], text[start:]])
+    return text
+
+
+@pytest.mark.parametrize("batch", range(BATCHES))
+def test_a_mutated_spec_compiles_or_is_refused(batch: int, tmp_path: Path) -> None:
+    draw = random.Random(batch)
+    texts = bases()
+    documents = [yaml.safe_load(text) for text in texts]
+    path = tmp_path / "mutated.yaml"
+    refused = 0
+    for edit in range(EDITS // BATCHES):
+        number = draw.randrange(len(texts))
+        if edit % 2:
+            text = garbled(texts[number], draw)
+        else:
+            text = yaml.safe_dump(edited(documents[number], draw), sort_keys=False)
+        path.write_text(text)
+        try:
+            compilation = compile_spec(path, draw.choice(OPTIONS))
+        except ApplicationError as error:
+            refused += 1
+            assert any(found.severity == "error" and found.message for found in error.diagnostics)
+        else:
+            plan_document(compilation)
+            check_parameters(compilation)
+    assert 0 < refused < EDITS // BATCHES, "the edits are neither all harmless nor all fatal"
