@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import json
 from pathlib import Path
 from typing import Any
@@ -13,6 +14,7 @@ from streams_orchestration.compiler.compilation import Compilation, compile_appl
 from streams_orchestration.compiler.documents import dump, load
 from streams_orchestration.compiler.graph import LogicalGraph, Options
 from streams_orchestration.compiler.plan import compile_error_document, plan_document, plan_text, section
+from streams_orchestration.model.application import Application
 from streams_orchestration.model.diagnostics import ApplicationError, Diagnostic
 from streams_orchestration_tests.specs import read
 
@@ -47,6 +49,9 @@ graph:
   - {name: Other, operator: FileSink, inputs: [Side], annotations: {autonomous: true}}
   - {name: Ex, operator: Export, inputs: [Src], parameters: {properties: {kind: y}}, annotations: {autonomous: true}}
 """
+
+
+WRONG = [{"name": "Snk", "operator": "FileSink", "inputs": ["Nowhere"]}]
 
 
 @pytest.fixture(scope="module")
@@ -219,3 +224,11 @@ def test_compiling_a_file(tmp_path: Path) -> None:
     assert {"SO0007", "SO0102"} <= {each.code for each in caught.value.diagnostics}
     with pytest.raises(ApplicationError):
         compile_spec(tmp_path / "nothing.yaml")
+
+
+def test_garbage_is_collected_after_a_compilation() -> None:
+    compile_application(read(SPEC))
+    assert gc.isenabled()
+    with pytest.raises(ApplicationError):
+        compile_application(Application.from_mapping({"specVersion": 1, "application": "x", "graph": WRONG}))
+    assert gc.isenabled()
