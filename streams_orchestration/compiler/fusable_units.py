@@ -163,11 +163,10 @@ def fusable_units(
             kind = kinds.get(key) or kinds.setdefault(key, _kind([models[members[0]]], regions, members, spec))
         else:
             kind = _kind([models[member] for member in members], regions, members, spec)
-        claims: list[Claim] = [
-            (("exlocation", tag), number)
-            for member in (members if placements.exlocation else ())
-            for tag in placements.exlocation.get(member, ())
-        ]
+        claims: list[Claim] = []
+        if placements.exlocation:
+            tags = [tag for member in members for tag in placements.exlocation.get(member, ())]
+            claims += [(("exlocation", tag), number) for tag in tags]
         isolated = not placements.isolated.isdisjoint(members)
         if options.channel_fusion != "noChannelInfluence":
             replicas = [physical.operators[member] for member in members]

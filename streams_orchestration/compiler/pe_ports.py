@@ -22,7 +22,7 @@ def pe_ports(
     nobody = len(pe_of)
     inputs: dict[PeInputPort, int] = {}
     outputs: dict[PeOutputPort, int] = {}
-    for connection in physical.connections:
+    for connection in physical.connections if max(pe_of, default=0) else ():
         source, target = pe_of[connection.source], pe_of[connection.target]
         if source != target:
             entry = PeInputPort(connection.target, connection.target_port)

@@ -122,7 +122,7 @@ def _physical_graph(stages: Stages, terms: Terms) -> Section:
             graph.operators,
             {
                 "index": (INTEGER, "index"),
-                "name": (TEXT, "name"),
+                "name": (terms.name, "index"),
                 "logicalName": (logical, "logical"),
                 "channel": (INTEGER, "channel"),
                 "maxChannels": (INTEGER, "max_channels"),
@@ -196,7 +196,7 @@ def _fusion_plan(stages: Stages, terms: Terms) -> Section:
 
 
 def _thread_plan(stages: Stages, terms: Terms) -> Section:
-    graph, plan = _physical(stages), stages.threads
+    plan = stages.threads
     assert plan is not None
     return {
         "threadedPorts": _columns(
@@ -211,13 +211,13 @@ def _thread_plan(stages: Stages, terms: Terms) -> Section:
         ),
         "operators": Table(
             {
-                "operator": Column(TEXT, (operator.name for operator in graph.operators)),
-                "threads": Column(INTEGER, (each.threads for each in plan.operators)),
-                "singleThreadedOnInputs": Column(BOOLEAN, (each.single_threaded_on_inputs for each in plan.operators)),
+                "operator": Column(terms.name, range(len(plan.operators))),
+                "threads": Column(INTEGER, map(attrgetter("threads"), plan.operators)),
+                "singleThreadedOnInputs": Column(BOOLEAN, map(attrgetter("single_threaded_on_inputs"), plan.operators)),
                 "singleThreadedOnOutputs": Column(
-                    BOOLEAN, (each.single_threaded_on_outputs for each in plan.operators)
+                    BOOLEAN, map(attrgetter("single_threaded_on_outputs"), plan.operators)
                 ),
-                "locked": Column(BOOLEAN, (each.locked for each in plan.operators)),
+                "locked": Column(BOOLEAN, map(attrgetter("locked"), plan.operators)),
             }
         ),
     }

@@ -31,10 +31,10 @@ def place_queues(logical: LogicalGraph, physical: PhysicalGraph, fusion: FusionP
         if threading_model(model, options) == "dedicated":
             dedicated.add(operator.index)
     for connection in physical.connections:
-        key = connection[2:4]
-        if key in queues or (connection.splitter < 0 and not dedicated):
+        if connection.splitter < 0 and not dedicated:
             continue
-        if added_for(connection, fusion.pe_of, dedicated) is not None:
+        key = connection[2:4]
+        if key not in queues and added_for(connection, fusion.pe_of, dedicated) is not None:
             queues[key] = Queue(*key, True, POLICY, SIZE)
     return [queues[key] for key in sorted(queues)]
 
