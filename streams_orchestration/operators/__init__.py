@@ -1,6 +1,7 @@
 """The operator SDK, and the standard operators behind it.
 
-An operator of one's own is a subclass of `Operator` (or `SourceOperator`), named in a spec as `package.module:Class`.
+An operator of one's own is a subclass of `Operator` (or `SourceOperator`), or a function under `@operator`, named in a
+spec as `package.module:Name`.
 """
 
 from __future__ import annotations
@@ -10,14 +11,15 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from streams_orchestration.operators.batch import TupleBatch
-    from streams_orchestration.operators.errors import DataError
-    from streams_orchestration.operators.operator import (
+    from streams_orchestration.operators.contract import (
         Operator,
         OperatorContext,
         Parameters,
         Punctuation,
         SourceOperator,
     )
+    from streams_orchestration.operators.errors import DataError
+    from streams_orchestration.operators.function import operator
     from streams_orchestration.operators.state import State
 
 __all__ = [
@@ -29,10 +31,11 @@ __all__ = [
     "SourceOperator",
     "State",
     "TupleBatch",
+    "operator",
 ]
 
-_MODULES = {"DataError": "errors", "State": "state", "TupleBatch": "batch"}
-"""Name -> its module where that is not `operator`."""
+_MODULES = {"DataError": "errors", "State": "state", "TupleBatch": "batch", "operator": "function"}
+"""Name -> its module where that is not `contract`."""
 
 
 def __getattr__(name: str) -> Any:
@@ -40,4 +43,4 @@ def __getattr__(name: str) -> Any:
     if name not in __all__:
         message = f"module {__name__!r} has no attribute {name!r}"
         raise AttributeError(message)
-    return getattr(importlib.import_module(f"{__name__}.{_MODULES.get(name, 'operator')}"), name)
+    return getattr(importlib.import_module(f"{__name__}.{_MODULES.get(name, 'contract')}"), name)

@@ -12,6 +12,7 @@ from streams_orchestration.compiler.graph import LogicalOperator
 from streams_orchestration.model.diagnostics import Diagnostic
 from streams_orchestration.model.names import nearest
 from streams_orchestration.operators.arrow_types import arrow_schema
+from streams_orchestration.operators.contract import Operator, OperatorContext
 from streams_orchestration.operators.errors import UnknownAttributeError
 from streams_orchestration.operators.implementation import (
     ImplementationError,
@@ -19,7 +20,6 @@ from streams_orchestration.operators.implementation import (
     is_standard,
     load_operator,
 )
-from streams_orchestration.operators.operator import Operator, OperatorContext
 
 
 def check_parameters(compilation: Compilation) -> list[Diagnostic]:
@@ -73,6 +73,8 @@ def _findings(
             _Finding(_diagnostic("SO5003", operator, text), anywhere)
             for text, anywhere in _parameter_errors(implementation, error)
         ]
+    if conflict := _model_conflict(operator, implementation):
+        return [_Finding(_diagnostic("SO5004", operator, conflict))]
     context = _context(compilation, operator)
     if context is None:
         return []
@@ -106,6 +108,29 @@ def _parameter_errors(implementation: type[Operator], error: ValidationError) ->
                 text = f"the parameter {name}: {item['msg']}, not {item['input']!r}"
                 texts.append((text, kind.endswith("_type")))
     return texts
+
+
+def _model_conflict(operator: LogicalOperator, implementation: type[Operator]) -> str | None:
+    """What the class says of its ports and the application's model of it does not."""
+    if implementation.model is None:
+        return None
+    signature, wanted = implementation.model.signature(), ""
+    for number, port in enumerate(operator.inputs):
+        needs = signature.input(number)
+        covered = port.mutable and (port.mutates is None or set(needs.mutates or port.mutates) <= set(port.mutates))
+        if needs.is_mutable and not (covered and (needs.mutates or port.mutates is None)):
+            what = f"mutates: [{', '.join(needs.mutates)}]" if needs.mutates else "mutable: true"
+            wanted = f"inputs: [{{{what}}}]"
+    for number, output in enumerate(operator.outputs):
+        if signature.output(number).preserves_window_punctuation and not output.preserves_window_punctuation:
+            wanted += (", " if wanted else "") + "outputs: [{mutable: true, preservesWindowPunctuation: true}]"
+    if not wanted:
+        return None
+    name = operator.kind.rpartition(":")[2]
+    return (
+        f"the code of {implementation.__name__} needs more of its ports than the application says; declare it: "
+        f"operators: {{{name}: {{implementation: {implementation.__module__}:{implementation.__name__}, {wanted}}}}}"
+    )
 
 
 def _context(compilation: Compilation, operator: LogicalOperator) -> OperatorContext | None:

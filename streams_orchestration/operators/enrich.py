@@ -10,8 +10,8 @@ from pydantic import Field
 from streams_orchestration.model.names import nearest
 from streams_orchestration.operators.arrow_types import compute as pc
 from streams_orchestration.operators.batch import TupleBatch
+from streams_orchestration.operators.contract import Operator, OperatorContext, Parameters
 from streams_orchestration.operators.files import open_decompressed, resolve_input
-from streams_orchestration.operators.operator import Operator, OperatorContext, Parameters
 
 
 class EnrichParameters(Parameters):

@@ -9,7 +9,7 @@ from typing import Any
 
 from streams_orchestration.compiler.graph import LogicalOperator
 from streams_orchestration.model.names import nearest
-from streams_orchestration.operators.operator import Operator
+from streams_orchestration.operators.contract import Operator
 from streams_orchestration.operators.standard import STANDARD
 
 
@@ -67,6 +67,8 @@ def import_operator(name: str) -> type[Operator]:
         raise ImplementationError(message)
     if not (isinstance(found, type) and issubclass(found, Operator)):
         message = f"{name}: this is no subclass of streams_orchestration.operators.Operator"
+        if callable(found) and not isinstance(found, type):
+            message += ", nor a function under @operator"
         raise ImplementationError(message)
     return found
 

@@ -6,7 +6,7 @@ import pyarrow as pa
 
 from streams_orchestration.operators.arrow_types import compute as pc
 from streams_orchestration.operators.batch import TupleBatch
-from streams_orchestration.operators.operator import Operator, OperatorContext
+from streams_orchestration.operators.contract import Operator, OperatorContext
 
 
 class Tokenize(Operator):

@@ -16,8 +16,8 @@ import networkx as nx
 from streams_orchestration.compiler.compilation import Compilation
 from streams_orchestration.compiler.graph import PeOutputPort, ProcessingElement
 from streams_orchestration.compiler.intrinsics import substitute_channels
+from streams_orchestration.operators.contract import SourceOperator
 from streams_orchestration.operators.implementation import keeps_tuples, load_operator
-from streams_orchestration.operators.operator import SourceOperator
 from streams_orchestration.runtime.errors import NotDeployableError
 from streams_orchestration.runtime.program import (
     Delivery,

@@ -14,8 +14,8 @@ from sqlalchemy import Connection, delete, insert, select, update
 from streams_orchestration.compiler.compilation import Compilation
 from streams_orchestration.compiler.documents import dump, load
 from streams_orchestration.operators.checking import check_operators
+from streams_orchestration.operators.contract import SourceOperator
 from streams_orchestration.operators.implementation import import_operator
-from streams_orchestration.operators.operator import SourceOperator
 from streams_orchestration.runtime import tables
 from streams_orchestration.runtime.batches import Position
 from streams_orchestration.runtime.catalog import Catalog

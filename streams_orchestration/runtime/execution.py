@@ -14,9 +14,9 @@ import pyarrow as pa
 
 from streams_orchestration.operators.arrow_types import arrow_schema
 from streams_orchestration.operators.batch import TupleBatch
+from streams_orchestration.operators.contract import Operator, OperatorContext, Punctuation, SourceOperator
 from streams_orchestration.operators.errors import DataError
 from streams_orchestration.operators.implementation import import_operator
-from streams_orchestration.operators.operator import Operator, OperatorContext, Punctuation, SourceOperator
 from streams_orchestration.operators.state import StateError, dump_state, load_state
 from streams_orchestration.runtime.batches import BatchPlan, SinkFile, StateFile, TaskInput, TaskResult
 from streams_orchestration.runtime.directories import Directories

@@ -7,8 +7,8 @@ from pathlib import Path
 
 from pydantic import BaseModel
 
+from streams_orchestration.operators.contract import Operator, OperatorContext
 from streams_orchestration.operators.implementation import import_operator
-from streams_orchestration.operators.operator import Operator, OperatorContext
 from streams_orchestration.runtime.directories import directories_of
 from streams_orchestration.runtime.execution import operator_context
 from streams_orchestration.runtime.home import Home

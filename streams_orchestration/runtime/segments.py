@@ -12,7 +12,7 @@ from pathlib import Path
 import pyarrow as pa
 
 from streams_orchestration.operators.batch import TupleBatch
-from streams_orchestration.operators.operator import Punctuation
+from streams_orchestration.operators.contract import Punctuation
 from streams_orchestration.runtime.errors import StreamsRuntimeError
 
 _MARK = b"streams.punctuation"

@@ -1,4 +1,4 @@
-"""One operator by itself: what it submits, as the runtime would see it."""
+"""Short forms for the tests of operators."""
 
 from __future__ import annotations
 
@@ -7,15 +7,14 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from streams_orchestration.operators.arrow_types import arrow_schema
-from streams_orchestration.operators.batch import TupleBatch
-from streams_orchestration.operators.operator import Operator, OperatorContext, ProducedTo, Punctuation, SourceOperator
+from streams_orchestration.operators.contract import Operator
+from streams_orchestration.operators.testing import OperatorHarness, Row
 
-Row = tuple[Any, ...]
+__all__ = ["Bench", "Row", "division"]
 
 
-class Bench:
-    """An operator that is set up, and everything that it has sent."""
+class Bench(OperatorHarness):
+    """A harness that takes the operator's parameters as keywords."""
 
     def __init__(
         self,
@@ -27,51 +26,7 @@ class Bench:
         channel: int = -1,
         **parameters: Any,
     ) -> None:
-        self.context = OperatorContext(
-            name="Op",
-            inputs=tuple(arrow_schema(ddl) for ddl in inputs),
-            outputs=tuple(None if ddl is None else arrow_schema(ddl) for ddl in outputs),
-            base=base,
-            results=results,
-            channel=channel,
-            submit=lambda port, batch: self.sent.append((port, batch)),
-            punctuate=lambda port, mark: self.sent.append((port, mark)),
-        )
-        self.sent: list[tuple[int, TupleBatch | Punctuation]] = []
-        self.parameters: Any = kind.Parameters.model_validate(parameters)
-        kind.check(self.context, self.parameters)
-        self.operator = kind(self.context, self.parameters)
-        self.operator.setup()
-
-    def send(self, rows: Sequence[Row], port: int = 0) -> Bench:
-        schema = self.context.inputs[port]
-        columns = {name: [row[i] for row in rows] for i, name in enumerate(schema.names)}
-        self.operator.process(port, TupleBatch.from_columns(columns, schema).const())
-        return self
-
-    def mark(self, mark: Punctuation, port: int = 0) -> Bench:
-        self.operator.on_punctuation(port, mark)
-        return self
-
-    def produce(self, offset: dict[str, Any] | None = None, limit: int = 1000) -> ProducedTo:
-        assert isinstance(self.operator, SourceOperator)
-        return self.operator.produce(self.operator.initial_offset() if offset is None else offset, limit)
-
-    def rows(self, port: int = 0) -> list[Row]:
-        """All tuples sent so far."""
-        batches = (item for number, item in self.sent if number == port and isinstance(item, TupleBatch))
-        return [tuple(row.values()) for batch in batches for row in batch.to_pylist()]
-
-    def items(self, port: int = 0) -> list[Row | Punctuation]:
-        """All tuples and marks sent so far, in order."""
-        found: list[Row | Punctuation] = []
-        for number, item in self.sent:
-            if number == port and isinstance(item, TupleBatch):
-                found += [tuple(row.values()) for row in item.to_pylist()]
-            elif number == port:
-                assert isinstance(item, Punctuation)
-                found.append(item)
-        return found
+        super().__init__(kind, inputs, outputs, parameters=parameters, base=base, results=results, channel=channel)
 
 
 def division(rows: Sequence[Row], cuts: Sequence[int]) -> list[Sequence[Row]]:

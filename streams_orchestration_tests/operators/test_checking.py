@@ -9,7 +9,7 @@ import pytest
 
 from streams_orchestration.compiler.compilation import Compilation, compile_spec
 from streams_orchestration.operators.checking import check_operators, check_parameters
-from streams_orchestration.operators.operator import Operator
+from streams_orchestration.operators.contract import Operator
 
 SPEC = """\
 specVersion: 1

@@ -14,8 +14,8 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from streams_orchestration.operators.arrow_types import arrow_schema
+from streams_orchestration.operators.contract import Punctuation
 from streams_orchestration.operators.errors import DataError
-from streams_orchestration.operators.operator import Punctuation
 from streams_orchestration.operators.standard import csv_file
 from streams_orchestration.operators.standard.csv_file import CsvFile
 from streams_orchestration.operators.standard.file_source import FileSource

@@ -9,9 +9,9 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
+from streams_orchestration.operators.contract import Operator
 from streams_orchestration.operators.enrich import Enrich
 from streams_orchestration.operators.errors import DataError
-from streams_orchestration.operators.operator import Operator
 from streams_orchestration.operators.standard.filter import Filter
 from streams_orchestration.operators.standard.functor import Functor
 from streams_orchestration.operators.tokenize import Tokenize

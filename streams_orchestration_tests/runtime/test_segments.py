@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from streams_orchestration.operators.arrow_types import arrow_schema
 from streams_orchestration.operators.batch import TupleBatch
-from streams_orchestration.operators.operator import Punctuation
+from streams_orchestration.operators.contract import Punctuation
 from streams_orchestration.runtime.segments import (
     Item,
     Segment,

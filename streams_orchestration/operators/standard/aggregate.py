@@ -12,8 +12,8 @@ from pydantic import Field, field_validator
 from streams_orchestration.model.names import nearest
 from streams_orchestration.operators.arrow_types import fits
 from streams_orchestration.operators.batch import TupleBatch
+from streams_orchestration.operators.contract import Operator, OperatorContext, Parameters, Punctuation
 from streams_orchestration.operators.errors import UnknownAttributeError
-from streams_orchestration.operators.operator import Operator, OperatorContext, Parameters, Punctuation
 from streams_orchestration.operators.standard.measure import Measure, parse_measure
 from streams_orchestration.operators.state import State
 

@@ -13,7 +13,7 @@ import pyarrow.parquet as pq
 from pydantic import Field
 
 from streams_orchestration.operators.batch import TupleBatch
-from streams_orchestration.operators.operator import Operator, OperatorContext, Parameters, PendingFile
+from streams_orchestration.operators.contract import Operator, OperatorContext, Parameters, PendingFile
 
 PENDING = "_pending"
 """Directory inside of a sink's directory for files whose epoch is not complete; readers skip names with `_`."""

@@ -13,9 +13,7 @@ from pydantic import Field
 from streams_orchestration.model.names import nearest
 from streams_orchestration.operators.arrow_types import fits
 from streams_orchestration.operators.batch import TupleBatch
-from streams_orchestration.operators.errors import DataError
-from streams_orchestration.operators.files import open_decompressed, resolve_input
-from streams_orchestration.operators.operator import (
+from streams_orchestration.operators.contract import (
     Offset,
     OperatorContext,
     Parameters,
@@ -23,6 +21,8 @@ from streams_orchestration.operators.operator import (
     Punctuation,
     SourceOperator,
 )
+from streams_orchestration.operators.errors import DataError
+from streams_orchestration.operators.files import open_decompressed, resolve_input
 from streams_orchestration.operators.standard.csv_file import CsvFile
 
 BLOCK_BYTES = 4 << 20

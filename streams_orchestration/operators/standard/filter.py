@@ -8,8 +8,8 @@ from pydantic import Field
 
 from streams_orchestration.operators.arrow_types import compute as pc
 from streams_orchestration.operators.batch import TupleBatch
+from streams_orchestration.operators.contract import Operator, OperatorContext, Parameters
 from streams_orchestration.operators.expressions import evaluate, parse_condition
-from streams_orchestration.operators.operator import Operator, OperatorContext, Parameters
 
 
 class FilterParameters(Parameters):

@@ -10,9 +10,9 @@ from streams_orchestration.model.names import nearest
 from streams_orchestration.operators.arrow_types import compute as pc
 from streams_orchestration.operators.arrow_types import fits
 from streams_orchestration.operators.batch import TupleBatch
+from streams_orchestration.operators.contract import Operator, OperatorContext, Parameters
 from streams_orchestration.operators.errors import UnknownAttributeError
 from streams_orchestration.operators.expressions import evaluate, expression_type, parse_condition, parse_expression
-from streams_orchestration.operators.operator import Operator, OperatorContext, Parameters
 
 
 class FunctorParameters(Parameters):

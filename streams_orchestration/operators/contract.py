@@ -12,6 +12,7 @@ from typing import Any, ClassVar, NamedTuple
 import pyarrow as pa
 from pydantic import BaseModel, ConfigDict
 
+from streams_orchestration.model.operators import OperatorModel
 from streams_orchestration.operators.batch import TupleBatch
 from streams_orchestration.operators.state import State
 
@@ -92,6 +93,8 @@ class Operator:
     unsupported: ClassVar[frozenset[str]] = frozenset()
     """Parameters that the operator of this name has in Streams, and that cannot be used here."""
     stateful: ClassVar[bool] = False
+    model: ClassVar[OperatorModel | None] = None
+    """What the class needs of its ports and threads; a spec that says otherwise is not deployed."""
 
     def __init__(self, context: OperatorContext, parameters: Any) -> None:
         self.context = context

@@ -1,0 +1,153 @@
+"""A test kit: one operator by itself, without Spark, as the runtime would treat it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any, Self
+
+from streams_orchestration.operators.arrow_types import arrow_schema
+from streams_orchestration.operators.batch import TupleBatch
+from streams_orchestration.operators.contract import (
+    Offset,
+    Operator,
+    OperatorContext,
+    PendingFile,
+    ProducedTo,
+    Punctuation,
+    SourceOperator,
+)
+from streams_orchestration.operators.state import dump_state, load_state
+
+Row = tuple[Any, ...]
+
+
+class OperatorHarness:
+    """An operator that is checked and set up, and everything that it has submitted.
+
+    Example:
+        harness = OperatorHarness(LongWords, ["word string"], ["word string"], parameters={"letters": 3})
+        assert harness.send([("a",), ("word",)]).rows() == [("word",)]
+    """
+
+    def __init__(
+        self,
+        kind: type[Operator],
+        inputs: Sequence[str] = (),
+        outputs: Sequence[str | None] = (),
+        *,
+        parameters: Mapping[str, Any] | None = None,
+        base: Path = Path(),
+        results: Path = Path(),
+        channel: int = -1,
+        max_channels: int = 0,
+    ) -> None:
+        """Check and set up an operator.
+
+        Args:
+            kind: its class, or a function under `@operator`.
+            inputs: the tuple type of every input port, in Spark's DDL.
+            outputs: the same of the output ports; None stands for a stream without a schema.
+            parameters: as in a spec.
+            base: directory that relative input paths start from.
+            results: directory that relative output paths start from.
+            channel: the replica's channel in a parallel region.
+            max_channels: the number of channels.
+
+        Raises:
+            pydantic.ValidationError: a parameter is unknown, missing or of another type.
+            ValueError: what the operator's `check` finds.
+        """
+        self.context = OperatorContext(
+            name=kind.__name__,
+            inputs=tuple(arrow_schema(ddl) for ddl in inputs),
+            outputs=tuple(None if ddl is None else arrow_schema(ddl) for ddl in outputs),
+            base=base,
+            results=results,
+            channel=channel,
+            max_channels=max_channels,
+            submit=lambda port, batch: self.sent.append((port, batch)),
+            punctuate=lambda port, mark: self.sent.append((port, mark)),
+        )
+        self.kind = kind
+        self.sent: list[tuple[int, TupleBatch | Punctuation]] = []
+        self.parameters: Any = kind.Parameters.model_validate(dict(parameters or {}))
+        kind.check(self.context, self.parameters)
+        self.operator = self._create()
+
+    def _create(self) -> Operator:
+        operator = self.kind(self.context, self.parameters)
+        operator.setup()
+        return operator
+
+    def send(self, rows: Sequence[Row] | TupleBatch, port: int = 0) -> Self:
+        """Let a batch arrive; const unless the class's model says that the port is mutable."""
+        if isinstance(rows, TupleBatch):
+            batch = rows
+        else:
+            schema = self.context.inputs[port]
+            columns = {name: [row[i] for row in rows] for i, name in enumerate(schema.names)}
+            batch = TupleBatch.from_columns(columns, schema)
+        model = self.kind.model
+        mutable = model is not None and model.signature().input(port).is_mutable
+        self.operator.process(port, batch.own() if mutable else batch.const())
+        return self
+
+    def mark(self, mark: Punctuation = Punctuation.WINDOW, port: int = 0) -> Self:
+        """Let a punctuation arrive."""
+        self.operator.on_punctuation(port, mark)
+        return self
+
+    def end(self) -> Self:
+        """Let the final punctuation arrive on every input port, as at the end of an application."""
+        for port in range(len(self.context.inputs)):
+            self.mark(Punctuation.FINAL, port)
+        return self
+
+    def produce(self, offset: Offset | None = None, limit: int = 1000) -> ProducedTo:
+        """Let a source produce from an offset on, from its beginning if there is none."""
+        assert isinstance(self.operator, SourceOperator), f"{self.kind.__name__} is no SourceOperator"
+        return self.operator.produce(self.operator.initial_offset() if offset is None else offset, limit)
+
+    def checkpoint(self) -> bytes:
+        """Drain the operator and store its state, as at the end of an epoch."""
+        self.operator.drain()
+        return dump_state(self.operator.checkpoint())
+
+    def restart(self, stored: bytes | None = None) -> Self:
+        """Replace the operator by a new one that takes over a stored state, as after a reset.
+
+        Args:
+            stored: what `checkpoint` gave; without it a checkpoint is made now, so that nothing may be noticed.
+        """
+        state = load_state(self.checkpoint() if stored is None else stored)
+        self.operator = self._create()
+        self.operator.restore(state)
+        return self
+
+    def reset(self) -> Self:
+        """Take the operator back to where it began."""
+        self.operator.reset_to_initial_state()
+        return self
+
+    def commit(self, batch: int = 0) -> tuple[PendingFile, ...]:
+        """End the micro-batch: the files that a sink finished; the next one is `batch`."""
+        files = self.operator.prepare_commit()
+        self.context.batch = batch
+        return files
+
+    def rows(self, port: int = 0) -> list[Row]:
+        """All tuples submitted to an output port so far."""
+        return [item for item in self.items(port) if not isinstance(item, Punctuation)]
+
+    def items(self, port: int = 0) -> list[Row | Punctuation]:
+        """All tuples and marks submitted to an output port so far, in order."""
+        found: list[Row | Punctuation] = []
+        for number, item in self.sent:
+            if number == port:
+                found += (tuple(row.values()) for row in item.to_pylist()) if isinstance(item, TupleBatch) else [item]
+        return found
+
+    def batches(self, port: int = 0) -> list[TupleBatch]:
+        """All batches submitted to an output port so far."""
+        return [item for number, item in self.sent if number == port and isinstance(item, TupleBatch)]

@@ -1,0 +1,139 @@
+"""`@operator`: functions as operators, by themselves and in an application."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from pydantic import Field
+
+from streams_orchestration.operators import Parameters, TupleBatch, operator
+from streams_orchestration.operators.checking import check_operators
+from streams_orchestration.operators.errors import ConstTupleError
+from streams_orchestration.operators.implementation import import_operator
+from streams_orchestration.operators.testing import OperatorHarness
+from streams_orchestration.runtime.home import Home
+from streams_orchestration_tests.runtime.applications import compiled, node, published, rows, sink, source, write_rows
+from streams_orchestration_tests.runtime.local import LocalApplication
+
+ROW = "k string, n bigint"
+
+
+@operator
+def positive(batch: TupleBatch) -> TupleBatch:
+    """Lets through positive numbers."""
+    return batch.filter(batch.column("n") > 0)
+
+
+class Factor(Parameters):
+    factor: int = Field(description="what numbers are multiplied with")
+
+
+@operator(parameters=Factor)
+def times(batch: TupleBatch, parameters: Factor) -> dict[str, Any]:
+    return {"k": batch.arrow["k"], "n": batch.column("n") * parameters.factor}
+
+
+@operator(mutates=("n",), preserves_window_punctuation=True)
+def negate(batch: TupleBatch) -> TupleBatch:
+    batch.writable("n")[:] *= -1
+    return batch
+
+
+@operator
+def both(batch: TupleBatch) -> Iterator[TupleBatch]:
+    yield batch
+    yield batch
+
+
+@operator
+def nothing(batch: TupleBatch) -> None:
+    pass
+
+
+@operator
+def write(batch: TupleBatch) -> None:
+    batch.writable("n")
+
+
+@operator
+def wrong(batch: TupleBatch) -> Any:
+    return {"k": batch.arrow["k"]}
+
+
+@operator
+def number(batch: TupleBatch) -> Any:
+    return [len(batch)]
+
+
+def harness(kind: Any, **parameters: Any) -> OperatorHarness:
+    return OperatorHarness(kind, [ROW], [ROW], parameters=parameters)
+
+
+DATA = [("a", 1), ("b", -2)]
+
+
+@pytest.mark.parametrize(
+    ("kind", "parameters", "result"),
+    [
+        (positive, {}, [("a", 1)]),
+        (times, {"factor": 3}, [("a", 3), ("b", -6)]),
+        (negate, {}, [("a", -1), ("b", 2)]),
+        (both, {}, DATA + DATA),
+        (nothing, {}, []),
+    ],
+)
+def test_what_a_function_gives_is_submitted(kind: Any, parameters: dict[str, Any], result: list[Any]):
+    assert harness(kind, **parameters).send(DATA).rows() == result
+
+
+def test_a_function_may_be_called_as_it_is():
+    batch = harness(positive).send(DATA).batches()[0]
+    assert len(positive.function(batch)) == 1
+
+
+def test_the_operator_is_found_by_the_function_s_name_and_tells_its_purpose():
+    assert import_operator(f"{__name__}:positive") is positive
+    assert positive.__doc__ == "Lets through positive numbers."
+
+
+def test_a_function_writes_to_its_tuples_only_where_it_says_so():
+    with pytest.raises(ConstTupleError, match="attribute n"):
+        harness(write).send(DATA)
+
+
+def test_other_columns_than_the_stream_s_are_refused():
+    with pytest.raises(ValueError, match="has the attributes k, n, the function gave k"):
+        harness(wrong).send(DATA)
+
+
+def test_neither_batch_nor_columns_is_refused():
+    with pytest.raises(TypeError, match="not int"):
+        harness(number).send(DATA)
+
+
+def test_a_function_of_three_arguments_is_none():
+    with pytest.raises(TypeError, match=r"lambda.*takes a batch, or a batch and the parameters"):
+        operator(lambda batch, parameters, more: None)
+
+
+def test_a_function_runs_in_an_application(tmp_path: Path):
+    file = write_rows(tmp_path / "rows.parquet", 50)
+    thrice = node("Thrice", f"{__name__}:times", "Rows", parameters={"factor": 3})
+    local = LocalApplication(
+        Home(tmp_path / "home"), compiled([source("Rows", file), thrice, sink("Out", "Thrice")]), 7
+    )
+    local.run()
+    assert published(local.published("Out")) == sorted((k, 3 * n) for k, n in rows(50))
+
+
+def test_an_application_that_does_not_know_what_the_code_writes_to_is_not_deployed(tmp_path: Path):
+    file = write_rows(tmp_path / "rows.parquet", 5)
+    graph = [source("Rows", file), node("Less", f"{__name__}:negate", "Rows"), sink("Out", "Less")]
+    (found,) = check_operators(compiled(graph))
+    assert found.code == "SO5004"
+    assert f"operators: {{negate: {{implementation: {__name__}:negate, inputs: [{{mutates: [n]}}], outputs: " in str(
+        found.message
+    )
