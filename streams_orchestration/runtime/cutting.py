@@ -111,7 +111,7 @@ class _Builder:
             autonomous=self.unit.region is None,
             operators=programs,
             tasks=tasks,
-            outputs=tuple(self.streams.values()),
+            consumers=self._consumers(),
         )
 
     def _ports(self, operator: int) -> int:
@@ -143,6 +143,19 @@ class _Builder:
                     foreign = producer not in self.unit.pes
                     found[operator].append(InputStream(name, producer, operator, port, foreign))
         return found
+
+    def _consumers(self) -> dict[str, tuple[int, ...]]:
+        """The PEs that read each stream that this one writes."""
+        pe_of = self.compilation.fusion.pe_of
+        found: dict[str, set[int]] = {name: set() for name in self.streams.values()}
+        for numbers in self.outgoing.values():
+            for connection in (self.physical.connections[number] for number in numbers):
+                if connection.target not in self.members:
+                    output = PeOutputPort(
+                        connection.source, connection.source_port, connection.splitter, connection.channel
+                    )
+                    found[self.streams[output]].add(pe_of[connection.target])
+        return {stream: tuple(sorted(pes)) for stream, pes in found.items()}
 
     def _breaks(self) -> set[tuple[int, int]]:
         """Input ports that are fed by an exchange from inside of the PE."""

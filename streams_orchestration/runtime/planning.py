@@ -16,6 +16,8 @@ SOURCE_LIMIT = 65_536
 """Tuples that a source may produce in one batch."""
 SEGMENTS_LIMIT = 64
 """Segments that a batch may read from one stream."""
+OUTSTANDING_LIMIT = 32
+"""Segments of one stream that a consumer may be behind before the producer waits for it: the back-pressure."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,6 +49,8 @@ class PeView:
     trigger_epoch: int
     final_epoch: int | None
     streams: dict[str, StreamView] = field(default_factory=dict)
+    outstanding: int = 0
+    """Segments that the slowest consumer of any of its streams has still to read."""
 
 
 def plan_batch(program: PeProgram, view: PeView, *, source_limit: int = SOURCE_LIMIT) -> BatchPlan | None:
@@ -59,12 +63,15 @@ def plan_batch(program: PeProgram, view: PeView, *, source_limit: int = SOURCE_L
     """
     if view.final:
         return None
-    taken = {stream.stream: _take(view, stream) for stream in program.inputs}
+    # A PE that waits for its consumers reads nothing, but ends an epoch that needs no more tuples: consumers outside of
+    # the region may be waiting for just that.
+    held = view.outstanding >= OUTSTANDING_LIMIT
+    taken = {stream.stream: () if held else _take(view, stream) for stream in program.inputs}
     names = {source: program.operators[source].name for source in program.sources}
     producing = {s: name for s, name in names.items() if name not in view.position.exhausted}
     closing_foreign = _ended_streams(program, view, taken)
     exhausted = tuple(sorted({*view.position.exhausted, *closing_foreign}))
-    work = bool(producing) or any(taken.values()) or exhausted != view.position.exhausted
+    work = bool(producing and not held) or any(taken.values()) or exhausted != view.position.exhausted
     ended = not producing and all(stream.stream in exhausted for stream in program.inputs)
     if program.autonomous:
         boundary, final = True, ended
@@ -77,7 +84,11 @@ def plan_batch(program: PeProgram, view: PeView, *, source_limit: int = SOURCE_L
     inputs = tuple(
         TaskInput(
             partition=task.partition,
-            sources={producing[s]: view.position.sources.get(producing[s], {}) for s in task.sources if s in producing},
+            sources={
+                producing[s]: view.position.sources.get(producing[s], {})
+                for s in task.sources
+                if s in producing and not held
+            },
             segments=tuple(
                 (stream.operator, stream.port, segment) for stream in task.inputs for segment in taken[stream.stream]
             ),

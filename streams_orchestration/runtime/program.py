@@ -122,8 +122,8 @@ class PeProgram:
     operators: dict[int, OperatorProgram]
     tasks: tuple[Task, ...]
     """Sorted by level and partition."""
-    outputs: tuple[str, ...]
-    """Streams that it writes."""
+    consumers: dict[str, tuple[int, ...]]
+    """Streams that it writes -> the PEs that read them."""
 
     @cached_property
     def levels(self) -> tuple[tuple[Task, ...], ...]:

@@ -49,7 +49,6 @@ class PeQuery:
         self._scratch.mkdir(parents=True)
         program_file = self._scratch / "program.pickle"
         program_file.write_bytes(pickle.dumps(self.program))
-        self.spark.dataSource.register(DescriptorSource)
         rows = (
             self.spark.readStream.format(DescriptorSource.name())
             .option("home", str(self.home.root))

@@ -7,6 +7,8 @@ from pathlib import Path
 
 from pyspark.sql import SparkSession
 
+from streams_orchestration.runtime.reader import DescriptorSource
+
 SETTINGS = {
     "spark.ui.enabled": "false",
     "spark.ui.showConsoleProgress": "false",
@@ -16,6 +18,7 @@ SETTINGS = {
     "spark.sql.streaming.minBatchesToRetain": "2",
     "spark.sql.execution.arrow.maxRecordsPerBatch": "64",
     "spark.python.worker.reuse": "true",
+    "spark.python.daemon.module": "streams_orchestration.runtime.daemon",
     "spark.driver.extraJavaOptions": "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC",
     "spark.driver.host": "127.0.0.1",
     "spark.driver.bindAddress": "127.0.0.1",
@@ -47,4 +50,5 @@ def spark_session(application: str, scratch: Path, *, cores: int | None = None) 
         builder = builder.config(name, value)
     session = builder.getOrCreate()
     session.sparkContext.setLogLevel("WARN")
+    session.dataSource.register(DescriptorSource)
     return session

@@ -48,7 +48,25 @@ def read_view(catalog: Catalog, program: PeProgram) -> PeView:
             streams={
                 stream.stream: _stream(connection, program.application, stream, position) for stream in program.inputs
             },
+            outstanding=_outstanding(connection, program, position),
         )
+
+
+def _outstanding(connection: Connection, program: PeProgram, position: Position) -> int:
+    """How far the slowest consumer is behind, in segments, over all streams that the PE writes."""
+    p = tables.pe
+    readers = {pe for consumers in program.consumers.values() for pe in consumers}
+    if not readers:
+        return 0
+    rows = connection.execute(
+        select(p.c.id, p.c.position).where(p.c.application == program.application, p.c.id.in_(readers))
+    )
+    read = {row.id: row.position["inputs"] for row in rows}
+    return max(
+        position.outputs.get(stream, 0) - read[pe].get(stream, 0)
+        for stream, consumers in program.consumers.items()
+        for pe in consumers
+    )
 
 
 def _states(connection: Connection, program: PeProgram) -> dict[str, StateFile]:

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import pytest
 
 from streams_orchestration.runtime.batches import Position
-from streams_orchestration.runtime.planning import SEGMENTS_LIMIT, PeView, StreamView, plan_batch
+from streams_orchestration.runtime.planning import OUTSTANDING_LIMIT, SEGMENTS_LIMIT, PeView, StreamView, plan_batch
 from streams_orchestration.runtime.program import InputStream, OperatorProgram, PeProgram, Task
 from streams_orchestration.runtime.segments import Segment
 
@@ -28,7 +29,7 @@ def program(
     if source:
         tasks.append(Task(0, 1, SOURCE, (SOURCE,), (SOURCE,), ()))
     operators = {SOURCE: operator(SOURCE, "Src", source=True), OPERATOR: operator(OPERATOR, "Op")}
-    return PeProgram("app", 0, "region-0", starts, autonomous, operators, tuple(tasks), ())
+    return PeProgram("app", 0, "region-0", starts, autonomous, operators, tuple(tasks), {})
 
 
 def stream(*epochs: int, producer: int, first: int = 0, ended: bool = False) -> StreamView:
@@ -201,3 +202,27 @@ def test_planning_changes_nothing_it_was_given():
     assert position == Position(inputs={"A": 0}, sources={"Src": {"row": 3}}, outputs={"O": 4})
     assert plan.position.outputs == {"O": 4}
     assert plan == plan_batch(program("A", source=True), given)
+
+
+def test_a_producer_waits_for_a_slow_consumer():
+    ready = view(A=stream(1, producer=1))
+    for held in (False, True):
+        behind = OUTSTANDING_LIMIT if held else OUTSTANDING_LIMIT - 1
+        plan = plan_batch(program("A", source=True, starts=True), replace(ready, outstanding=behind))
+        assert (plan is None) is held
+
+
+def test_a_held_source_has_not_ended():
+    plan = plan_batch(program(source=True, autonomous=True), replace(view(), outstanding=OUTSTANDING_LIMIT))
+    assert plan is None
+
+
+def test_a_held_start_still_ends_an_epoch_since_consumers_outside_of_the_region_wait_for_that():
+    plan = plan_batch(program(source=True, starts=True), replace(view(trigger=1), outstanding=OUTSTANDING_LIMIT))
+    assert plan is not None
+    assert plan.boundary
+    assert not plan.inputs[1].sources
+
+
+def test_a_held_pe_does_not_end_an_epoch_with_tuples_left_to_read():
+    assert plan_batch(program("A"), replace(view(A=stream(1, producer=2)), outstanding=OUTSTANDING_LIMIT)) is None

@@ -1,0 +1,14 @@
+"""The parent of a host's Python workers: imports what every task needs once, so that workers start by a mere fork.
+
+Spark runs it as `python -m streams_orchestration.runtime.daemon <worker module>` (`spark.python.daemon.module`).
+"""
+
+from __future__ import annotations
+
+import pandas as pd  # noqa: F401 (pyarrow looks for it when it first makes an array)
+from pyspark.daemon import manager
+
+import streams_orchestration.runtime.stages  # noqa: F401
+
+if __name__ == "__main__":
+    manager()
