@@ -101,7 +101,7 @@ def test_a_pe_input_of_a_later_level_is_read_at_level_0_and_forwarded(file: Path
 
 
 def test_streams_to_other_pes_are_named_after_stream_and_channel(file: Path):
-    names = {name for program in programs(totals(file, fusion="legacy")) for name in program.outputs}
+    names = {name for program in programs(totals(file, fusion="legacy")) for name in program.consumers}
     assert {"Rows", "Doubled>PerKey.In[0]", "Doubled>PerKey.In[1]"} <= names
 
 
@@ -120,7 +120,7 @@ def test_nested_channels_have_streams_of_their_own(file: Path):
     for fusion in ("legacy", "manual", "automatic"):
         options = {"pes": 8} if fusion == "manual" else {}
         cut = programs(compiled(graph, composites, fusion=fusion, **options))
-        written = [name for program in cut for name in program.outputs]
+        written = [name for program in cut for name in program.consumers]
         assert len(set(written)) == len(written)
         assert {stream.stream for program in cut for stream in program.inputs} <= set(written)
 
@@ -196,7 +196,7 @@ def check_exchanges_lead_to_later_levels(program: PeProgram, level: int, deliver
             case Exchange():
                 assert program.task_of[delivery.operator].level > level
             case Remote():
-                assert delivery.stream in program.outputs
+                assert delivery.stream in program.consumers
 
 
 def test_the_unit_and_the_start_of_a_pe_are_known(tmp_path: Path):
