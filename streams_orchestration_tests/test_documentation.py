@@ -3,17 +3,30 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
 from streams_orchestration.cli.entry import streams
 from streams_orchestration.compiler.compilation import compile_spec
+from streams_orchestration.compiler.copying import RULES
 from streams_orchestration.compiler.drawing import draw_svg
 from streams_orchestration.operators.standard import STANDARD
 
 ROOT = Path(__file__).parents[1]
 PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))]
+PRODUCT = ROOT / "streams_orchestration"
+
+NUMBERED = re.compile(r"\b[Rr]ules?\s+(\d+(?:(?:-|,\s+|\s+and\s+|\s+to\s+)\d+)*)")
+"""`rule 5`, `rules 1, 3-7 and 9`."""
+NUMBERS = re.compile(r"(\d+)(?:(?:-|\s+to\s+)(\d+))?")
+LETTERED = re.compile(r"\b([AB])(\d{1,2})(\.\d)?\b(?:(?:-|\s+to\s+)\1(\d{1,2})\b)?")
+"""`A5`, `A29.3`, `A10-A45`."""
+BARE = re.compile(r'"((?:[AB]?\d{1,2}(?:\.\d)?)(?:, [AB]?\d{1,2}(?:\.\d)?)*)"')
+"""`"52, A44"`, as facts of an explanation have it."""
+RULE_ROW = re.compile(r"^\| ([AB]?\d+(?:\.\d)?) \| [^|]+ \| ([^|]+) \| [^|]*\|$", re.MULTILINE)
+"""Number, and the modules."""
 
 
 def test_the_picture_of_the_flights_graph_is_current():
@@ -40,3 +53,44 @@ def test_the_reference_names_every_operator_that_runs_and_every_command():
         assert f"`{kind}`" in reference
     for command in streams.commands:
         assert f"streams {command}" in reference or f"`{command}`" in reference, command
+
+
+def span(first: str, last: str) -> Iterator[str]:
+    yield from map(str, range(int(first), int(last or first) + 1))
+
+
+def cited(text: str) -> set[str]:
+    numbers = {
+        number for listed in NUMBERED.findall(text) for ends in NUMBERS.findall(listed) for number in span(*ends)
+    }
+    for letter, first, point, last in LETTERED.findall(text):
+        numbers |= {f"{letter}{number}{point}" for number in span(first, last)}
+    return numbers
+
+
+def test_citations_are_found():
+    assert cited("(rules 3, 5-7 and 9) and Rule 12; A1 to A3, A29.3, B5; CDISP0837E") == {
+        *("3", "5", "6", "7", "9", "12", "A1", "A2", "A3", "A29.3", "B5"),
+    }
+
+
+def test_every_rule_that_the_product_cites_has_a_row():
+    rows = {number for number, _ in RULE_ROW.findall((ROOT / "docs" / "rules.md").read_text())}
+    sources = {path: path.read_text() for path in PRODUCT.rglob("*.py")}
+    missing = {path.name: sorted(cited(text) - rows) for path, text in sources.items() if cited(text) - rows}
+    assert not missing
+    explanations = [text for path, text in sources.items() if path.parent.name == "explain"]
+    facts = [*RULES.values(), *(rules for text in explanations for rules in BARE.findall(text))]
+    assert {"52", "A16, A17", "53, A44", "86"} <= set(facts)
+    assert {number for rules in facts for number in rules.split(", ")} <= rows
+
+
+def test_rules_stand_once_and_in_modules_that_exist():
+    page = (ROOT / "docs" / "rules.md").read_text()
+    rows = RULE_ROW.findall(page)
+    numbers = [number for number, _ in rows]
+    assert len(numbers) == len(set(numbers)) == len(re.findall(r"^\| [AB]?\d", page, re.MULTILINE))
+    for number, modules in rows:
+        assert modules == "not here" or re.fullmatch(r"`[^`]+`(, `[^`]+`)*", modules), number
+    for module in re.findall(r"`([a-z_/]+\.py)`", page):
+        assert (PRODUCT / module).is_file(), module
