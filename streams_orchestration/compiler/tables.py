@@ -31,12 +31,8 @@ class Cell(Protocol):
         """The value in a document."""
         ...
 
-    def encoder(self, margin: str) -> Encoder:
-        """The text of the value, as `json.dumps` with an indent writes it.
-
-        Args:
-            margin: what the lines behind the first begin with.
-        """
+    def encoder(self) -> Encoder:
+        """What gives the text of a value, as `json.dumps` writes it: on one line."""
         ...
 
 
@@ -50,9 +46,9 @@ class Plain:
         """The value."""
         return value
 
-    def encoder(self, margin: str) -> Encoder:
+    def encoder(self) -> Encoder:
         """By the type's own function, or any JSON value."""
-        return self._encode or (lambda value: dumps(value, margin))
+        return self._encode or _line
 
 
 VALUE = Plain()
@@ -72,9 +68,8 @@ class Named:
         """The name."""
         return self._names[value]
 
-    def encoder(self, margin: str) -> Encoder:
+    def encoder(self) -> Encoder:
         """The name in quotes."""
-        del margin
         self._texts = self._texts or list(map(encode_basestring, self._names))
         return self._texts.__getitem__
 
@@ -89,9 +84,9 @@ class Record:
         """The object."""
         return {key: cell.document(each) for (key, cell), each in zip(self._cells.items(), value, strict=False)}
 
-    def encoder(self, margin: str) -> Encoder:
-        """The object, a key a line."""
-        template, encoders = _row(self._cells, margin)
+    def encoder(self) -> Encoder:
+        """The object."""
+        template, encoders = _row(self._cells)
         if len(encoders) == 2:  # nearly all are: something and its number
             first, second = encoders
             return lambda value: template % (first(value[0]), second(value[1]))
@@ -104,14 +99,9 @@ class Fields:
     def __init__(self, document: Callable[[Any], dict[str, Any]]) -> None:
         self.document = document
 
-    def encoder(self, margin: str) -> Encoder:
+    def encoder(self) -> Encoder:
         """The keys, without the braces around them."""
-
-        def encode(value: Any) -> str:
-            lines = dumps(self.document(value), margin[: -len(INDENT)])
-            return lines[1:].rpartition("\n")[0].strip()
-
-        return _Texts(encode).__getitem__
+        return _Texts(lambda value: _line(self.document(value))[1:-1]).__getitem__
 
 
 class Shared:
@@ -119,14 +109,11 @@ class Shared:
 
     def __init__(self, cell: Cell) -> None:
         self.document = cell.document
-        self._cell = cell
-        self._texts: dict[str, _Texts] = {}
+        self._texts = _Texts(cell.encoder())
 
-    def encoder(self, margin: str) -> Encoder:
+    def encoder(self) -> Encoder:
         """The other cell's text."""
-        if margin not in self._texts:
-            self._texts[margin] = _Texts(self._cell.encoder(margin))
-        return self._texts[margin].__getitem__
+        return self._texts.__getitem__
 
 
 class _Texts(dict[Any, str]):
@@ -148,9 +135,9 @@ class Nullable:
         """What the other cell makes of it, or None."""
         return None if value[0] < 0 else self._cell.document(value)
 
-    def encoder(self, margin: str) -> Encoder:
+    def encoder(self) -> Encoder:
         """The other cell's text, or null."""
-        encode = self._cell.encoder(margin)
+        encode = self._cell.encoder()
         return lambda value: "null" if value[0] < 0 else encode(value)
 
 
@@ -164,25 +151,20 @@ class Listed:
         """The list."""
         return list(map(self._cell.document, value))
 
-    def encoder(self, margin: str) -> Encoder:
-        """The list, an item a line."""
-        encode = self._cell.encoder(margin + INDENT)
-        separator = f",\n{margin}{INDENT}"
-
-        def text(value: Sequence[Any]) -> str:
-            return f"[\n{margin}{INDENT}{separator.join(map(encode, value))}\n{margin}]" if value else "[]"
-
-        return text
+    def encoder(self) -> Encoder:
+        """The list."""
+        encode = self._cell.encoder()
+        return lambda value: f"[{', '.join(map(encode, value))}]"
 
 
-def _row(cells: Mapping[str, Cell], margin: str) -> tuple[str, list[Encoder]]:
+def _row(cells: Mapping[str, Cell]) -> tuple[str, list[Encoder]]:
     """The template of an object, and the encoders of what goes into it."""
-    inner = margin + INDENT
-    lines = [
-        f"{inner}%s" if isinstance(cell, Fields) else f"{inner}{encode_basestring(key)}: %s"
-        for key, cell in cells.items()
-    ]
-    return "{\n" + ",\n".join(lines) + f"\n{margin}}}", [cell.encoder(inner) for cell in cells.values()]
+    parts = ["%s" if isinstance(cell, Fields) else f"{encode_basestring(key)}: %s" for key, cell in cells.items()]
+    return f"{{{', '.join(parts)}}}", [cell.encoder() for cell in cells.values()]
+
+
+def _line(value: Any) -> str:
+    return json.dumps(value, ensure_ascii=False)
 
 
 class Column(NamedTuple):
@@ -213,9 +195,9 @@ class Table:
         return documents
 
     def text(self, margin: str) -> Iterator[str]:
-        """The list as JSON, in pieces."""
+        """The list as JSON, a row a line, in pieces."""
         inner = margin + INDENT
-        template, encoders = _row({key: column.cell for key, column in self._columns.items()}, inner)
+        template, encoders = _row({key: column.cell for key, column in self._columns.items()})
         texts = (map(encode, column.values) for encode, column in zip(encoders, self._columns.values(), strict=True))
         rows = map(template.__mod__, zip(*texts, strict=True))
         first, separator = f"[\n{inner}", f",\n{inner}"
@@ -243,7 +225,7 @@ def document(value: Any) -> Any:
 
 
 def text(value: Any, margin: str = "") -> Iterator[str]:
-    """What `dumps` makes of `document(value)`, in pieces."""
+    """`document(value)` as JSON, in pieces: what is no table as `dumps` writes it."""
     if isinstance(value, Table):
         yield from value.text(margin)
     elif isinstance(value, dict) and value:
