@@ -46,12 +46,34 @@ def load_operator(operator: LogicalOperator) -> type[Operator]:
 
 
 def import_operator(name: str) -> type[Operator]:
-    """Import `package.module:Class`.
+    """Import the class `package.module:Class`, or a function under `@operator`.
 
     Raises:
         ImplementationError: no such module or class, or it is no `Operator`.
     """
-    module_name, _, class_name = name.partition(":")
+    found = import_name(name, Operator)
+    if not _is_class(found, Operator):
+        message = f"{name}: this is no subclass of streams_orchestration.operators.Operator"
+        if callable(found) and not isinstance(found, type):
+            message += ", nor a function under @operator"
+        raise ImplementationError(message)
+    return found
+
+
+def import_name(name: str, kind: type = object) -> Any:
+    """Import `package.module:name`.
+
+    Args:
+        name: of the module and of what is in it.
+        kind: of the classes whose names may be meant instead.
+
+    Raises:
+        ImplementationError: no such module, or nothing of that name in it.
+    """
+    module_name, _, inner = name.partition(":")
+    if not module_name or not inner:
+        message = f"{name}: package.module:name is wanted"
+        raise ImplementationError(message)
     try:
         module = importlib.import_module(module_name)
     except ImportError as error:
@@ -60,17 +82,16 @@ def import_operator(name: str) -> type[Operator]:
     except Exception as error:  # whatever the code of a user's module raises
         message = f"{name}: the module cannot be imported: {type(error).__name__}: {error}"
         raise ImplementationError(message) from error
-    found: Any = getattr(module, class_name, None)
+    found: Any = getattr(module, inner, None)
     if found is None:
-        classes = [n for n, value in vars(module).items() if isinstance(value, type) and issubclass(value, Operator)]
-        message = f"{name}: the module has no {class_name}{nearest(class_name, classes)}"
-        raise ImplementationError(message)
-    if not (isinstance(found, type) and issubclass(found, Operator)):
-        message = f"{name}: this is no subclass of streams_orchestration.operators.Operator"
-        if callable(found) and not isinstance(found, type):
-            message += ", nor a function under @operator"
+        names = [n for n, value in vars(module).items() if kind is object or _is_class(value, kind)]
+        message = f"{name}: the module has no {inner}{nearest(inner, names)}"
         raise ImplementationError(message)
     return found
+
+
+def _is_class(value: Any, kind: type) -> bool:
+    return isinstance(value, type) and issubclass(value, kind)
 
 
 def keeps_tuples(implementation: type[Operator]) -> bool:

@@ -4,9 +4,16 @@ from __future__ import annotations
 
 STANDARD: dict[str, str] = {
     "Aggregate": "streams_orchestration.operators.standard.aggregate:Aggregate",
+    "Beacon": "streams_orchestration.operators.standard.beacon:Beacon",
+    "Custom": "streams_orchestration.operators.standard.custom:Custom",
+    "DeDuplicate": "streams_orchestration.operators.standard.deduplicate:DeDuplicate",
     "FileSink": "streams_orchestration.operators.standard.file_sink:FileSink",
     "FileSource": "streams_orchestration.operators.standard.file_source:FileSource",
     "Filter": "streams_orchestration.operators.standard.filter:Filter",
     "Functor": "streams_orchestration.operators.standard.functor:Functor",
+    "Punctor": "streams_orchestration.operators.standard.punctor:Punctor",
+    "Split": "streams_orchestration.operators.standard.split:Split",
+    "Throttle": "streams_orchestration.operators.standard.throttle:Throttle",
+    "Union": "streams_orchestration.operators.standard.union:Union",
 }
 """Kind -> `package.module:Class`."""

@@ -14,12 +14,11 @@ from streams_orchestration.operators.arrow_types import fits
 from streams_orchestration.operators.batch import TupleBatch
 from streams_orchestration.operators.contract import Operator, OperatorContext, Parameters, Punctuation
 from streams_orchestration.operators.errors import UnknownAttributeError
+from streams_orchestration.operators.keys import Key, factorize, key_columns, key_values
 from streams_orchestration.operators.standard.measure import Measure, parse_measure
 from streams_orchestration.operators.state import State
 
 _WINDOW = re.compile(r"^\s*tumbling\s*,\s*punct\s*\(\s*\)\s*$")
-_NAN = float("nan")
-"""The one NaN of group keys: NaN equals nothing, but an object is found again by its identity."""
 
 
 class AggregateParameters(Parameters):
@@ -94,7 +93,7 @@ class Aggregate(Operator):
 
     def reset_to_initial_state(self) -> None:
         """No groups."""
-        self.groups: dict[tuple[Any, ...], int] = {}
+        self.groups: dict[Key, int] = {}
         for measure in self.measures.values():
             measure.clear()
 
@@ -108,29 +107,13 @@ class Aggregate(Operator):
 
     def _number(self, source: pa.RecordBatch) -> np.ndarray:
         """The group number of every tuple; new groups get the next numbers in order of appearance."""
-        if not len(self.keys):
-            self.groups.setdefault((), 0)
-            return np.zeros(source.num_rows, np.int64)
-        codes = np.zeros(source.num_rows, np.int64)
-        for name in self.keys.names:
-            encoded = source.column(name).dictionary_encode(null_encoding="encode")
-            codes = codes * (len(encoded.dictionary) + 1) + encoded.indices.to_numpy(zero_copy_only=False)
-            codes = np.unique(codes, return_inverse=True)[1]
-        first, inverse = np.unique(codes, return_index=True, return_inverse=True)[1:]
-        order = np.argsort(first)
-        heads = source.select(self.keys.names).take(pa.array(first[order]))
-        numbers = np.zeros(len(first), np.int64)
-        keys = zip(*(_keys(column) for column in heads.columns), strict=True)
-        numbers[order] = [self.groups.setdefault(key, len(self.groups)) for key in keys]
-        return numbers[inverse]
+        keys, codes = factorize([source.column(name) for name in self.keys.names], source.num_rows)
+        return np.array([self.groups.setdefault(key, len(self.groups)) for key in keys], np.int64)[codes]
 
     def on_punctuation(self, port: int, mark: Punctuation) -> None:
         """Close the window: emit its groups, in key order of first appearance."""
         if self.groups:
-            columns: dict[str, Any] = {
-                name: pa.array([key[i] for key in self.groups], type=self.keys.field(name).type)
-                for i, name in enumerate(self.keys.names)
-            }
+            columns: dict[str, Any] = dict(zip(self.keys.names, key_columns(self.groups, self.keys.types), strict=True))
             columns |= {name: measure.result() for name, measure in self.measures.items()}
             self.submit(TupleBatch.from_columns(columns, self.schema))
         self.reset_to_initial_state()
@@ -140,10 +123,7 @@ class Aggregate(Operator):
     def checkpoint(self) -> State:
         """The groups' keys, counts and running values."""
         state: dict[str, Any] = {
-            "groups": pa.table(
-                [pa.array([key[i] for key in self.groups], type=field.type) for i, field in enumerate(self.keys)],
-                schema=self.keys,
-            ),
+            "groups": pa.table(key_columns(self.groups, self.keys.types), schema=self.keys),
             "number": len(self.groups),
         }
         for name, measure in self.measures.items():
@@ -152,15 +132,10 @@ class Aggregate(Operator):
 
     def restore(self, state: State) -> None:
         """Take the groups back."""
-        columns = [_keys(state["groups"].column(name)) for name in self.keys.names]
+        columns = [key_values(state["groups"].column(name)) for name in self.keys.names]
         keys = list(zip(*columns, strict=True)) if columns else [()] * state["number"]
         self.groups = {key: i for i, key in enumerate(keys)}
         for name, measure in self.measures.items():
             table = state[f"measure.{name}"]
             measure.counts = table.column("count").to_numpy().copy()
             measure.values = table.column("value").to_numpy().copy()
-
-
-def _keys(column: pa.Array | pa.ChunkedArray) -> list[Any]:
-    values = column.to_pylist()
-    return [_NAN if value != value else value for value in values] if pa.types.is_floating(column.type) else values

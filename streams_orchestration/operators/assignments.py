@@ -1,0 +1,60 @@
+"""The `output` clause: attributes of an output stream from expressions over the input, or taken over by name."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import TYPE_CHECKING
+
+import pyarrow as pa
+
+from streams_orchestration.model.names import nearest
+from streams_orchestration.operators.arrow_types import fits
+from streams_orchestration.operators.batch import TupleBatch
+from streams_orchestration.operators.errors import UnknownAttributeError
+from streams_orchestration.operators.expressions import evaluate, expression_type, parse_expression
+
+if TYPE_CHECKING:
+    import polars as pl
+
+
+class Assignments:
+    """What every attribute of an output stream is."""
+
+    def __init__(self, output: Mapping[str, str], source: pa.Schema, target: pa.Schema) -> None:
+        """Parse the expressions.
+
+        Args:
+            output: attribute -> expression; other attributes are taken over.
+            source: the input stream's schema.
+            target: the output stream's schema.
+
+        Raises:
+            UnknownAttributeError: a name that a stream does not have.
+            ValueError: an attribute without a value, or an expression that does not fit.
+        """
+        self.schema = target
+        for name in output:
+            if name not in target.names:
+                message = f"output: the output stream has no attribute {name}{nearest(name, target.names)}"
+                raise UnknownAttributeError(message)
+        for name in target.names:
+            if name not in output and name not in source.names:
+                message = f"output: nothing says what {name} is; give it an expression"
+                raise ValueError(message)
+        self.columns: dict[str, pl.Expr | None] = {
+            name: parse_expression(output[name], source, f"output.{name}") if name in output else None
+            for name in target.names
+        }
+        for name, expression in self.columns.items():
+            kind = source.field(name).type if expression is None else expression_type(expression, source)
+            if not fits(kind, target.field(name).type):
+                message = f"output.{name}: the value is {kind}, the attribute is {target.field(name).type}; CAST it"
+                raise ValueError(message)
+
+    def apply(self, source: pa.RecordBatch) -> TupleBatch:
+        """The output tuples."""
+        values = {
+            name: source.column(name) if expression is None else evaluate(expression, source)
+            for name, expression in self.columns.items()
+        }
+        return TupleBatch.from_columns(values, self.schema)

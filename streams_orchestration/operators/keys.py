@@ -1,0 +1,51 @@
+"""Keys of tuples as Python tuples, so that equal keys are found again across batches."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+
+Key = tuple[Any, ...]
+
+_NAN = float("nan")
+"""The one NaN of keys: NaN equals nothing, but an object is found again by its identity."""
+
+
+def factorize(columns: Sequence[pa.Array], count: int) -> tuple[list[Key], np.ndarray]:
+    """The different keys in order of first appearance, and for each tuple the number of its key.
+
+    Null and NaN are keys like any other.
+
+    Args:
+        columns: the parts of the key; none makes all tuples alike.
+        count: the number of tuples.
+    """
+    if not columns or not count:
+        return [()] if count else [], np.zeros(count, np.int64)
+    codes = np.zeros(count, np.int64)
+    for column in columns:
+        encoded = column.dictionary_encode(null_encoding="encode")
+        codes = codes * (len(encoded.dictionary) + 1) + encoded.indices.to_numpy(zero_copy_only=False)
+        codes = np.unique(codes, return_inverse=True)[1]
+    first, inverse = np.unique(codes, return_index=True, return_inverse=True)[1:]
+    order = np.argsort(first)
+    heads = pa.array(first[order])
+    keys = list(zip(*(key_values(column.take(heads)) for column in columns), strict=True))
+    ranks = np.empty(len(order), np.int64)
+    ranks[order] = np.arange(len(order))
+    return keys, ranks[inverse]
+
+
+def key_values(column: pa.Array | pa.ChunkedArray) -> list[Any]:
+    """One part of keys as Python values."""
+    values = column.to_pylist()
+    return [_NAN if value != value else value for value in values] if pa.types.is_floating(column.type) else values
+
+
+def key_columns(keys: Iterable[Key], types: Sequence[pa.DataType]) -> list[pa.Array]:
+    """Keys as columns again."""
+    listed = list(keys)
+    return [pa.array([key[i] for key in listed], type=kind) for i, kind in enumerate(types)]

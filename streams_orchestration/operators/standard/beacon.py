@@ -1,0 +1,119 @@
+"""Beacon: makes tuples up, the same ones again from any offset."""
+
+from __future__ import annotations
+
+import re
+import time
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+from pydantic import Field
+
+from streams_orchestration.operators.arrow_types import arrow_type
+from streams_orchestration.operators.assignments import Assignments
+from streams_orchestration.operators.contract import (
+    Offset,
+    OperatorContext,
+    Parameters,
+    ProducedTo,
+    Punctuation,
+    SourceOperator,
+)
+
+COUNTER = "IterationCount"
+LONGEST_WAIT = 0.2
+"""Seconds that a call waits for the next tuple to be due; a task that sleeps holds up its PE."""
+
+_CALL = re.compile(rf"\b{COUNTER}\s*\(\s*\)")
+_COUNTED = pa.schema([(COUNTER, pa.int64())])
+
+
+class BeaconParameters(Parameters):
+    """Parameters of `Beacon`."""
+
+    iterations: int | None = Field(default=None, gt=0, description="number of tuples; without it there is no end")
+    period: float = Field(default=0.0, ge=0, description="seconds between tuples")
+    init_delay: float = Field(default=0.0, ge=0, alias="initDelay", description="seconds before the first tuple")
+    output: dict[str, str] = Field(
+        default_factory=dict,
+        description="attribute -> expression over IterationCount(); others are 0, false, '' or null",
+    )
+
+
+class Beacon(SourceOperator):
+    """The offset is the number of tuples so far, and all that a tuple depends on; the clock says only when it comes.
+
+    A window marker follows the last tuple.
+    """
+
+    Parameters = BeaconParameters
+    unsupported = frozenset(("triggerCount",))
+
+    @classmethod
+    def initial_offset(cls) -> Offset:
+        """No tuple."""
+        return {"iteration": 0}
+
+    @classmethod
+    def check(cls, context: OperatorContext, parameters: BeaconParameters) -> None:
+        """Raises ValueError when an expression does not fit its attribute."""
+        cls._compile(context, parameters)
+
+    @staticmethod
+    def _compile(context: OperatorContext, parameters: BeaconParameters) -> Assignments:
+        target = context.outputs[0]
+        if target is None:
+            message = "the output stream needs a schema: outputs: [{stream: Name, schema: Type}]"
+            raise ValueError(message)
+        texts = {name: _counted(text) for name, text in parameters.output.items()}
+        defaults = {field.name: _default(field.type) for field in target if field.name not in texts}
+        return Assignments(texts | defaults, _COUNTED, target)
+
+    def setup(self) -> None:
+        """Parse the expressions."""
+        self.assignments = self._compile(self.context, self.parameters)
+        self.began: tuple[float, int] | None = None
+
+    def produce(self, offset: Offset, limit: int) -> ProducedTo:
+        """Submit the tuples that are due."""
+        start, last = offset["iteration"], self.parameters.iterations
+        count = min(self._due(start, limit), limit, limit if last is None else last - start)
+        if count > 0:
+            numbers = pa.array(np.arange(start, start + count))
+            self.submit(self.assignments.apply(pa.RecordBatch.from_arrays([numbers], schema=_COUNTED)))
+        exhausted = start + count == last
+        if exhausted:
+            self.punctuate(Punctuation.WINDOW)
+        return ProducedTo({"iteration": start + count}, exhausted)
+
+    def _due(self, start: int, limit: int) -> int:
+        """How many tuples may come by now; waits a little if there are none."""
+        period, now = self.parameters.period, time.monotonic()
+        if self.began is None:
+            self.began = now + (self.parameters.init_delay if start == 0 else 0.0), start
+        began, first = self.began
+        wait = began + period * (start - first) - now
+        if wait > 0:
+            time.sleep(min(wait, LONGEST_WAIT))
+            now = time.monotonic()
+        if now < began:
+            return 0
+        return first + int((now - began) / period) + 1 - start if period else limit
+
+
+def _counted(text: str) -> str:
+    """The expression with the counter as an attribute; texts in quotes stay as they are."""
+    parts = re.split(r"('[^']*')", text)
+    return "".join(part if part.startswith("'") else _CALL.sub(f'"{COUNTER}"', part) for part in parts)
+
+
+def _default(kind: Any) -> str:
+    types = pa.types
+    if types.is_integer(kind):
+        return "0"
+    if types.is_floating(kind):
+        return "0.0"
+    if types.is_boolean(kind):
+        return "FALSE"
+    return "''" if kind == arrow_type("string") else "NULL"

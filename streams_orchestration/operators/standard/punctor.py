@@ -1,0 +1,53 @@
+"""Punctor: puts window markers between tuples."""
+
+from __future__ import annotations
+
+from typing import Any, Literal
+
+import numpy as np
+from pydantic import Field
+
+from streams_orchestration.operators.arrow_types import compute as pc
+from streams_orchestration.operators.assignments import Assignments
+from streams_orchestration.operators.batch import TupleBatch
+from streams_orchestration.operators.contract import Operator, OperatorContext, Parameters, Punctuation
+from streams_orchestration.operators.expressions import evaluate, parse_condition
+
+
+class PunctorParameters(Parameters):
+    """Parameters of `Punctor`."""
+
+    punctuation: str = Field(description="condition; a tuple for which it is true gets a window marker")
+    position: Literal["before", "after"] = Field(description="where the marker is put")
+    output: dict[str, str] = Field(default_factory=dict, description="attribute -> expression; others keep their value")
+
+
+class Punctor(Operator):
+    """Passes all tuples on, each as Functor would, with a window marker before or after some of them."""
+
+    Parameters = PunctorParameters
+
+    @classmethod
+    def check(cls, context: OperatorContext, parameters: PunctorParameters) -> None:
+        """Raises ValueError when an expression or an attribute does not fit."""
+        cls._compile(context, parameters)
+
+    @staticmethod
+    def _compile(context: OperatorContext, parameters: PunctorParameters) -> tuple[Any, Assignments]:
+        source = context.inputs[0]
+        condition = parse_condition(parameters.punctuation, source, "punctuation")
+        return condition, Assignments(parameters.output, source, context.outputs[0] or source)
+
+    def setup(self) -> None:
+        """Parse the expressions."""
+        self.condition, self.assignments = self._compile(self.context, self.parameters)
+
+    def process(self, port: int, batch: TupleBatch) -> None:
+        """A condition that is null counts as false."""
+        mask = pc.fill_null(evaluate(self.condition, batch.arrow), False).to_numpy(zero_copy_only=False)
+        tuples, done = self.assignments.apply(batch.arrow), 0
+        for place in (np.flatnonzero(mask) + (self.parameters.position == "after")).tolist():
+            self.submit(tuples.slice(done, place - done))
+            self.punctuate(Punctuation.WINDOW)
+            done = place
+        self.submit(tuples.slice(done))

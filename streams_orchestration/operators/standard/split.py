@@ -1,0 +1,112 @@
+"""Split: sends every tuple to one of its output ports, or to several."""
+
+from __future__ import annotations
+
+import csv
+from collections import defaultdict
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+from pydantic import Field, model_validator
+
+from streams_orchestration.operators.arrow_types import compute as pc
+from streams_orchestration.operators.batch import TupleBatch
+from streams_orchestration.operators.contract import Operator, OperatorContext, Parameters
+from streams_orchestration.operators.expressions import evaluate, expression_type, parse_expression
+from streams_orchestration.operators.files import resolve_input
+
+DEFAULT = "default"
+"""The line of a mapping file for keys that have none."""
+
+
+class SplitParameters(Parameters):
+    """Parameters of `Split`."""
+
+    index: str | int | list[str | int] | None = Field(
+        default=None, description="port number as an expression, modulo the number of ports; negative or null for none"
+    )
+    file: str | None = Field(default=None, description="CSV of keys with their ports: `UA,0,2`, `default,1`")
+    key: str | None = Field(default=None, description="expression that is looked up in the file, as text")
+
+    @model_validator(mode="after")
+    def _go_together(self) -> SplitParameters:
+        if (self.file is None) != (self.key is None) or (self.index is None) == (self.file is None):
+            message = "either index, or file and key are wanted"
+            raise ValueError(message)
+        return self
+
+
+class Split(Operator):
+    """The order of tuples is kept on every port; a tuple goes to no port twice."""
+
+    Parameters = SplitParameters
+
+    @classmethod
+    def check(cls, context: OperatorContext, parameters: SplitParameters) -> None:
+        """Raises ValueError when an expression or the file does not fit."""
+        cls._compile(context, parameters)
+
+    @classmethod
+    def _compile(cls, context: OperatorContext, parameters: SplitParameters) -> tuple[list[Any], dict[str, list[int]]]:
+        source = context.inputs[0]
+        if parameters.key is not None and parameters.file is not None:
+            key = parse_expression(parameters.key, source, "key")
+            if not pa.types.is_integer(expression_type(key, source)) and not _is_text(expression_type(key, source)):
+                message = f"key: {parameters.key!r} is {expression_type(key, source)}, a text or an integer is wanted"
+                raise ValueError(message)
+            return [key], _read_mapping(context, parameters.file)
+        given = parameters.index if isinstance(parameters.index, list) else [parameters.index]
+        indexes = [parse_expression(str(text), source, "index") for text in given]
+        for text, index in zip(given, indexes, strict=True):
+            if not pa.types.is_integer(kind := expression_type(index, source)):
+                message = f"index: {text!r} is {kind}, an integer is wanted; CAST it AS BIGINT"
+                raise ValueError(message)
+        return indexes, {}
+
+    def setup(self) -> None:
+        """Parse the expressions, read the file."""
+        self.expressions, self.mapping = self._compile(self.context, self.parameters)
+
+    def process(self, port: int, batch: TupleBatch) -> None:
+        """Send to each port what is its own."""
+        values = [evaluate(expression, batch.arrow) for expression in self.expressions]
+        masks = self._by_key(values[0]) if self.mapping else self._by_index(values)
+        for output, mask in enumerate(masks):
+            self.submit(batch.filter(mask), output)
+
+    def _by_index(self, values: list[pa.Array]) -> np.ndarray:
+        ports = len(self.context.outputs)
+        masks = np.zeros((ports, len(values[0])), bool)
+        for array in values:
+            numbers = pc.fill_null(pc.cast(array, pa.int64()), -1).to_numpy(zero_copy_only=False)
+            valid = np.flatnonzero(numbers >= 0)
+            masks[numbers[valid] % ports, valid] = True
+        return masks
+
+    def _by_key(self, values: pa.Array) -> np.ndarray:
+        encoded = pc.cast(values, pa.string()).dictionary_encode(null_encoding="encode")
+        masks = np.zeros((len(self.context.outputs), max(len(encoded.dictionary), 1)), bool)
+        for code, key in enumerate(encoded.dictionary.to_pylist()):
+            masks[self.mapping.get(key, self.mapping.get(DEFAULT, [])), code] = True
+        return masks[:, encoded.indices.to_numpy(zero_copy_only=False)]
+
+
+def _read_mapping(context: OperatorContext, name: str) -> dict[str, list[int]]:
+    path, ports = resolve_input(name, context.base), len(context.outputs)
+    mapping: dict[str, list[int]] = defaultdict(list)
+    with path.open(newline="", encoding="utf-8") as file:
+        for row in csv.reader(file, skipinitialspace=True):
+            for text in row[1:]:
+                if not text.strip().isdecimal() or int(text) >= ports:
+                    message = f"file: {path}: {row[0]} goes to {text!r}, the output ports are 0 to {ports - 1}"
+                    raise ValueError(message)
+                mapping[row[0]].append(int(text))
+    if not mapping:
+        message = f"file: {path}: no key has a port; lines are like `UA,0,2`, `{DEFAULT},1`"
+        raise ValueError(message)
+    return dict(mapping)
+
+
+def _is_text(kind: pa.DataType) -> bool:
+    return pa.types.is_string(kind) or pa.types.is_large_string(kind) or pa.types.is_string_view(kind)

@@ -1,0 +1,48 @@
+"""Throttle: slows a stream down to a rate."""
+
+from __future__ import annotations
+
+import time
+
+from pydantic import Field
+
+from streams_orchestration.operators.batch import TupleBatch
+from streams_orchestration.operators.contract import Operator, Parameters
+
+LONGEST_PAUSE = 5.0
+"""Seconds that one batch may hold up its task: resets, boundaries and the host's other work wait for tasks."""
+
+
+class ThrottleParameters(Parameters):
+    """Parameters of `Throttle`."""
+
+    rate: float = Field(gt=0, description="tuples a second")
+
+
+class Throttle(Operator):
+    """Passes every batch on and then pauses for as long as its tuples may take.
+
+    The pause holds up the whole PE, and so what it reads. A batch of more than five seconds' worth of tuples comes too
+    fast, and says so in the log; smaller batches (STREAMS_SOURCE_LIMIT) keep to lower rates.
+    """
+
+    Parameters = ThrottleParameters
+    unsupported = frozenset(("includePunctuations", "period", "precise"))
+
+    def setup(self) -> None:
+        """The first tuples may come at once."""
+        self.free = 0.0
+
+    def process(self, port: int, batch: TupleBatch) -> None:
+        """Pass on, then wait until the rate is kept."""
+        self.submit(batch)
+        now = time.monotonic()
+        self.free = max(self.free, now) + len(batch) / self.parameters.rate
+        pause = self.free - now
+        if pause > LONGEST_PAUSE:
+            self.context.logger.warning(
+                "a batch of %d tuples is more than %g s at the rate of %g; set STREAMS_SOURCE_LIMIT to at most %d",
+                len(batch), LONGEST_PAUSE, self.parameters.rate, max(1, int(LONGEST_PAUSE * self.parameters.rate)),
+            )  # fmt: skip
+            pause, self.free = LONGEST_PAUSE, now + LONGEST_PAUSE
+        time.sleep(pause)

@@ -1,0 +1,42 @@
+"""Union: several streams as one."""
+
+from __future__ import annotations
+
+import pyarrow as pa
+
+from streams_orchestration.operators.assignments import Assignments
+from streams_orchestration.operators.batch import TupleBatch
+from streams_orchestration.operators.contract import Operator, OperatorContext
+
+
+class Union(Operator):
+    """Passes on what arrives on any port, in order of arrival, with the attributes of the output stream."""
+
+    @classmethod
+    def check(cls, context: OperatorContext, parameters: object) -> None:
+        """Raises ValueError when a stream lacks an attribute of the output stream, or has it with another type."""
+        cls._compile(context)
+
+    @staticmethod
+    def _compile(context: OperatorContext) -> list[Assignments]:
+        target: pa.Schema = context.outputs[0] or context.inputs[0]
+        found: list[Assignments] = []
+        for port, source in enumerate(context.inputs):
+            missing = next((name for name in target.names if name not in source.names), None)
+            if missing is not None:
+                message = f"input port {port}: the stream has no attribute {missing}, which the output stream has"
+                raise ValueError(message)
+            try:
+                found.append(Assignments({}, source, target))
+            except ValueError as error:
+                message = f"input port {port}: {error}"
+                raise ValueError(message) from error
+        return found
+
+    def setup(self) -> None:
+        """Match the attributes."""
+        self.ports = self._compile(self.context)
+
+    def process(self, port: int, batch: TupleBatch) -> None:
+        """Pass on."""
+        self.submit(self.ports[port].apply(batch.arrow))

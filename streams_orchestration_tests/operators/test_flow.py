@@ -1,0 +1,169 @@
+"""Split, Union, Punctor and Throttle: tuples go elsewhere, together, apart and slowly."""
+
+from __future__ import annotations
+
+import logging
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from streams_orchestration.operators.contract import Operator, Punctuation
+from streams_orchestration.operators.standard import throttle
+from streams_orchestration.operators.standard.punctor import Punctor
+from streams_orchestration.operators.standard.split import Split
+from streams_orchestration.operators.standard.throttle import Throttle
+from streams_orchestration.operators.standard.union import Union
+from streams_orchestration.runtime.home import Home
+from streams_orchestration_tests.operators.harness import Bench, Row, division
+from streams_orchestration_tests.runtime.applications import compiled, node, published, rows, sink, source, write_rows
+from streams_orchestration_tests.runtime.local import LocalApplication
+
+ROW = "k string, n bigint"
+ROWS = st.lists(st.tuples(st.sampled_from(["a", "b", "", None]), st.one_of(st.none(), st.integers(-9, 9))), max_size=12)
+CUTS = st.lists(st.integers(0, 100), max_size=4)
+WINDOW = Punctuation.WINDOW
+
+
+@given(ROWS, CUTS)
+@settings(max_examples=40)
+def test_an_index_is_taken_modulo_the_ports_and_negative_ones_go_nowhere(data: list[Row], cuts: list[int]):
+    split = Bench(Split, [ROW], [ROW] * 3, index="n")
+    for part in division(data, cuts):
+        split.send(part)
+    expected = [[row for row in data if row[1] is not None and row[1] >= 0 and row[1] % 3 == p] for p in range(3)]
+    assert [split.rows(port) for port in range(3)] == expected
+
+
+def test_several_indexes_send_a_tuple_to_several_ports_but_to_none_twice():
+    split = Bench(Split, [ROW], [ROW] * 3, index=["n", "n + 1", 2]).send([("a", 0), ("b", 2)])
+    assert [split.rows(port) for port in range(3)] == [[("a", 0), ("b", 2)], [("a", 0)], [("a", 0), ("b", 2)]]
+
+
+def test_a_file_maps_keys_to_ports(tmp_path: Path):
+    (tmp_path / "ports.csv").write_text('a,0,1\n"b, c", 2\ndefault,2\n')
+    data = [("a", 1), ("b, c", 2), ("d", 3), (None, 4)]
+    split = Bench(Split, [ROW], [ROW] * 3, tmp_path, file="ports.csv", key="k").send(data)
+    assert [split.rows(port) for port in range(3)] == [data[:1], data[:1], data[1:]]
+
+
+def test_a_key_without_a_port_and_without_a_default_goes_nowhere(tmp_path: Path):
+    (tmp_path / "ports.csv").write_text("1,0\n2,1\n")
+    split = Bench(Split, [ROW], [ROW] * 2, tmp_path, file="ports.csv", key="n").send([("a", 1), ("b", 2), ("c", 3)])
+    assert [split.rows(port) for port in range(2)] == [[("a", 1)], [("b", 2)]]
+
+
+@given(ROWS, CUTS, st.sampled_from(["before", "after"]))
+@settings(max_examples=40)
+def test_a_punctor_marks_every_tuple_that_meets_the_condition(data: list[Row], cuts: list[int], position: str):
+    punctor = Bench(Punctor, [ROW], [ROW], punctuation="n > 3", position=position)
+    for part in division(data, cuts):
+        punctor.send(part)
+    expected: list[Any] = []
+    for row in data:
+        marked = row[1] is not None and row[1] > 3
+        expected += [WINDOW, row] if marked and position == "before" else [row, WINDOW] if marked else [row]
+    assert punctor.items() == expected
+
+
+def test_a_punctor_computes_like_a_functor():
+    punctor = Bench(Punctor, [ROW], ["n bigint"], punctuation="n = 1", position="after", output={"n": "n * 10"})
+    assert punctor.send([("a", 1), ("b", 2)]).items() == [(10,), WINDOW, (20,)]
+
+
+def test_a_union_takes_over_by_name():
+    union = Bench(Union, [ROW, "n int, more double, k string"], ["n bigint, k string"])
+    union.send([("a", 1)]).send([(2, 0.5, "b")], 1).send([("c", 3)])
+    assert union.rows() == [(1, "a"), (2, "b"), (3, "c")]
+
+
+class Clock:
+    def __init__(self) -> None:
+        self.now = 0.0
+        self.slept: list[float] = []
+
+    def monotonic(self) -> float:
+        return self.now
+
+    def sleep(self, seconds: float) -> None:
+        self.slept.append(seconds)
+        self.now += seconds
+
+
+@pytest.fixture
+def clock(monkeypatch: pytest.MonkeyPatch) -> Clock:
+    clock = Clock()
+    monkeypatch.setattr(throttle, "time", clock)
+    return clock
+
+
+def test_a_throttle_pauses_for_as_long_as_its_tuples_may_take(clock: Clock):
+    bench = Bench(Throttle, [ROW], [ROW], rate=4)
+    bench.send([("a", 1)] * 2)
+    clock.now += 0.25
+    bench.send([("a", 1)] * 2)
+    clock.now += 100
+    bench.send([("a", 1)])
+    assert clock.slept == [0.5, 0.5, 0.25]
+    assert len(bench.rows()) == 5
+
+
+def test_a_throttle_never_holds_up_its_task_for_long_but_says_so(clock: Clock, caplog: pytest.LogCaptureFixture):
+    with caplog.at_level(logging.WARNING):
+        Bench(Throttle, [ROW], [ROW], rate=2).send([("a", 1)] * 100).send([("a", 1)])
+    assert clock.slept == [5.0, 0.5]
+    assert "set STREAMS_SOURCE_LIMIT to at most 10" in caplog.text
+
+
+@pytest.mark.parametrize(
+    ("kind", "inputs", "outputs", "parameters", "message"),
+    [
+        (Split, [ROW], [ROW], {}, "either index, or file and key"),
+        (Split, [ROW], [ROW], {"index": "n", "key": "k"}, "either index, or file and key"),
+        (Split, [ROW], [ROW], {"index": "m"}, "index: 'm' uses the attribute m"),
+        (Split, [ROW], [ROW], {"index": "k"}, "index: 'k' is .*string.*, an integer is wanted"),
+        (Split, [ROW], [ROW], {"key": "n * 0.5", "file": "absent"}, "key: .*a text or an integer"),
+        (Split, [ROW], [ROW], {"key": "k", "file": "absent"}, "absent: no such file"),
+        (Union, [ROW, "k string"], [ROW], {}, "input port 1: the stream has no attribute n"),
+        (Union, [ROW, "k string, n double"], [ROW], {}, "input port 1: output.n: the value is double"),
+        (Punctor, [ROW], [ROW], {"punctuation": "n", "position": "after"}, "punctuation: 'n' is int64, a condition"),
+        (Punctor, [ROW], [ROW], {"punctuation": "n = 1", "position": "amid"}, "'before' or 'after'"),
+        (Throttle, [ROW], [ROW], {"rate": 0}, "greater than 0"),
+        (Throttle, [ROW], [ROW], {}, "rate"),
+    ],
+)
+def test_what_does_not_fit_is_named(
+    kind: type[Operator], inputs: list[str], outputs: list[str], parameters: dict[str, Any], message: str
+):
+    with pytest.raises(ValueError, match=message):
+        Bench(kind, inputs, outputs, **parameters)
+
+
+@pytest.mark.parametrize("line", ["a,2", "a,-1", "a,x", "a"])
+def test_a_mapping_to_ports_that_are_not_there_is_refused(tmp_path: Path, line: str):
+    (tmp_path / "ports.csv").write_text(line + "\n")
+    with pytest.raises(ValueError, match=r"file: .*ports.csv"):
+        Bench(Split, [ROW], [ROW] * 2, tmp_path, file="ports.csv", key="k")
+
+
+def test_they_run_together_in_an_application(tmp_path: Path):
+    """Split apart and put together again, every tuple is there once."""
+    file = write_rows(tmp_path / "rows.parquet", 50)
+    outputs = [{"stream": name, "schema": "Row"} for name in ("Low", "High")]
+    graph = [
+        source("Rows", file),
+        node("Sorted", "Split", "Rows", parameters={"index": "CASE WHEN n < 5 THEN 0 ELSE 1 END"})
+        | {"outputs": outputs},
+        node("Marked", "Punctor", "High", parameters={"punctuation": "n = 7", "position": "after"}),
+        node("Slow", "Throttle", "Low", parameters={"rate": 1e6}),
+        node("All", "Union", "Marked", "Slow"),
+        node("Once", "DeDuplicate", "All"),
+        sink("Out", "Once"),
+        sink("Everything", "All"),
+    ]
+    local = LocalApplication(Home(tmp_path / "home"), compiled(graph), 7)
+    local.run()
+    assert published(local.published("Everything")) == sorted(rows(50))
+    assert published(local.published("Out")) == sorted(set(rows(50)))
