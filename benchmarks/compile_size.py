@@ -18,6 +18,7 @@ from streams_orchestration.compiler.compilation import Compilation, compile_appl
 from streams_orchestration.compiler.graph import Options
 from streams_orchestration.compiler.plan import plan_text
 from streams_orchestration.model.application import Application
+from streams_orchestration.model.loading import application_from_mapping
 
 WIDTH, LENGTH = 126, 39
 """Channels of either half of a block, and operators of a channel."""
@@ -38,7 +39,7 @@ def application(blocks: int) -> Application:
         {"name": "B", "operator": "Channel", "inputs": ["A"], "annotations": parallel},
     ]
     mutable = [{"mutable": True}]
-    return Application.from_mapping(
+    return application_from_mapping(
         {
             "specVersion": 1,
             "application": "large",

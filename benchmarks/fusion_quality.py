@@ -15,7 +15,7 @@ from streams_orchestration.compiler.logical import build_logical_graph
 from streams_orchestration.compiler.packing import most_operators
 from streams_orchestration.compiler.parallel import expand
 from streams_orchestration.compiler.traffic import connection_traffic
-from streams_orchestration.model.application import Application
+from streams_orchestration.model.loading import application_from_mapping
 
 GRAPHS = 200
 
@@ -34,7 +34,7 @@ def random_graph(seed: int, *, rates: bool) -> tuple[LogicalGraph, PhysicalGraph
         graph.append(invocation | ({"inputs": [[f"N{each}" for each in producers]]} if producers else {}))
     operators = {"Source": {"inputs": []}, "Work": {}}
     application = {"specVersion": 1, "application": "small", "operators": operators, "graph": graph}
-    logical, _ = build_logical_graph(Application.from_mapping(application), Options())
+    logical, _ = build_logical_graph(application_from_mapping(application), Options())
     return logical, expand(logical, Options())[0]
 
 

@@ -13,7 +13,7 @@ from streams_orchestration.compiler.parallel import expand
 from streams_orchestration.model.application import Application
 from streams_orchestration.model.diagnostics import ApplicationError, Diagnostic
 from streams_orchestration.model.document import parse_document
-from streams_orchestration.model.loading import validate_document
+from streams_orchestration.model.loading import application_from_mapping, validate_document
 
 CASES = Path(__file__).parent / "cases"
 
@@ -56,7 +56,7 @@ def graph(*invocations: dict[str, Any], **parts: Any) -> Application:
     """An application from invocations, with the declarations of `PLAIN`."""
     operators = {"Source": {"inputs": []}, "Work": {}, "Sink": {"outputs": []}, **parts.pop("operators", {})}
     spec = {"specVersion": 1, "application": "test", "operators": operators, "graph": list(invocations), **parts}
-    return Application.from_mapping(spec)
+    return application_from_mapping(spec)
 
 
 def logical(application: Application, **options: Any) -> tuple[LogicalGraph, list[Diagnostic]]:

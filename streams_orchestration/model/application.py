@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from typing import Annotated, Any, Literal
 
 from pydantic import BeforeValidator, Field, model_validator
@@ -100,14 +99,3 @@ class Application(Element):
     def name(self) -> str:
         """What the application calls itself."""
         return self.application
-
-    @classmethod
-    def from_mapping(cls, mapping: Mapping[str, Any]) -> Application:
-        """The application that a mapping with the keys of a spec describes.
-
-        Raises:
-            ApplicationError: something is wrong with it; all errors are reported.
-        """
-        from streams_orchestration.model.loading import application_from
-
-        return application_from(mapping)

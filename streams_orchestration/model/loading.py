@@ -36,8 +36,8 @@ def load_application(path: str | Path) -> Application:
     return application
 
 
-def application_from(mapping: Mapping[str, Any]) -> Application:
-    """The application that a mapping with the keys of a spec describes.
+def application_from_mapping(mapping: Mapping[str, Any]) -> Application:
+    """The application that a mapping describes: the Python face of the YAML, with the same keys and shorthands.
 
     Raises:
         ApplicationError: the application has errors; all are reported.

@@ -14,6 +14,7 @@ from streams_orchestration.compiler.drawing import draw_svg, draw_text
 from streams_orchestration.compiler.graph import Options
 from streams_orchestration.compiler.picture import Box, picture
 from streams_orchestration.model.application import Application
+from streams_orchestration.model.loading import application_from_mapping
 from streams_orchestration_tests.compiler.test_parallel_properties import applications
 
 SVG = "{http://www.w3.org/2000/svg}"
@@ -43,7 +44,7 @@ DEMO: dict[str, Any] = {
 
 @pytest.fixture(scope="module")
 def demo() -> Compilation:
-    return compile_application(Application.from_mapping(DEMO), Options(fusion="manual", pes=1))
+    return compile_application(application_from_mapping(DEMO), Options(fusion="manual", pes=1))
 
 
 def so_far(compilation: Compilation, count: int) -> Any:

@@ -21,6 +21,7 @@ from streams_orchestration.compiler.intrinsics import substitute_channels
 from streams_orchestration.compiler.parallel import expand
 from streams_orchestration.model.application import Application
 from streams_orchestration.model.diagnostics import ApplicationError
+from streams_orchestration.model.loading import application_from_mapping
 from streams_orchestration_tests.specs import codes, graph, logical, physical, read
 
 SOURCE: dict[str, Any] = {"name": "Src", "operator": "Source"}
@@ -645,7 +646,7 @@ def test_by_channel_by_text_when_faithful() -> None:
     composites = {name: each.model_dump(exclude_unset=True) for name, each in application.composites.items()}
     composites["Inner"]["config"] = {"placement": {"partitionColocation": "byChannel()"}}
     changed = application.model_dump(exclude_unset=True) | {"composites": composites}
-    both = Application.from_mapping(changed)
+    both = application_from_mapping(changed)
     assert tags(both, "O.I.A") == (Tag("byChannel", "O", 0),)
     assert tags(both, "O.I.A", faithful=True) == (Tag("byChannel", "O.I", 1),)
 

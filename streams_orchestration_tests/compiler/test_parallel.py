@@ -10,7 +10,7 @@ from streams_orchestration.compiler.compilation import Compilation, compile_appl
 from streams_orchestration.compiler.graph import Options, PhysicalGraph
 from streams_orchestration.compiler.parallel import expand
 from streams_orchestration.compiler.placement_tags import resolve_tag
-from streams_orchestration.model.application import Application
+from streams_orchestration.model.loading import application_from_mapping
 from streams_orchestration_tests.specs import cases, codes, graph, logical, physical
 
 CASES = cases("parallel.yaml")
@@ -19,7 +19,7 @@ SPECS = cases("parallel_specs.yaml")
 
 def compiled(identity: str) -> Compilation:
     spec = {"specVersion": 1, "application": identity, **SPECS[identity]["spec"]}
-    return compile_application(Application.from_mapping(spec), Options(fusion="legacy"))
+    return compile_application(application_from_mapping(spec), Options(fusion="legacy"))
 
 
 @pytest.fixture(scope="module", params=sorted(CASES))

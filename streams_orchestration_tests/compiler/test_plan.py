@@ -14,8 +14,8 @@ from streams_orchestration.compiler.compilation import Compilation, compile_appl
 from streams_orchestration.compiler.documents import dump, load
 from streams_orchestration.compiler.graph import LogicalGraph, Options
 from streams_orchestration.compiler.plan import compile_error_document, plan_document, plan_text, section
-from streams_orchestration.model.application import Application
 from streams_orchestration.model.diagnostics import ApplicationError, Diagnostic
+from streams_orchestration.model.loading import application_from_mapping
 from streams_orchestration_tests.specs import read
 
 SPEC = """
@@ -235,5 +235,5 @@ def test_garbage_is_collected_after_a_compilation() -> None:
     compile_application(read(SPEC))
     assert gc.isenabled()
     with pytest.raises(ApplicationError):
-        compile_application(Application.from_mapping({"specVersion": 1, "application": "x", "graph": WRONG}))
+        compile_application(application_from_mapping({"specVersion": 1, "application": "x", "graph": WRONG}))
     assert gc.isenabled()

@@ -20,7 +20,7 @@ from streams_orchestration.compiler.logical import build_logical_graph
 from streams_orchestration.compiler.parallel import expand
 from streams_orchestration.compiler.region_growth import grow
 from streams_orchestration.compiler.regions import map_regions
-from streams_orchestration.model.loading import application_from
+from streams_orchestration.model.loading import application_from_mapping
 from streams_orchestration_tests.compiler.graphs import expanded, logical_graph, operator, unexpanded
 from streams_orchestration_tests.compiler.region_graphs import autonomous, codes, mapped, periodic
 from streams_orchestration_tests.compiler.region_specs import spec_of
@@ -30,7 +30,7 @@ CASES = yaml.safe_load((Path(__file__).parent.parent / "cases" / "regions.yaml")
 
 @pytest.mark.parametrize("case", CASES, ids=lambda case: case["id"])
 def test_cases(case: dict[str, Any]) -> None:
-    logical, found = build_logical_graph(application_from(spec_of(case)), Options())
+    logical, found = build_logical_graph(application_from_mapping(spec_of(case)), Options())
     physical, more = expand(logical, Options())
     regions, diagnostics = map_regions(logical, physical)
     diagnostics = [*found, *more, *diagnostics]

@@ -10,9 +10,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from streams_orchestration.compiler.compilation import compile_spec
-from streams_orchestration.model.application import Application, InputBinding, OutputBinding
+from streams_orchestration.model.application import InputBinding, OutputBinding
 from streams_orchestration.model.diagnostics import ApplicationError
-from streams_orchestration.model.loading import load_application, read_application
+from streams_orchestration.model.loading import application_from_mapping, load_application, read_application
 from streams_orchestration_tests.specs import findings, read
 
 FULL = """\
@@ -95,7 +95,7 @@ def test_the_same_application_from_python(tmp_path: Path) -> None:
     path = tmp_path / "app.yaml"
     path.write_text(FULL)
     loaded = load_application(path)
-    built = Application.from_mapping(loaded.model_dump(exclude_unset=True))
+    built = application_from_mapping(loaded.model_dump(exclude_unset=True))
     assert built == loaded
     assert built.graph[0].location() is None
     assert str(loaded.graph[0].location()) == f"{path}:34"
@@ -334,7 +334,7 @@ def test_the_error_says_where_what_and_which_operator(tmp_path: Path) -> None:
 @pytest.mark.parametrize("value", [None, 5, "x", [1], {"graph": 5}, {"application": "a", "graph": ({},)}])
 def test_any_python_value_is_refused_cleanly(value: Any) -> None:
     with pytest.raises(ApplicationError):
-        Application.from_mapping(value)
+        application_from_mapping(value)
 
 
 LINES = [str(line) for line in FULL.splitlines()]

@@ -12,7 +12,7 @@ import pyarrow.parquet as pq
 
 from streams_orchestration.compiler.compilation import Compilation, compile_application
 from streams_orchestration.compiler.graph import Options
-from streams_orchestration.model.loading import application_from
+from streams_orchestration.model.loading import application_from_mapping
 
 HERE = "streams_orchestration_tests.runtime.sample_operators"
 KEYS = ("a", "b", "c", "d", "e")
@@ -85,7 +85,7 @@ def compiled(graph: list[dict[str, Any]], composites: dict[str, Any] | None = No
         "composites": composites or {},
         "graph": graph,
     }
-    return compile_application(application_from(document), Options(**options))
+    return compile_application(application_from_mapping(document), Options(**options))
 
 
 def totals(path: Path, width: int = 2, **options: Any) -> Compilation:
