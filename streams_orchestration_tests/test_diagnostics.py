@@ -11,7 +11,7 @@ import pytest
 import yaml
 
 from streams_orchestration.compiler.compilation import compile_spec
-from streams_orchestration.compiler.graph import Options
+from streams_orchestration.compiler.options import Options
 from streams_orchestration.model.diagnostics import CODES, ApplicationError, Diagnostic
 from streams_orchestration.model.diagnostics_page import PAGE, diagnostics_page, main
 from streams_orchestration.operators.checking import check_operators, check_parameters

@@ -11,7 +11,7 @@ import click
 
 from streams_orchestration.cli.failing import APPLICATION, report_diagnostics
 from streams_orchestration.cli.options import compile_options, format_option, output_option, spec_argument, write_output
-from streams_orchestration.compiler.graph import Options
+from streams_orchestration.compiler.options import Options
 
 if TYPE_CHECKING:
     from streams_orchestration.compiler.compilation import Compilation

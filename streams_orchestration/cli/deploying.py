@@ -7,7 +7,7 @@ from pathlib import Path
 import click
 
 from streams_orchestration.cli.options import application_argument, compile_options, fresh_option, spec_argument
-from streams_orchestration.compiler.graph import Options
+from streams_orchestration.compiler.options import Options
 
 
 @click.command()

@@ -19,7 +19,7 @@ from streams_orchestration.cli.options import (
     spec_argument,
     write_output,
 )
-from streams_orchestration.compiler.graph import Options
+from streams_orchestration.compiler.options import Options
 
 if TYPE_CHECKING:
     from rich.console import RenderableType

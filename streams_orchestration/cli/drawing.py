@@ -15,7 +15,7 @@ from streams_orchestration.cli.options import (
     spec_argument,
     write_output,
 )
-from streams_orchestration.compiler.graph import Options
+from streams_orchestration.compiler.options import Options
 
 if TYPE_CHECKING:
     from streams_orchestration.compiler.compilation import Compilation

@@ -11,7 +11,7 @@ import click
 
 from streams_orchestration.cli.failing import APPLICATION
 from streams_orchestration.cli.options import compile_options, format_option, output_option, spec_argument, write_output
-from streams_orchestration.compiler.graph import Options
+from streams_orchestration.compiler.options import Options
 
 if TYPE_CHECKING:
     from rich.console import RenderableType

@@ -9,7 +9,7 @@ from typing import Any
 import dagster as dg
 from dagster._core.instance.ref import InstanceRef
 
-from streams_orchestration.compiler.graph import Options
+from streams_orchestration.compiler.options import Options
 from streams_orchestration.orchestration.application import build_application_definitions
 from streams_orchestration.orchestration.artifacts import StageMissingError, artifacts_of
 from streams_orchestration.orchestration.deployments import deployments_of

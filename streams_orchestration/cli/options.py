@@ -10,7 +10,7 @@ from typing import Any, TypeVar, get_args, get_type_hints
 
 import click
 
-from streams_orchestration.compiler.graph import Options
+from streams_orchestration.compiler.options import Options
 
 Command = TypeVar("Command", bound=Callable[..., Any])
 

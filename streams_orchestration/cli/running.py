@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, NoReturn
 import click
 
 from streams_orchestration.cli.options import compile_options, fresh_option, spec_argument
-from streams_orchestration.compiler.graph import Options
+from streams_orchestration.compiler.options import Options
 
 if TYPE_CHECKING:
     from streams_orchestration.runtime.home import Home

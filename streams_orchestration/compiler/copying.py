@@ -8,18 +8,9 @@ from operator import itemgetter, le
 from typing import Any, NamedTuple
 
 from streams_orchestration.compiler.copy_count import enqueue_copies
-from streams_orchestration.compiler.graph import (
-    Connection,
-    CopyPlan,
-    FusionPlan,
-    InputPort,
-    LogicalGraph,
-    Mutates,
-    Options,
-    Passing,
-    PhysicalGraph,
-    ThreadPlan,
-)
+from streams_orchestration.compiler.graph import Connection, InputPort, LogicalGraph, Mutates, PhysicalGraph
+from streams_orchestration.compiler.options import Options
+from streams_orchestration.compiler.stage_results import CopyPlan, FusionPlan, Passing, ThreadPlan
 from streams_orchestration.model.diagnostics import Diagnostic
 
 _SERIALIZED = "the consumer is in another PE and gets a tuple of its own from the transport"

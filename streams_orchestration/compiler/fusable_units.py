@@ -10,13 +10,13 @@ from streams_orchestration.compiler.disjoint_sets import DisjointSets
 from streams_orchestration.compiler.graph import (
     LogicalGraph,
     LogicalOperator,
-    Options,
     PhysicalGraph,
     PhysicalOperator,
     PlacementGroup,
-    RegionMap,
 )
+from streams_orchestration.compiler.options import Options
 from streams_orchestration.compiler.placement_tags import resolve_tag, resolve_text
+from streams_orchestration.compiler.stage_results import RegionMap
 
 
 @dataclass(frozen=True, slots=True)

@@ -10,20 +10,15 @@ from streams_orchestration.compiler.fusable_units import (
     fusable_units,
     resolve_placements,
 )
-from streams_orchestration.compiler.graph import (
-    FusionPlan,
-    LogicalGraph,
-    Options,
-    PhysicalGraph,
-    ProcessingElement,
-    RegionMap,
-)
+from streams_orchestration.compiler.graph import LogicalGraph, PhysicalGraph
 from streams_orchestration.compiler.host_bindings import HostBindings
 from streams_orchestration.compiler.host_placement import place_on_hosts
+from streams_orchestration.compiler.options import Options
 from streams_orchestration.compiler.packing import Packing
 from streams_orchestration.compiler.pe_ports import pe_ports
 from streams_orchestration.compiler.placement_checks import check_placements
 from streams_orchestration.compiler.schemes import allot
+from streams_orchestration.compiler.stage_results import FusionPlan, ProcessingElement, RegionMap
 from streams_orchestration.model.diagnostics import Diagnostic
 
 

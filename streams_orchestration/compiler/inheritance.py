@@ -8,8 +8,9 @@ from typing import Any
 
 from pydantic.alias_generators import to_camel
 
-from streams_orchestration.compiler.graph import Options, PlacementGroup, Tag, ThreadedPort, Threading
+from streams_orchestration.compiler.graph import PlacementGroup, Tag, ThreadedPort, Threading
 from streams_orchestration.compiler.instances import PrimitiveInstance
+from streams_orchestration.compiler.options import Options
 from streams_orchestration.compiler.substitution import Substitution
 from streams_orchestration.model.annotations import ThreadingAnnotation
 from streams_orchestration.model.application import Application

@@ -16,11 +16,11 @@ from streams_orchestration.compiler.graph import (
     LogicalConnection,
     LogicalGraph,
     LogicalOperator,
-    Options,
     OutputPort,
 )
 from streams_orchestration.compiler.inheritance import Inheritance
 from streams_orchestration.compiler.instances import MAX_OPERATORS, InstanceTree, PrimitiveInstance, count_operators
+from streams_orchestration.compiler.options import Options
 from streams_orchestration.compiler.region_annotations import consistent_annotations
 from streams_orchestration.compiler.region_declarations import RegionDeclarations, number_regions, port_names
 from streams_orchestration.compiler.substitution import Substitution

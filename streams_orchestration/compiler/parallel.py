@@ -25,7 +25,6 @@ from streams_orchestration.compiler.graph import (
     ImportExport,
     LogicalGraph,
     LogicalOperator,
-    Options,
     PhysicalGraph,
     PhysicalOperator,
     PortLink,
@@ -34,6 +33,7 @@ from streams_orchestration.compiler.graph import (
 from streams_orchestration.compiler.host_pools import HostPoolReplicas
 from streams_orchestration.compiler.instances import MAX_OPERATORS
 from streams_orchestration.compiler.intrinsics import ChannelContext
+from streams_orchestration.compiler.options import Options
 from streams_orchestration.compiler.parallel_checks import check_parallel_regions
 from streams_orchestration.compiler.replicas import Replicas
 from streams_orchestration.compiler.splitters import PortTemplate, crossing, dropping_splitters

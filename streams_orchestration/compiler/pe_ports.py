@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from typing import TypeVar
 
-from streams_orchestration.compiler.graph import PeInputPort, PeOutputPort, PhysicalGraph
+from streams_orchestration.compiler.graph import PhysicalGraph
+from streams_orchestration.compiler.stage_results import PeInputPort, PeOutputPort
 
 _Port = TypeVar("_Port", PeInputPort, PeOutputPort)
 

@@ -7,16 +7,9 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from typing import Literal, Protocol
 
-from streams_orchestration.compiler.graph import (
-    CopyPlan,
-    FusionPlan,
-    LogicalGraph,
-    PhysicalGraph,
-    ProcessingElement,
-    RegionMap,
-    ThreadPlan,
-)
+from streams_orchestration.compiler.graph import LogicalGraph, PhysicalGraph
 from streams_orchestration.compiler.layout import Point, place
+from streams_orchestration.compiler.stage_results import CopyPlan, FusionPlan, ProcessingElement, RegionMap, ThreadPlan
 
 MARGIN = 16.0
 LINE = 16.0

@@ -6,14 +6,12 @@ from collections.abc import Callable, Iterable, Sequence
 from operator import attrgetter, itemgetter
 from typing import Any, Protocol
 
-from streams_orchestration.compiler.graph import (
+from streams_orchestration.compiler.graph import LogicalGraph, PhysicalGraph, PortLink
+from streams_orchestration.compiler.stage_results import (
     ConsistentRegion,
     CopyPlan,
     FusionPlan,
-    LogicalGraph,
     Passing,
-    PhysicalGraph,
-    PortLink,
     RegionMap,
     ThreadPlan,
 )

@@ -5,7 +5,9 @@ from __future__ import annotations
 from collections.abc import Container, Sequence
 from typing import Literal
 
-from streams_orchestration.compiler.graph import Connection, FusionPlan, LogicalGraph, Options, PhysicalGraph, Queue
+from streams_orchestration.compiler.graph import Connection, LogicalGraph, PhysicalGraph
+from streams_orchestration.compiler.options import Options
+from streams_orchestration.compiler.stage_results import FusionPlan, Queue
 from streams_orchestration.compiler.thread_origins import threading_model
 
 POLICY = "Sys.Wait"

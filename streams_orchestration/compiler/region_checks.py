@@ -5,10 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from streams_orchestration.compiler.control_ports import is_control_port
-from streams_orchestration.compiler.graph import ConsistentRegion, LogicalGraph, LogicalOperator
+from streams_orchestration.compiler.graph import LogicalGraph, LogicalOperator
 from streams_orchestration.compiler.region_loops import find_loops
 from streams_orchestration.compiler.region_starts import RegionStarts, innermost_annotations
 from streams_orchestration.compiler.region_toolkit import member_findings, outside_findings, start_findings
+from streams_orchestration.compiler.stage_results import ConsistentRegion
 from streams_orchestration.model.diagnostics import Diagnostic
 
 

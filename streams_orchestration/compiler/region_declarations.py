@@ -5,8 +5,9 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterator
 
-from streams_orchestration.compiler.graph import Options, ParallelRegion, Routing
+from streams_orchestration.compiler.graph import ParallelRegion, Routing
 from streams_orchestration.compiler.instances import CompositeInstance, InstanceTree, PrimitiveInstance
+from streams_orchestration.compiler.options import Options
 from streams_orchestration.compiler.substitution import Substitution
 from streams_orchestration.model.annotations import Parallel
 from streams_orchestration.model.diagnostics import Diagnostic

@@ -5,17 +5,12 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 
-from streams_orchestration.compiler.graph import (
-    ConsistentAnnotation,
-    ConsistentRegion,
-    LogicalGraph,
-    PhysicalGraph,
-    RegionMap,
-)
+from streams_orchestration.compiler.graph import ConsistentAnnotation, LogicalGraph, PhysicalGraph
 from streams_orchestration.compiler.region_checks import check_regions
 from streams_orchestration.compiler.region_growth import Growth, Membership, grow, memberships
 from streams_orchestration.compiler.region_starts import RegionStarts, find_starts
 from streams_orchestration.compiler.region_values import merge_values
+from streams_orchestration.compiler.stage_results import ConsistentRegion, RegionMap
 from streams_orchestration.model.diagnostics import Diagnostic
 
 _NOBODY = Membership((), (), (), ())

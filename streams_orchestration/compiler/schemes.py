@@ -7,7 +7,8 @@ from collections.abc import Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 from streams_orchestration.compiler.fusable_units import FusableUnit, HostSpec
-from streams_orchestration.compiler.graph import HostPool, Options
+from streams_orchestration.compiler.graph import HostPool
+from streams_orchestration.compiler.options import Options
 
 
 @dataclass(frozen=True, slots=True)

@@ -6,7 +6,7 @@ import re
 from collections.abc import Mapping
 from typing import Any
 
-from streams_orchestration.compiler.graph import Options
+from streams_orchestration.compiler.options import Options
 from streams_orchestration.model.application import Application
 from streams_orchestration.model.diagnostics import Diagnostic
 from streams_orchestration.model.element import Element

@@ -6,14 +6,9 @@ from collections.abc import Collection
 from dataclasses import dataclass
 from typing import Literal
 
-from streams_orchestration.compiler.graph import (
-    Connection,
-    FusionPlan,
-    LogicalGraph,
-    LogicalOperator,
-    Options,
-    PhysicalGraph,
-)
+from streams_orchestration.compiler.graph import Connection, LogicalGraph, LogicalOperator, PhysicalGraph
+from streams_orchestration.compiler.options import Options
+from streams_orchestration.compiler.stage_results import FusionPlan
 
 Model = Literal["manual", "automatic", "dynamic", "dedicated"]
 

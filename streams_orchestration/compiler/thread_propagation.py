@@ -6,7 +6,8 @@ from collections.abc import Callable, Collection
 from dataclasses import dataclass
 
 from streams_orchestration.compiler.components import strong_components
-from streams_orchestration.compiler.graph import FusionPlan, LogicalGraph, PeOutputPort, PhysicalGraph
+from streams_orchestration.compiler.graph import LogicalGraph, PhysicalGraph
+from streams_orchestration.compiler.stage_results import FusionPlan, PeOutputPort
 from streams_orchestration.compiler.thread_origins import ThreadOrigins, threads_at
 
 EXACT_BITS = 1 << 28

@@ -5,15 +5,10 @@ from __future__ import annotations
 from dataclasses import replace
 
 from streams_orchestration.compiler.deadlock import check_waits
-from streams_orchestration.compiler.graph import (
-    FusionPlan,
-    LogicalGraph,
-    OperatorThreads,
-    Options,
-    PhysicalGraph,
-    ThreadPlan,
-)
+from streams_orchestration.compiler.graph import LogicalGraph, PhysicalGraph
+from streams_orchestration.compiler.options import Options
 from streams_orchestration.compiler.queues import place_queues
+from streams_orchestration.compiler.stage_results import FusionPlan, OperatorThreads, ThreadPlan
 from streams_orchestration.compiler.thread_origins import find_origins
 from streams_orchestration.compiler.thread_propagation import count_threads
 from streams_orchestration.model.diagnostics import Diagnostic

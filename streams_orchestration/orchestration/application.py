@@ -11,7 +11,7 @@ import dagster as dg
 import networkx as nx
 
 from streams_orchestration.compiler.compilation import Compilation, compile_spec
-from streams_orchestration.compiler.graph import Options
+from streams_orchestration.compiler.options import Options
 from streams_orchestration.model.diagnostics import ApplicationError
 from streams_orchestration.model.loading import load_application, read_application
 from streams_orchestration.orchestration.artifacts import ArtifactStore, StageMissingError, artifacts_of

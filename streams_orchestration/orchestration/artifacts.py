@@ -15,7 +15,7 @@ import dagster as dg
 
 from streams_orchestration.compiler import documents
 from streams_orchestration.compiler.compilation import Compilation
-from streams_orchestration.compiler.graph import Options
+from streams_orchestration.compiler.options import Options
 from streams_orchestration.model.diagnostics import ApplicationError, Diagnostic
 from streams_orchestration.orchestration.stages import LOGICAL, STAGES, Progress, content_version
 from streams_orchestration.runtime.errors import StreamsRuntimeError

@@ -8,7 +8,7 @@ from typing import Any
 import dagster as dg
 from pydantic import Field
 
-from streams_orchestration.compiler.graph import Options
+from streams_orchestration.compiler.options import Options
 from streams_orchestration.orchestration.application import NIGHTLY, build_application_definitions
 from streams_orchestration.orchestration.settings import CompileOptions
 from streams_orchestration.runtime.home import Home

@@ -7,7 +7,7 @@ from typing import Literal
 import dagster as dg
 from pydantic import Field
 
-from streams_orchestration.compiler.graph import Options
+from streams_orchestration.compiler.options import Options
 
 
 class Width(dg.Config):

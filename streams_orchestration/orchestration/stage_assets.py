@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 
 import dagster as dg
 
-from streams_orchestration.compiler.graph import Options
+from streams_orchestration.compiler.options import Options
 from streams_orchestration.compiler.plan import section
 from streams_orchestration.model.diagnostics import ApplicationError, Diagnostic
 from streams_orchestration.orchestration.artifacts import SPEC, ArtifactStore, StageDocument, StageMissingError, plain

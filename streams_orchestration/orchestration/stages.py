@@ -15,18 +15,12 @@ import streams_orchestration.model
 from streams_orchestration.compiler.compilation import Compilation
 from streams_orchestration.compiler.copying import plan_copies
 from streams_orchestration.compiler.fusion import fuse
-from streams_orchestration.compiler.graph import (
-    CopyPlan,
-    FusionPlan,
-    LogicalGraph,
-    Options,
-    PhysicalGraph,
-    RegionMap,
-    ThreadPlan,
-)
+from streams_orchestration.compiler.graph import LogicalGraph, PhysicalGraph
 from streams_orchestration.compiler.logical import build_logical_graph
+from streams_orchestration.compiler.options import Options
 from streams_orchestration.compiler.parallel import expand
 from streams_orchestration.compiler.regions import map_regions
+from streams_orchestration.compiler.stage_results import CopyPlan, FusionPlan, RegionMap, ThreadPlan
 from streams_orchestration.compiler.threading import plan_threads
 from streams_orchestration.model.diagnostics import Diagnostic
 from streams_orchestration.model.loading import load_application

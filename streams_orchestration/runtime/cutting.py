@@ -14,8 +14,8 @@ from dataclasses import replace
 import networkx as nx
 
 from streams_orchestration.compiler.compilation import Compilation
-from streams_orchestration.compiler.graph import PeOutputPort, ProcessingElement
 from streams_orchestration.compiler.intrinsics import substitute_channels
+from streams_orchestration.compiler.stage_results import PeOutputPort, ProcessingElement
 from streams_orchestration.operators.contract import SourceOperator
 from streams_orchestration.operators.implementation import keeps_tuples, load_operator
 from streams_orchestration.runtime.errors import NotDeployableError

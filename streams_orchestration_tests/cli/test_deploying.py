@@ -7,7 +7,7 @@ import dagster as dg
 import pytest
 
 from streams_orchestration.cli import jobs, main
-from streams_orchestration.compiler.graph import Options
+from streams_orchestration.compiler.options import Options
 from streams_orchestration.runtime import deployment
 from streams_orchestration.runtime.home import Home
 from streams_orchestration.runtime.status import ApplicationStatus

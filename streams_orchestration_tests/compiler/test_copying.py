@@ -10,7 +10,6 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from streams_orchestration.compiler.graph import (
-    CopyPlan,
     InputPort,
     LogicalGraph,
     OutputPort,
@@ -18,6 +17,7 @@ from streams_orchestration.compiler.graph import (
     PhysicalGraph,
     ThreadedPort,
 )
+from streams_orchestration.compiler.stage_results import CopyPlan
 from streams_orchestration_tests.compiler.graphs import Wire, expanded, logical_graph, operator, unexpanded
 from streams_orchestration_tests.compiler.plans import copied, in_one_pe, in_pes
 

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from streams_orchestration.compiler.compilation import Compilation, compile_application
 from streams_orchestration.compiler.drawing import draw_svg, draw_text
-from streams_orchestration.compiler.graph import Options
+from streams_orchestration.compiler.options import Options
 from streams_orchestration.compiler.picture import Box, picture
 from streams_orchestration.model.application import Application
 from streams_orchestration.model.loading import application_from_mapping

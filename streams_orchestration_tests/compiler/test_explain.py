@@ -14,7 +14,7 @@ from streams_orchestration.compiler.explain import Explanation, UnknownSubjectEr
 from streams_orchestration.compiler.explain.lookup import Lookup
 from streams_orchestration.compiler.explain.placement import together_or_apart
 from streams_orchestration.compiler.explain.threads import threads_into
-from streams_orchestration.compiler.graph import Options
+from streams_orchestration.compiler.options import Options
 from streams_orchestration.model.diagnostics import CODES, Diagnostic
 from streams_orchestration_tests.compiler.test_parallel_properties import applications
 from streams_orchestration_tests.specs import PLAIN, cases, graph

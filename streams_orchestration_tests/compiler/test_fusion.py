@@ -10,17 +10,16 @@ from hypothesis import strategies as st
 
 from streams_orchestration.compiler.fusion import fuse
 from streams_orchestration.compiler.graph import (
-    FusionPlan,
     HostPool,
     ImportExport,
     LogicalOperator,
-    Options,
     PhysicalGraph,
     PlacementGroup,
     PortLink,
-    RegionMap,
     Tag,
 )
+from streams_orchestration.compiler.options import Options
+from streams_orchestration.compiler.stage_results import FusionPlan, RegionMap
 from streams_orchestration_tests.compiler.graphs import Wire, expanded, logical_graph, operator, unexpanded
 from streams_orchestration_tests.compiler.placements import (
     ISOLATED,

@@ -11,13 +11,13 @@ from streams_orchestration.compiler.graph import (
     LogicalConnection,
     LogicalGraph,
     LogicalOperator,
-    Options,
     Routing,
     Tag,
     ThreadedPort,
     Threading,
 )
 from streams_orchestration.compiler.intrinsics import substitute_channels
+from streams_orchestration.compiler.options import Options
 from streams_orchestration.compiler.parallel import expand
 from streams_orchestration.model.application import Application
 from streams_orchestration.model.diagnostics import ApplicationError

@@ -7,7 +7,8 @@ from typing import Any
 import pytest
 
 from streams_orchestration.compiler.compilation import Compilation, compile_application
-from streams_orchestration.compiler.graph import Options, PhysicalGraph
+from streams_orchestration.compiler.graph import PhysicalGraph
+from streams_orchestration.compiler.options import Options
 from streams_orchestration.compiler.parallel import expand
 from streams_orchestration.compiler.placement_tags import resolve_tag
 from streams_orchestration.model.loading import application_from_mapping

@@ -10,8 +10,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from streams_orchestration.compiler.documents import dump, load
-from streams_orchestration.compiler.graph import LogicalConnection, LogicalGraph, Options, PhysicalGraph
+from streams_orchestration.compiler.graph import LogicalConnection, LogicalGraph, PhysicalGraph
 from streams_orchestration.compiler.logical import build_logical_graph
+from streams_orchestration.compiler.options import Options
 from streams_orchestration.compiler.parallel import expand
 from streams_orchestration.model.application import Application
 from streams_orchestration_tests.specs import graph, physical

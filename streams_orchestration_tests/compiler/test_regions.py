@@ -9,17 +9,13 @@ import yaml
 from hypothesis import given
 from hypothesis import strategies as st
 
-from streams_orchestration.compiler.graph import (
-    ConsistentRegion,
-    ImportExport,
-    Options,
-    ParallelRegion,
-    PhysicalGraph,
-)
+from streams_orchestration.compiler.graph import ImportExport, ParallelRegion, PhysicalGraph
 from streams_orchestration.compiler.logical import build_logical_graph
+from streams_orchestration.compiler.options import Options
 from streams_orchestration.compiler.parallel import expand
 from streams_orchestration.compiler.region_growth import grow
 from streams_orchestration.compiler.regions import map_regions
+from streams_orchestration.compiler.stage_results import ConsistentRegion
 from streams_orchestration.model.loading import application_from_mapping
 from streams_orchestration_tests.compiler.graphs import expanded, logical_graph, operator, unexpanded
 from streams_orchestration_tests.compiler.region_graphs import autonomous, codes, mapped, periodic

@@ -12,16 +12,15 @@ from hypothesis import strategies as st
 
 from streams_orchestration.compiler import thread_propagation
 from streams_orchestration.compiler.graph import (
-    FusionPlan,
     LogicalGraph,
     LogicalOperator,
-    Options,
     ParallelRegion,
     PhysicalGraph,
     ThreadedPort,
     Threading,
-    ThreadPlan,
 )
+from streams_orchestration.compiler.options import Options
+from streams_orchestration.compiler.stage_results import FusionPlan, ThreadPlan
 from streams_orchestration.compiler.thread_origins import find_origins
 from streams_orchestration_tests.compiler.graphs import Wire, expanded, logical_graph, operator, unexpanded
 from streams_orchestration_tests.compiler.plans import in_one_pe, in_pes, threaded

@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from streams_orchestration.compiler.compilation import Compilation, compile_application
-from streams_orchestration.compiler.graph import Options
+from streams_orchestration.compiler.options import Options
 from streams_orchestration.compiler.width_change import Numbering, first_numbering, replicas, width_change
 from streams_orchestration_tests.specs import PLAIN, cases, read
 

@@ -11,7 +11,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from streams_orchestration.compiler.compilation import Compilation, compile_application
-from streams_orchestration.compiler.graph import Options
+from streams_orchestration.compiler.options import Options
 from streams_orchestration.model.loading import application_from_mapping
 
 HERE = "streams_orchestration_tests.runtime.sample_operators"

@@ -7,12 +7,13 @@ from functools import cached_property
 
 from streams_orchestration.compiler.compilation import Compilation
 from streams_orchestration.compiler.fusable_units import FusableUnit, Placements, fusable_units, resolve_placements
-from streams_orchestration.compiler.graph import ConsistentAnnotation, LogicalOperator, Queue
+from streams_orchestration.compiler.graph import ConsistentAnnotation, LogicalOperator
 from streams_orchestration.compiler.host_bindings import HostBindings
 from streams_orchestration.compiler.region_growth import Growth
 from streams_orchestration.compiler.region_starts import RegionStarts, find_starts, innermost_annotations
 from streams_orchestration.compiler.regions import grow_expanded, grow_logical
 from streams_orchestration.compiler.schemes import Allotment, allot
+from streams_orchestration.compiler.stage_results import Queue
 from streams_orchestration.compiler.thread_origins import ThreadOrigins, find_origins
 
 Port = tuple[int, int]

@@ -1,0 +1,20 @@
+"""What a compilation is told beyond the spec."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Literal
+
+
+@dataclass(frozen=True, slots=True)
+class Options:
+    """What the command line, or the Dagster run config, says beyond the spec."""
+
+    submission: dict[str, str] = field(default_factory=dict)
+    widths: tuple[tuple[str, int], ...] = ()
+    """(pattern of logical region names, width), first match wins (rule 6)."""
+    fusion: Literal["legacy", "manual", "automatic"] = "automatic"
+    pes: int | None = None
+    channel_fusion: Literal["noChannelInfluence", "channelIsolation", "channelExlocation"] = "noChannelInfluence"
+    threading: Literal["manual", "automatic", "dynamic", "dedicated"] | None = None
+    faithful: bool = False

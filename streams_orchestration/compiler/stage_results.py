@@ -1,0 +1,134 @@
+"""What the stages after the parallel transformation give: consistent regions, PEs, threads and copies.
+
+They speak of operators and connections by the numbers that the graphs gave them, and are as immutable and plain.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Literal, NamedTuple
+
+from streams_orchestration.compiler.graph import Mutates
+
+
+@dataclass(frozen=True, slots=True)
+class RegionMap:
+    """Consistent regions of the logical and of the expanded graph (A12, A40)."""
+
+    logical: tuple[ConsistentRegion, ...]
+    expanded: tuple[ConsistentRegion, ...]
+    region_of: tuple[int, ...]
+    """Per physical operator the index into `expanded`, -1 when autonomous."""
+
+
+@dataclass(frozen=True, slots=True)
+class ConsistentRegion:
+    """One consistent region; operator numbers are logical or physical, as the tuple that holds it says."""
+
+    index: int
+    logical_index: int
+    trigger: Literal["periodic", "operatorDriven"]
+    period: float | None
+    drain_timeout: float
+    reset_timeout: float
+    max_consecutive_reset_attempts: int
+    operators: tuple[int, ...]
+    starts: tuple[int, ...]
+    ends: tuple[int, ...]
+    autonomous_ports: tuple[tuple[int, tuple[int, ...]], ...]
+
+
+class PeInputPort(NamedTuple):
+    """A PE input port: an operator's input port that something outside of the PE feeds (rule 62)."""
+
+    operator: int
+    port: int
+
+
+class PeOutputPort(NamedTuple):
+    """A PE output port: an operator's output port, or one splitter channel of it (rule 62)."""
+
+    operator: int
+    port: int
+    splitter: int = -1
+    channel: int = -1
+
+
+@dataclass(frozen=True, slots=True)
+class ProcessingElement:
+    """One PE (rules 52-63)."""
+
+    id: int
+    operators: tuple[int, ...]
+    host: int
+    restartable: bool
+    relocatable: bool
+    inputs: tuple[PeInputPort, ...]
+    outputs: tuple[PeOutputPort, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class FusionPlan:
+    """Operators partitioned into PEs."""
+
+    scheme: Literal["legacy", "manual", "automatic"]
+    pes: tuple[ProcessingElement, ...]
+    pe_of: tuple[int, ...]
+    """Per physical operator the id of its PE."""
+
+
+@dataclass(frozen=True, slots=True)
+class Queue:
+    """A threaded port of the finished plan (rules 64-66)."""
+
+    operator: int
+    port: int
+    injected: bool
+    congestion_policy: str
+    queue_size: int
+    single_producer: bool = False
+    """At most one thread puts tuples into it, so that putting needs no mutex (rules 65, 75)."""
+
+
+@dataclass(frozen=True, slots=True)
+class OperatorThreads:
+    """Rules 73-77 for one physical operator."""
+
+    threads: int
+    single_threaded_on_inputs: bool
+    single_threaded_on_outputs: bool
+    locked: bool
+
+
+@dataclass(frozen=True, slots=True)
+class ThreadPlan:
+    """Queues, and which operators several threads enter."""
+
+    queues: tuple[Queue, ...]
+    operators: tuple[OperatorThreads, ...]
+    """Per physical operator."""
+    single_threaded_outputs: tuple[PeOutputPort, ...] = ()
+    """PE output ports that at most one thread submits to (rule 75)."""
+
+
+class Passing(NamedTuple):
+    """How tuples pass one connection (rules 78-91)."""
+
+    passing: Literal["reference", "copy", "enqueue", "serialize"]
+    constness: Literal["mutable", "const"]
+    reason: str
+    attributes: Mutates = None
+    """A copy of these attributes only; None copies whole tuples."""
+
+
+@dataclass(frozen=True, slots=True)
+class CopyPlan:
+    """The passing of every connection, and the order in which a port serves its consumers."""
+
+    connections: tuple[Passing, ...]
+    """Per connection of the physical graph, same order."""
+    order: tuple[int, ...]
+    """Connection numbers in serving order (rule 90); the physical order when --faithful."""
+    sender_copies: int
+    enqueue_copies: int
+    eliminated: int
