@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import re
+from copy import deepcopy
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -15,6 +16,8 @@ from streams_orchestration.model.location import Location
 
 MAX_DEPTH = 100
 """Levels of nesting that a spec may have."""
+MAX_ALIASED = 100_000
+"""Values that the aliases of a spec may stand for, all together."""
 
 _LOADER: Any = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
 _CORE_TAGS = {f"tag:yaml.org,2002:{name}" for name in ("str", "int", "float", "bool", "null", "seq", "map")} | {"!"}
@@ -68,6 +71,8 @@ class _Builder:
     stack: list[tuple[LocatedMapping | LocatedList, list[str]]] = field(default_factory=list)
     keys: list[str | None] = field(default_factory=list)
     """For every open container the key that waits for its value, None when a key comes next or in a list."""
+    anchors: dict[str, Any] = field(default_factory=dict)
+    aliased: int = 0
 
     def error(self, code: str, message: str, line: int) -> None:
         self.diagnostics.append(Diagnostic.of(code, message, location=Location(self.file, line)))
@@ -121,6 +126,24 @@ class _Builder:
         self.stack.pop()
         self.keys.pop()
 
+    def alias(self, name: str, line: int) -> None:
+        """Put a copy of what an anchor stands on; its lines stay those of the anchor."""
+        value = self.anchors.get(name)
+        if name not in self.anchors:
+            self.error("SO0003", f"there is no anchor &{name} before this alias", line)
+        elif any(value is container for container, _ in self.stack):
+            self.error("SO0005", f"the alias *{name} stands in what it repeats", line)
+            value = None
+        elif self.aliased <= MAX_ALIASED:
+            values, levels = _extent(value)
+            self.aliased += values
+            if self.aliased > MAX_ALIASED or len(self.stack) + levels > MAX_DEPTH:
+                self.aliased = MAX_ALIASED + 1
+                self.error("SO0006", f"with *{name} written out the spec is too large or nested too deeply", line)
+        if self.aliased > MAX_ALIASED:
+            value = None
+        self.add(deepcopy(value), line, scalar=not isinstance(value, LocatedMapping | LocatedList))
+
     def scalar(self, event: Any, line: int) -> Any:
         text: str = event.value
         tag = event.tag
@@ -143,6 +166,14 @@ class _Builder:
         return value
 
 
+def _extent(value: Any) -> tuple[int, int]:
+    """How many values there are in a value, itself included, and how many levels."""
+    if not isinstance(value, LocatedMapping | LocatedList):
+        return 1, 0
+    inside = [_extent(each) for each in (value.values() if isinstance(value, LocatedMapping) else value)]
+    return 1 + sum(values for values, _ in inside), 1 + max((levels for _, levels in inside), default=0)
+
+
 def _plain_text(value: Any) -> str:
     return {None: "null", True: "true", False: "false"}.get(value, str(value))
 
@@ -158,8 +189,7 @@ def parse_document(text: str, file: str) -> tuple[Any, list[Diagnostic]]:
         for event in yaml.parse(text, Loader=_LOADER):
             line = event.start_mark.line + 1
             if isinstance(event, yaml.AliasEvent):
-                builder.error("SO0005", f"the alias *{event.anchor} is not part of the format", line)
-                builder.add("", line, scalar=True)
+                builder.alias(event.anchor, line)
                 continue
             if isinstance(event, yaml.DocumentStartEvent):
                 documents += 1
@@ -185,21 +215,22 @@ def parse_document(text: str, file: str) -> tuple[Any, list[Diagnostic]]:
         return None, builder.diagnostics
     if builder.root is None and not builder.diagnostics:
         builder.error("SO0003", "there is nothing in it", 1)
-    fatal = any(diagnostic.code in ("SO0003", "SO0005") for diagnostic in builder.diagnostics)
+    fatal = any(diagnostic.code in ("SO0003", "SO0005", "SO0006") for diagnostic in builder.diagnostics)
     return None if fatal else builder.root, builder.diagnostics
 
 
 def _node(builder: _Builder, event: Any, line: int) -> None:
-    if event.anchor is not None:
-        builder.error("SO0005", f"the anchor &{event.anchor} is not part of the format", line)
     if event.tag is not None and event.tag not in _CORE_TAGS:
         builder.error("SO0005", f"the tag {event.tag} is not part of the format", line)
+    value: Any
     if isinstance(event, yaml.ScalarEvent):
-        builder.add(builder.scalar(event, line), line, scalar=True)
-    elif isinstance(event, yaml.MappingStartEvent):
-        builder.open(LocatedMapping(builder.file, line), line)
+        value = builder.scalar(event, line)
+        builder.add(value, line, scalar=True)
     else:
-        builder.open(LocatedList(), line)
+        value = LocatedMapping(builder.file, line) if isinstance(event, yaml.MappingStartEvent) else LocatedList()
+        builder.open(value, line)
+    if event.anchor is not None:
+        builder.anchors[event.anchor] = value
 
 
 def read_document(path: Path) -> tuple[Any, list[Diagnostic]]:

@@ -14,10 +14,13 @@ OWN_CODES: dict[str, Code] = {
     "SO0003": error("The spec is not well-formed YAML.", "Correct the place named in the message."),
     "SO0004": error("A key stands twice in one mapping.", "Keep one of the two."),
     "SO0005": error(
-        "The spec uses anchors, aliases, merge keys or tags of its own.",
-        "Write the values out; composites and inherited configs do what anchors would.",
+        "The spec uses merge keys, tags of its own, or an alias inside of what it repeats.",
+        "Write the values out; composites and inherited configs do what merge keys would.",
     ),
-    "SO0006": error("The spec is nested too deeply.", "Use composites instead of deep nesting."),
+    "SO0006": error(
+        "The spec is nested too deeply, or too large with its aliases written out.",
+        "Use composites instead of deep nesting.",
+    ),
     "SO0007": error("There is no such key.", "Use the key that the message proposes."),
     "SO0008": error("A required key is missing.", "Add the key."),
     "SO0009": error("A value has the wrong type.", "Write a value of the type named in the message."),

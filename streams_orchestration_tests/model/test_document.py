@@ -41,6 +41,18 @@ def test_positions() -> None:
     assert str(tree.location("nothing")) == "spec:1"
 
 
+def test_aliases_repeat_what_they_name() -> None:
+    tree, diagnostics = parse_document("a: &x {b: [1, &y 2]}\nc:\n  - *x\n  - *y\n  - *y : *x\n", "spec")
+    assert not diagnostics
+    assert tree == {"a": {"b": [1, 2]}, "c": [{"b": [1, 2]}, 2, {"2": {"b": [1, 2]}}]}
+    assert tree["c"][0] is not tree["a"]
+    assert str(tree.location("c", 1)) == "spec:4"
+    assert str(tree.location("c", 0, "b", 1)) == "spec:1"
+
+
+_TENFOLD = [f"\na{level}: &a{level} [" + ", ".join([f"*a{level - 1}"] * 10) + "]" for level in range(1, 9)]
+
+
 @pytest.mark.parametrize(
     ("text", "expected"),
     [
@@ -51,10 +63,11 @@ def test_positions() -> None:
         ("a: 1\n---\nb: 2", ["SO0003"]),
         ("? [a]\n: 5", ["SO0003"]),
         ("? {a: {b: c}}\n: 5", ["SO0003"]),
-        ("a: &x 1", ["SO0005"]),
-        ("a: *x", ["SO0003", "SO0005"]),
-        ("a: &x 1\nb: *x", ["SO0005", "SO0005"]),
-        ("a: &x [*x]", ["SO0005", "SO0005"]),
+        ("a: *x", ["SO0003"]),
+        ("a: &x [*x]", ["SO0005"]),
+        ("a: &x {b: [{c: *x}]}", ["SO0005"]),
+        ("a0: &a0 []" + "".join(_TENFOLD), ["SO0006"]),
+        ("a0: &a0 []\n" + "".join(f"a{n}: &a{n} [*a{n - 1}]\n" for n in range(1, MAX_DEPTH + 9)), ["SO0006"]),
         ("<<: {a: 1}", ["SO0005"]),
         ("a: !!python/object:os.system 1", ["SO0005"]),
         ("a: !mine 1", ["SO0005"]),
