@@ -19,6 +19,7 @@ CHANNEL_FUNCTIONS = (
 _PLACEMENT_FUNCTIONS = ("byChannel", "byReplica")
 _REFERENCE = re.compile(r"\$\{([^{}]*)\}")
 _CALL = re.compile(r"\s*(\w+)\(\s*\)\s*")
+_PLACEMENT_CALL = re.compile(r"(?<![\w.{])(byChannel|byReplica)\s*\(\s*\)")
 
 
 class Substitution:
@@ -116,9 +117,11 @@ class Substitution:
         return None
 
     def _text(self, text: str, element: Element, path: tuple[str | int, ...], operator: str, *, channels: bool) -> Any:
+        misplaced = _PLACEMENT_CALL.search(text)
+        if misplaced is not None:
+            message = f"{misplaced.group(1)}() belongs in a placement config"
+            self._report("CDISP0116E", message, element, path, operator)
         if "${" not in text:
-            if text.replace(" ", "") in ("byChannel()", "byReplica()"):
-                self._report("CDISP0116E", f"{text} belongs in a placement config", element, path, operator)
             return text
 
         def replace(match: re.Match[str]) -> str:

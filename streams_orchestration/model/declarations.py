@@ -113,11 +113,14 @@ def _check_invocation(application: Application, invocation: Invocation, operator
                 report("SO0301", problem, invocation, "outputs", position, "schema", operator=operator)
 
 
+_OF_JOB_CONTROL_PLANE = {"parallel": "CDISP0848E", "consistent": "CDISP0849E"}
+
+
 def _check_special(invocation: Invocation, operator: str, report: Report) -> None:
     annotations = invocation.annotations
     for name in ("parallel", "consistent"):
         if getattr(annotations, name) is not None:
-            code = "CDISP0849E" if invocation.operator == JOB_CONTROL_PLANE else "CDISP0815E"
+            code = _OF_JOB_CONTROL_PLANE[name] if invocation.operator == JOB_CONTROL_PLANE else "CDISP0815E"
             message = f"{name} does not go with {invocation.operator}"
             report(code, message, annotations, name, operator=operator)
     if invocation.operator == JOB_CONTROL_PLANE and annotations.autonomous:

@@ -163,6 +163,7 @@ def test_given_values(given: dict[str, str], expected: list[str]) -> None:
         ("${byChannel()}", "CDISP0116E"),
         ("byChannel()", "CDISP0116E"),
         ("byReplica()", "CDISP0116E"),
+        ("a == byChannel() + ${n}", "CDISP0116E"),
     ],
 )
 def test_references_in_parameters(text: str, expected: str) -> None:
@@ -517,6 +518,7 @@ def test_links() -> None:
             ["CDISP0815E"],
         ),
         ({"name": "J", "operator": "JobControlPlane", "annotations": {"autonomous": True}}, ["CDISP0849E"]),
+        ({"name": "J", "operator": "JobControlPlane", "annotations": {"parallel": {"width": 2}}}, ["CDISP0848E"]),
         (
             {
                 "name": "J",
