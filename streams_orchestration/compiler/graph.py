@@ -108,6 +108,8 @@ class LogicalOperator:
     outputs: tuple[OutputPort, ...]
     parameters: dict[str, Any]
     """Submission values substituted; channel intrinsics still as text."""
+    standard: bool = True
+    """False when the application declares the operator, even if it takes the place of a standard one."""
     regions: tuple[int, ...] = ()
     """Indexes of the enclosing parallel regions, outermost first, its own `@parallel` last."""
     composites: tuple[str, ...] = ()

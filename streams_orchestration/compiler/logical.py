@@ -106,6 +106,7 @@ class _Builder:
             inputs=inputs,
             outputs=tuple(self.outputs(instance)),
             parameters=parameters,
+            standard=instance.standard,
             regions=instance.regions,
             composites=tuple(each.name for each in reversed(instance.parent.enclosing())),
             stateful=signature.stateful,

@@ -36,14 +36,15 @@ def check_regions(
             diagnostics += _member(operator, regions[region_of[operator.index]], operator.index in found.starts)
         else:
             diagnostics += [_at(operator, code, message) for code, message in outside_findings(operator)]
-    for region in regions:
-        if not region.operators:
-            annotation = found.created[region.logical_index]
+    started = set(found.starts.values())
+    for number, annotation in enumerate(found.created):
+        if number not in started:
             message = f"no operator in {annotation.scope} is left for its region: all are annotated themselves"
             diagnostics.append(
                 Diagnostic.of("SO1001", message, operator=annotation.scope, location=annotation.location)
             )
-        elif region.trigger == "operatorDriven" and len({found.starts[start] for start in region.starts}) == 1:
+    for region in regions:
+        if region.trigger == "operatorDriven" and len({found.starts[start] for start in region.starts}) == 1:
             diagnostics += _trigger(logical, region, expanded)
     diagnostics += find_loops(logical, region_of, found.starts)
     return diagnostics

@@ -23,7 +23,7 @@ def start_findings(operator: LogicalOperator) -> Iterator[Finding]:
     """Why an operator cannot start a region."""
     if operator.kind == "Custom":
         yield "CDISP0831E", f"{operator.name} is a Custom and cannot start a region"
-    elif operator.kind == "FileSource" and operator.inputs:
+    elif operator.standard and operator.kind == "FileSource" and operator.inputs:
         yield "CDISP9244E", f"{operator.name} is a FileSource with an input port and cannot start a region"
     elif operator.may_be_member and not operator.may_start:
         reason = f": {operator.region_reason}" if operator.region_reason else ""
@@ -32,6 +32,8 @@ def start_findings(operator: LogicalOperator) -> Iterator[Finding]:
 
 def member_findings(operator: LogicalOperator, region: ConsistentRegion, start: bool) -> Iterator[Finding]:
     """Parameters of a member that do not go with its region."""
+    if not operator.standard:
+        return
     parameters = operator.parameters
     for name in _REFUSED_PARAMETERS.get(operator.kind, ()):
         if _is_set(parameters.get(name)):
@@ -58,6 +60,8 @@ def member_findings(operator: LogicalOperator, region: ConsistentRegion, start: 
 
 def outside_findings(operator: LogicalOperator) -> Iterator[Finding]:
     """Parameters and operators that make sense in a region only."""
+    if not operator.standard:
+        return
     if operator.kind == "FileSink" and "truncateOnReset" in operator.parameters:
         yield "CDISP9247E", f"{operator.name} has truncateOnReset but is in no region"
     if operator.kind == "Beacon" and _is_set(operator.parameters.get("triggerCount")):

@@ -153,6 +153,21 @@ def test_starts_of_standard_kinds() -> None:
         assert codes(mapped(graph)[1], "warning") == warnings
 
 
+def test_a_declared_operator_of_a_standard_name_is_not_the_standard_one() -> None:
+    source = operator("s", 1, 1, kind="FileSource", parameters={"deleteFile": True}, standard=False)
+    beacon = operator("b", 0, 1, kind="Beacon", parameters={"triggerCount": 5}, standard=False)
+    assert not mapped(logical_graph([source, beacon], [], annotations=(periodic("s"),)))[1]
+
+
+def test_an_empty_region_behind_merged_ones_is_named() -> None:
+    graph = logical_graph(
+        [operator("a", 0, 1), operator("b", 0, 1), operator("j", 2), operator("C.x", 0, composites=("C",))],
+        [("a", 0, "j", 0), ("b", 0, "j", 1)],
+        annotations=(periodic("a"), periodic("b"), periodic("C"), periodic("C.x")),
+    )
+    assert [(each.code, each.operator) for each in mapped(graph)[1]] == [("SO1001", "C")]
+
+
 def test_a_long_loop_is_reported_once_and_in_short() -> None:
     size = 2000
     operators = [operator("s", 0, 1), *(operator(f"o{index}", 1, 1) for index in range(size))]
