@@ -182,7 +182,6 @@ def test_results_agree_with_pandas():
 @pytest.mark.parametrize(
     ("changes", "message"),
     [
-        ({"window": "sliding, count(5)"}, "only windows of the form 'tumbling, punct"),
         ({"groupBy": ["q", "y"]}, "groupBy: the input stream has no attribute q"),
         ({"output": FUNCTIONS | {"meen": "Count()"}}, "output: the output stream has no attribute meen; .*mean"),
         ({"output": {"rows": "Count()"}}, "output: nothing says what total is"),

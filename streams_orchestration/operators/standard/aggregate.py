@@ -1,13 +1,14 @@
-"""Aggregate: summarises groups of tuples over tumbling windows that punctuation closes."""
+"""Aggregate: summarises the tuples of windows, by groups."""
 
 from __future__ import annotations
 
-import re
+from collections import Counter
+from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
 import pyarrow as pa
-from pydantic import Field, field_validator
+from pydantic import Field, model_validator
 
 from streams_orchestration.model.names import nearest
 from streams_orchestration.operators.arrow_types import fits
@@ -15,10 +16,14 @@ from streams_orchestration.operators.batch import TupleBatch
 from streams_orchestration.operators.contract import Operator, OperatorContext, Parameters, Punctuation
 from streams_orchestration.operators.errors import UnknownAttributeError
 from streams_orchestration.operators.keys import Key, factorize, key_columns, key_values
+from streams_orchestration.operators.sliding_windows import SlidingWindows
 from streams_orchestration.operators.standard.measure import Measure, parse_measure
 from streams_orchestration.operators.state import State
+from streams_orchestration.operators.tumbling_windows import TumblingWindows
+from streams_orchestration.operators.windows import Window, parse_window
 
-_WINDOW = re.compile(r"^\s*tumbling\s*,\s*punct\s*\(\s*\)\s*$")
+ROWS_AT_ONCE = 1_000_000
+"""Rows of sliding windows that are laid out together, where windows overlap many times each."""
 
 
 class AggregateParameters(Parameters):
@@ -26,51 +31,69 @@ class AggregateParameters(Parameters):
 
     window: str = Field(description="the window clause: tumbling, punct()")
     group_by: list[str] = Field(default_factory=list, alias="groupBy", description="attributes that make a group")
+    partition_by: list[str] = Field(
+        default_factory=list, alias="partitionBy", description="attributes whose every value has a window of its own"
+    )
     output: dict[str, str] = Field(
         default_factory=dict,
-        description="attribute -> Count(), Sum(e), Average(e), Min(e) or Max(e); others come from groupBy",
+        description="attribute -> Count(), Sum(e), Average(e), Min(e) or Max(e); others come from groupBy, partitionBy",
+    )
+    time_attribute: str | None = Field(
+        default=None, alias="timeAttribute", description="the timestamp that time(...) windows go by"
+    )
+    aggregate_incomplete_windows: bool = Field(
+        default=False, alias="aggregateIncompleteWindows", description="tumbling windows that the end cuts off, too"
     )
 
-    @field_validator("window")
-    @classmethod
-    def _is_supported(cls, text: str) -> str:
-        if not _WINDOW.match(text):
-            message = "only windows of the form 'tumbling, punct()' can run yet"
+    @model_validator(mode="after")
+    def _go_together(self) -> AggregateParameters:
+        window = parse_window(self.window)
+        if window.partitioned != bool(self.partition_by):
+            message = "partitionBy and a window that is 'partitioned' go together"
             raise ValueError(message)
-        return text
+        if self.aggregate_incomplete_windows and not window.tumbling:
+            message = "aggregateIncompleteWindows goes with tumbling windows only"
+            raise ValueError(message)
+        return self
 
 
 class Aggregate(Operator):
-    """Groups in order of first appearance; every window marker, and the final one, emits and forgets all groups."""
+    """Whenever a window is closed or triggered, a tuple for every group in it, in order of appearance, then a marker.
+
+    The running values of tumbling windows are its state, and the tuples of sliding ones. Values are added in order of
+    arrival always, so that a replay with other batch borders gives the same bits.
+    """
 
     Parameters = AggregateParameters
-    unsupported = frozenset(("aggregateEvictedPartitions", "aggregateIncompleteWindows", "partitionBy"))
+    unsupported = frozenset(("aggregateEvictedPartitions",))
     stateful = True
 
     @classmethod
     def check(cls, context: OperatorContext, parameters: AggregateParameters) -> None:
-        """Raises ValueError when a group attribute, an output attribute or a function does not fit."""
+        """Raises ValueError when the window, an attribute or a function does not fit."""
         cls._compile(context, parameters)
 
     @staticmethod
-    def _compile(context: OperatorContext, parameters: AggregateParameters) -> dict[str, Measure]:
+    def _compile(context: OperatorContext, parameters: AggregateParameters) -> tuple[Window, dict[str, Measure]]:
         source, target = context.inputs[0], context.outputs[0]
         if target is None:
             message = "the output stream needs a schema: outputs: [{stream: Name, schema: Type}]"
             raise ValueError(message)
-        for name in parameters.group_by:
-            if name not in source.names:
-                message = f"groupBy: the input stream has no attribute {name}{nearest(name, source.names)}"
-                raise UnknownAttributeError(message)
-            if pa.types.is_nested(source.field(name).type):
-                message = f"groupBy: {name} is {source.field(name).type}, which cannot make groups"
-                raise ValueError(message)
+        window = parse_window(parameters.window).resolved(source, parameters.time_attribute)
+        for parameter, names in (("groupBy", parameters.group_by), ("partitionBy", parameters.partition_by)):
+            for name in names:
+                if name not in source.names:
+                    message = f"{parameter}: the input stream has no attribute {name}{nearest(name, source.names)}"
+                    raise UnknownAttributeError(message)
+                if pa.types.is_nested(source.field(name).type):
+                    message = f"{parameter}: {name} is {source.field(name).type}, which cannot make groups"
+                    raise ValueError(message)
         for name in parameters.output:
             if name not in target.names:
                 message = f"output: the output stream has no attribute {name}{nearest(name, target.names)}"
                 raise UnknownAttributeError(message)
         for name in target.names:
-            if name not in parameters.output and name not in parameters.group_by:
+            if name not in (*parameters.output, *parameters.group_by, *parameters.partition_by):
                 message = f"output: nothing says what {name} is; give it a function, or put it into groupBy"
                 raise ValueError(message)
         measures = {name: parse_measure(text, source, f"output.{name}") for name, text in parameters.output.items()}
@@ -80,62 +103,138 @@ class Aggregate(Operator):
             if not fits(kind, field.type):
                 message = f"output.{field.name}: the value is {kind}, the output stream's attribute is {field.type}"
                 raise ValueError(message)
-        return measures
+        return window, measures
 
     def setup(self) -> None:
-        """Parse the functions."""
-        self.measures = self._compile(self.context, self.parameters)
+        """Parse the window and the functions."""
+        self.window, self.measures = self._compile(self.context, self.parameters)
         output = self.context.outputs[0]
         assert output is not None
         self.schema = output
-        self.keys = pa.schema([self.context.inputs[0].field(name) for name in self.parameters.group_by])
+        partition = self.parameters.partition_by
+        names = list(dict.fromkeys([*partition, *self.parameters.group_by]))
+        self.keys = pa.schema([self.context.inputs[0].field(name) for name in names])
+        self.partition = pa.schema([self.keys.field(name) for name in partition])
+        self.tumbling = TumblingWindows(self.window.eviction)
+        self.sliding = SlidingWindows(self.window.eviction, self.window.trigger)
         self.reset_to_initial_state()
 
     def reset_to_initial_state(self) -> None:
-        """No groups."""
+        """Nothing is in any window."""
+        self.tumbling.clear()
+        self.sliding.clear()
+        self._clear_groups()
+
+    def _clear_groups(self) -> None:
         self.groups: dict[Key, int] = {}
+        """(number of the window, parts of the key) -> position among the measures."""
         for measure in self.measures.values():
             measure.clear()
 
     def process(self, port: int, batch: TupleBatch) -> None:
-        """Add the tuples to their groups."""
+        """Add the tuples to their windows."""
         source = batch.arrow
-        numbers = self._number(source)
+        keys, codes = self._partitions(source)
+        if self.window.tumbling:
+            numbers, closed = self.tumbling.assign(keys, codes, source)
+            self._add(numbers, source)
+            self._emit(closed)
+            return
+        tuples, firings = self.sliding.insert(keys, codes, source)
+        for first, some in _chunks(firings):
+            rows = pa.array(np.concatenate(some))
+            lengths = [len(firing) for firing in some]
+            numbers = np.repeat(np.arange(first, first + len(some)), lengths)
+            self._add(numbers, tuples.take(rows))
+            self._emit(list(range(first, first + len(some))))
+
+    def _partitions(self, source: pa.RecordBatch) -> tuple[list[Key], np.ndarray]:
+        return factorize([source.column(name) for name in self.partition.names], source.num_rows)
+
+    def _add(self, windows: np.ndarray, source: pa.RecordBatch) -> None:
+        """Add tuples to the groups of their windows."""
+        keys, codes = factorize([pa.array(windows), *(source.column(name) for name in self.keys.names)], len(windows))
+        numbers = np.array([self.groups.setdefault(key, len(self.groups)) for key in keys], np.int64)[codes]
         for measure in self.measures.values():
             measure.grow(len(self.groups))
             measure.add(numbers, source)
 
-    def _number(self, source: pa.RecordBatch) -> np.ndarray:
-        """The group number of every tuple; new groups get the next numbers in order of appearance."""
-        keys, codes = factorize([source.column(name) for name in self.keys.names], source.num_rows)
-        return np.array([self.groups.setdefault(key, len(self.groups)) for key in keys], np.int64)[codes]
+    def _emit(self, closed: list[int], *, mark: bool = True) -> None:
+        """Submit the groups of these windows, each with a marker behind it, and forget them."""
+        if not closed:
+            return
+        ranks = {number: rank for rank, number in enumerate(closed)}
+        done = sorted((key for key in self.groups if key[0] in ranks), key=lambda key: ranks[key[0]])
+        columns: dict[str, Any] = dict(
+            zip(self.keys.names, key_columns([key[1:] for key in done], self.keys.types), strict=True)
+        )
+        order = pa.array([self.groups[key] for key in done], pa.int64())
+        columns |= {name: measure.result().take(order) for name, measure in self.measures.items()}
+        result, position = TupleBatch.from_columns(columns, self.schema), 0
+        sizes = Counter(key[0] for key in done)
+        for number in closed:
+            self.submit(result.slice(position, sizes[number]))
+            position += sizes[number]
+            if mark:
+                self.punctuate(Punctuation.WINDOW)
+        self._keep([key for key in self.groups if key[0] not in ranks])
+
+    def _keep(self, keys: list[Key]) -> None:
+        """Forget all groups but these."""
+        places = np.array([self.groups[key] for key in keys], np.int64)
+        for measure in self.measures.values():
+            measure.select(places)
+        self.groups = {key: place for place, key in enumerate(keys)}
 
     def on_punctuation(self, port: int, mark: Punctuation) -> None:
-        """Close the window: emit its groups, in key order of first appearance."""
-        if self.groups:
-            columns: dict[str, Any] = dict(zip(self.keys.names, key_columns(self.groups, self.keys.types), strict=True))
-            columns |= {name: measure.result() for name, measure in self.measures.items()}
-            self.submit(TupleBatch.from_columns(columns, self.schema))
-        self.reset_to_initial_state()
-        if mark is Punctuation.WINDOW:
-            self.punctuate(mark)
+        """A window marker closes `punct()` windows; the final one those that may be incomplete."""
+        punctuated = self.window.eviction.kind == "punct"
+        if mark is Punctuation.WINDOW and punctuated:
+            closed = self.tumbling.close()
+            self._emit(closed)
+            if not closed:
+                self.punctuate(mark)
+        elif mark is Punctuation.FINAL:
+            if punctuated or self.parameters.aggregate_incomplete_windows:
+                self._emit(self.tumbling.close(), mark=False)
+            self.reset_to_initial_state()
 
     def checkpoint(self) -> State:
-        """The groups' keys, counts and running values."""
-        state: dict[str, Any] = {
-            "groups": pa.table(key_columns(self.groups, self.keys.types), schema=self.keys),
-            "number": len(self.groups),
-        }
+        """The windows, and the groups' keys, counts and running values."""
+        keys = self._group_schema()
+        state: dict[str, Any] = {"groups": pa.table(key_columns(self.groups, keys.types), schema=keys)}
         for name, measure in self.measures.items():
             state[f"measure.{name}"] = pa.table({"count": measure.counts, "value": measure.values})
-        return state
+        windows = self.tumbling if self.window.tumbling else self.sliding
+        return state | windows.dump(self.partition.types)
 
     def restore(self, state: State) -> None:
-        """Take the groups back."""
-        columns = [key_values(state["groups"].column(name)) for name in self.keys.names]
-        keys = list(zip(*columns, strict=True)) if columns else [()] * state["number"]
-        self.groups = {key: i for i, key in enumerate(keys)}
+        """Take all of it back."""
+        columns = [key_values(column) for column in state["groups"].columns]
+        self.groups = {key: place for place, key in enumerate(zip(*columns, strict=True))}
         for name, measure in self.measures.items():
             table = state[f"measure.{name}"]
             measure.counts = table.column("count").to_numpy().copy()
             measure.values = table.column("value").to_numpy().copy()
+        if self.window.tumbling:
+            self.tumbling.load(state)
+        else:
+            self.sliding.load(state, self._partitions)
+
+    def _group_schema(self) -> pa.Schema:
+        # the first part is the number of the window; names of attributes may be anything
+        return pa.schema([pa.field(str(i), kind) for i, kind in enumerate([pa.int64(), *self.keys.types])])
+
+
+def _chunks(firings: list[np.ndarray]) -> Iterator[tuple[int, list[np.ndarray]]]:
+    """Windows, in runs of about `ROWS_AT_ONCE` rows, each with the number of its first one."""
+    some: list[np.ndarray] = []
+    first = size = 0
+    for number, firing in enumerate(firings):
+        if some and size + len(firing) > ROWS_AT_ONCE:
+            yield first, some
+            some, first, size = [], number, 0
+        some.append(firing)
+        size += len(firing)
+    if some:
+        yield first, some

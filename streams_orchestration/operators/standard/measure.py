@@ -45,6 +45,10 @@ class Measure:
             self.counts = np.concatenate([self.counts, np.zeros(extra, np.int64)])
             self.values = np.concatenate([self.values, np.full(extra, self.start, self.type)])
 
+    def select(self, groups: np.ndarray) -> None:
+        """Keep these groups only, in this order."""
+        self.counts, self.values = self.counts[groups], self.values[groups]
+
     def add(self, groups: np.ndarray, batch: pa.RecordBatch) -> None:
         """Take in a batch whose tuple i belongs to group `groups[i]`; null values are left out."""
         if self.expression is None:

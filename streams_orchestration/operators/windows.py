@@ -1,0 +1,149 @@
+"""The window clause: which tuples an operator looks at together, and when.
+
+Time is what an attribute says, never the clock: a replay makes the same windows, wherever batches begin and end.
+
+- `tumbling, P`: tuples are collected until P closes the window; then a new one begins.
+- `sliding, P, Q`: P drops the oldest tuples, Q says when to look at those that are left; `count(1)` if left out.
+- P and Q are `count(n)`, `delta(attribute, d)`, `time(seconds)`, which is a delta of the time attribute, or, of a
+  tumbling window, `punct()`. A delta is exceeded by a tuple that is more than `d` beyond the first tuple of the window
+  (tumbling), the oldest one (eviction), or the one that exceeded it last (trigger); this tuple itself comes after the
+  window that it closes or triggers.
+- `partitioned`: all this for every value of `partitionBy` by itself.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any, Literal, get_args
+
+import pyarrow as pa
+
+from streams_orchestration.model.names import nearest
+from streams_orchestration.operators.arrow_types import compute as pc
+from streams_orchestration.operators.errors import DataError, UnknownAttributeError
+
+PolicyKind = Literal["count", "delta", "time", "punct"]
+
+_POLICY = re.compile(r"(\w+)\s*\(([^()]*)\)")
+_SYNTAX = "'tumbling, count(100)', 'sliding, delta(t, 60), count(1)', 'tumbling, time(5.0), partitioned'"
+
+
+@dataclass(frozen=True)
+class Policy:
+    """When a window is closed, evicts or triggers."""
+
+    kind: PolicyKind
+    size: float = 0
+    attribute: str | None = None
+    """Of a delta; of a time once it is `resolved`."""
+
+    def resolved(self, schema: pa.Schema, time_attribute: str | None, parameter: str = "window") -> Policy:
+        """The same with the attribute that time is taken from, found to be in the stream.
+
+        Raises:
+            UnknownAttributeError: the stream does not have the attribute.
+            ValueError: there is no attribute, or none that differences can be made of.
+        """
+        if self.kind in ("count", "punct"):
+            return self
+        name = self.attribute or time_attribute
+        if name is None:
+            message = f"{parameter}: time({self.size:g}) needs timeAttribute, the attribute that says when a tuple was"
+            raise ValueError(message)
+        where = parameter if self.kind == "delta" else "timeAttribute"
+        if name not in schema.names:
+            message = f"{where}: the input stream has no attribute {name}{nearest(name, schema.names)}"
+            raise UnknownAttributeError(message)
+        kind = schema.field(name).type
+        numeric = pa.types.is_integer(kind) or pa.types.is_floating(kind)
+        if not pa.types.is_timestamp(kind) and (self.kind == "time" or not numeric):
+            wanted = "a timestamp" if self.kind == "time" else "a number or a timestamp"
+            message = f"{where}: {name} is {kind}, {wanted} is wanted"
+            raise ValueError(message)
+        return Policy(self.kind, self.size * (1_000_000 if pa.types.is_timestamp(kind) else 1), name)
+
+    def values(self, batch: pa.RecordBatch) -> Sequence[Any]:
+        """What differences are made of, for every tuple; zeros where there is nothing to compare.
+
+        Raises:
+            DataError: a value is null or NaN.
+        """
+        if self.attribute is None:
+            return [0] * batch.num_rows
+        column = batch.column(self.attribute)
+        values = (pc.cast(column, pa.int64()) if pa.types.is_timestamp(column.type) else column).to_pylist()
+        if any(value is None or value != value for value in values):
+            message = f"window: {self.attribute} is null or NaN"
+            raise DataError(message)
+        return values
+
+
+@dataclass(frozen=True)
+class Window:
+    """A window clause."""
+
+    tumbling: bool
+    eviction: Policy
+    trigger: Policy
+    """Of a tumbling window the eviction itself."""
+    partitioned: bool = False
+
+    def resolved(self, schema: pa.Schema, time_attribute: str | None) -> Window:
+        """The same for the tuples of one stream; raises as `Policy.resolved`."""
+        eviction = self.eviction.resolved(schema, time_attribute)
+        trigger = self.trigger.resolved(schema, time_attribute)
+        if time_attribute is not None and "time" not in (eviction.kind, trigger.kind):
+            message = "timeAttribute: the window has no time(...)"
+            raise ValueError(message)
+        return Window(self.tumbling, eviction, trigger, self.partitioned)
+
+
+def parse_window(text: str) -> Window:
+    """Read a window clause.
+
+    Raises:
+        ValueError: it is none; says what is expected.
+    """
+    parts = [part.strip() for part in re.split(r",(?![^()]*\))", text)]
+    partitioned = parts[-1] == "partitioned"
+    kind, *policies = parts[:-1] if partitioned else parts
+    if kind not in ("tumbling", "sliding"):
+        message = f"{text!r} is no window{nearest(kind, ('tumbling', 'sliding'))}; windows are like {_SYNTAX}"
+        raise ValueError(message)
+    tumbling = kind == "tumbling"
+    if not 1 <= len(policies) <= (1 if tumbling else 2):
+        message = f"{text!r}: a {kind} window has {'one policy' if tumbling else 'an eviction and a trigger policy'}"
+        raise ValueError(message)
+    eviction = _policy(policies[0], text)
+    trigger = _policy(policies[1], text) if len(policies) > 1 else eviction if tumbling else Policy("count", 1)
+    if not tumbling and "punct" in (eviction.kind, trigger.kind):
+        message = f"{text!r}: punct() goes with tumbling windows only"
+        raise ValueError(message)
+    return Window(tumbling, eviction, trigger, partitioned)
+
+
+def _policy(text: str, window: str) -> Policy:
+    match = _POLICY.fullmatch(text)
+    kinds: tuple[PolicyKind, ...] = get_args(PolicyKind)
+    if match is None or match[1] not in kinds:
+        name = match[1] if match else text
+        message = f"{window!r}: {text!r} is no policy{nearest(name, kinds)}; windows are like {_SYNTAX}"
+        raise ValueError(message)
+    kind = match[1]
+    arguments = [argument.strip() for argument in match[2].split(",")] if match[2].strip() else []
+    if len(arguments) != {"punct": 0, "delta": 2}.get(kind, 1):
+        message = f"{window!r}: {text!r}: write count(n), delta(attribute, d), time(seconds) or punct()"
+        raise ValueError(message)
+    if not arguments:
+        return Policy("punct")
+    try:
+        size = int(arguments[-1]) if kind == "count" or arguments[-1].isdigit() else float(arguments[-1])
+    except ValueError:
+        size = -1
+    if not (size >= (1 if kind == "count" else 0) and size < float("inf")):
+        number = "a positive integer" if kind == "count" else "a number that is not negative"
+        message = f"{window!r}: {arguments[-1]!r} in {kind}(...) is not {number}"
+        raise ValueError(message)
+    return Policy(next(k for k in kinds if k == kind), size, arguments[0] if kind == "delta" else None)
