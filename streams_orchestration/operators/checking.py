@@ -106,7 +106,8 @@ def _parameter_errors(implementation: type[Operator], error: ValidationError) ->
                 texts.append((f"the parameter {name} is missing", False))
             case kind:
                 text = f"the parameter {name}: {item['msg']}, not {item['input']!r}"
-                texts.append((text, kind.endswith("_type")))
+                # Streams takes a single value for a list, and texts for clauses like `output` and `state`
+                texts.append((text, kind.endswith("_type") and kind not in ("list_type", "dict_type")))
     return texts
 
 

@@ -5,9 +5,10 @@ from __future__ import annotations
 import json
 import re
 import warnings
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING, Annotated, Any, cast
 
 import pyarrow as pa
+from pydantic import BeforeValidator
 
 from streams_orchestration.model.names import nearest
 from streams_orchestration.operators.errors import UnknownAttributeError
@@ -17,6 +18,9 @@ if TYPE_CHECKING:
 
 _ACROSS_TUPLES = frozenset(("Agg", "Over", "Window", "Len", "Rank", "Shift", "Random", "CumCount", "CumSum"))
 """Nodes whose value depends on other tuples of the batch, and so on where batches begin and end."""
+
+Condition = Annotated[str, BeforeValidator(lambda value: str(value).lower() if isinstance(value, bool) else value)]
+"""A parameter that is a condition; `true` and `false` need no quotes in a spec."""
 
 
 def parse_expression(text: str, schema: pa.Schema, parameter: str) -> pl.Expr:

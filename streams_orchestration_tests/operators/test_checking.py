@@ -173,11 +173,21 @@ graph:
   - {name: M, operator: Mine, inputs: [G], outputs: [{stream: M, schema: T}]}
   - {name: A, operator: Aggregate, inputs: [M], outputs: [{stream: A, schema: T}], parameters: {window: "count(9)"}}
   - {name: K, operator: FileSink, inputs: [A]}
+  - {name: C, operator: Custom, inputs: [A], outputs: [], parameters: {logic: "onTuple A: {}", state: "int32 i"}}
+  - {name: D, operator: Aggregate, inputs: [M], outputs: [{stream: D, schema: T}], parameters: {groupBy: a}}
+  - {name: E, operator: Custom, inputs: [D], parameters: {onTuple: "submit(D, E);"}}
 """
     )
     compilation = compile_spec(spec)
     assert check_parameters(compilation) == []
-    assert {found.operator for found in check_operators(compilation)} == {"S", "F", "G", "M", "A", "K"}
+    wrong_here = {found.operator for found in check_operators(compilation)}
+    assert wrong_here == {"S", "F", "G", "M", "A", "K", "C", "D", "E"}
+
+
+def test_a_condition_may_be_a_truth_value(tmp_path: Path):
+    for kind, parameters in (("Filter", "{filter: true}"), ("Functor", "{filter: false}")):
+        assert check_parameters(compiled(tmp_path, kind, parameters)) == []
+    assert check_parameters(compiled(tmp_path, "Punctor", "{punctuate: true, position: after}")) == []
 
 
 @pytest.mark.parametrize(

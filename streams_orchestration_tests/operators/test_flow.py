@@ -58,7 +58,7 @@ def test_a_key_without_a_port_and_without_a_default_goes_nowhere(tmp_path: Path)
 @given(ROWS, CUTS, st.sampled_from(["before", "after"]))
 @settings(max_examples=40)
 def test_a_punctor_marks_every_tuple_that_meets_the_condition(data: list[Row], cuts: list[int], position: str):
-    punctor = Bench(Punctor, [ROW], [ROW], punctuation="n > 3", position=position)
+    punctor = Bench(Punctor, [ROW], [ROW], punctuate="n > 3", position=position)
     for part in division(data, cuts):
         punctor.send(part)
     expected: list[Any] = []
@@ -69,7 +69,7 @@ def test_a_punctor_marks_every_tuple_that_meets_the_condition(data: list[Row], c
 
 
 def test_a_punctor_computes_like_a_functor():
-    punctor = Bench(Punctor, [ROW], ["n bigint"], punctuation="n = 1", position="after", output={"n": "n * 10"})
+    punctor = Bench(Punctor, [ROW], ["n bigint"], punctuate="n = 1", position="after", output={"n": "n * 10"})
     assert punctor.send([("a", 1), ("b", 2)]).items() == [(10,), WINDOW, (20,)]
 
 
@@ -128,8 +128,8 @@ def test_a_throttle_never_holds_up_its_task_for_long_but_says_so(clock: Clock, c
         (Split, [ROW], [ROW], {"key": "k", "file": "absent"}, "absent: no such file"),
         (Union, [ROW, "k string"], [ROW], {}, "input port 1: the stream has no attribute n"),
         (Union, [ROW, "k string, n double"], [ROW], {}, "input port 1: output.n: the value is double"),
-        (Punctor, [ROW], [ROW], {"punctuation": "n", "position": "after"}, "punctuation: 'n' is int64, a condition"),
-        (Punctor, [ROW], [ROW], {"punctuation": "n = 1", "position": "amid"}, "'before' or 'after'"),
+        (Punctor, [ROW], [ROW], {"punctuate": "n", "position": "after"}, "punctuate: 'n' is int64, a condition"),
+        (Punctor, [ROW], [ROW], {"punctuate": "n = 1", "position": "amid"}, "'before' or 'after'"),
         (Throttle, [ROW], [ROW], {"rate": 0}, "greater than 0"),
         (Throttle, [ROW], [ROW], {}, "rate"),
     ],
@@ -156,7 +156,7 @@ def test_they_run_together_in_an_application(tmp_path: Path):
         source("Rows", file),
         node("Sorted", "Split", "Rows", parameters={"index": "CASE WHEN n < 5 THEN 0 ELSE 1 END"})
         | {"outputs": outputs},
-        node("Marked", "Punctor", "High", parameters={"punctuation": "n = 7", "position": "after"}),
+        node("Marked", "Punctor", "High", parameters={"punctuate": "n = 7", "position": "after"}),
         node("Slow", "Throttle", "Low", parameters={"rate": 1e6}),
         node("All", "Union", "Marked", "Slow"),
         node("Once", "DeDuplicate", "All"),

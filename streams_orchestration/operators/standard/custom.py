@@ -39,6 +39,7 @@ class Custom(Operator):
     """
 
     Parameters = CustomParameters
+    unsupported = frozenset(("logic", "onProcess", "onPunct", "onTuple", "onWatermark"))
     stateful = True
 
     @classmethod

@@ -9,13 +9,13 @@ from pydantic import Field
 from streams_orchestration.operators.arrow_types import compute as pc
 from streams_orchestration.operators.batch import TupleBatch
 from streams_orchestration.operators.contract import Operator, OperatorContext, Parameters
-from streams_orchestration.operators.expressions import evaluate, parse_condition
+from streams_orchestration.operators.expressions import Condition, evaluate, parse_condition
 
 
 class FilterParameters(Parameters):
     """Parameters of `Filter`."""
 
-    filter: str | None = Field(default=None, description="condition; without one every tuple passes")
+    filter: Condition | None = Field(default=None, description="condition; without one every tuple passes")
 
 
 class Filter(Operator):

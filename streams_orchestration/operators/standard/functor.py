@@ -10,13 +10,13 @@ from streams_orchestration.operators.arrow_types import compute as pc
 from streams_orchestration.operators.assignments import Assignments
 from streams_orchestration.operators.batch import TupleBatch
 from streams_orchestration.operators.contract import Operator, OperatorContext, Parameters
-from streams_orchestration.operators.expressions import evaluate, parse_condition
+from streams_orchestration.operators.expressions import Condition, evaluate, parse_condition
 
 
 class FunctorParameters(Parameters):
     """Parameters of `Functor`."""
 
-    filter: str | None = Field(default=None, description="condition; tuples for which it is not true are dropped")
+    filter: Condition | None = Field(default=None, description="condition; tuples for which it is not true are dropped")
     output: dict[str, str] = Field(default_factory=dict, description="attribute -> expression; others keep their value")
 
 

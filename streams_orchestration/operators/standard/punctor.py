@@ -11,13 +11,13 @@ from streams_orchestration.operators.arrow_types import compute as pc
 from streams_orchestration.operators.assignments import Assignments
 from streams_orchestration.operators.batch import TupleBatch
 from streams_orchestration.operators.contract import Operator, OperatorContext, Parameters, Punctuation
-from streams_orchestration.operators.expressions import evaluate, parse_condition
+from streams_orchestration.operators.expressions import Condition, evaluate, parse_condition
 
 
 class PunctorParameters(Parameters):
     """Parameters of `Punctor`."""
 
-    punctuation: str = Field(description="condition; a tuple for which it is true gets a window marker")
+    punctuate: Condition = Field(description="condition; a tuple for which it is true gets a window marker")
     position: Literal["before", "after"] = Field(description="where the marker is put")
     output: dict[str, str] = Field(default_factory=dict, description="attribute -> expression; others keep their value")
 
@@ -35,7 +35,7 @@ class Punctor(Operator):
     @staticmethod
     def _compile(context: OperatorContext, parameters: PunctorParameters) -> tuple[Any, Assignments]:
         source = context.inputs[0]
-        condition = parse_condition(parameters.punctuation, source, "punctuation")
+        condition = parse_condition(parameters.punctuate, source, "punctuate")
         return condition, Assignments(parameters.output, source, context.outputs[0] or source)
 
     def setup(self) -> None:
