@@ -47,22 +47,23 @@ class SlidingWindows:
         base, fired = tuples.num_rows - batch.num_rows, []
         triggers = self.trigger.values(batch)
         for i, (code, value) in enumerate(zip(codes.tolist(), self.eviction.values(batch), strict=True)):
-            part = self.partitions.setdefault(keys[code], _Partition())
+            key = keys[code]
+            part = self.partitions.setdefault(key, _Partition())
             if self.trigger.attribute is not None:
                 if part.mark is None:
                     part.mark = triggers[i]
                 elif triggers[i] - part.mark > self.trigger.size:
-                    fired.append((part, part.low, len(part.rows)))
+                    fired.append((key, part.low, len(part.rows)))
                     part.mark = triggers[i]
             self._evict(part, value)
             part.rows.append(base + i)
             part.values.append(value)
             part.since += 1
             if self.trigger.kind == "count" and part.since == self.trigger.size:
-                fired.append((part, part.low, len(part.rows)))
+                fired.append((key, part.low, len(part.rows)))
                 part.since = 0
-        arrays = {id(part): np.array(part.rows, np.int64) for part, _, _ in fired}
-        firings = [arrays[id(part)][low:high] for part, low, high in fired]
+        arrays = {key: np.array(part.rows, np.int64) for key, part in self.partitions.items()}
+        firings = [arrays[key][low:high] for key, low, high in fired]
         self._compact(tuples)
         return tuples, firings
 
