@@ -31,7 +31,9 @@ LIMIT = 180.0
 
 def table_of(query: str) -> pa.Table:
     with duckdb.connect() as connection:
-        return connection.execute(query).to_arrow_table()
+        relation = connection.sql(query)
+        assert relation is not None
+        return relation.to_arrow_table()
 
 
 def expected_delays(directory: Path) -> pa.Table:
