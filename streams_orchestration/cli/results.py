@@ -49,7 +49,7 @@ def read_result(sink: SinkStatus, limit: int = MAX_ROWS) -> Result:
     if not parts:
         return Result(sink, pl.DataFrame(), 0)
     try:
-        scan = pl.scan_parquet(parts) if sink.format == "parquet" else pl.scan_csv(parts, try_parse_dates=True)
+        scan = _scan(sink.format, parts)
         total = scan.select(pl.len()).collect().item()
         sortable = [name for name, kind in scan.collect_schema().items() if not kind.is_nested()]
         rows = scan.sort(sortable, nulls_last=True).head(limit).collect() if sortable else scan.head(limit).collect()
@@ -60,6 +60,18 @@ def read_result(sink: SinkStatus, limit: int = MAX_ROWS) -> Result:
         )
         raise ResultError(message) from error
     return Result(sink, rows, total)
+
+
+def _scan(format: str, parts: list[Path]) -> pl.LazyFrame:
+    match format:
+        case "parquet":
+            return pl.scan_parquet(parts)
+        case "jsonl":
+            return pl.scan_ndjson(parts)
+        case "arrow":
+            return pl.scan_ipc(parts)
+        case _:
+            return pl.scan_csv(parts, try_parse_dates=True)
 
 
 def result_table(result: Result) -> RenderableType:

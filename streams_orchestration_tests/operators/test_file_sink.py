@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import datetime
 import os
 from pathlib import Path
 from typing import Any
@@ -9,6 +10,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from streams_orchestration.operators.standard.file_sink import FileSink
+from streams_orchestration.operators.standard.file_source import FileSource
 from streams_orchestration_tests.operators.harness import Bench
 
 ROWS = [(1, "a"), (2, None), (3, 'c,"d"')]
@@ -64,6 +66,26 @@ def test_csv_parts_can_be_read_back(tmp_path: Path):
     table = pyarrow.csv.read_csv(part.pending)
     assert table["n"].to_pylist() == [1, 2, 3]
     assert table["s"].to_pylist()[2] == 'c,"d"'
+
+
+@pytest.mark.parametrize("format", ["parquet", "jsonl", "arrow"])
+def test_a_source_reads_what_a_sink_has_written(tmp_path: Path, format: str):
+    schema = (
+        "n int, s string, x double, b boolean, d date, t timestamp, u timestamp_ntz, l array<int>, m struct<x: int>"
+    )
+    at = datetime.datetime(2024, 1, 2, 3, 4, 5, 678901)
+    row = (1, 'x"\n', 0.1, True, at.date(), at.replace(tzinfo=datetime.UTC), at, [1, None], {"x": 1})
+    data = [row, (None,) * 9, row]
+    (part,) = Bench(FileSink, [schema], results=tmp_path, file="out", format=format).send(data).commit()
+    assert part.final.suffix == f".{format}"
+    back = Bench(FileSource, [], [schema], base=part.pending.parent, file=part.pending.name, format=format)
+    back.produce()
+    assert back.rows() == data
+
+
+def test_jsonl_cannot_hold_all_types():
+    with pytest.raises(ValueError, match="format jsonl: the attribute m is map"):
+        Bench(FileSink, ["m map<string, int>"], file="out", format="jsonl")
 
 
 def test_csv_cannot_hold_nested_attributes():

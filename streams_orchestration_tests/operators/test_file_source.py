@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import gzip
 import io
+import json
 import zipfile
 from collections.abc import Callable
 from pathlib import Path
@@ -49,11 +50,28 @@ def parquet(content: bytes) -> bytes:
     return sink.getvalue()
 
 
+def arrow(content: bytes) -> bytes:
+    table = pq.read_table(io.BytesIO(parquet(content)))
+    sink = io.BytesIO()
+    with pa.ipc.new_file(sink, table.schema) as writer:
+        writer.write_table(table, max_chunksize=4)
+    return sink.getvalue()
+
+
+def jsonl(content: bytes) -> bytes:
+    lines = content.decode().splitlines()[1:]
+    objects = [{"more": [1], "s": line.split(",")[1], "n": int(line.split(",")[0])} for line in lines]
+    return "\n\n".join(json.dumps(each) for each in objects).encode()
+
+
 FORMATS: dict[str, tuple[str, Callable[[bytes], bytes], dict[str, Any]]] = {
     "csv": ("rows.csv", bytes, {}),
     "csv.gz": ("rows.csv.gz", gz, {}),
     "csv.zip": ("rows.csv.zip", zipped, {}),
     "parquet": ("rows.parquet", parquet, {"format": "parquet"}),
+    "arrow": ("rows.arrow", arrow, {"format": "arrow"}),
+    "jsonl": ("rows.jsonl", jsonl, {"format": "jsonl"}),
+    "jsonl.gz": ("rows.jsonl.gz", lambda content: gz(jsonl(content)), {"format": "jsonl"}),
 }
 
 
@@ -268,6 +286,9 @@ def test_altered_bytes_in_a_compressed_file_are_noticed(tmp_path: Path):
         (CSV, SCHEMA, {"format": "line"}, "exactly one string attribute"),
         (CSV, "n int", {"format": "line"}, "exactly one string attribute"),
         (CSV, SCHEMA, {"format": "parquet"}, "not a Parquet file"),
+        (CSV, SCHEMA, {"format": "arrow"}, "not an Arrow IPC file"),
+        ("", "n map<string, int>", {"format": "jsonl"}, "format jsonl: the attribute n is map.*jsonl cannot hold"),
+        ("", "n array<date>", {"format": "jsonl"}, "format jsonl: the attribute n is list.*jsonl cannot hold"),
         (CSV, "n array<int>, s string", {}, "the attribute n is list.*csv cannot hold"),
     ],
 )
@@ -319,3 +340,30 @@ def test_the_output_stream_needs_a_schema(tmp_path: Path):
     (tmp_path / "x.csv").touch()
     with pytest.raises(ValueError, match="the output stream needs a schema"):
         Bench(FileSource, outputs=[None], base=tmp_path, file="x.csv")
+
+
+def jsonl_source(path: Path, content: str, schema: str = SCHEMA) -> Bench:
+    path.write_text(content)
+    return source(path, schema, format="jsonl")
+
+
+def test_members_that_are_not_there_are_null(tmp_path: Path):
+    bench = jsonl_source(tmp_path / "rows.jsonl", '{"n": 1}\n{"s": "a"}\n{}\n')
+    bench.produce()
+    assert bench.rows() == [(1, None), (None, "a"), (None, None)]
+
+
+@pytest.mark.parametrize(
+    ("content", "place"),
+    [
+        ('{"n": 1}\n\n{"n": "x"}\n', "line 3: "),
+        ('{"n": 1}\n{"n": \n', "line 2: "),
+        ('{"n": 1}\n{"n": 3000000000}\n', "line 2: "),
+        ('{"n": 1}\n[2]\n', "line 2: an object is wanted"),
+        ('{"n": 1} {"n": 2}\n', "line 1: "),
+        ('{"n": 1}\n{"n": 2, "s": 7}', "line 2: "),
+    ],
+)
+def test_a_line_that_does_not_fit_is_an_error_of_the_data_with_its_place(tmp_path: Path, content: str, place: str):
+    with pytest.raises(DataError, match=rf"rows.jsonl, {place}"):
+        jsonl_source(tmp_path / "rows.jsonl", content).produce()

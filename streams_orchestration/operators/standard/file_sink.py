@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import uuid
 from pathlib import Path
-from typing import Any, Literal
+from typing import IO, Any, Literal
 
 import pyarrow as pa
 import pyarrow.csv as pa_csv
@@ -14,6 +14,7 @@ from pydantic import Field
 
 from streams_orchestration.operators.batch import TupleBatch
 from streams_orchestration.operators.contract import Operator, OperatorContext, Parameters, PendingFile
+from streams_orchestration.operators.standard.json_lines import check_json_schema
 
 PENDING = "_pending"
 """Directory inside of a sink's directory for files whose epoch is not complete; readers skip names with `_`."""
@@ -23,7 +24,7 @@ class FileSinkParameters(Parameters):
     """Parameters of `FileSink`."""
 
     file: str = Field(min_length=1, description="directory for the parts; a relative one is among the results")
-    format: Literal["parquet", "csv"] = "parquet"
+    format: Literal["parquet", "csv", "jsonl", "arrow"] = "parquet"
 
 
 def sink_directory(context: OperatorContext, parameters: FileSinkParameters) -> Path:
@@ -57,6 +58,8 @@ class FileSink(Operator):
             if nested is not None:
                 message = f"format csv: the attribute {nested.name} is {nested.type}, which csv cannot hold"
                 raise ValueError(message)
+        if parameters.format == "jsonl":
+            check_json_schema(context.inputs[0])
         directory = sink_directory(context, parameters)
         if not directory.is_absolute():
             return  # among the results, whose place is known when it is deployed
@@ -101,8 +104,26 @@ class FileSink(Operator):
         pending = self.parts / PENDING / f"{channel:03d}-{uuid.uuid4().hex}.{self.parameters.format}"
         pending.parent.mkdir(parents=True, exist_ok=True)
         with pending.open("wb") as file:
-            writer: Any = pq.write_table if self.parameters.format == "parquet" else pa_csv.write_csv
-            writer(table, file)
+            _WRITERS[self.parameters.format](table, file)
             file.flush()
             os.fsync(file.fileno())
         return (PendingFile(pending, self.parts / name, table.num_rows, pending.stat().st_size),)
+
+
+def _write_json_lines(table: pa.Table, file: IO[bytes]) -> None:
+    import polars as pl
+
+    pl.DataFrame(table).write_ndjson(file)
+
+
+def _write_arrow(table: pa.Table, file: IO[bytes]) -> None:
+    with pa.ipc.new_file(file, table.schema) as writer:
+        writer.write_table(table)
+
+
+_WRITERS: dict[str, Any] = {
+    "parquet": pq.write_table,
+    "csv": pa_csv.write_csv,
+    "jsonl": _write_json_lines,
+    "arrow": _write_arrow,
+}

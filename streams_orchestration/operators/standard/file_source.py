@@ -24,6 +24,7 @@ from streams_orchestration.operators.contract import (
 from streams_orchestration.operators.errors import DataError
 from streams_orchestration.operators.files import open_decompressed, resolve_input
 from streams_orchestration.operators.standard.csv_file import CsvFile
+from streams_orchestration.operators.standard.json_lines import check_json_schema, read_json_lines
 
 BLOCK_BYTES = 4 << 20
 
@@ -32,7 +33,7 @@ class FileSourceParameters(Parameters):
     """Parameters of `FileSource`."""
 
     file: str = Field(min_length=1, description="path; relative to the spec, or package://<package>/<path>")
-    format: Literal["csv", "line", "parquet"] = "csv"
+    format: Literal["csv", "line", "jsonl", "parquet", "arrow"] = "csv"
     has_header_line: bool = Field(default=True, alias="hasHeaderLine", description="csv: the first line names columns")
     separator: str = Field(default=",", min_length=1, max_length=1, description="csv")
 
@@ -71,10 +72,13 @@ class FileSource(SourceOperator):
                 message = "format line: the output stream must have exactly one string attribute"
                 raise ValueError(message)
             return
-        if parameters.format == "parquet":
-            _check_parquet(path, schema)
-        else:
-            _check_csv(_csv(path, parameters), schema)
+        match parameters.format:
+            case "parquet" | "arrow":
+                _check_columnar(path, parameters.format, schema)
+            case "jsonl":
+                check_json_schema(schema)
+            case _:
+                _check_csv(_csv(path, parameters), schema)
 
     def setup(self) -> None:
         """Find the file; it is opened by the first call of `produce`."""
@@ -128,8 +132,10 @@ class FileSource(SourceOperator):
                 return _csv(self.path, self.parameters).read(self.schema)
             case "line":
                 return self._read_lines()
+            case "jsonl":
+                return read_json_lines(self.path, self.schema)
             case _:
-                return self._read_parquet()
+                return self._read_columnar()
 
     def _read_lines(self) -> Iterator[pa.RecordBatch]:
         number = 0
@@ -145,15 +151,21 @@ class FileSource(SourceOperator):
                         raise DataError(message) from error
                 yield pa.RecordBatch.from_arrays([pa.array(texts, pa.string())], schema=self.schema)
 
-    def _read_parquet(self) -> Iterator[pa.RecordBatch]:
+    def _read_columnar(self) -> Iterator[pa.RecordBatch]:
         try:
-            with pq.ParquetFile(self.path) as file:
-                for batch in file.iter_batches(columns=self.schema.names, use_threads=False):
-                    columns = dict(zip(batch.schema.names, batch.columns, strict=True))
-                    yield TupleBatch.from_columns(columns, self.schema).arrow
-        except (pa.ArrowInvalid, KeyError, DataError) as error:
+            if self.parameters.format == "parquet":
+                with pq.ParquetFile(self.path) as file:
+                    yield from map(self._cast, file.iter_batches(columns=self.schema.names, use_threads=False))
+            else:
+                with pa.memory_map(str(self.path)) as source, pa.ipc.open_file(source) as file:
+                    yield from (self._cast(file.get_batch(i)) for i in range(file.num_record_batches))
+        except (pa.ArrowInvalid, KeyError, OSError, DataError) as error:
             message = f"{self.path}: {error}"
             raise DataError(message) from error
+
+    def _cast(self, batch: pa.RecordBatch) -> pa.RecordBatch:
+        columns = dict(zip(batch.schema.names, batch.columns, strict=True))
+        return TupleBatch.from_columns(columns, self.schema).arrow
 
 
 def _csv(path: Path, parameters: FileSourceParameters) -> CsvFile:
@@ -176,11 +188,11 @@ def _check_csv(file: CsvFile, schema: pa.Schema) -> None:
         raise ValueError(message)
 
 
-def _check_parquet(path: Path, schema: pa.Schema) -> None:
+def _check_columnar(path: Path, format: str, schema: pa.Schema) -> None:
     try:
-        there = pq.read_schema(path)
+        there = pq.read_schema(path) if format == "parquet" else pa.ipc.open_file(path).schema
     except pa.ArrowInvalid as error:
-        message = f"{path}: not a Parquet file: {error}"
+        message = f"{path}: not {'a Parquet' if format == 'parquet' else 'an Arrow IPC'} file: {error}"
         raise ValueError(message) from error
     _check_columns(path, there.names, schema)
     for field in schema:

@@ -1,0 +1,84 @@
+"""Files of one JSON object a line as record batches, with errors that name the line."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from pathlib import Path
+
+import pyarrow as pa
+import pyarrow.json as pa_json
+
+from streams_orchestration.operators.batch import TupleBatch
+from streams_orchestration.operators.errors import DataError
+from streams_orchestration.operators.files import open_decompressed
+
+BLOCK_BYTES = 4 << 20
+
+
+def check_json_schema(schema: pa.Schema) -> None:
+    """Raises ValueError when an attribute has a type that a line of JSON cannot hold."""
+    for field in schema:
+        if not _is_representable(field.type, outermost=True):
+            message = f"format jsonl: the attribute {field.name} is {field.type}, which jsonl cannot hold"
+            raise ValueError(message)
+
+
+def read_json_lines(path: Path, schema: pa.Schema) -> Iterator[pa.RecordBatch]:
+    """The objects as attributes of `schema`; members that are not there are null, others are ignored.
+
+    Dates and times are texts as in ISO 8601.
+
+    Raises:
+        DataError: a line does not fit; names it.
+    """
+    number = 0
+    with open_decompressed(path) as file:
+        while lines := file.readlines(BLOCK_BYTES):
+            full = [line for line in lines if line.strip()]
+            if full:
+                try:
+                    yield _parse(full, schema)
+                except (pa.ArrowInvalid, pa.ArrowNotImplementedError, DataError) as error:
+                    message = f"{path}, {_place(lines, number, schema)}"
+                    raise DataError(message) from error
+            number += len(lines)
+
+
+def _parse(lines: list[bytes], schema: pa.Schema) -> pa.RecordBatch:
+    read_as = pa.schema([field.with_type(pa.string()) if _is_time(field.type) else field for field in schema])
+    content = b"".join(lines)
+    options = pa_json.ReadOptions(use_threads=False, block_size=len(content) + 1)
+    parse = pa_json.ParseOptions(explicit_schema=read_as, unexpected_field_behavior="ignore", newlines_in_values=False)
+    table = pa_json.read_json(pa.BufferReader(content), read_options=options, parse_options=parse)
+    if table.num_rows != len(lines):
+        message = f"{table.num_rows} objects in {len(lines)} lines"
+        raise DataError(message)
+    return TupleBatch.from_columns({name: table.column(name) for name in schema.names}, schema).arrow
+
+
+def _place(lines: list[bytes], before: int, schema: pa.Schema) -> str:
+    """The first line that does not fit, and why."""
+    for number, line in enumerate(lines, before + 1):
+        if not line.strip():
+            continue
+        try:
+            if not isinstance(json.loads(line), dict):
+                return f"line {number}: an object is wanted, one on each line"
+            _parse([line], schema)
+        except (ValueError, pa.ArrowNotImplementedError) as error:
+            return f"line {number}: {error}"
+    return f"lines {before + 1} to {before + len(lines)}: they do not fit together"
+
+
+def _is_time(kind: pa.DataType) -> bool:
+    return pa.types.is_date(kind) or pa.types.is_timestamp(kind)
+
+
+def _is_representable(kind: pa.DataType, *, outermost: bool = False) -> bool:
+    if pa.types.is_list(kind):
+        return _is_representable(kind.value_type)
+    if pa.types.is_struct(kind):
+        return all(_is_representable(kind.field(i).type) for i in range(kind.num_fields))
+    simple = (pa.types.is_boolean, pa.types.is_integer, pa.types.is_floating, pa.types.is_string)
+    return any(check(kind) for check in simple) or (outermost and _is_time(kind))
