@@ -19,8 +19,8 @@ _NOBODY = Membership((), (), (), ())
 def map_regions(logical: LogicalGraph, physical: PhysicalGraph) -> tuple[RegionMap, list[Diagnostic]]:
     """Find the consistent regions of the logical graph, check them, and find them again on the expanded graph.
 
-    `RegionMap.logical` keeps a region without members (A34), since its number is taken; `RegionMap.expanded` leaves
-    it out, and the position of an expanded region is its index.
+    Both keep a region without members (A34), since its number is taken: channel 0 has the number of the logical region
+    (A40), and the position of an expanded region is its index.
     """
     found = find_starts(logical)
     growth, region_of = grow_logical(logical, found)
@@ -84,6 +84,7 @@ def _expand(
     growth, starts, logical_of = grow_expanded(physical, len(regions), region_of, found)
     ports = [len(logical.operators[operator.logical].inputs) for operator in physical.operators]
     members = memberships(growth.region_of, physical.connections, starts, ports)
+    kept = [(region, members.get(region, _NOBODY)) for region in sorted({*range(len(regions)), *members})]
     expanded = tuple(
         replace(
             regions[logical_of[region]],
@@ -93,9 +94,9 @@ def _expand(
             ends=membership.ends,
             autonomous_ports=membership.autonomous_ports,
         )
-        for index, (region, membership) in enumerate(members.items())
+        for index, (region, membership) in enumerate(kept)
     )
-    index_of = {region: index for index, region in enumerate(members)}
+    index_of = {region: index for index, (region, _) in enumerate(kept)}
     return expanded, tuple(index_of[region] if region >= 0 else -1 for region in growth.region_of)
 
 

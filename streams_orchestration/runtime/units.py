@@ -45,6 +45,8 @@ def recovery_units(compilation: Compilation) -> tuple[Unit, ...]:
         raise NotDeployableError(message)
     units = []
     for number, region in enumerate(regions.expanded):
+        if not region.operators:
+            continue
         if region.trigger == "operatorDriven":
             message = f"region {region.index} is operatorDriven, which cannot run yet; use trigger: periodic"
             raise NotDeployableError(message)

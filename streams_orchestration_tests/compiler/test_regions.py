@@ -122,7 +122,7 @@ def test_only_starts_of_an_autonomous_composite_bar_a_region() -> None:
     assert not diagnostics
 
 
-def test_a_region_without_operators_is_reported_and_not_expanded() -> None:
+def test_a_region_without_operators_is_reported_and_keeps_its_number() -> None:
     graph = logical_graph(
         [operator("C.a", 0, 1, composites=("C",)), operator("b", 1)],
         [("C.a", 0, "b", 0)],
@@ -130,7 +130,11 @@ def test_a_region_without_operators_is_reported_and_not_expanded() -> None:
     )
     regions, diagnostics = map_regions(graph, unexpanded(graph))
     assert [each.operators for each in regions.logical] == [(), (0, 1)]
-    assert [(each.index, each.logical_index) for each in regions.expanded] == [(0, 1)]
+    assert [(each.index, each.logical_index, each.operators) for each in regions.expanded] == [
+        (0, 0, ()),
+        (1, 1, (0, 1)),
+    ]
+    assert regions.region_of == (1, 1)
     assert codes(diagnostics, "warning") == ["SO1001"]
 
 
