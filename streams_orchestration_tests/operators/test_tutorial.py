@@ -1,0 +1,62 @@
+"""The tutorial's files are what it says they are: its tests pass, its application runs."""
+
+from __future__ import annotations
+
+import os
+import re
+import subprocess
+import sys
+from collections import defaultdict
+from pathlib import Path
+
+import pyarrow.csv
+import pytest
+
+from streams_orchestration.compiler.compilation import compile_spec
+from streams_orchestration.operators.checking import check_operators
+from streams_orchestration.operators.standard.custom import Custom
+from streams_orchestration.operators.testing import OperatorHarness
+from streams_orchestration.runtime.home import Home
+from streams_orchestration_tests.runtime.local import LocalApplication
+
+ROOT = Path(__file__).parents[2]
+READING = "sensor string, value double"
+
+
+@pytest.fixture
+def files(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """The blocks of the page that begin with the name of their file."""
+    found: dict[str, str] = defaultdict(str)
+    page = (ROOT / "docs" / "operators.md").read_text()
+    for name, text in re.findall(r"```\w+\n# (\S+)\n(.*?)```", page, re.DOTALL):
+        found[name] += text
+    assert set(found) == {"readings.py", "test_readings.py", "readings.yaml"}
+    for name, text in found.items():
+        (tmp_path / name).write_text(text)
+    monkeypatch.syspath_prepend(tmp_path)
+    monkeypatch.delitem(sys.modules, "readings", raising=False)
+    return tmp_path
+
+
+def test_its_tests_pass(files: Path):
+    path = os.pathsep.join([str(ROOT), str(files)])
+    command = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", "test_readings.py"]
+    done = subprocess.run(
+        command, cwd=files, env=os.environ | {"PYTHONPATH": path}, capture_output=True, text=True, check=False
+    )
+    assert done.returncode == 0, done.stdout
+
+
+def test_its_application_runs(files: Path):
+    compilation = compile_spec(files / "readings.yaml")
+    assert check_operators(compilation) == []
+    local = LocalApplication(Home(files / "home"), compilation, 70)
+    local.run()
+    tables = [pyarrow.csv.read_csv(path) for path in local.published("changes")]
+    found = sorted(tuple(row.values()) for table in tables for row in table.to_pylist())
+    assert found == sorted((sensor, round(1.8 * i + 32, 9)) for i in range(10) for sensor in ("s0", "s1"))
+
+
+def test_its_function_for_custom_works(files: Path):
+    custom = OperatorHarness(Custom, [READING], [READING], parameters={"function": "readings:numbered"})
+    assert custom.send([("a", 0.5)] * 2).restart().send([("b", 0.5)]).rows() == [("a", 0.0), ("a", 1.0), ("b", 2.0)]
