@@ -18,8 +18,8 @@ from streams_orchestration.model.values import show
 
 KeyPath = tuple[str | int, ...]
 
-_MISSING = ("CDISP0840E", "SO0303", "SO0405")
-"""Codes that say that something is missing, which it is where a broken part was taken out."""
+_MISSING = {"CDISP0840E": {"consistent"}, "SO0303": {"inputs", "outputs"}, "SO0405": {"parameters"}}
+"""Codes that say that something is missing, which it is where a broken part below one of these keys was taken out."""
 _CONTAINERS = {"model_type": "a mapping", "dict_type": "a mapping", "tuple_type": "a list", "list_type": "a list"}
 _SCALARS = {"bool_type": "true or false", "int_type": "an integer", "string_type": "a text", "float_type": "a number"}
 
@@ -69,6 +69,7 @@ def validate_document(tree: Any, location: str = "") -> tuple[Application | None
     remaining: Any = tree if isinstance(tree, dict) else dict(tree)
     diagnostics: list[Diagnostic] = []
     lost: set[str] = set()
+    broken: dict[str, set[str | int]] = {}
     for attempt in range(10):
         context: dict[str, Any] = {}
         try:
@@ -78,12 +79,14 @@ def validate_document(tree: Any, location: str = "") -> tuple[Application | None
             # What follows from taking a broken part out is no news to the user.
             if attempt == 0:
                 diagnostics += [_diagnostic(error, remaining, context.get("classes", {})) for error in errors]
+                for error in errors:
+                    operator = _operator(remaining, _existing(error["loc"], remaining))
+                    broken.setdefault(operator, set()).update(error["loc"])
             remaining = _without(remaining, [_existing(error["loc"], remaining) for error in errors], lost)
             continue
-        broken = {diagnostic.operator for diagnostic in diagnostics}
         known = {(diagnostic.code, diagnostic.location) for diagnostic in diagnostics if diagnostic.location}
         for diagnostic in [*check_names(application, lost), *check_declarations(application)]:
-            follows = diagnostic.code in _MISSING and diagnostic.operator in broken
+            follows = _MISSING.get(diagnostic.code, set()) & broken.get(diagnostic.operator, set())
             if not follows and (diagnostic.code, diagnostic.location) not in known:
                 diagnostics.append(diagnostic)
         return application, diagnostics

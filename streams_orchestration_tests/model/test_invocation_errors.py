@@ -22,6 +22,8 @@ graph:
     ("body", "expected"),
     [
         ("annotations: {consistent: {trigger: periodic}}", ["CDISP0840E"]),
+        ("annotations: {parallel: {width: 0}, consistent: {trigger: periodic}}", ["CDISP0821E", "CDISP0840E"]),
+        ("annotations: {consistent: {trigger: periodic, period: x}}", ["CDISP0811E"]),
         ("annotations: {consistent: {trigger: operatorDriven, period: 5.0}}", ["CDISP0841E"]),
         ("annotations: {consistent: {trigger: periodic, period: 5}}", []),
         ("annotations: {consistent: {trigger: periodic, period: '5'}}", ["CDISP0811E"]),
