@@ -69,6 +69,12 @@ def uncollected() -> Iterator[None]:
             gc.enable()
 
 
+_OF_NO_CONSEQUENCE = frozenset(
+    f"CDISP{number}E" for number in ("0090", "0407", "0408", "0410", "0489", "0840", "0841", "0851")
+)
+"""Errors of the text with which the graph still is the one that was meant: of queues, checkpoints, periods, threads."""
+
+
 @uncollected()
 def _compile(application: Application, options: Options, found: list[Diagnostic]) -> Compilation:
     diagnostics = list(found)
@@ -78,7 +84,7 @@ def _compile(application: Application, options: Options, found: list[Diagnostic]
         if stop and _errors(diagnostics):
             raise ApplicationError(in_order(diagnostics))
 
-    if _errors(found):
+    if any(each.severity == "error" and each.code not in _OF_NO_CONSEQUENCE for each in found):
         # The text has errors already: what is missing because of them must not be reported again from its effects.
         report([], stop=True)
     logical, more = build_logical_graph(application, options)

@@ -138,3 +138,20 @@ def test_a_wrong_option_is_one_line_and_exit_status_2(arguments: list[str], said
 def test_a_spec_that_is_not_there_is_exit_status_2(arguments: list[str], capsys: Capture):
     assert main(["compile", *arguments]) == 2
     assert "SPEC" in capsys.readouterr().err
+
+
+def test_errors_of_the_text_do_not_hide_those_of_the_graph(tmp_path: Path, capsys: Capture):
+    path = tmp_path / "spec.yaml"
+    path.write_text(
+        """
+specVersion: 1
+application: wrong
+graph:
+  - {name: S, operator: Beacon, annotations: {consistent: {trigger: periodic}}}
+  - {name: T, operator: Beacon}
+  - {name: K, operator: FileSink, inputs: [[S, T]], config: {threadedPort: [{port: 0, queueSize: 0}]}}
+"""
+    )
+    assert main(["compile", str(path), "--format", "json"]) == 1
+    found = [each["code"] for each in json.loads(capsys.readouterr().out)["diagnostics"]]
+    assert found == ["CDISP0840E", "CDISP0090E", "CDISP0670E"]
