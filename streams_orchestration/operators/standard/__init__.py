@@ -11,6 +11,7 @@ STANDARD: dict[str, str] = {
     "FileSource": "streams_orchestration.operators.standard.file_source:FileSource",
     "Filter": "streams_orchestration.operators.standard.filter:Filter",
     "Functor": "streams_orchestration.operators.standard.functor:Functor",
+    "Join": "streams_orchestration.operators.standard.join:Join",
     "Punctor": "streams_orchestration.operators.standard.punctor:Punctor",
     "Split": "streams_orchestration.operators.standard.split:Split",
     "Throttle": "streams_orchestration.operators.standard.throttle:Throttle",

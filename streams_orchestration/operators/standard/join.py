@@ -1,0 +1,191 @@
+"""Join: pairs the tuples of two streams that are in their windows at the same time."""
+
+from __future__ import annotations
+
+from typing import Any, Literal
+
+import numpy as np
+import pyarrow as pa
+from pydantic import Field, model_validator
+
+from streams_orchestration.model.names import nearest
+from streams_orchestration.operators.arrow_types import compute as pc
+from streams_orchestration.operators.assignments import Assignments
+from streams_orchestration.operators.batch import TupleBatch
+from streams_orchestration.operators.contract import Operator, OperatorContext, Parameters, Punctuation
+from streams_orchestration.operators.errors import UnknownAttributeError
+from streams_orchestration.operators.expressions import evaluate, parse_condition
+from streams_orchestration.operators.standard.join_side import JoinSide, equal_pairs
+from streams_orchestration.operators.state import State
+from streams_orchestration.operators.windows import Policy, parse_window
+
+PAIRS_AT_ONCE = 1_000_000
+"""Candidates that are laid out together when every tuple meets every tuple."""
+SIDES = ("LHS", "RHS")
+
+
+class JoinParameters(Parameters):
+    """Parameters of `Join`."""
+
+    window: str | list[str] = Field(description="sliding, P: for both streams, or a list of one for each")
+    equality_lhs: list[str] = Field(default_factory=list, alias="equalityLHS", description="attributes of port 0")
+    equality_rhs: list[str] = Field(
+        default_factory=list, alias="equalityRHS", description="attributes of port 1 that are equal to these"
+    )
+    match: str | None = Field(default=None, description="condition that a pair meets besides")
+    algorithm: Literal["inner", "leftOuter", "rightOuter", "outer"] = "inner"
+    output: dict[str, str] = Field(default_factory=dict, description="attribute -> expression; others keep their value")
+    time_attribute: str | None = Field(
+        default=None, alias="timeAttribute", description="the timestamp that time(...) windows go by, in both streams"
+    )
+
+    @model_validator(mode="after")
+    def _go_together(self) -> JoinParameters:
+        clauses = [self.window] * 2 if isinstance(self.window, str) else self.window
+        windows = [parse_window(clause) for clause in clauses]
+        if len(windows) != 2:
+            message = "a window for each of the two streams is wanted"
+            raise ValueError(message)
+        triggered = any(clause.count("(") > 1 for clause in clauses)
+        if triggered or any(window.tumbling or window.partitioned for window in windows):
+            message = "Join needs sliding windows without a trigger and not partitioned, as in 'sliding, count(100)'"
+            raise ValueError(message)
+        if len(self.equality_lhs) != len(self.equality_rhs):
+            message = "equalityLHS and equalityRHS have one attribute for another"
+            raise ValueError(message)
+        return self
+
+    def eviction(self, side: int) -> Policy:
+        """What drops tuples from the window of a stream."""
+        return parse_window(self.window if isinstance(self.window, str) else self.window[side]).eviction
+
+
+class Join(Operator):
+    """A tuple that arrives enters its window, and is paired with those in the other one, in their order.
+
+    In `match` and `output` an attribute that only one stream has goes by its name, others as `lhs_name` and `rhs_name`.
+    A tuple of an outer side that leaves its window without ever having met another is submitted then, with nulls for
+    the other side; at the end all such tuples leave. Null is equal to nothing. Which tuples meet depends on the order
+    in which those of the two streams arrive, on nothing else.
+    """
+
+    Parameters = JoinParameters
+    unsupported = frozenset(("defaultTupleLHS", "defaultTupleRHS", "partitionByLHS", "partitionByRHS"))
+    stateful = True
+
+    @classmethod
+    def check(cls, context: OperatorContext, parameters: JoinParameters) -> None:
+        """Raises ValueError when a window, an attribute or an expression does not fit."""
+        cls._compile(context, parameters)
+
+    @staticmethod
+    def _compile(context: OperatorContext, parameters: JoinParameters) -> tuple[list[Policy], Any, Assignments]:
+        keys = (parameters.equality_lhs, parameters.equality_rhs)
+        for side, names, schema in zip(SIDES, keys, context.inputs, strict=True):
+            for name in names:
+                if name not in schema.names:
+                    message = f"equality{side}: the stream has no attribute {name}{nearest(name, schema.names)}"
+                    raise UnknownAttributeError(message)
+        for left, right in zip(*keys, strict=True):
+            kinds = context.inputs[0].field(left).type, context.inputs[1].field(right).type
+            if kinds[0] != kinds[1] or pa.types.is_nested(kinds[0]):
+                message = f"equalityLHS: {left} is {kinds[0]}, {right} of the other stream is {kinds[1]}"
+                raise ValueError(message)
+        policies = [
+            parameters.eviction(side).resolved(schema, parameters.time_attribute)
+            for side, schema in enumerate(context.inputs)
+        ]
+        target, joined = context.outputs[0], _joined_schema(context)
+        if target is None:
+            message = "the output stream needs a schema: outputs: [{stream: Name, schema: Type}]"
+            raise ValueError(message)
+        match = None if parameters.match is None else parse_condition(parameters.match, joined, "match")
+        return policies, match, Assignments(parameters.output, joined, target)
+
+    def setup(self) -> None:
+        """Parse windows and expressions."""
+        policies, self.match, self.assignments = self._compile(self.context, self.parameters)
+        self.joined = _joined_schema(self.context)
+        keys = (self.parameters.equality_lhs, self.parameters.equality_rhs)
+        algorithm = self.parameters.algorithm
+        outer = (algorithm in ("leftOuter", "outer"), algorithm in ("rightOuter", "outer"))
+        self.sides = [JoinSide(*given) for given in zip(self.context.inputs, policies, keys, outer, strict=True)]
+
+    def reset_to_initial_state(self) -> None:
+        """Both windows are empty."""
+        for side in self.sides:
+            side.clear()
+
+    def process(self, port: int, batch: TupleBatch) -> None:
+        """Pair the tuples with the other window."""
+        size = len(batch)
+        if not self.parameters.equality_lhs:
+            size = max(1, PAIRS_AT_ONCE // max(len(self.sides[1 - port].matched), 1))
+        for start in range(0, len(batch), size):
+            self._arrive(port, batch.arrow.slice(start, size))
+
+    def _arrive(self, port: int, batch: pa.RecordBatch) -> None:
+        own, other = self.sides[port], self.sides[1 - port]
+        here, there = equal_pairs(
+            own.key_columns(batch), other.key_columns(other.tuples), len(batch), len(other.matched)
+        )
+        if self.match is not None:
+            tuples = (batch, other.tuples) if port == 0 else (other.tuples, batch)
+            rows = (here, there) if port == 0 else (there, here)
+            pairs = self._join(tuples, (pa.array(rows[0]), pa.array(rows[1])))
+            met = pc.fill_null(evaluate(self.match, pairs), False).to_numpy(zero_copy_only=False)
+            here, there = here[met], there[met]
+        other.matched[there] = True
+        matched = np.zeros(len(batch), bool)
+        matched[here] = True
+        base = len(own.matched)
+        tuples, left_at, left = own.insert(batch, matched)
+        # a tuple that leaves does so before the one that drives it out is paired
+        order = np.lexsort((np.r_[np.zeros(len(left)), np.ones(len(here))], np.r_[left_at, here]))
+        mine = pa.array(np.r_[left, here + base].astype(np.int64)[order])
+        theirs = np.r_[np.full(len(left), -1), there].astype(np.int64)[order]
+        yours = pa.array(theirs, mask=theirs < 0)
+        both = (tuples, other.tuples) if port == 0 else (other.tuples, tuples)
+        self._send(both, (mine, yours) if port == 0 else (yours, mine))
+
+    def _join(self, tuples: tuple[pa.RecordBatch, pa.RecordBatch], rows: tuple[pa.Array, pa.Array]) -> pa.RecordBatch:
+        columns = [column.take(some) for batch, some in zip(tuples, rows, strict=True) for column in batch.columns]
+        return pa.RecordBatch.from_arrays(columns, schema=self.joined)
+
+    def _send(self, tuples: tuple[pa.RecordBatch, pa.RecordBatch], rows: tuple[pa.Array, pa.Array]) -> None:
+        if len(rows[0]):
+            self.submit(self.assignments.apply(self._join(tuples, rows)))
+
+    def on_punctuation(self, port: int, mark: Punctuation) -> None:
+        """After the end of both streams nothing can meet any more."""
+        if mark is not Punctuation.FINAL:
+            return
+        self.sides[port].ended = True
+        if all(side.ended for side in self.sides):
+            both = (self.sides[0].tuples, self.sides[1].tuples)
+            for number, side in enumerate(self.sides):
+                alone = pa.array(np.flatnonzero(~side.matched) if side.outer else np.zeros(0, np.int64))
+                nothing = pa.nulls(len(alone), pa.int64())
+                self._send(both, (alone, nothing) if number == 0 else (nothing, alone))
+            self.reset_to_initial_state()
+
+    def checkpoint(self) -> State:
+        """Both windows."""
+        return {name: value for number, side in enumerate(self.sides) for name, value in side.dump(str(number)).items()}
+
+    def restore(self, state: State) -> None:
+        """Take both back."""
+        for number, side in enumerate(self.sides):
+            side.load(state, str(number))
+
+
+def _joined_schema(context: OperatorContext) -> pa.Schema:
+    left, right = context.inputs
+    shared = set(left.names) & set(right.names)
+    return pa.schema(
+        [
+            field.with_name(f"{side.lower()}_{field.name}") if field.name in shared else field
+            for side, schema in zip(SIDES, (left, right), strict=True)
+            for field in schema
+        ]
+    )

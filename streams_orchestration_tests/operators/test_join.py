@@ -1,0 +1,138 @@
+"""Join against an account that handles one tuple after another."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from streams_orchestration.operators.standard import join
+from streams_orchestration.operators.standard.join import Join
+from streams_orchestration.runtime.home import Home
+from streams_orchestration_tests.operators.harness import Bench, Row
+from streams_orchestration_tests.runtime.applications import compiled, node, published, rows, sink, source, write_rows
+from streams_orchestration_tests.runtime.local import LocalApplication
+
+LEFT, RIGHT = "k string, n bigint, t bigint", "k string, m bigint, t bigint"
+OUT = "n bigint, m bigint, a string, b string"
+TUPLES = st.tuples(st.sampled_from(["a", "b", None]), st.integers(0, 5), st.integers(0, 9))
+ARRIVALS = st.lists(st.tuples(st.integers(0, 1), TUPLES), max_size=14)
+POLICIES = st.sampled_from([("count", 1), ("count", 3), ("delta", 0), ("delta", 3)])
+
+
+def bench(window: Any = "sliding, count(3)", **parameters: Any) -> Bench:
+    given: dict[str, Any] = {"window": window, "output": {"a": "lhs_k", "b": "rhs_k"}} | parameters
+    return Bench(Join, [LEFT, RIGHT], [OUT], **given)
+
+
+def account(
+    arrivals: list[tuple[int, Row]], policies: list[Any], equal: bool, match: bool, algorithm: str
+) -> list[Row]:
+    windows: list[list[list[Any]]] = [[], []]
+    outer = (algorithm in ("leftOuter", "outer"), algorithm in ("rightOuter", "outer"))
+    found: list[Row] = []
+
+    def tell(left: Row | None, right: Row | None) -> None:
+        n, a = (left[1], left[0]) if left else (None, None)
+        m, b = (right[1], right[0]) if right else (None, None)
+        found.append((n, m, a, b))
+
+    def leave(port: int) -> None:
+        row, met = windows[port].pop(0)
+        if outer[port] and not met:
+            tell(*((row, None) if port == 0 else (None, row)))
+
+    for port, row in arrivals:
+        kind, size = policies[port]
+        own, other = windows[port], windows[1 - port]
+        while own and (len(own) >= size if kind == "count" else row[2] - own[0][0][2] > size):
+            leave(port)
+        own.append([row, False])
+        for candidate in other:
+            left, right = (row, candidate[0]) if port == 0 else (candidate[0], row)
+            same = left[0] == right[0] and left[0] is not None
+            if (same or not equal) and (left[1] < right[1] or not match):
+                own[-1][1] = candidate[1] = True
+                tell(left, right)
+    for port in (0, 1):
+        while windows[port]:
+            leave(port)
+    return found
+
+
+@given(
+    ARRIVALS, POLICIES, POLICIES, st.booleans(), st.booleans(),
+    st.sampled_from(["inner", "leftOuter", "rightOuter", "outer"]), st.lists(st.booleans(), min_size=14, max_size=14),
+)  # fmt: skip
+@settings(max_examples=250)
+def test_any_batches_with_restarts_give_what_the_account_gives(
+    arrivals: list[tuple[int, Row]], left: Any, right: Any, equal: bool, match: bool, algorithm: str, cuts: list[bool]
+):
+    windows = [
+        f"sliding, {f'count({size})' if kind == 'count' else f'delta(t, {size})'}" for kind, size in (left, right)
+    ]
+    more: dict[str, Any] = {"equalityLHS": ["k"], "equalityRHS": ["k"]} if equal else {}
+    joined = bench(windows, algorithm=algorithm, **more, **({"match": "n < m"} if match else {}))
+    start = 0
+    for end in range(1, len(arrivals) + 1):
+        if end == len(arrivals) or cuts[end] or arrivals[end][0] != arrivals[start][0]:
+            joined.send([row for _, row in arrivals[start:end]], arrivals[start][0])
+            start = end
+            if cuts[end % 14]:
+                joined.restart()
+    assert joined.end().rows() == account(arrivals, [left, right], equal, match, algorithm)
+
+
+def test_without_keys_pairs_may_be_laid_out_in_parts(monkeypatch: pytest.MonkeyPatch):
+    left, right = [("a", i, 0) for i in range(9)], [("b", i, 0) for i in range(7)]
+    whole = bench("sliding, count(5)").send(left).send(right, 1).rows()
+    monkeypatch.setattr(join, "PAIRS_AT_ONCE", 11)
+    assert bench("sliding, count(5)").send(left).send(right, 1).rows() == whole
+
+
+@pytest.mark.parametrize(
+    ("parameters", "message"),
+    [
+        ({"window": "tumbling, count(3)"}, "Join needs sliding windows"),
+        ({"window": "sliding, count(3), count(1)"}, "Join needs sliding windows without a trigger"),
+        ({"window": ["sliding, count(3)"]}, "a window for each of the two streams"),
+        ({"window": "sliding, delta(n, 3)"}, "window: the input stream has no attribute n"),
+        ({"equalityLHS": ["k"]}, "equalityLHS and equalityRHS"),
+        ({"equalityLHS": ["kk"], "equalityRHS": ["k"]}, "equalityLHS: the stream has no attribute kk.*k"),
+        ({"equalityLHS": ["k"], "equalityRHS": ["m"]}, "equalityLHS: k is string, m of the other stream is int64"),
+        ({"match": "k = 'a'"}, "match: .* uses the attribute k.*_k"),
+        ({"match": "n + m"}, "match: .* a condition is wanted"),
+        ({"output": {}}, "output: nothing says what a is"),
+        ({"algorithm": "left"}, "leftOuter"),
+        ({"defaultTupleLHS": {}}, "Extra inputs"),
+    ],
+)
+def test_what_does_not_fit_is_named(parameters: dict[str, Any], message: str):
+    with pytest.raises(ValueError, match=message):
+        bench(**parameters)
+
+
+@pytest.mark.parametrize("limit", [5, 100])
+def test_a_join_runs_in_an_application(tmp_path: Path, limit: int):
+    """With windows that hold everything the order of arrival does not matter."""
+    file = write_rows(tmp_path / "rows.parquet", 20)
+    parameters = {
+        "window": "sliding, count(1000)",
+        "equalityLHS": ["n"],
+        "equalityRHS": ["n"],
+        "match": "lhs_k < rhs_k",
+        "output": {"k": "lhs_k", "number": "lhs_n", "total": "rhs_n"},
+    }
+    graph = [
+        source("Rows", file),
+        node("Others", "Filter", "Rows", parameters={"filter": "n > 3"}),
+        node("Pairs", "Join", "Rows", "Others", schema="Total", parameters=parameters),
+        sink("Out", "Pairs"),
+    ]
+    local = LocalApplication(Home(tmp_path / "home"), compiled(graph), limit)
+    local.run()
+    expected = [(a, n, m) for a, n in rows(20) for b, m in rows(20) if n == m > 3 and a < b]
+    assert published(local.published("Out")) == sorted(expected)
