@@ -113,6 +113,16 @@ def test_sliding_windows_are_those_of_the_definition(
     assert repr(found) == repr(expected)
 
 
+@pytest.mark.parametrize("evict", ["count(3)", "delta(t, 4)"])
+@pytest.mark.parametrize("trigger", ["count(2)", "delta(t, 3)"])
+def test_a_restart_after_every_tuple_is_not_noticed(evict: str, trigger: str):
+    data = [("x", "a", i, 2 * i) for i in range(9)]
+    clause = f"sliding, {evict}, {trigger}"
+    whole = run(bench(clause), data, [], restarts=False)
+    assert len(whole) > 6
+    assert run(bench(clause), data, list(range(1, 9)), restarts=True) == whole
+
+
 def test_overlapping_windows_may_be_laid_out_in_parts(monkeypatch: pytest.MonkeyPatch):
     data = [("x", "a", i, i) for i in range(50)]
     whole = bench("sliding, count(7), count(2)").send(data).items()
