@@ -39,10 +39,22 @@ class Element(BaseModel):
         if isinstance(info.context, dict) and isinstance(data, dict):
             # Errors of unknown keys are explained with the keys that this class knows.
             info.context.setdefault("classes", {})[id(data)] = cls
-        element = handler(data)
+        element = handler(cls._without_empty_keys(data))
         if isinstance(data, LocatedMapping):
             element._origin = data
         return element
+
+    @classmethod
+    def _without_empty_keys(cls, data: Any) -> Any:
+        """A mapping, list or text with nothing behind its key, as in `parameters:`, is an empty one."""
+        if not isinstance(data, dict) or None not in data.values():
+            return data
+        empty = {
+            info.alias or name
+            for name, info in cls.model_fields.items()
+            if isinstance(info.get_default(call_default_factory=True), tuple | dict | str | Element)
+        }
+        return {key: value for key, value in data.items() if value is not None or key not in empty}
 
     def __eq__(self, other: object) -> bool:
         # Where an element stands is no part of what it says.

@@ -35,8 +35,6 @@ _STATEFUL = frozenset(
         *("Marker", "Normalize", "Pair", "PunctMerger", "Selector", "Sort", "Switch", "Throttle"),
     )
 )
-_WAITING = {"Gate": ((0, 1),), "Switch": ((0, 1),)}
-"""Both hold a tuple back inside the process call until the control port lets it go."""
 
 _TABLE: dict[str, tuple[SingleThreadedMode, str, str]] = {
     # One word a port set: M mutable or c not; then g generates, p preserves window punctuation, x control port,
@@ -124,7 +122,6 @@ def _signature(name: str) -> Signature:
         stateful=name in _STATEFUL,
         single_threaded=mode,
         consistent=_NOT_MEMBER if name in _CANNOT_LIVE else _NOT_START if name in _CANNOT_START else _BOTH,
-        waits=_WAITING.get(name, ()),
     )
 
 

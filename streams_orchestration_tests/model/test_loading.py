@@ -59,3 +59,24 @@ def test_the_error_says_where_what_and_which_operator(tmp_path: Path) -> None:
 def test_any_python_value_is_refused_cleanly(value: Any) -> None:
     with pytest.raises(ApplicationError):
         application_from_mapping(value)
+
+
+def test_keys_with_nothing_behind_them_are_empty(tmp_path: Path) -> None:
+    path = tmp_path / "spec.yaml"
+    path.write_text(
+        """
+specVersion: 1
+application: empty
+description:
+submission:
+schemas:
+operators:
+composites:
+hostPools:
+graph:
+  - {name: S, operator: Beacon, inputs: , parameters: , annotations: , config: }
+  - {name: K, operator: FileSink, inputs: [S], config: {placement: , threadedPort: }}
+"""
+    )
+    source = load_application(path).graph[0]
+    assert (source.inputs, source.parameters) == ((), {})
