@@ -64,7 +64,8 @@ def _findings(
         if output.generates_window_punctuation:
             return
         if not output.preserves_window_punctuation:
-            yield "CDISP0111E", f"{expects}, and the stream of {producer.name} has none"
+            if not bordered:  # one finding a port: the border stays wrong whatever the producer does
+                yield "CDISP0111E", f"{expects}, and the stream of {producer.name} has none"
             return
         if producer.index in seen:
             yield "CDISP0112E", f"{expects} and is fed by a loop that only preserves it"
