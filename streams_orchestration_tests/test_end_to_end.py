@@ -140,7 +140,7 @@ def test_run_gives_what_an_independent_computation_gives_and_shows_in_dagster(tm
     status = read_status(home, "flights")
     assert status.state == "COMPLETED"
     assert [pe.rows_in for pe in status.pes] == [336_776, wanted.num_rows]
-    assert not any(host.alive for host in status.hosts)
+    wait_for(home, lambda status: not any(host.alive for host in status.hosts))
     with dagster_instance(home) as instance:
         runs = instance.get_runs()
     assert {run.status for run in runs} == {dg.DagsterRunStatus.SUCCESS}
