@@ -7,8 +7,8 @@ BIN := .venv/bin
 help: ## this list
 	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "  make %-6s %s\n", $$1, $$2 }' Makefile
 
-run: setup ## run the main job (another one: make run SPEC=specs/other.yaml)
-	@$(BIN)/streams run "$(SPEC)"
+run: setup ## run the main job (another one: make run SPEC=specs/other.yaml; anew: make run ARGS=--fresh)
+	@$(BIN)/streams run "$(SPEC)" $(ARGS)
 
 test: lint ## lint, then all tests
 	@$(BIN)/python -m pytest
@@ -16,8 +16,8 @@ test: lint ## lint, then all tests
 bench: setup ## ratios of time, memory and traffic to what the targets name
 	@$(BIN)/python -m benchmarks
 
-ui: setup ## Dagster's UI and daemon, on this machine only
-	@$(BIN)/streams ui
+ui: setup ## Dagster's UI and daemon, on this machine only (another port: make ui ARGS='--port 3001')
+	@$(BIN)/streams ui $(ARGS)
 
 lint: setup ## format, lint rules and types
 	@$(BIN)/ruff check

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, NoReturn
 
 import click
 
+from streams_orchestration.cli.failing import APPLICATION
 from streams_orchestration.cli.options import compile_options, fresh_option, spec_argument
 from streams_orchestration.compiler.options import Options
 
@@ -43,13 +44,17 @@ def run(spec: Path, options: Options, fresh: bool, max_rows: int) -> int:
         click.echo(f"{name} was complete already. `streams run {spec} --fresh` computes it anew.", err=True)
         _show_results(before, max_rows)
         return 0
-    if before is not None and before.state != "COMPLETED":
+    runs = before is not None and before.state == "RUNNING" and [host.pid for host in before.hosts if host.alive]
+    if runs:
+        click.echo(f"{name} runs already (pid {', '.join(map(str, runs))}); following it.", err=True)
+    elif before is not None and before.state != "COMPLETED":
         click.echo(f"{name}: going on from {_place(before)}; `--fresh` would start anew.", err=True)
     require_java()
     after, interrupted = _run(home, name, spec, options, fresh=fresh)
     if after.state == "STOPPED":
-        click.echo(f"{name} is stopped. `streams run {spec}` goes on from {_place(after)}.", err=True)
-        return interrupted
+        how = "" if interrupted else " by another command"
+        click.echo(f"{name} is stopped{how}. `streams run {spec}` goes on from {_place(after)}.", err=True)
+        return interrupted or APPLICATION
     click.echo(f"{name} is complete.", err=True)
     _show_results(after, max_rows)
     return 0

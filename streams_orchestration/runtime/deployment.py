@@ -28,6 +28,7 @@ from streams_orchestration.runtime.inspection import deployed_applications, depl
 from streams_orchestration.runtime.outputs import published_files
 from streams_orchestration.runtime.program import PeProgram
 from streams_orchestration.runtime.reset import reset
+from streams_orchestration.runtime.settings import Settings
 from streams_orchestration.runtime.units import Unit, recovery_units
 
 __all__ = [
@@ -58,7 +59,8 @@ def deploy(home: Home, compilation: Compilation, *, fresh: bool = False) -> str:
         The fingerprint of the application.
 
     Raises:
-        NotDeployableError: it compiles but cannot run.
+        NotDeployableError: it compiles but cannot run, or is running and was to be dropped.
+        SettingError: a setting in the environment cannot be used.
         ApplicationError: operators have wrong parameters.
         ApplicationChangedError: kept state belongs to another application of the same name.
         StateDirectoryError, CatalogError: the home cannot be used.
@@ -66,7 +68,9 @@ def deploy(home: Home, compilation: Compilation, *, fresh: bool = False) -> str:
     application, identity = compilation.logical.application, fingerprint(compilation)
     units, programs = recovery_units(compilation), build_programs(compilation)
     catalog = Catalog.create(home)
+    Settings.from_environment()
     if fresh:
+        _refuse_running(home, application)
         _forget(home, catalog, application, programs)
     with catalog.write() as connection:
         a = tables.application
@@ -100,6 +104,20 @@ def build_programs(compilation: Compilation) -> tuple[PeProgram, ...]:
     return programs
 
 
+def _refuse_running(home: Home, application: str) -> None:
+    """What somebody is running is not dropped under them."""
+    if application not in deployed_applications(home):
+        return
+    status = read_status(home, application)
+    alive = [str(host.pid) for host in status.hosts if host.alive]
+    if status.state == "RUNNING" and alive:
+        message = (
+            f"{application} is running (pid {', '.join(alive)}), and --fresh would drop its state. "
+            f"Stop it first: streams cancel {application}"
+        )
+        raise NotDeployableError(message)
+
+
 def _refuse_loops(programs: tuple[PeProgram, ...]) -> None:
     """PEs of one region that feed each other would wait for each other at every boundary of an epoch."""
     graph = nx.DiGraph()
@@ -127,6 +145,7 @@ def _insert(
             fingerprint=identity,
             compilation=dump(compilation),
             base=str(base_directory(compilation)),
+            settings=asdict(Settings.from_environment()),
             wanted="RUNNING",
             state="RUNNING",
             deployed_at=time.time(),
@@ -174,7 +193,8 @@ def _resume(connection: Connection, application: str, state: str) -> None:
     connection.execute(update(a).where(a.c.name == application).values(wanted="RUNNING"))
     if state != "STOPPED":
         return
-    connection.execute(update(a).where(a.c.name == application).values(state="RUNNING"))
+    settings = asdict(Settings.from_environment())
+    connection.execute(update(a).where(a.c.name == application).values(state="RUNNING", settings=settings))
     open_units = (u.c.application == application, u.c.state != "COMPLETED")
     connection.execute(
         update(u).where(*open_units).values(state="PROCESSING", generation=u.c.generation + 1, attempts=0)

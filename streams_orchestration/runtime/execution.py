@@ -314,7 +314,8 @@ def _read_state(program: OperatorProgram, path: str) -> dict[str, Any]:
     try:
         return load_state(Path(path).read_bytes())
     except (OSError, StateError) as error:
-        raise OperatorError(program.name, f"its state {path} cannot be read: {error}") from error
+        mend = "bring it back from a copy, or start anew with --fresh"
+        raise OperatorError(program.name, f"its state {path} cannot be read: {error}; {mend}") from error
 
 
 def _types(schema: pa.Schema) -> str:

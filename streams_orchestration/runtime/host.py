@@ -30,9 +30,9 @@ from streams_orchestration.runtime.epochs import trigger_epochs
 from streams_orchestration.runtime.errors import StreamsRuntimeError
 from streams_orchestration.runtime.garbage import collect_garbage, sweep
 from streams_orchestration.runtime.home import Home
-from streams_orchestration.runtime.planning import SOURCE_LIMIT
 from streams_orchestration.runtime.program import PeProgram
 from streams_orchestration.runtime.publishing import complete, publish
+from streams_orchestration.runtime.settings import Settings
 
 TICK_SECONDS = 0.1
 HEARTBEAT_SECONDS = 1.0
@@ -62,6 +62,7 @@ class Host:
         row = self._application()
         self.life: str = row.life
         self.base: str = row.base
+        self.settings = Settings(**row.settings)
         compilation = load(Compilation, row.compilation)
         self.programs: dict[int, PeProgram] = {pe.id: build_program(compilation, pe) for pe in compilation.fusion.pes}
         self.mine = {pe.id for pe in compilation.fusion.pes if pe.host == number}
@@ -80,7 +81,11 @@ class Host:
         mine = [self.programs[pe] for pe in sorted(self.mine)]
         removed = sweep(self.catalog, self.home, self.application, self.mine, mine)
         log.info("host %s of %s: %s files that no commit names were removed", self.number, self.application, removed)
-        self.spark = spark_session(f"{self.application}-{self.number}", self.home.data(self.application) / "spark")
+        self.spark = spark_session(
+            f"{self.application}-{self.number}",
+            self.home.data(self.application) / "spark",
+            memory=self.settings.driver_memory,
+        )
         log.info("Spark %s is up after %.1f s", self.spark.version, time.time() - self.began)
         self._report("RUNNING")
         collected = time.monotonic()
@@ -138,9 +143,14 @@ class Host:
         from streams_orchestration.runtime.query import PeQuery
 
         directories = directories_of(self.home, self.application, pe, self.base)
-        limit = int(os.environ.get("STREAMS_SOURCE_LIMIT", SOURCE_LIMIT))
         query = PeQuery(
-            self.spark, self.home, self.catalog, self.programs[pe], directories, generation, source_limit=limit
+            self.spark,
+            self.home,
+            self.catalog,
+            self.programs[pe],
+            directories,
+            generation,
+            source_limit=self.settings.source_limit,
         )
         self.queries[pe] = query
         query.start()
@@ -220,7 +230,7 @@ def main(arguments: list[str] | None = None) -> int:
     parser.add_argument("--application", required=True)
     parser.add_argument("--host", type=int, required=True)
     given = parser.parse_args(arguments)
-    logging.basicConfig(level=logging.INFO, format="%(asctime)s %(levelname)s %(message)s", stream=sys.stderr)
+    logging.basicConfig(level=logging.INFO, format="%(asctime)s %(levelname)s %(name)s: %(message)s", stream=sys.stderr)
     logging.getLogger("py4j").setLevel(logging.WARNING)
     host: Host | None = None
     try:

@@ -23,6 +23,9 @@ from streams_orchestration.runtime.reader import DescriptorSource
 from streams_orchestration.runtime.rows import RESULT_LEVEL
 from streams_orchestration.runtime.stages import pe_query
 
+SETTLED_SECONDS = 1.0
+"""A batch that was planned comes to its commit's code within this time, as a rule."""
+
 
 class PeQuery:
     """One generation of one PE: starts a query, commits its batches, knows why it ended."""
@@ -40,6 +43,8 @@ class PeQuery:
         self.source_limit = source_limit
         self.error: StreamsRuntimeError | None = None
         self.permanent = False
+        self._busy = False
+        self._settled = time.monotonic()
         self.log = pe_logger(directories.log)
         self._query: StreamingQuery | None = None
         self._scratch = home.data(program.application) / "spark" / f"pe-{program.pe}-g{generation}-{time.time_ns()}"
@@ -73,8 +78,8 @@ class PeQuery:
 
     @property
     def idle(self) -> bool:
-        """No batch is under way."""
-        return not self.active or (self._query is not None and not self._query.status["isTriggerActive"])
+        """No batch has been under way for a moment; a reader that plans no more never looks idle to Spark."""
+        return not self.active or (not self._busy and time.monotonic() - self._settled > SETTLED_SECONDS)
 
     def failure(self) -> StreamsRuntimeError | None:
         """Why the query ended by itself; None while it runs."""
@@ -97,6 +102,7 @@ class PeQuery:
 
     def _commit(self, frame: DataFrame, _batch: int) -> None:
         started = time.monotonic()
+        self._busy = True
         try:
             rows = frame.collect()
             results = [result_codec.validate_json(row.payload) for row in rows if row.level == RESULT_LEVEL]
@@ -105,6 +111,8 @@ class PeQuery:
             self.error = error
             self.log.error("%s", error)
             raise
+        finally:
+            self._busy, self._settled = False, time.monotonic()
 
     def _take(self, results: list[TaskResult], started: float) -> None:
         plan = next((result.plan for result in results if result.plan is not None), None)

@@ -36,9 +36,12 @@ def reset(home: Home, application: str, unit: str, *, generation: int | None = N
         The unit's generation.
 
     Raises:
-        StreamsRuntimeError: there is no such unit, or its attempts are used up.
+        StreamsRuntimeError: the application is stopped, there is no such unit, or its attempts are used up.
     """
     status = read_status(home, application)
+    if status.state == "STOPPED":
+        message = f"{application} is stopped; run or deploy it again, then it goes on where it stood"
+        raise StreamsRuntimeError(message)
     names = [known.name for known in status.units]
     if unit not in names:
         message = f"{application}: there is no unit {unit}{nearest(unit, names)}"
@@ -69,8 +72,7 @@ def reset(home: Home, application: str, unit: str, *, generation: int | None = N
     if exhausted:
         message = (
             f"{application}: {unit} was reset {row.attempts} times in a row without completing an epoch. Mend what its "
-            f"logs say ({home.logs(application)}), then use `streams reset {application} --unit {unit} --force`, "
-            "or run it again if it is stopped."
+            f"logs say ({home.logs(application)}), then use `streams reset {application} --unit {unit} --force`."
         )
         raise StreamsRuntimeError(message)
     for path in garbage:

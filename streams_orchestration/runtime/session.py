@@ -29,12 +29,13 @@ The JVM does little but start tasks: the quick compiler and one garbage collecti
 """
 
 
-def spark_session(application: str, scratch: Path, *, cores: int | None = None) -> SparkSession:
+def spark_session(application: str, scratch: Path, *, memory: str, cores: int | None = None) -> SparkSession:
     """The session of one host process.
 
     Args:
         application: named in Spark's logs.
         scratch: directory for Spark's temporary files and warehouse.
+        memory: heap of the JVM, `1g`.
         cores: tasks at a time; all of the machine's when None.
     """
     scratch.mkdir(parents=True, exist_ok=True)
@@ -42,7 +43,7 @@ def spark_session(application: str, scratch: Path, *, cores: int | None = None) 
     builder = SparkSession.builder.master(f"local[{threads}]").appName(application)  # type: ignore[attr-defined]
     settings = SETTINGS | {
         "spark.sql.shuffle.partitions": str(threads),
-        "spark.driver.memory": os.environ.get("STREAMS_DRIVER_MEMORY", "1g"),
+        "spark.driver.memory": memory,
         "spark.local.dir": str(scratch),
         "spark.sql.warehouse.dir": str(scratch / "warehouse"),
     }

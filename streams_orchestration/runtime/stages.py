@@ -10,6 +10,7 @@ import pyarrow as pa
 
 from streams_orchestration.operators.arrow_types import arrow_schema
 from streams_orchestration.operators.errors import DataError
+from streams_orchestration.operators.state import StateError
 from streams_orchestration.runtime.batches import BatchPlan, TaskResult, plan_codec, result_codec
 from streams_orchestration.runtime.directories import Directories
 from streams_orchestration.runtime.errors import OperatorError, StreamsRuntimeError
@@ -52,7 +53,8 @@ class Stage:
             result = run.run(plan.inputs[0] if plan.inputs else None, _items(rows))
         except Exception as error:
             operator_logger("task", self.directories.log).exception("batch %s failed", plan.batch)
-            permanent = isinstance(error, OperatorError) and isinstance(error.__cause__, DataError)
+            again = DataError | FileNotFoundError | StateError
+            permanent = isinstance(error, OperatorError) and isinstance(error.__cause__, again)
             result = TaskResult(task.level, task.partition, error=_explained(error), permanent=permanent)
         if first:
             result = replace(result, plan=plan.header())

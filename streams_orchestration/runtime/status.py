@@ -138,7 +138,8 @@ def failures(status: ApplicationStatus, now: float) -> tuple[UnitFailure, ...]:
         if unit.state in ("COMPLETED", "STOPPED"):
             continue
         for pe in (pe for pe in status.pes if pe.id in unit.pes):
-            reason = dead.get(pe.host) or (f"PE {pe.id} failed: {pe.error}" if pe.state == "FAILED" else None)
+            said = (pe.error or "").removeprefix(f"PE {pe.id}, ")
+            reason = dead.get(pe.host) or (f"PE {pe.id} failed: {said}" if pe.state == "FAILED" else None)
             if reason:
                 log = pe.log if pe.state == "FAILED" else next(h.log for h in status.hosts if h.id == pe.host)
                 found.append(

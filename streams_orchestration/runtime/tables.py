@@ -25,6 +25,7 @@ application = Table(
     Column("fingerprint", String, nullable=False),
     Column("compilation", LargeBinary, nullable=False),
     Column("base", String, nullable=False),  # directory of the spec
+    Column("settings", JSON, nullable=False),  # what its hosts start with
     Column("wanted", String, nullable=False),  # RUNNING or STOPPED
     Column("state", String, nullable=False),
     Column("deployed_at", Float, nullable=False),

@@ -9,7 +9,7 @@ import pytest
 from streams_orchestration.cli import foreground, main, observing, results, running
 from streams_orchestration.runtime import fingerprint, java
 from streams_orchestration.runtime.status import ApplicationStatus
-from streams_orchestration_tests.cli.made_up import sink, status, unit
+from streams_orchestration_tests.cli.made_up import host, sink, status, unit
 
 Capture = pytest.CaptureFixture[str]
 SPEC = """
@@ -95,10 +95,18 @@ def test_another_application_and_a_fresh_one_are_run(
 
 def test_what_was_stopped_goes_on_and_says_from_where(spec: str, monkeypatch: pytest.MonkeyPatch, capsys: Capture):
     world(status(state="STOPPED"), status(state="STOPPED", units=(unit(completed_epoch=7),)), monkeypatch)
-    assert main(["run", spec]) == 0
+    assert main(["run", spec]) == 1, "it is not complete, and nobody here asked to stop it"
     err = capsys.readouterr().err
     assert "going on from epoch 4, the last complete one" in err
-    assert f"copy is stopped. `streams run {spec}` goes on from epoch 7, the last complete one." in err
+    assert (
+        f"copy is stopped by another command. `streams run {spec}` goes on from epoch 7, the last complete one." in err
+    )
+
+
+def test_what_runs_already_is_followed(spec: str, monkeypatch: pytest.MonkeyPatch, capsys: Capture):
+    world(status(state="RUNNING", hosts=(host(),)), status(state="COMPLETED", sinks=()), monkeypatch)
+    assert main(["run", spec]) == 0
+    assert "copy runs already (pid " in capsys.readouterr().err
 
 
 def test_the_second_interrupt_leaves_at_once(spec: str, monkeypatch: pytest.MonkeyPatch, capsys: Capture):

@@ -1,0 +1,47 @@
+"""Settings of an application's hosts, from the environment of whoever deploys it; kept with the deployment."""
+
+from __future__ import annotations
+
+import os
+import re
+from dataclasses import dataclass
+
+from streams_orchestration.runtime.errors import StreamsRuntimeError
+from streams_orchestration.runtime.planning import SOURCE_LIMIT
+
+LIMIT, MEMORY = "STREAMS_SOURCE_LIMIT", "STREAMS_DRIVER_MEMORY"
+
+
+class SettingError(StreamsRuntimeError):
+    """A variable of the environment has a value that cannot be used."""
+
+    def __init__(self, name: str, value: str, wanted: str) -> None:
+        super().__init__(f"{name}={value}: {wanted} is wanted. Correct the variable, or unset it.")
+
+
+@dataclass(frozen=True, slots=True)
+class Settings:
+    """What every host of the application starts with, also after a reset."""
+
+    source_limit: int = SOURCE_LIMIT
+    """Tuples that a source may produce in one batch (`STREAMS_SOURCE_LIMIT`)."""
+    driver_memory: str = "1g"
+    """Heap of a host's JVM (`STREAMS_DRIVER_MEMORY`)."""
+
+    @classmethod
+    def from_environment(cls) -> Settings:
+        """The settings that the environment gives, the defaults for what it does not name.
+
+        Raises:
+            SettingError: a value cannot be used.
+        """
+        limit = _given(LIMIT, str(cls().source_limit), r"[1-9][0-9]{0,8}", "a whole number from 1")
+        memory = _given(MEMORY, cls().driver_memory, r"[1-9][0-9]*[kmgtKMGT]", "a size such as 512m or 2g")
+        return cls(int(limit), memory)
+
+
+def _given(name: str, default: str, form: str, wanted: str) -> str:
+    value = os.environ.get(name) or default
+    if not re.fullmatch(form, value):
+        raise SettingError(name, value, wanted)
+    return value

@@ -1,0 +1,82 @@
+"""Settings are checked before anything starts, and belong to the deployment."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+import pytest
+from sqlalchemy import select, update
+
+from streams_orchestration.runtime import deployment, tables
+from streams_orchestration.runtime.catalog import Catalog
+from streams_orchestration.runtime.errors import NotDeployableError, StreamsRuntimeError
+from streams_orchestration.runtime.home import Home
+from streams_orchestration.runtime.processes import process_started
+from streams_orchestration.runtime.reset import reset
+from streams_orchestration.runtime.settings import SettingError, Settings
+from streams_orchestration_tests.runtime.applications import totals, write_rows
+
+
+@pytest.fixture
+def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Home:
+    monkeypatch.setenv("STREAMS_SOURCE_LIMIT", "7")
+    home = Home(tmp_path / "home")
+    deployment.deploy(home, totals(write_rows(tmp_path / "rows.parquet", 3)))
+    return home
+
+
+def application(home: Home) -> str:
+    return deployment.deployed_applications(home)[0]
+
+
+@pytest.mark.parametrize(
+    ("name", "value"),
+    [
+        ("STREAMS_SOURCE_LIMIT", "abc"),
+        ("STREAMS_SOURCE_LIMIT", "0"),
+        ("STREAMS_SOURCE_LIMIT", "-5"),
+        ("STREAMS_DRIVER_MEMORY", "lots"),
+        ("STREAMS_DRIVER_MEMORY", "2"),
+    ],
+)
+def test_a_bad_one_is_named_with_its_value(name: str, value: str, monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setenv(name, value)
+    with pytest.raises(SettingError, match=f"{name}={value}"):
+        Settings.from_environment()
+
+
+def test_they_are_kept_with_the_deployment(home: Home, monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.delenv("STREAMS_SOURCE_LIMIT")
+    with Catalog(home).read() as connection:
+        kept = Settings(**connection.scalars(select(tables.application.c.settings)).one())
+    assert kept == Settings(source_limit=7)
+
+
+def test_a_bad_one_leaves_what_is_deployed_alone(home: Home, tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setenv("STREAMS_DRIVER_MEMORY", "lots")
+    with pytest.raises(SettingError):
+        deployment.deploy(home, totals(tmp_path / "rows.parquet"), fresh=True)
+    assert deployment.deployed_applications(home)
+
+
+def test_what_runs_is_not_dropped_under_those_who_run_it(home: Home, tmp_path: Path):
+    this = process_of_this_test()
+    with Catalog(home).write() as connection:
+        connection.execute(update(tables.host).values(pid=this[0], process_started=this[1], state="RUNNING"))
+    with pytest.raises(NotDeployableError, match="is running"):
+        deployment.deploy(home, totals(tmp_path / "rows.parquet"), fresh=True)
+
+
+def test_what_is_stopped_is_not_reset(home: Home):
+    deployment.cancel(home, application(home), 1.0)
+    before = deployment.read_status(home, application(home))
+    with pytest.raises(StreamsRuntimeError, match="is stopped; run or deploy it again"):
+        reset(home, application(home), before.units[0].name, force=True)
+    assert deployment.read_status(home, application(home)) == before
+
+
+def process_of_this_test() -> tuple[int, float]:
+    started = process_started(os.getpid())
+    assert started is not None
+    return os.getpid(), started
