@@ -15,6 +15,8 @@ from streams_orchestration.runtime.status import ApplicationStatus, PeStatus, Un
 
 WINDOW = 5.0
 """Seconds over which a rate is taken."""
+LISTED_PES = 6
+"""So many PEs have their rows in a line of plain text; of more only the states are counted."""
 
 STYLES = {
     "RUNNING": "green",
@@ -90,10 +92,12 @@ def progress_line(status: ApplicationStatus, rates: Mapping[int, float], now: fl
     epochs = ", ".join(
         f"{unit.name} epoch {unit.completed_epoch} complete" for unit in status.units if _has_epochs(unit)
     )
-    states = ", ".join(f"{number} {state}" for state, number in _tally(status.pes).items())
-    rows = f"{count(sum(pe.rows_in for pe in status.pes))} rows in, {count(sum(pe.rows_out for pe in status.pes))} out"
-    speed = f", {count(sum(rates.values()))} rows/s" if rates else ""
-    parts = [f"{clock} {status.application} {status.state}", f"PEs: {states}", rows + speed, epochs]
+    if len(status.pes) > LISTED_PES:
+        pes = ["PEs: " + ", ".join(f"{number} {state}" for state, number in _tally(status.pes).items())]
+    else:
+        pes = [f"PE {pe.id} {pe.state} {count(pe.rows_in)} in, {count(pe.rows_out)} out" for pe in status.pes]
+    speed = f"{count(sum(rates.values()))} rows/s" if rates else ""
+    parts = [f"{clock} {status.application} {status.state}", *pes, speed, epochs]
     return "; ".join(part for part in parts if part)
 
 

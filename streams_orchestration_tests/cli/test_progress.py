@@ -1,6 +1,6 @@
 from __future__ import annotations
 
-from streams_orchestration.cli.progress import Meter, progress_line, progress_table
+from streams_orchestration.cli.progress import LISTED_PES, Meter, progress_line, progress_table
 from streams_orchestration.cli.terminal import rendered
 from streams_orchestration_tests.cli.made_up import NOW, host, pe, status, unit
 
@@ -51,10 +51,15 @@ def test_the_time_of_a_complete_application_stands_still():
 
 def test_one_line_says_the_same():
     line = progress_line(status(), {0: 10.0, 1: 5.0}, NOW)
-    assert (
-        "flights RUNNING; PEs: 2 RUNNING; 1,234,567 rows in, 1,234,599 out, 15 rows/s; region-0 epoch 4 complete"
-        in line
+    assert line.split(" ", 1)[1] == (
+        "flights RUNNING; PE 0 RUNNING 0 in, 1,234,567 out; PE 1 RUNNING 1,234,567 in, 32 out; 15 rows/s; "
+        "region-0 epoch 4 complete"
     )
+
+
+def test_of_many_pes_the_line_counts_the_states():
+    line = progress_line(status(pes=tuple(pe(number) for number in range(LISTED_PES + 1))), {}, NOW)
+    assert f"; PEs: {LISTED_PES + 1} RUNNING; " in line
 
 
 def test_rates_are_taken_over_the_last_seconds():

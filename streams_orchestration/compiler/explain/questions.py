@@ -19,7 +19,7 @@ from streams_orchestration.compiler.explain.regions import region_explanation
 from streams_orchestration.model.diagnostics import CODES
 from streams_orchestration.model.names import nearest
 
-_NUMBERED = re.compile(r"(pe|region)\s*(\d+)", re.IGNORECASE)
+_NUMBERED = re.compile(r"(pe|region)[\s_-]*(\d+)", re.IGNORECASE)
 _NAMED = re.compile(r"(operator|stream|splitter|region)\s+(\S+)", re.IGNORECASE)
 _PAIR = re.compile(r"(.+?)\s*(?:->|\.\.|\s)\s*(\S+)")
 _PORT = re.compile(r"(.+)[.:](\d+)")
@@ -67,7 +67,7 @@ class _Question:
 
     def numbered(self, what: str) -> Explanation | None:
         match = _NUMBERED.fullmatch(what)
-        if match is None:
+        if match is None or what in self._lookup.by_name or what in self._lookup.replicas:
             return None
         kind, number = match.group(1).lower(), int(match.group(2))
         there = len(self._lookup.fusion.pes) if kind == "pe" else len(self._lookup.compilation.regions.expanded)
