@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from itertools import islice
+from itertools import chain, islice, repeat
 from json.encoder import encode_basestring  # what json.dumps uses, too  # pyright: ignore
 from operator import call
 from typing import Any, NamedTuple, Protocol, cast
@@ -196,17 +196,17 @@ class Table:
 
     def text(self, margin: str) -> Iterator[str]:
         """The list as JSON, a row a line, in pieces."""
-        inner = margin + INDENT
         template, encoders = _row({key: column.cell for key, column in self._columns.items()})
+        literals = template.split("%s")
         texts = (map(encode, column.values) for encode, column in zip(encoders, self._columns.values(), strict=True))
-        rows = map(template.__mod__, zip(*texts, strict=True))
-        first, separator = f"[\n{inner}", f",\n{inner}"
-        before = first
-        while chunk := list(islice(rows, _CHUNK)):
-            yield before
-            yield separator.join(chunk)
-            before = separator
-        yield "[]" if before is first else f"\n{margin}]"
+        # Rows are joined from literals and texts as they come, since a string for every row would take longer.
+        between = zip(texts, map(repeat, literals[1:]), strict=True)
+        rows = zip(repeat(f",\n{margin}{INDENT}{literals[0]}"), *chain.from_iterable(between), strict=False)
+        first = True
+        while chunk := "".join(chain.from_iterable(islice(rows, _CHUNK))):
+            yield f"[{chunk[1:]}" if first else chunk
+            first = False
+        yield "[]" if first else f"\n{margin}]"
 
 
 def dumps(value: Any, margin: str = "") -> str:
