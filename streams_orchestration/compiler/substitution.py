@@ -30,7 +30,6 @@ class Substitution:
         """Every value of the application, None where none could be had (already reported)."""
         self.used: set[str] = set()
         self.diagnostics = diagnostics
-        self._declared = application.submission
         self._given = options.submission
         for name in options.submission:
             if name not in application.submission:
@@ -54,10 +53,6 @@ class Substitution:
     def is_default(self, name: str) -> bool:
         """Does a value come from its declaration, not from the submission?"""
         return name not in self._given
-
-    def type_of(self, name: str) -> str:
-        """The declared type of a value."""
-        return self._declared[name].type
 
     def value(self, value: Any, element: Element, *path: str | int, operator: str, channels: bool = True) -> Any:
         """A parameter or text with every `${name}` replaced; channel functions stay as they are.

@@ -315,7 +315,9 @@ def _read_state(program: OperatorProgram, path: str) -> dict[str, Any]:
         return load_state(Path(path).read_bytes())
     except (OSError, StateError) as error:
         mend = "bring it back from a copy, or start anew with --fresh"
-        raise OperatorError(program.name, f"its state {path} cannot be read: {error}; {mend}") from error
+        # a disk may come back, a file that is gone does not: only then is it the state itself that is bad
+        cause = StateError(str(error)) if isinstance(error, FileNotFoundError) else error
+        raise OperatorError(program.name, f"its state {path} cannot be read: {error}; {mend}") from cause
 
 
 def _types(schema: pa.Schema) -> str:

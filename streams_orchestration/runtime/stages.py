@@ -53,8 +53,7 @@ class Stage:
             result = run.run(plan.inputs[0] if plan.inputs else None, _items(rows))
         except Exception as error:
             operator_logger("task", self.directories.log).exception("batch %s failed", plan.batch)
-            again = DataError | FileNotFoundError | StateError
-            permanent = isinstance(error, OperatorError) and isinstance(error.__cause__, again)
+            permanent = isinstance(error, OperatorError) and isinstance(error.__cause__, DataError | StateError)
             result = TaskResult(task.level, task.partition, error=_explained(error), permanent=permanent)
         if first:
             result = replace(result, plan=plan.header())
