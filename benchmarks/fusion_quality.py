@@ -75,7 +75,7 @@ def compared(seed: int, *, rates: bool) -> tuple[float, float]:
     pes = 2 + seed % 3
     regions = RegionMap((), (), (-1,) * operators)
     plan, _ = fuse(logical, physical, regions, Options(fusion="manual", pes=pes))
-    traffic = connection_traffic(logical, physical)
+    traffic = connection_traffic(logical, physical, {})
     flows = [(each.source, each.target, weight) for each, weight in zip(physical.connections, traffic, strict=True)]
     found = sum(weight for source, target, weight in flows if plan.pe_of[source] != plan.pe_of[target])
     return found, least_traffic(operators, flows, pes, most_operators(operators, pes))

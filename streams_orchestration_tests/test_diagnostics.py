@@ -14,6 +14,7 @@ from streams_orchestration.compiler.compilation import compile_spec
 from streams_orchestration.compiler.options import Options
 from streams_orchestration.model.diagnostics import CODES, ApplicationError, Diagnostic
 from streams_orchestration.model.diagnostics_page import PAGE, diagnostics_page, main
+from streams_orchestration.model.profile_document import read_profile
 from streams_orchestration.operators.checking import check_operators, check_parameters
 from streams_orchestration_tests.specs import CASES
 
@@ -46,7 +47,7 @@ def line(case: dict[str, Any]) -> int:
     """The line that the diagnostic should name, 0 for none."""
     if "line" in case:
         return case["line"]
-    lines = text(case).splitlines()
+    lines = case.get("profile", text(case)).splitlines()
     return next((number for number, each in enumerate(lines, 1) if each.endswith(MARK)), 0)
 
 
@@ -54,6 +55,10 @@ def raised(case: dict[str, Any], path: Path) -> tuple[Diagnostic, ...]:
     options = dict(case.get("options", {}))
     options["widths"] = tuple(map(tuple, options.get("widths", ())))
     try:
+        if "profile" in case:
+            profile = path.with_name("profile.yaml")
+            profile.write_text(case["profile"], encoding="utf-8")
+            options["profile"] = read_profile(profile)
         compilation = compile_spec(written(case, path), Options(**options))
     except ApplicationError as error:
         return error.diagnostics
@@ -70,7 +75,8 @@ def test_the_code_is_raised(case: dict[str, Any], tmp_path: Path):
     path = tmp_path / "spec.yaml"
     found = raised(case, path)
     expected = line(case)
-    place = f"{path}:{expected}" if expected else ""
+    file = path.with_name("profile.yaml") if "profile" in case else path
+    place = f"{file}:{expected}" if expected else ""
     assert (case["code"], case.get("operator", ""), place) in {
         (each.code, each.operator, each.location) for each in found
     }

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import functools
+import os
 import re
 from collections.abc import Callable, Iterable
 from pathlib import Path
-from typing import Any, TypeVar, get_args, get_type_hints
+from typing import Any, TypeVar, cast, get_args, get_type_hints
 
 import click
 
@@ -48,6 +49,17 @@ class _Width(click.ParamType):
         if not equals or not pattern or not re.fullmatch(r"\d+", text) or int(text) < 1:
             self.fail(f"{value!r} is not PATTERN=N, N from 1. Write for example --width 'Out.*=4'.", param, ctx)
         return pattern, int(text)
+
+
+class _ProfileFile(click.Path):
+    def convert(self, value: str | os.PathLike[str], param: click.Parameter | None, ctx: click.Context | None) -> Any:
+        from streams_orchestration.model.diagnostics import ApplicationError
+        from streams_orchestration.model.profile_document import read_profile
+
+        try:
+            return read_profile(cast(Path, super().convert(value, param, ctx)))
+        except ApplicationError as error:
+            self.fail("\n".join(map(str, error.diagnostics)), param, ctx)
 
 
 WIDTH = _Width()
@@ -93,6 +105,12 @@ _OPTIONS = (
         help="Whether channels may share PEs.",
     ),
     click.option("--threading", type=_choices("threading"), help="Threading model where no annotation says."),
+    click.option(
+        "--profile",
+        type=_ProfileFile(exists=True, dir_okay=False, readable=True, path_type=Path),
+        metavar="FILE",
+        help="Measured rates of streams, which fusion goes by.",
+    ),
     click.option("--faithful", is_flag=True, help="Plan as Streams does, without our improvements."),
 )
 
@@ -109,6 +127,7 @@ def compile_options(command: Command) -> Command:
         pes: int | None,
         channel_fusion: Any,
         threading: Any,
+        profile: Any,
         faithful: bool,
         **others: Any,
     ) -> Any:
@@ -119,6 +138,7 @@ def compile_options(command: Command) -> Command:
             pes=pes,
             channel_fusion=channel_fusion,
             threading=threading,
+            profile=profile,
             faithful=faithful,
         )
         return command(options=options, **others)

@@ -13,6 +13,7 @@ from streams_orchestration.compiler.fusable_units import (
 from streams_orchestration.compiler.graph import LogicalGraph, PhysicalGraph
 from streams_orchestration.compiler.host_bindings import HostBindings
 from streams_orchestration.compiler.host_placement import place_on_hosts
+from streams_orchestration.compiler.measured_rates import Rates, measured_rates
 from streams_orchestration.compiler.options import Options
 from streams_orchestration.compiler.packing import Packing
 from streams_orchestration.compiler.pe_ports import pe_ports
@@ -36,11 +37,15 @@ def fuse(
     """
     placements = resolve_placements(logical, physical)
     diagnostics = check_placements(logical, physical, placements)
+    rates: Rates = {}
+    if options.profile is not None:
+        rates, findings = measured_rates(logical, physical, options.profile)
+        diagnostics += findings
     units = fusable_units(logical, physical, regions, placements, options)
     if options.fusion == "legacy":
         pes = [list(unit.operators) for unit in units]
     else:
-        pes = _packed(logical, physical, placements, units, options)
+        pes = _packed(logical, physical, placements, units, rates, options)
     pes.sort()
     wanted = min(options.pes or 1, len(physical.operators))
     if options.fusion == "manual" and len(pes) != wanted:
@@ -55,13 +60,14 @@ def _packed(
     physical: PhysicalGraph,
     placements: Placements,
     units: Sequence[FusableUnit],
+    rates: Rates,
     options: Options,
 ) -> list[list[int]]:
     """Operators of every PE under the manual or the automatic scheme."""
     bindings = HostBindings(len(physical.operators), units, placements)
     tags = bindings.tags_of_sets(units)
     allotment = allot(units, tags, physical.host_pools, options)
-    packing = Packing(units, logical, physical, bindings)
+    packing = Packing(units, logical, physical, bindings, rates)
     for number in allotment.isolated:
         packing.isolate(number)
     for each, size in zip(allotment.classes, allotment.sizes, strict=True):

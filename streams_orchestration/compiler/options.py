@@ -5,6 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import Literal
 
+from streams_orchestration.model.profile import Profile
+
 
 @dataclass(frozen=True, slots=True)
 class Options:
@@ -18,3 +20,5 @@ class Options:
     channel_fusion: Literal["noChannelInfluence", "channelIsolation", "channelExlocation"] = "noChannelInfluence"
     threading: Literal["manual", "automatic", "dynamic", "dedicated"] | None = None
     faithful: bool = False
+    profile: Profile | None = None
+    """Measured rates of streams, stronger than declared ones (rule 55)."""

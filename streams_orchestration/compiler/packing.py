@@ -11,6 +11,7 @@ from itertools import chain
 from streams_orchestration.compiler.fusable_units import Claim, FusableUnit
 from streams_orchestration.compiler.graph import LogicalGraph, PhysicalGraph
 from streams_orchestration.compiler.host_bindings import HostBindings
+from streams_orchestration.compiler.measured_rates import Rates
 from streams_orchestration.compiler.move_chains import MoveChains
 from streams_orchestration.compiler.refinement import Refinement
 from streams_orchestration.compiler.traffic import connection_traffic
@@ -39,13 +40,19 @@ class Packing:
     """Units, what flows between them, and the containers that they are in."""
 
     def __init__(
-        self, units: Sequence[FusableUnit], logical: LogicalGraph, physical: PhysicalGraph, hosts: HostBindings
+        self,
+        units: Sequence[FusableUnit],
+        logical: LogicalGraph,
+        physical: PhysicalGraph,
+        hosts: HostBindings,
+        rates: Rates,
     ) -> None:
         self.containers: list[Container] = []
         self._units = units
         self._logical = logical
         self._physical = physical
         self._hosts = hosts
+        self._rates = rates
         self._sizes = [len(unit.operators) for unit in units]
         self._container_of = [-1] * len(units)
 
@@ -58,7 +65,7 @@ class Packing:
                 unit_of[operator] = number
         downstream: list[list[tuple[int, float]]] = [[] for _ in self._units]
         upstream: list[list[tuple[int, float]]] = [[] for _ in self._units]
-        traffic = connection_traffic(self._logical, self._physical)
+        traffic = connection_traffic(self._logical, self._physical, self._rates)
         for connection, weight in zip(self._physical.connections, traffic, strict=True):
             source, target = unit_of[connection[0]], unit_of[connection[2]]
             if source != target:

@@ -1,19 +1,20 @@
-"""How many tuples pass each connection, as far as the application says so: the weight of a cut (rule 55)."""
+"""How many tuples pass each connection, as far as a profile or the application says so: the weight of a cut (rule 55)."""
 
 from __future__ import annotations
 
 from streams_orchestration.compiler.components import strong_components
 from streams_orchestration.compiler.graph import LogicalGraph, PhysicalGraph
+from streams_orchestration.compiler.measured_rates import Rates
 
 
-def connection_traffic(logical: LogicalGraph, physical: PhysicalGraph) -> list[float]:
-    """Tuples a second on every physical connection; 1 on each when no stream has a declared rate.
+def connection_traffic(logical: LogicalGraph, physical: PhysicalGraph, measured: Rates) -> list[float]:
+    """Tuples a second on every physical connection; 1 on each when no stream has a measured or a declared rate.
 
-    A declared rate is that of the logical stream, so its replicas share it evenly, and a splitter shares it among
+    A measured rate comes before a declared one. A declared rate is that of the logical stream, so its replicas share it evenly, and a splitter shares it among
     its channels. A stream without a rate carries what enters its operator (1 at a source); what a loop brings back
     is not counted.
     """
-    if all(port.rate is None for operator in logical.operators for port in operator.outputs):
+    if not measured and all(port.rate is None for operator in logical.operators for port in operator.outputs):
         return [1.0] * len(physical.connections)
     share = [1.0] * len(physical.splitters)
     for splitter in physical.splitters:
@@ -31,7 +32,9 @@ def connection_traffic(logical: LogicalGraph, physical: PhysicalGraph) -> list[f
             for number in leaving[index]:
                 connection = physical.connections[number]
                 declared = model.outputs[connection.source_port].rate
-                if declared is not None:
+                if (index, connection.source_port) in measured:
+                    rate = measured[index, connection.source_port]
+                elif declared is not None:
                     rate = declared / max(operator.max_channels, 1)
                 else:
                     rate = entering[index] if model.inputs else 1.0

@@ -78,7 +78,7 @@ def validate_document(tree: Any, location: str = "") -> tuple[Application | None
             errors = failure.errors(include_url=False, include_input=False)
             # What follows from taking a broken part out is no news to the user.
             if attempt == 0:
-                diagnostics += [_diagnostic(error, remaining, context.get("classes", {})) for error in errors]
+                diagnostics += [finding(error, remaining, context.get("classes", {})) for error in errors]
                 for error in errors:
                     operator = _operator(remaining, _existing(error["loc"], remaining))
                     broken.setdefault(operator, set()).update(error["loc"])
@@ -114,7 +114,14 @@ def _at(tree: Any, path: KeyPath) -> Any:
     return tree
 
 
-def _diagnostic(error: Any, tree: Any, classes: dict[int, Any]) -> Diagnostic:
+def finding(error: Any, tree: Any, classes: dict[int, Any]) -> Diagnostic:
+    """What pydantic found in a document, as a diagnostic with the place.
+
+    Args:
+        error: one entry of `ValidationError.errors`.
+        tree: the document.
+        classes: the class that read a mapping of it, by the mapping's id.
+    """
     loc: KeyPath = tuple(error["loc"])
     path = _existing(loc, tree)
     kind: str = error["type"]

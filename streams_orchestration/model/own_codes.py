@@ -50,6 +50,18 @@ OWN_CODES: dict[str, Code] = {
     "SO0205": error("A channel function stands where no channel is known.", "Write a literal or ${name}."),
     "SO0206": error("There is no function of this name.", "Use one of the channel functions."),
     "SO0207": warning("A width pattern matches no parallel region.", "Check the pattern against the region names."),
+    "SO0209": error("A profile names a stream twice.", "Keep one of the two entries."),
+    "SO0210": error(
+        "The profile was measured on another application.",
+        "Give a profile of this application; after renaming it, correct the name in the profile.",
+    ),
+    "SO0211": warning(
+        "A profile names a stream that the application does not have.", "Measure again, or correct the name."
+    ),
+    "SO0212": warning(
+        "A profile says nothing of a stream, so its declared rate counts, or what enters its operator.",
+        "Measure for longer, or add the stream to the profile.",
+    ),
     "SO0301": error("A tuple type cannot be parsed.", "Correct the place named in the message."),
     "SO0302": error("There is no schema of this name.", "Declare it under `schemas`, or write the tuple type itself."),
     "SO0303": error(

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from typing import Literal
+from typing import Any, Literal
 
 import dagster as dg
 from pydantic import Field
 
 from streams_orchestration.compiler.options import Options
+from streams_orchestration.model.profile_document import mapping_of, profile_from_mapping
 
 
 class Width(dg.Config):
@@ -27,6 +28,9 @@ class CompileOptions(dg.Config):
     pes: int | None = Field(default=None, description="Number of PEs to aim at.")
     channel_fusion: Literal["default", "noChannelInfluence", "channelIsolation", "channelExlocation"] = "default"
     threading: Literal["default", "manual", "automatic", "dynamic", "dedicated"] = "default"
+    profile: dict[str, Any] = Field(
+        default_factory=dict, description="Measured rates, a document as for `streams compile --profile`."
+    )
     faithful: bool | None = Field(default=None, description="Do as IBM Streams does where the compiler can do better.")
 
     def options(self, defaults: Options) -> Options:
@@ -38,6 +42,7 @@ class CompileOptions(dg.Config):
             pes=self.pes if self.pes is not None else defaults.pes,
             channel_fusion=defaults.channel_fusion if self.channel_fusion == "default" else self.channel_fusion,
             threading=defaults.threading if self.threading == "default" else self.threading,
+            profile=profile_from_mapping(self.profile) if self.profile else defaults.profile,
             faithful=self.faithful if self.faithful is not None else defaults.faithful,
         )
 
@@ -52,5 +57,6 @@ def config_of(options: Options) -> dict[str, object]:
         "channel_fusion": options.channel_fusion,
         "threading": options.threading,
         "faithful": options.faithful,
+        "profile": mapping_of(options.profile) if options.profile else None,
     }
     return {name: value for name, value in config.items() if value not in (None, {}, [])}

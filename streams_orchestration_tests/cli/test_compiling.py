@@ -155,3 +155,40 @@ graph:
     assert main(["compile", str(path), "--format", "json"]) == 1
     found = [each["code"] for each in json.loads(capsys.readouterr().out)["diagnostics"]]
     assert found == ["CDISP0840E", "CDISP0090E", "CDISP0670E"]
+
+
+PROFILE = "profileVersion: 1\napplication: tiny\nseconds: 2\nstreams:\n"
+
+
+def test_a_profile_is_read(tiny: str, tmp_path: Path, capsys: Capture):
+    names = [each["name"] for each in compiled(capsys, tiny)["logicalGraph"]["operators"]]
+    path = tmp_path / "profile.yaml"
+    path.write_text(PROFILE + "".join(f"  - {{operator: {name}, tuples: 10}}\n" for name in names[:1]))
+    found = compiled(capsys, tiny, "--profile", str(path))["diagnostics"]
+    assert {each["code"] for each in found} >= {"SO0212"}
+
+
+@pytest.mark.parametrize(
+    ("content", "line", "message"),
+    [
+        ("profileVersion: 2\napplication: tiny\n", 1, "profileVersion: 2 is not one of 1"),
+        (PROFILE + "  - {operator: A, tupels: 1}\n", 5, "no key tupels; the nearest is tuples"),
+        (PROFILE + "  - {operator: A, tuples: -1}\n", 5, "greater than or equal to 0"),
+        ("- 1\n", 1, "a profile is a mapping"),
+        ("\n{", 3, "SO0003"),
+    ],
+)
+def test_a_broken_profile_is_a_mistake_on_the_command_line(
+    tiny: str, tmp_path: Path, capsys: Capture, content: str, line: int, message: str
+):
+    path = tmp_path / "profile.yaml"
+    path.write_text(content)
+    assert main(["compile", tiny, "--profile", str(path)]) == 2
+    said = capsys.readouterr().err
+    assert f"{path}:{line}:" in said
+    assert message in said
+
+
+def test_a_profile_that_is_not_there_is_named(tiny: str, capsys: Capture):
+    assert main(["compile", tiny, "--profile", "nowhere.yaml"]) == 2
+    assert "nowhere.yaml" in capsys.readouterr().err

@@ -164,6 +164,16 @@ def _share(lookup: Lookup, operator: int) -> Iterator[Fact]:
         if found.least > 1:
             text += f"; exlocation needs at least {found.least}"
         yield Fact(text, "55" if options.fusion == "manual" else "56")
+        if size > 1:
+            yield Fact(f"they are spread so that few tuples cross PEs, by {_weights(lookup)}", "55")
+
+
+def _weights(lookup: Lookup) -> str:
+    """Where the traffic of connections comes from."""
+    if lookup.options.profile is not None:
+        return "the rates of the profile"
+    declared = any(port.rate is not None for each in lookup.logical.operators for port in each.outputs)
+    return "declared rates" if declared else "the number of connections"
 
 
 def pe_reasons(lookup: Lookup, pe: int) -> Iterator[Fact]:

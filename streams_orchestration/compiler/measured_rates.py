@@ -1,0 +1,79 @@
+"""What a profile says of the streams of a physical graph (rule 55)."""
+
+from __future__ import annotations
+
+import re
+from collections import defaultdict
+from collections.abc import Iterator, Mapping
+
+from streams_orchestration.compiler.graph import LogicalGraph, PhysicalGraph
+from streams_orchestration.model.diagnostics import Diagnostic
+from streams_orchestration.model.names import nearest
+from streams_orchestration.model.profile import Profile, StreamProfile
+
+Rates = Mapping[tuple[int, int], float]
+"""(physical operator, output port) -> tuples a second that leave it."""
+
+_SHOWN = 5
+"""Unmeasured streams that the warning names."""
+
+
+def measured_rates(
+    logical: LogicalGraph, physical: PhysicalGraph, profile: Profile
+) -> tuple[dict[tuple[int, int], float], list[Diagnostic]]:
+    """The measured rate of every output port that the profile knows, and where the two do not fit together.
+
+    Replicas keep their own rates where all that were measured still exist. A profile of another width, or one by
+    logical names, says what all replicas send together, and they share it evenly.
+    """
+    if profile.application != logical.application:
+        message = f"the profile was measured on {profile.application}, this is {logical.application}"
+        return {}, [Diagnostic.of("SO0210", message, location=profile.location)]
+    replicas: dict[str, list[int]] = defaultdict(list)
+    for operator in physical.operators:
+        replicas[logical.operators[operator.logical].name].append(operator.index)
+    names = {operator.name: operator.index for operator in physical.operators}
+    diagnostics: list[Diagnostic] = []
+    entries: dict[tuple[str, int], list[StreamProfile]] = defaultdict(list)
+    for each in profile.streams:
+        name = re.sub(r"\[\d+\]", "", each.operator)
+        if name not in replicas:
+            message = f"there is no operator {each.operator}{nearest(each.operator, names.keys() | replicas.keys())}"
+        elif each.port >= len(logical.operators[physical.operators[replicas[name][0]].logical].outputs):
+            message = f"{each.operator} has no output port {each.port}"
+        else:
+            entries[name, each.port].append(each)
+            continue
+        diagnostics.append(Diagnostic.of("SO0211", message, location=each.location))
+    rates: dict[tuple[int, int], float] = {}
+    for (name, port), measured in entries.items():
+        for operator, tuples in _shares(replicas[name], measured, names):
+            rates[operator, port] = tuples / profile.seconds
+    unmeasured = _unmeasured(logical, physical, rates)
+    if unmeasured:
+        more = f" and {len(unmeasured) - _SHOWN} more" if len(unmeasured) > _SHOWN else ""
+        message = f"nothing was measured of {', '.join(unmeasured[:_SHOWN])}{more}"
+        diagnostics.append(Diagnostic.of("SO0212", message, location=profile.location))
+    return rates, diagnostics
+
+
+def _shares(
+    replicas: list[int], measured: list[StreamProfile], names: Mapping[str, int]
+) -> Iterator[tuple[int, float]]:
+    """Tuples of every replica of one logical operator."""
+    if all(names.get(each.operator) in replicas for each in measured):
+        yield from ((names[each.operator], each.tuples) for each in measured)
+        return
+    even = sum(each.tuples for each in measured) / len(replicas)
+    yield from ((replica, even) for replica in replicas)
+
+
+def _unmeasured(logical: LogicalGraph, physical: PhysicalGraph, rates: Rates) -> list[str]:
+    """The output ports of logical operators that are read and of which some replica was not measured."""
+    ports = dict.fromkeys((connection.source, connection.source_port) for connection in physical.connections)
+    missing = dict.fromkeys(
+        (logical.operators[physical.operators[operator].logical].name, port)
+        for operator, port in ports
+        if (operator, port) not in rates
+    )
+    return [f"{name}, output port {port}" if port else name for name, port in missing]
