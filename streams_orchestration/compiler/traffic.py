@@ -1,4 +1,4 @@
-"""How many tuples pass each connection, as far as a profile or the application says so: the weight of a cut (rule 55)."""
+"""How many tuples pass each connection, as measured or declared: the weight of a cut (rule 55)."""
 
 from __future__ import annotations
 
@@ -10,9 +10,9 @@ from streams_orchestration.compiler.measured_rates import Rates
 def connection_traffic(logical: LogicalGraph, physical: PhysicalGraph, measured: Rates) -> list[float]:
     """Tuples a second on every physical connection; 1 on each when no stream has a measured or a declared rate.
 
-    A measured rate comes before a declared one. A declared rate is that of the logical stream, so its replicas share it evenly, and a splitter shares it among
-    its channels. A stream without a rate carries what enters its operator (1 at a source); what a loop brings back
-    is not counted.
+    A measured rate, (operator, output port) -> tuples a second, comes before a declared one. A declared rate is that of
+    the logical stream, so its replicas share it evenly, and a splitter shares what it gets among its channels. A stream
+    without a rate carries what enters its operator (1 at a source); what a loop brings back is not counted.
     """
     if not measured and all(port.rate is None for operator in logical.operators for port in operator.outputs):
         return [1.0] * len(physical.connections)
