@@ -20,10 +20,14 @@ if TYPE_CHECKING:
     )
     from streams_orchestration.operators.errors import DataError
     from streams_orchestration.operators.function import operator
+    from streams_orchestration.operators.metrics import Counter, Gauge, Metrics
     from streams_orchestration.operators.state import State
 
 __all__ = [
+    "Counter",
     "DataError",
+    "Gauge",
+    "Metrics",
     "Operator",
     "OperatorContext",
     "Parameters",
@@ -34,7 +38,15 @@ __all__ = [
     "operator",
 ]
 
-_MODULES = {"DataError": "errors", "State": "state", "TupleBatch": "batch", "operator": "function"}
+_MODULES = {
+    "Counter": "metrics",
+    "DataError": "errors",
+    "Gauge": "metrics",
+    "Metrics": "metrics",
+    "State": "state",
+    "TupleBatch": "batch",
+    "operator": "function",
+}
 """Name -> its module where that is not `contract`."""
 
 

@@ -14,6 +14,7 @@ from pydantic import BaseModel, ConfigDict
 
 from streams_orchestration.model.operators import OperatorModel
 from streams_orchestration.operators.batch import TupleBatch
+from streams_orchestration.operators.metrics import Metrics
 from streams_orchestration.operators.state import State
 
 Offset = dict[str, Any]
@@ -80,6 +81,8 @@ class OperatorContext:
     submit: Callable[[int, TupleBatch], None] = _drop
     punctuate: Callable[[int, Punctuation], None] = _drop_punctuation
     logger: logging.Logger = field(default_factory=lambda: logging.getLogger("streams.operator"))
+    metrics: Metrics = field(default_factory=Metrics)
+    """Counters and gauges of the operator's own."""
 
 
 class Operator:

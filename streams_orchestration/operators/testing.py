@@ -148,6 +148,11 @@ class OperatorHarness:
                 found += (tuple(row.values()) for row in item.to_pylist()) if isinstance(item, TupleBatch) else [item]
         return found
 
+    @property
+    def metrics(self) -> dict[str, int | float]:
+        """The operator's custom metrics by name, counted over restarts."""
+        return self.context.metrics.values
+
     def batches(self, port: int = 0) -> list[TupleBatch]:
         """All batches submitted to an output port so far."""
         return [item for number, item in self.sent if number == port and isinstance(item, TupleBatch)]

@@ -17,7 +17,7 @@ from streams_orchestration.operators.implementation import import_name
 from streams_orchestration.operators.state import State
 
 _EMPTIED = "@emptied"
-_NAMES = ("batch", "mark", "port", "state", "arguments")
+_NAMES = ("batch", "mark", "port", "state", "arguments", "metrics")
 
 
 class CustomParameters(Parameters):
@@ -32,7 +32,7 @@ class CustomParameters(Parameters):
 
 
 class Custom(Operator):
-    """The functions take what they need, by name: `batch` or `mark`, `port`, `state`, `arguments`.
+    """The functions take what they need, by name: `batch` or `mark`, `port`, `state`, `arguments`, `metrics`.
 
     They return or yield what is to be submitted: batches, or columns by attribute, for output port 0; pairs of a port
     and one of these for any port; marks. `state` is a dictionary of JSON values and Arrow tables that is checkpointed.
@@ -80,6 +80,7 @@ class Custom(Operator):
 
     def _call(self, function: Callable[..., Any], port: int, **item: Any) -> None:
         known = item | {"port": port, "state": self.state, "arguments": self.parameters.arguments}
+        known["metrics"] = self.context.metrics
         result = function(**{name: known[name] for name in inspect.signature(function).parameters})
         for output, part in _outputs(result):
             if isinstance(part, Punctuation):
