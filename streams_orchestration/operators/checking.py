@@ -99,7 +99,8 @@ def _parameter_errors(implementation: type[Operator], error: ValidationError) ->
         name = ".".join(str(part) for part in item["loc"])
         match item["type"]:
             case "extra_forbidden" if name in implementation.unsupported:
-                texts.append((f"the parameter {name} of Streams cannot be used here; leave it out", False))
+                reason = implementation.unsupported[name]
+                texts.append((f"the parameter {name} of Streams cannot be used here: {reason}", False))
             case "extra_forbidden" if len(item["loc"]) == 1:
                 texts.append((f"there is no parameter {name}{nearest(name, known)}", True))
             case "missing":

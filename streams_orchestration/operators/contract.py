@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from enum import Enum
 from pathlib import Path
@@ -93,8 +93,8 @@ class Operator:
     """
 
     Parameters: ClassVar[type[Parameters]] = Parameters
-    unsupported: ClassVar[frozenset[str]] = frozenset()
-    """Parameters that the operator of this name has in Streams, and that cannot be used here."""
+    unsupported: ClassVar[Mapping[str, str]] = {}
+    """Parameters that the operator of this name has in Streams and that cannot be used here, each with what to do."""
     stateful: ClassVar[bool] = False
     model: ClassVar[OperatorModel | None] = None
     """What the class needs of its ports and threads; a spec that says otherwise is not deployed."""

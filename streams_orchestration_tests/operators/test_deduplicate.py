@@ -87,11 +87,17 @@ def test_a_reset_forgets_everything():
     assert bench(1, count=5).send(row).reset().send(row).rows() == row * 2
 
 
+def test_a_duplicate_lets_its_key_be_remembered_anew_as_in_streams():
+    rows = [("a", 0.0, t) for t in (0, 2, 4)]
+    assert bench(delta=3, deltaAttribute="t").send(rows).rows() == rows[:1]
+
+
 def test_the_delta_of_a_time_is_in_seconds():
     start = datetime.datetime(2024, 1, 1, tzinfo=datetime.UTC)
     rows = [("a", start + datetime.timedelta(seconds=s)) for s in (0, 1.5, 1.6)]
     schema = "k string, at timestamp"
-    dedup = Bench(DeDuplicate, [schema], [schema], key="k", delta=1.5, deltaAttribute="at").send(rows)
+    dedup = Bench(DeDuplicate, [schema], [schema], key="k", delta=1.5, deltaAttribute="at", resetOnDuplicate=False)
+    dedup.send(rows)
     assert [at for _, at in dedup.rows()] == [rows[0][1], rows[2][1]]
 
 

@@ -9,6 +9,7 @@ import pyarrow.csv
 import pyarrow.parquet as pq
 import pytest
 
+from streams_orchestration.operators.errors import DataError
 from streams_orchestration.operators.standard.file_sink import FileSink
 from streams_orchestration.operators.standard.file_source import FileSource
 from streams_orchestration_tests.operators.harness import Bench
@@ -110,3 +111,38 @@ def test_a_directory_without_write_permission_is_named(tmp_path: Path):
     tmp_path.chmod(0o500)
     with pytest.raises(ValueError, match="cannot be created or written"):
         sink(tmp_path, file=str(tmp_path / "out"))
+
+
+def test_a_csv_file_has_the_separator_the_quotes_and_the_attributes_that_are_wanted(tmp_path: Path):
+    rows = [(1, "a"), (2, "b")]
+    written = sink(tmp_path, format="csv", separator=";", quoteStrings=False).send(rows).commit()[0].pending
+    assert written.read_text() == "n;s\n1;a\n2;b\n"
+    assert sink(tmp_path, format="csv", suppress=["n"]).send(rows).commit()[0].pending.read_text() == '"s"\n"a"\n"b"\n'
+
+
+def test_a_text_that_cannot_stand_without_quotes_is_an_error_of_the_data(tmp_path: Path):
+    with pytest.raises(DataError, match="needs quoteStrings"):
+        sink(tmp_path, format="csv", quoteStrings=False).send([(1, "a,b")]).commit()
+
+
+@pytest.mark.parametrize(
+    ("parameters", "message"),
+    [
+        ({"truncateOnReset": False}, "truncateOnReset: false would leave the tuples of a replay in the result twice"),
+        ({"separator": ";"}, "separator and quoteStrings go with format csv only"),
+        ({"suppress": ["m"]}, "suppress: the input stream has no attribute m.*n"),
+        ({"suppress": ["n", "s"]}, "suppress: no attribute is left"),
+    ],
+)
+def test_what_a_sink_cannot_do_is_said_before_it_starts(tmp_path: Path, parameters: dict[str, Any], message: str):
+    with pytest.raises(ValueError, match=message):
+        sink(tmp_path, **parameters)
+
+
+def test_truncate_on_reset_is_what_happens_always(tmp_path: Path):
+    assert sink(tmp_path, truncateOnReset=True).send(ROWS).commit()[0].rows == 3
+
+
+def test_a_sink_has_no_output_port(tmp_path: Path):
+    with pytest.raises(ValueError, match="FileSink has no output port"):
+        Bench(FileSink, ["n int"], ["file string"], results=tmp_path, file="out")

@@ -54,6 +54,27 @@ def test_a_functor_without_an_output_schema_keeps_the_input_s():
     assert Bench(Functor, [PAIR], [None], output={"s": "UPPER(s)"}).send(ROWS[:1]).rows() == [(1, "A")]
 
 
+def test_a_functor_gives_every_output_port_a_tuple():
+    outputs = [{"n": "n + 1"}, {"s": "UPPER(s)"}]
+    bench = Bench(Functor, [PAIR], ["n bigint", "s string"], filter="n > 0", output=outputs).send(ROWS)
+    assert bench.rows(0) == [(2,), (4,)]
+    assert bench.rows(1) == [("A",), (None,)]
+    assert Bench(Functor, [PAIR], ["n bigint", "s string"]).send(ROWS[:1]).sent[1][1].to_pylist() == [{"s": "a"}]
+
+
+@pytest.mark.parametrize(
+    ("output", "message"),
+    [
+        ({"n": "1"}, "a list with a mapping for each of the 2 output ports"),
+        ([{"n": "1"}], "a list with a mapping for each of the 2 output ports"),
+        ([{}, {"x": "1"}], "output port 1: output: the output stream has no attribute x"),
+    ],
+)
+def test_the_ports_of_a_functor_each_have_their_output(output: Any, message: str):
+    with pytest.raises(ValueError, match=message):
+        Bench(Functor, [PAIR], ["n bigint", "s string"], output=output)
+
+
 def test_a_functor_leaves_its_input_alone():
     bench = Bench(Functor, [PAIR], [PAIR], output={"n": "n + 1"})
     bench.send(ROWS).send(ROWS)

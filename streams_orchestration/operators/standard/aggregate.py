@@ -18,6 +18,7 @@ from streams_orchestration.operators.errors import UnknownAttributeError
 from streams_orchestration.operators.keys import Key, factorize, key_columns, key_values
 from streams_orchestration.operators.sliding_windows import SlidingWindows
 from streams_orchestration.operators.standard.measure import Measure, parse_measure
+from streams_orchestration.operators.standard.refused import REFUSED
 from streams_orchestration.operators.state import State
 from streams_orchestration.operators.tumbling_windows import TumblingWindows
 from streams_orchestration.operators.windows import Window, parse_window
@@ -65,7 +66,7 @@ class Aggregate(Operator):
     """
 
     Parameters = AggregateParameters
-    unsupported = frozenset(("aggregateEvictedPartitions",))
+    unsupported = REFUSED["Aggregate"]
     stateful = True
 
     @classmethod

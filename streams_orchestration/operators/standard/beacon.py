@@ -20,6 +20,7 @@ from streams_orchestration.operators.contract import (
     Punctuation,
     SourceOperator,
 )
+from streams_orchestration.operators.standard.refused import REFUSED
 
 COUNTER = "IterationCount"
 LONGEST_WAIT = 0.2
@@ -48,7 +49,7 @@ class Beacon(SourceOperator):
     """
 
     Parameters = BeaconParameters
-    unsupported = frozenset(("triggerCount",))
+    unsupported = REFUSED["Beacon"]
 
     @classmethod
     def initial_offset(cls) -> Offset:

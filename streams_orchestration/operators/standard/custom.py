@@ -14,6 +14,7 @@ from streams_orchestration.operators.batch import TupleBatch
 from streams_orchestration.operators.contract import Operator, OperatorContext, Parameters, Punctuation
 from streams_orchestration.operators.function import FunctionOperator, as_batch
 from streams_orchestration.operators.implementation import import_name
+from streams_orchestration.operators.standard.refused import REFUSED
 from streams_orchestration.operators.state import State
 
 _EMPTIED = "@emptied"
@@ -39,7 +40,7 @@ class Custom(Operator):
     """
 
     Parameters = CustomParameters
-    unsupported = frozenset(("logic", "onProcess", "onPunct", "onTuple", "onWatermark"))
+    unsupported = REFUSED["Custom"]
     stateful = True
 
     @classmethod

@@ -15,6 +15,7 @@ from streams_orchestration.operators.contract import Operator, OperatorContext, 
 from streams_orchestration.operators.errors import DataError, UnknownAttributeError
 from streams_orchestration.operators.expressions import evaluate, expression_type, parse_expression
 from streams_orchestration.operators.keys import Key, factorize, key_columns, key_values
+from streams_orchestration.operators.standard.refused import REFUSED
 from streams_orchestration.operators.state import State
 
 
@@ -28,7 +29,7 @@ class DeDuplicateParameters(Parameters):
         default=None, alias="deltaAttribute", description="a number, or a time, which delta gives in seconds"
     )
     reset_on_duplicate: bool = Field(
-        default=False, alias="resetOnDuplicate", description="a duplicate, too, lets its key be remembered anew"
+        default=True, alias="resetOnDuplicate", description="a duplicate, too, lets its key be remembered anew"
     )
     flush_on_punctuation: bool = Field(
         default=False, alias="flushOnPunctuation", description="a window marker forgets all keys"
@@ -53,7 +54,7 @@ class DeDuplicate(Operator):
     """
 
     Parameters = DeDuplicateParameters
-    unsupported = frozenset(("timeOut",))
+    unsupported = REFUSED["DeDuplicate"]
     stateful = True
 
     @classmethod

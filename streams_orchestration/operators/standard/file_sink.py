@@ -10,11 +10,14 @@ from typing import IO, Any, Literal
 import pyarrow as pa
 import pyarrow.csv as pa_csv
 import pyarrow.parquet as pq
-from pydantic import Field
+from pydantic import Field, model_validator
 
+from streams_orchestration.model.names import nearest
 from streams_orchestration.operators.batch import TupleBatch
 from streams_orchestration.operators.contract import Operator, OperatorContext, Parameters, PendingFile
+from streams_orchestration.operators.errors import DataError, UnknownAttributeError
 from streams_orchestration.operators.standard.json_lines import check_json_schema
+from streams_orchestration.operators.standard.refused import REFUSED
 
 PENDING = "_pending"
 """Directory inside of a sink's directory for files whose epoch is not complete; readers skip names with `_`."""
@@ -25,6 +28,27 @@ class FileSinkParameters(Parameters):
 
     file: str = Field(min_length=1, description="directory for the parts; a relative one is among the results")
     format: Literal["parquet", "csv", "jsonl", "arrow"] = "parquet"
+    separator: str = Field(default=",", min_length=1, max_length=1, description="csv")
+    quote_strings: bool = Field(default=True, alias="quoteStrings", description="csv: texts stand in quotes")
+    suppress: list[str] = Field(default_factory=list, description="attributes that are not written")
+    truncate_on_reset: bool = Field(
+        default=True,
+        alias="truncateOnReset",
+        description="what was written after the cut is gone after a reset, always",
+    )
+
+    @model_validator(mode="after")
+    def _go_together(self) -> FileSinkParameters:
+        if not self.truncate_on_reset:
+            message = (
+                "truncateOnReset: false would leave the tuples of a replay in the result twice; a part becomes visible "
+                "when its epoch is complete and is never taken back, so nothing has to be truncated: leave it out"
+            )
+            raise ValueError(message)
+        if self.format != "csv" and (self.separator != "," or not self.quote_strings):
+            message = "separator and quoteStrings go with format csv only"
+            raise ValueError(message)
+        return self
 
 
 def sink_directory(context: OperatorContext, parameters: FileSinkParameters) -> Path:
@@ -40,26 +64,23 @@ class FileSink(Operator):
     """
 
     Parameters = FileSinkParameters
-    unsupported = frozenset(
-        (
-            *("append", "bytesPerFile", "closeMode", "compression", "encoding", "eolMarker", "flush"),
-            *("flushOnPunctuation", "hasDelayField", "moveFileToDirectory", "quoteStrings", "separator", "suppress"),
-            *("timePerFile", "truncateOnReset", "tuplesPerFile", "writeFailureAction"),
-            *("writePunctuations", "writeStateHandlerCallbacks"),
-        )
-    )
+    unsupported = REFUSED["FileSink"]
     stateful = True
 
     @classmethod
     def check(cls, context: OperatorContext, parameters: FileSinkParameters) -> None:
-        """Raises ValueError when the directory cannot be written."""
+        """Raises ValueError when the directory cannot be written, or the tuples cannot be in this format."""
+        if context.outputs:
+            message = "FileSink has no output port here: parts are named in the catalog, `streams status` shows them"
+            raise ValueError(message)
+        schema = _written_schema(context, parameters)
         if parameters.format == "csv":
-            nested = next((field for field in context.inputs[0] if pa.types.is_nested(field.type)), None)
+            nested = next((field for field in schema if pa.types.is_nested(field.type)), None)
             if nested is not None:
                 message = f"format csv: the attribute {nested.name} is {nested.type}, which csv cannot hold"
                 raise ValueError(message)
         if parameters.format == "jsonl":
-            check_json_schema(context.inputs[0])
+            check_json_schema(schema)
         directory = sink_directory(context, parameters)
         if not directory.is_absolute():
             return  # among the results, whose place is known when it is deployed
@@ -87,11 +108,12 @@ class FileSink(Operator):
     def setup(self) -> None:
         """Nothing is opened before there are tuples."""
         self.parts = sink_directory(self.context, self.parameters)
+        self.names = _written_schema(self.context, self.parameters).names
         self.batches: list[pa.RecordBatch] = []
 
     def process(self, port: int, batch: TupleBatch) -> None:
         """Keep the tuples for the part of this micro-batch."""
-        self.batches.append(batch.arrow)
+        self.batches.append(batch.arrow.select(self.names) if self.parameters.suppress else batch.arrow)
 
     def prepare_commit(self) -> tuple[PendingFile, ...]:
         """Write the part."""
@@ -104,26 +126,53 @@ class FileSink(Operator):
         pending = self.parts / PENDING / f"{channel:03d}-{uuid.uuid4().hex}.{self.parameters.format}"
         pending.parent.mkdir(parents=True, exist_ok=True)
         with pending.open("wb") as file:
-            _WRITERS[self.parameters.format](table, file)
+            _WRITERS[self.parameters.format](table, file, self.parameters)
             file.flush()
             os.fsync(file.fileno())
         return (PendingFile(pending, self.parts / name, table.num_rows, pending.stat().st_size),)
 
 
-def _write_json_lines(table: pa.Table, file: IO[bytes]) -> None:
+def _written_schema(context: OperatorContext, parameters: FileSinkParameters) -> pa.Schema:
+    schema = context.inputs[0]
+    for name in parameters.suppress:
+        if name not in schema.names:
+            message = f"suppress: the input stream has no attribute {name}{nearest(name, schema.names)}"
+            raise UnknownAttributeError(message)
+    kept = [field for field in schema if field.name not in parameters.suppress]
+    if not kept:
+        message = "suppress: no attribute is left to be written"
+        raise ValueError(message)
+    return pa.schema(kept)
+
+
+def _write_parquet(table: pa.Table, file: IO[bytes], _parameters: FileSinkParameters) -> None:
+    pq.write_table(table, file)
+
+
+def _write_csv(table: pa.Table, file: IO[bytes], parameters: FileSinkParameters) -> None:
+    style = "needed" if parameters.quote_strings else "none"
+    options = pa_csv.WriteOptions(delimiter=parameters.separator, quoting_style=style, quoting_header=style)
+    try:
+        pa_csv.write_csv(table, file, options)
+    except pa.ArrowInvalid as error:
+        message = f"a text with a separator, a quote or a line break needs quoteStrings: {error}"
+        raise DataError(message) from error
+
+
+def _write_json_lines(table: pa.Table, file: IO[bytes], _parameters: FileSinkParameters) -> None:
     import polars as pl
 
     pl.DataFrame(table).write_ndjson(file)
 
 
-def _write_arrow(table: pa.Table, file: IO[bytes]) -> None:
+def _write_arrow(table: pa.Table, file: IO[bytes], _parameters: FileSinkParameters) -> None:
     with pa.ipc.new_file(file, table.schema) as writer:
         writer.write_table(table)
 
 
 _WRITERS: dict[str, Any] = {
-    "parquet": pq.write_table,
-    "csv": pa_csv.write_csv,
+    "parquet": _write_parquet,
+    "csv": _write_csv,
     "jsonl": _write_json_lines,
     "arrow": _write_arrow,
 }

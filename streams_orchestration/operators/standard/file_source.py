@@ -25,6 +25,7 @@ from streams_orchestration.operators.errors import DataError
 from streams_orchestration.operators.files import open_decompressed, resolve_input
 from streams_orchestration.operators.standard.csv_file import CsvFile
 from streams_orchestration.operators.standard.json_lines import check_json_schema, read_json_lines
+from streams_orchestration.operators.standard.refused import REFUSED
 
 BLOCK_BYTES = 4 << 20
 
@@ -46,13 +47,7 @@ class FileSource(SourceOperator):
     """
 
     Parameters = FileSourceParameters
-    unsupported = frozenset(
-        (
-            *("blockSize", "compression", "defaultTuple", "deleteFile", "encoding", "eolMarker", "hasDelayField"),
-            *("hotFile", "ignoreExtraCSVValues", "ignoreOpenErrors", "initDelay", "moveFileToDirectory"),
-            *("parsing", "readPunctuations"),
-        )
-    )
+    unsupported = REFUSED["FileSource"]
 
     @classmethod
     def initial_offset(cls) -> Offset:

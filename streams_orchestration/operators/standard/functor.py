@@ -17,11 +17,17 @@ class FunctorParameters(Parameters):
     """Parameters of `Functor`."""
 
     filter: Condition | None = Field(default=None, description="condition; tuples for which it is not true are dropped")
-    output: dict[str, str] = Field(default_factory=dict, description="attribute -> expression; others keep their value")
+    output: dict[str, str] | list[dict[str, str]] = Field(
+        default_factory=dict,
+        description="attribute -> expression; others keep their value; a list has one for each output port",
+    )
 
 
 class Functor(Operator):
-    """Every output tuple has the attributes of the output stream: computed, or taken over by name."""
+    """Every output tuple has the attributes of its output stream: computed, or taken over by name.
+
+    With several output ports each gets a tuple for every tuple that passes the filter.
+    """
 
     Parameters = FunctorParameters
 
@@ -31,17 +37,32 @@ class Functor(Operator):
         cls._compile(context, parameters)
 
     @staticmethod
-    def _compile(context: OperatorContext, parameters: FunctorParameters) -> tuple[Any, Assignments]:
-        source = context.inputs[0]
+    def _compile(context: OperatorContext, parameters: FunctorParameters) -> tuple[Any, list[Assignments]]:
+        source, ports = context.inputs[0], len(context.outputs)
         condition = None if parameters.filter is None else parse_condition(parameters.filter, source, "filter")
-        return condition, Assignments(parameters.output, source, context.outputs[0] or source)
+        given = parameters.output if isinstance(parameters.output, list) else [parameters.output]
+        if parameters.output and len(given) != ports:
+            message = f"output: a list with a mapping for each of the {ports} output ports is wanted"
+            raise ValueError(message)
+        outputs = given if parameters.output else [{}] * ports
+        assignments: list[Assignments] = []
+        for port, (output, target) in enumerate(zip(outputs, context.outputs, strict=True)):
+            try:
+                assignments.append(Assignments(output, source, target or source))
+            except ValueError as error:
+                if ports == 1:
+                    raise
+                message = f"output port {port}: {error}"
+                raise type(error)(message) from error
+        return condition, assignments
 
     def setup(self) -> None:
         """Parse the expressions."""
-        self.condition, self.assignments = self._compile(self.context, self.parameters)
+        self.condition, self.ports = self._compile(self.context, self.parameters)
 
     def process(self, port: int, batch: TupleBatch) -> None:
-        """Filter, then compute."""
+        """Filter, then compute for every output port."""
         if self.condition is not None:
             batch = batch.filter(pc.fill_null(evaluate(self.condition, batch.arrow), False))
-        self.submit(self.assignments.apply(batch.arrow))
+        for output, assignments in enumerate(self.ports):
+            self.submit(assignments.apply(batch.arrow), output)

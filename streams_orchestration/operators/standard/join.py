@@ -16,6 +16,7 @@ from streams_orchestration.operators.contract import Operator, OperatorContext, 
 from streams_orchestration.operators.errors import UnknownAttributeError
 from streams_orchestration.operators.expressions import evaluate, parse_condition
 from streams_orchestration.operators.standard.join_side import JoinSide, equal_pairs
+from streams_orchestration.operators.standard.refused import REFUSED
 from streams_orchestration.operators.state import State
 from streams_orchestration.operators.windows import Policy, parse_window
 
@@ -70,7 +71,7 @@ class Join(Operator):
     """
 
     Parameters = JoinParameters
-    unsupported = frozenset(("defaultTupleLHS", "defaultTupleRHS", "partitionByLHS", "partitionByRHS"))
+    unsupported = REFUSED["Join"]
     stateful = True
 
     @classmethod

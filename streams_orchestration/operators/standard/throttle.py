@@ -8,6 +8,7 @@ from pydantic import Field
 
 from streams_orchestration.operators.batch import TupleBatch
 from streams_orchestration.operators.contract import Operator, Parameters
+from streams_orchestration.operators.standard.refused import REFUSED
 
 LONGEST_PAUSE = 5.0
 """Seconds that one batch may hold up its task: resets, boundaries and the host's other work wait for tasks."""
@@ -27,7 +28,7 @@ class Throttle(Operator):
     """
 
     Parameters = ThrottleParameters
-    unsupported = frozenset(("includePunctuations", "period", "precise"))
+    unsupported = REFUSED["Throttle"]
 
     def setup(self) -> None:
         """The first tuples may come at once."""

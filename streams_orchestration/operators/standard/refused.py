@@ -1,0 +1,65 @@
+"""Parameters of Streams' standard operators that mean nothing here, each with the reason and what to do instead."""
+
+from __future__ import annotations
+
+REFUSED: dict[str, dict[str, str]] = {
+    "Aggregate": {"aggregateEvictedPartitions": "partitions are not evicted yet; leave it out"},
+    "Beacon": {"triggerCount": "regions that an operator drives do not run yet; use a periodic trigger"},
+    "Custom": {
+        "logic": "it is code of SPL; name Python functions with function and onPunctuation",
+        "onProcess": "write a SourceOperator, whose tuples can be produced again after a reset",
+        "onPunct": "name a Python function with onPunctuation",
+        "onTuple": "name a Python function with function; it gets batches of tuples",
+        "onWatermark": "there are no watermarks; time is an attribute",
+    },
+    "DeDuplicate": {
+        "timeOut": "it goes by the clock, and a replay would drop other tuples; use delta with a deltaAttribute of time"
+    },
+    "FileSink": {
+        "append": "parts are added to the directory always, and a new start replaces them; leave it out",
+        **dict.fromkeys(
+            ("bytesPerFile", "closeMode", "timePerFile", "tuplesPerFile"),
+            "each micro-batch gives a part of its own, so that a reset can take it back; leave it out",
+        ),
+        "compression": "Parquet files are compressed always; compress others when they are published",
+        "encoding": "files are UTF-8",
+        "eolMarker": "lines end with a line feed",
+        "flush": "parts are written whole and are on disk before their batch is committed; leave it out",
+        "flushOnPunctuation": "parts are written whole and are on disk before their batch is committed; leave it out",
+        "hasDelayField": "a replay would write other delays",
+        "moveFileToDirectory": "a part is written aside always and moved to its place when its epoch is complete",
+        "writeFailureAction": "what cannot be written fails, and is written again after a reset; leave it out",
+        "writePunctuations": "files hold tuples only; have a Custom turn marks into tuples",
+        "writeStateHandlerCallbacks": "files hold tuples only; the log of the PE tells of batches, epochs and resets",
+    },
+    "FileSource": {
+        "blockSize": "there is no format block",
+        "compression": ".gz and .zip files are known by their names and unpacked; leave it out",
+        "defaultTuple": "a missing value is null; give it one in a Functor, as in COALESCE(name, 'none')",
+        "deleteFile": "the file must stay, since it is read again after a reset",
+        "encoding": "files are UTF-8; convert the file before, as with `iconv -t UTF-8`",
+        "eolMarker": "lines end with a line feed, or a carriage return and a line feed; leave it out",
+        "hasDelayField": "tuples come as fast as they are read; a Throttle behind the source slows them down",
+        "hotFile": "the source ends where its file ends",
+        "ignoreExtraCSVValues": "columns that no attribute names are ignored always; leave it out",
+        "ignoreOpenErrors": "a file that cannot be opened would be missing from the results unnoticed",
+        "initDelay": "consumers are ready before anything is read, so nothing has to be waited for; leave it out",
+        "moveFileToDirectory": "the file must stay, since it is read again after a reset",
+        "parsing": "a malformed row fails; leave it out",
+        "readPunctuations": "there is no format bin; a Punctor makes window markers",
+    },
+    "Join": dict.fromkeys(
+        ("defaultTupleLHS", "defaultTupleRHS"),
+        "attributes of the side that is missing are null; give them values in output, as in COALESCE(name, 'none')",
+    )
+    | dict.fromkeys(
+        ("partitionByLHS", "partitionByRHS"),
+        "windows of Join are not partitioned yet; put the Join into a parallel region that is partitioned by the key",
+    ),
+    "Throttle": {
+        "includePunctuations": "marks pass at no cost; leave it out",
+        "period": "the rate is kept from batch to batch; leave it out",
+        "precise": "a pause follows a whole batch, so there is no short one to be precise about; leave it out",
+    },
+}
+"""Operator -> parameter -> reason."""
