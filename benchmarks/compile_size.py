@@ -115,7 +115,7 @@ def building_memory() -> Callable[[], Any]:
     return build
 
 
-def rows() -> list[Row]:
+def rows(*, quick: bool = False) -> list[Row]:
     """Time and memory at 100,000 operators, and growth from 10,000 to 1,000,000."""
     manual = Options(fusion="manual", pes=20)
     named, numbered = merely_built(10, by_name=True), merely_built(10, by_name=False)

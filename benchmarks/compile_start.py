@@ -38,7 +38,7 @@ def spec(operators: dict[str, str]) -> str:
     return text
 
 
-def rows() -> list[Row]:
+def rows(*, quick: bool = False) -> list[Row]:
     """The table, the document, and a pipeline whose operators have implementations that are checked."""
     with TemporaryDirectory() as directory:
         declared, standard = Path(directory, "declared.yaml"), Path(directory, "standard.yaml")

