@@ -60,7 +60,8 @@ def run_in_foreground(
                 display.show(status, time.time())
 
     def stop() -> ApplicationStatus:
-        display.wait("Stopping ...")
+        if not interrupts.asked:  # else the interrupt has said so
+            display.wait("Stopping ...")
         _wait_for(controls.cancel)
         return show()
 

@@ -32,22 +32,26 @@ def run(spec: Path, options: Options, fresh: bool, max_rows: int) -> int:
     """
     from streams_orchestration.cli.compiling import compiled
     from streams_orchestration.cli.observing import status_if_deployed
-    from streams_orchestration.runtime.fingerprint import fingerprint
+    from streams_orchestration.runtime.errors import ApplicationChangedError
+    from streams_orchestration.runtime.fingerprint import difference, fingerprint
     from streams_orchestration.runtime.home import Home
+    from streams_orchestration.runtime.inspection import deployed_compilation
     from streams_orchestration.runtime.java import require_java
 
     compilation = compiled(spec, options, deployable=True)
     name = compilation.logical.application
     home = Home.default().prepare()
     before = None if fresh else status_if_deployed(home, name)
-    if before is not None and before.state == "COMPLETED" and before.fingerprint == fingerprint(compilation):
+    if before is not None and before.fingerprint != fingerprint(compilation):
+        raise ApplicationChangedError(name, difference(deployed_compilation(home, name), compilation))
+    if before is not None and before.state == "COMPLETED":
         click.echo(f"{name} was complete already. `streams run {spec} --fresh` computes it anew.", err=True)
         _show_results(before, max_rows)
         return 0
     runs = before is not None and before.state == "RUNNING" and [host.pid for host in before.hosts if host.alive]
     if runs:
         click.echo(f"{name} runs already (pid {', '.join(map(str, runs))}); following it.", err=True)
-    elif before is not None and before.state != "COMPLETED":
+    elif before is not None:
         click.echo(f"{name}: going on from {_place(before)}; `--fresh` would start anew.", err=True)
     require_java()
     after, interrupted = _run(home, name, spec, options, fresh=fresh)

@@ -44,7 +44,7 @@ class ResetUnit(dg.Config):
     generation: int | None = Field(
         default=None, description="The generation that failed; nothing is done when the unit is past it already."
     )
-    force: bool = Field(default=False, description="Reset even if no attempt is left; the count starts again.")
+    force: bool = Field(default=False, description="Reset even if no attempt is left; as many as configured are added.")
 
 
 def application_of(context: dg.OpExecutionContext) -> str:

@@ -144,4 +144,8 @@ def _complete_epoch(connection: Connection, application: str, unit: str, epoch: 
         insert(tables.epoch).values(application=application, unit=unit, epoch=epoch, cut=cut, completed_at=now)
     )
     values = {"completed_epoch": epoch, "completed_at": now, "attempts": 0}
-    connection.execute(update(u).where(u.c.application == application, u.c.name == unit).values(**values))
+    connection.execute(
+        update(u)
+        .where(u.c.application == application, u.c.name == unit)
+        .values(**values, max_attempts=u.c.configured_attempts)
+    )

@@ -159,6 +159,7 @@ def _insert(
                 region=unit.region,
                 period=unit.period,
                 max_attempts=unit.max_attempts,
+                configured_attempts=unit.max_attempts,
             )
         )
     hosts = {pe.id: pe.host for pe in compilation.fusion.pes}
@@ -197,7 +198,11 @@ def _resume(connection: Connection, application: str, state: str) -> None:
     connection.execute(update(a).where(a.c.name == application).values(state="RUNNING", settings=settings))
     open_units = (u.c.application == application, u.c.state != "COMPLETED")
     connection.execute(
-        update(u).where(*open_units).values(state="PROCESSING", generation=u.c.generation + 1, attempts=0)
+        update(u)
+        .where(*open_units)
+        .values(
+            state="PROCESSING", generation=u.c.generation + 1, attempts=0, max_attempts=u.c.configured_attempts
+        )
     )
     connection.execute(
         update(p).where(p.c.application == application, ~p.c.final).values(state="WANTED", error=None, permanent=False)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 from pathlib import Path
 
@@ -66,7 +67,20 @@ def complete(catalog: Catalog, application: str) -> bool:
             )
             if done == waiting:
                 connection.execute(update(a).where(a.c.name == application).values(state="COMPLETED"))
+    if done == waiting:
+        remove_empty(catalog, application)
     return done == waiting
+
+
+def remove_empty(catalog: Catalog, application: str) -> None:
+    """Remove the directories of pending files that hold none; call only when no task can write any more."""
+    with catalog.read() as connection:
+        pending = connection.scalars(
+            select(tables.sink_file.c.pending).where(tables.sink_file.c.application == application)
+        ).all()
+    for directory in {Path(path).parent for path in pending}:
+        with contextlib.suppress(OSError):
+            directory.rmdir()
 
 
 def _move(pending: Path, final: Path, operator: str) -> None:

@@ -30,7 +30,7 @@ def reset(home: Home, application: str, unit: str, *, generation: int | None = N
         application: its name.
         unit: `region-0`, or `pe-3` for a PE in no region.
         generation: of the failure; when the unit is beyond it already, nothing is done.
-        force: reset although the attempts are used up, and count them anew (B3).
+        force: reset although the attempts are used up: as many as configured are added to the limit (B3).
 
     Returns:
         The unit's generation.
@@ -52,7 +52,8 @@ def reset(home: Home, application: str, unit: str, *, generation: int | None = N
         this = (u.c.application == application, u.c.name == unit)
         row = connection.execute(select(u).where(*this)).one()
         done = (generation is not None and row.generation > generation) or row.state == "COMPLETED"
-        exhausted = not done and row.attempts >= row.max_attempts and not force
+        used_up = row.attempts >= row.max_attempts
+        exhausted = not done and used_up and not force
         garbage: list[str] = []
         if exhausted:
             connection.execute(update(u).where(*this).values(state="MAXIMUM_RESET_ATTEMPTS_REACHED"))
@@ -63,7 +64,8 @@ def reset(home: Home, application: str, unit: str, *, generation: int | None = N
                 .where(*this)
                 .values(
                     generation=row.generation + 1,
-                    attempts=1 if force else row.attempts + 1,
+                    attempts=row.attempts + 1,
+                    max_attempts=row.attempts + row.configured_attempts if used_up else row.max_attempts,
                     trigger_epoch=row.completed_epoch,
                     final_epoch=row.final_epoch if row.final_epoch == row.completed_epoch else None,
                     state="PROCESSING",

@@ -71,6 +71,7 @@ class UnitStatus:
     attempts: int
     """Resets since the last completed epoch (B5)."""
     max_attempts: int
+    """As configured; a forced reset adds as many until an epoch is complete (B3)."""
     pes: tuple[int, ...]
     completed_at: float | None
     period: float | None

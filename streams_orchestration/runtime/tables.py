@@ -57,7 +57,8 @@ unit = Table(
     Column("completed_epoch", Integer, nullable=False, default=0),
     Column("final_epoch", Integer),
     Column("attempts", Integer, nullable=False, default=0),
-    Column("max_attempts", Integer, nullable=False),
+    Column("max_attempts", Integer, nullable=False),  # a forced reset raises it until an epoch is complete
+    Column("configured_attempts", Integer, nullable=False),
     Column("state", String, nullable=False, default="PROCESSING"),
     Column("completed_at", Float),
 )

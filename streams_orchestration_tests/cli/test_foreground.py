@@ -62,12 +62,15 @@ def test_runs_to_the_end(display: Display) -> None:
     assert jobs.calls == ["deploy"]
 
 
-def test_an_interrupt_stops_it(display: Display) -> None:
+def test_an_interrupt_stops_it_and_says_so_once() -> None:
+    said = StringIO()
+    display = Display(Console(file=said))
     jobs = FakeJobs(looks=1000)
-    with Interrupts(lambda: None) as interrupts:
+    with Interrupts(lambda: display.say("Stopping flights")) as interrupts:
         os.kill(os.getpid(), signal.SIGINT)
         assert run_in_foreground(jobs.deploy, jobs, display, interrupts).state == "STOPPED"
     assert jobs.calls == ["deploy", "cancel"]
+    assert said.getvalue().count("Stopping") == 1
 
 
 def test_it_is_stopped_when_no_reset_is_left(display: Display) -> None:

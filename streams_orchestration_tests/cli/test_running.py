@@ -7,7 +7,7 @@ import polars as pl
 import pytest
 
 from streams_orchestration.cli import foreground, main, observing, results, running
-from streams_orchestration.runtime import fingerprint, java
+from streams_orchestration.runtime import fingerprint, inspection, java
 from streams_orchestration.runtime.status import ApplicationStatus
 from streams_orchestration_tests.cli.made_up import host, sink, status, unit
 
@@ -81,16 +81,24 @@ def test_what_is_complete_is_shown_again_and_not_run(
     assert f"`streams run {spec} --fresh`" in captured.err
 
 
-@pytest.mark.parametrize(
-    ("before", "arguments"),
-    [(status(state="COMPLETED", fingerprint="other"), []), (status(state="COMPLETED"), ["--fresh"])],
-)
-def test_another_application_and_a_fresh_one_are_run(
-    before: ApplicationStatus, arguments: list[str], spec: str, monkeypatch: pytest.MonkeyPatch
-):
-    calls = world(before, status(state="COMPLETED", sinks=()), monkeypatch)
-    assert main(["run", spec, *arguments]) == 0
+def test_what_is_complete_is_run_again_with_fresh(spec: str, monkeypatch: pytest.MonkeyPatch):
+    calls = world(status(state="COMPLETED"), status(state="COMPLETED", sinks=()), monkeypatch)
+    assert main(["run", spec, "--fresh"]) == 0
     assert calls == ["run"]
+
+
+@pytest.mark.parametrize("state", ["COMPLETED", "STOPPED", "RUNNING"])
+def test_what_has_changed_is_refused_before_anything_is_said_of_going_on(
+    spec: str, state: str, monkeypatch: pytest.MonkeyPatch, capsys: Capture
+):
+    calls = world(status(state=state, fingerprint="other"), status(), monkeypatch)
+    monkeypatch.setattr(inspection, "deployed_compilation", lambda *_: None)
+    monkeypatch.setattr(fingerprint, "difference", lambda *_: "the parameters of operator Lines changed")
+    assert main(["run", spec]) == 1
+    err = capsys.readouterr().err
+    assert "the parameters of operator Lines changed" in err
+    assert "going on" not in err
+    assert calls == []
 
 
 def test_what_was_stopped_goes_on_and_says_from_where(spec: str, monkeypatch: pytest.MonkeyPatch, capsys: Capture):

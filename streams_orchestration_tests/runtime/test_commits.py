@@ -141,9 +141,17 @@ def test_resets_in_a_row_are_limited(local: LocalApplication):
     assert unit(local).state == "MAXIMUM_RESET_ATTEMPTS_REACHED"
     assert unit(local).generation == 6
     assert reset(local.home, local.name, "region-0", force=True) == 7
-    assert (unit(local).state, unit(local).attempts) == ("PROCESSING", 1)
+    assert (unit(local).state, unit(local).attempts, unit(local).max_attempts) == ("PROCESSING", 6, 10)
+    local.trigger()
+    local.step(local.programs[0])
+    assert (unit(local).attempts, unit(local).max_attempts) == (0, 5), "a complete epoch takes both back"
     local.run()
     assert published(local.published("Out")) == expected_totals(rows(COUNT))
+
+
+def test_a_forced_reset_adds_to_the_limit_only_once_it_is_reached(local: LocalApplication):
+    assert reset(local.home, local.name, "region-0", force=True) == 2
+    assert (unit(local).attempts, unit(local).max_attempts) == (1, 5)
 
 
 def test_a_complete_epoch_gives_all_attempts_back(local: LocalApplication):
@@ -237,6 +245,11 @@ def closed_epoch(local: LocalApplication) -> None:
     plan = local.plan(program)
     assert plan is not None
     commit_batch(local.catalog, program, plan, local.execute(program, plan), 0.0)
+
+
+def test_nothing_is_left_beside_the_results_of_a_complete_application(local: LocalApplication):
+    local.run()
+    assert {path.name.partition("-")[0] for path in local.home.results(local.name).glob("*/*")} == {"part"}
 
 
 def test_publishing_again_after_a_crash_before_the_catalog_knew(local: LocalApplication):
