@@ -200,9 +200,7 @@ def _resume(connection: Connection, application: str, state: str) -> None:
     connection.execute(
         update(u)
         .where(*open_units)
-        .values(
-            state="PROCESSING", generation=u.c.generation + 1, attempts=0, max_attempts=u.c.configured_attempts
-        )
+        .values(state="PROCESSING", generation=u.c.generation + 1, attempts=0, max_attempts=u.c.configured_attempts)
     )
     connection.execute(
         update(p).where(p.c.application == application, ~p.c.final).values(state="WANTED", error=None, permanent=False)
