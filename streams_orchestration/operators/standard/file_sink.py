@@ -150,8 +150,12 @@ def _write_parquet(table: pa.Table, file: IO[bytes], _parameters: FileSinkParame
 
 
 def _write_csv(table: pa.Table, file: IO[bytes], parameters: FileSinkParameters) -> None:
-    style = "needed" if parameters.quote_strings else "none"
-    options = pa_csv.WriteOptions(delimiter=parameters.separator, quoting_style=style, quoting_header=style)
+    quoted = parameters.quote_strings
+    options = pa_csv.WriteOptions(
+        include_header=quoted, delimiter=parameters.separator, quoting_style="needed" if quoted else "none"
+    )
+    if not quoted:  # Arrow quotes the names of columns always
+        file.write((parameters.separator.join(table.column_names) + "\n").encode())
     try:
         pa_csv.write_csv(table, file, options)
     except pa.ArrowInvalid as error:

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+_NULLS = "attributes of the side that is missing are null; give them values in output, as in COALESCE(name, 'none')"
+_WHOLE = "windows of Join are not partitioned yet; put the Join into a parallel region that is partitioned by the key"
+
 REFUSED: dict[str, dict[str, str]] = {
     "Aggregate": {"aggregateEvictedPartitions": "partitions are not evicted yet; leave it out"},
     "Beacon": {"triggerCount": "regions that an operator drives do not run yet; use a periodic trigger"},
@@ -48,14 +51,7 @@ REFUSED: dict[str, dict[str, str]] = {
         "parsing": "a malformed row fails; leave it out",
         "readPunctuations": "there is no format bin; a Punctor makes window markers",
     },
-    "Join": dict.fromkeys(
-        ("defaultTupleLHS", "defaultTupleRHS"),
-        "attributes of the side that is missing are null; give them values in output, as in COALESCE(name, 'none')",
-    )
-    | dict.fromkeys(
-        ("partitionByLHS", "partitionByRHS"),
-        "windows of Join are not partitioned yet; put the Join into a parallel region that is partitioned by the key",
-    ),
+    "Join": {"defaultTupleLHS": _NULLS, "defaultTupleRHS": _NULLS, "partitionByLHS": _WHOLE, "partitionByRHS": _WHOLE},
     "Throttle": {
         "includePunctuations": "marks pass at no cost; leave it out",
         "period": "the rate is kept from batch to batch; leave it out",
