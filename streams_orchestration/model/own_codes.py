@@ -109,4 +109,13 @@ OWN_CODES: dict[str, Code] = {
         "An operator's parameters do not fit its streams or its files.",
         "Correct the parameter, the schema or the file that the message names.",
     ),
+    "SO5005": error(
+        "An Import is not connected at run time yet, so its consumer would wait for good.",
+        "Read the stream from an operator of the application.",
+    ),
+    "SO5006": warning("An Export reaches nobody at run time yet.", "Write the stream with a sink."),
+    "SO5007": warning(
+        "A queue is to drop tuples when it is full; here it holds the producer up, and nothing is lost.",
+        "Use Sys.Wait, or thin the stream out with Filter or Throttle.",
+    ),
 }

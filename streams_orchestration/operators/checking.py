@@ -20,6 +20,7 @@ from streams_orchestration.operators.implementation import (
     is_standard,
     load_operator,
 )
+from streams_orchestration.operators.running_limits import running_limits
 
 
 def check_parameters(compilation: Compilation) -> list[Diagnostic]:
@@ -39,8 +40,8 @@ def check_parameters(compilation: Compilation) -> list[Diagnostic]:
 
 
 def check_operators(compilation: Compilation) -> list[Diagnostic]:
-    """All that keeps the operators of an application from running here."""
-    found: list[Diagnostic] = []
+    """All that keeps an application from running here, and what of it will not act."""
+    found = list(running_limits(compilation.logical))
     places: dict[Path, LogicalOperator] = {}
     for operator in compilation.logical.operators:
         try:
