@@ -10,6 +10,9 @@ import pyarrow as pa
 
 Key = tuple[Any, ...]
 
+DENSE = 4
+"""Possible keys for each tuple up to which they are counted off in an array rather than sorted."""
+
 _NAN = float("nan")
 """The one NaN of keys: NaN equals nothing, but an object is found again by its identity."""
 
@@ -25,18 +28,27 @@ def factorize(columns: Sequence[pa.Array], count: int) -> tuple[list[Key], np.nd
     """
     if not columns or not count:
         return [()] if count else [], np.zeros(count, np.int64)
-    codes = np.zeros(count, np.int64)
+    codes, size = np.zeros(count, np.int64), 1
     for column in columns:
         encoded = column.dictionary_encode(null_encoding="encode")
-        codes = codes * (len(encoded.dictionary) + 1) + encoded.indices.to_numpy(zero_copy_only=False)
-        codes = np.unique(codes, return_inverse=True)[1]
-    first, inverse = np.unique(codes, return_index=True, return_inverse=True)[1:]
+        if len(encoded.dictionary) == 1:
+            continue
+        codes = codes * len(encoded.dictionary) + encoded.indices.to_numpy(zero_copy_only=False)
+        size *= len(encoded.dictionary)
+        if size > DENSE * count:
+            found, codes = np.unique(codes, return_inverse=True)
+            size = len(found)
+    first = np.full(size, -1)
+    # of several writes to one place the last one stays: that of the first tuple
+    first[codes[::-1]] = np.arange(count - 1, -1, -1)
+    present = np.flatnonzero(first >= 0)
+    first = first[present]
     order = np.argsort(first)
     heads = pa.array(first[order])
     keys = list(zip(*(key_values(column.take(heads)) for column in columns), strict=True))
-    ranks = np.empty(len(order), np.int64)
-    ranks[order] = np.arange(len(order))
-    return keys, ranks[inverse]
+    ranks = np.empty(size, np.int64)
+    ranks[present[order]] = np.arange(len(order))
+    return keys, ranks[codes]
 
 
 def key_values(column: pa.Array | pa.ChunkedArray) -> list[Any]:
