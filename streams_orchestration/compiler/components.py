@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from streams_orchestration.compiler.graph import LogicalGraph, PhysicalGraph
+
 
 def strong_components(successors: Sequence[Sequence[int]]) -> list[list[int]]:
     """The components of a graph given as adjacency lists, producers before consumers.
@@ -53,3 +55,28 @@ def strong_components(successors: Sequence[Sequence[int]]) -> list[list[int]]:
                     components.append(component)
     components.reverse()
     return components
+
+
+def producers_first(
+    logical: LogicalGraph, physical: PhysicalGraph, successors: Sequence[Sequence[int]]
+) -> list[list[int]]:
+    """The strong components of a part of the physical graph, producers before consumers.
+
+    Replicas are in a loop only if their operators are: in an application without loops the order of the operators is
+    that of their replicas, and every replica is a component.
+
+    Args:
+        logical: the application.
+        physical: its replicas.
+        successors: of every replica some of those that it feeds.
+    """
+    following: list[list[int]] = [[] for _ in logical.operators]
+    for connection in logical.connections:
+        following[connection.source].append(connection.target)
+    order = strong_components(following)
+    if len(order) < len(following) or any(index in following[index] for (index,) in order):
+        return strong_components(successors)
+    replicas: list[list[int]] = [[] for _ in following]
+    for operator in physical.operators:
+        replicas[operator.logical].append(operator.index)
+    return [[replica] for (index,) in order for replica in replicas[index]]

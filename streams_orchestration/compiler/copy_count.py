@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable
+from operator import attrgetter
 
 from streams_orchestration.compiler.graph import Connection, PhysicalGraph
 
@@ -17,19 +19,20 @@ def enqueue_copies(physical: PhysicalGraph, enqueued: Iterable[Connection]) -> i
         physical: the expanded graph.
         enqueued: connections within a PE that end in a queue.
     """
-    total = 0
-    behind: dict[tuple[int, int], int] = {}
-    for *_, splitter, channel in enqueued:
-        if splitter < 0:
-            total += 1
-        else:
-            behind[splitter, channel] = behind.get((splitter, channel), 0) + 1
-    most: dict[int, int] = {}
+    behind = Counter(map(attrgetter("splitter", "channel"), enqueued))
+    total = behind.pop(_DIRECT, 0)
+    most = [0] * len(physical.splitters)
+    for (splitter, _), queues in behind.items():
+        most[splitter] = max(most[splitter], queues)
     for splitter in reversed(physical.splitters):
-        most[splitter.index] = max(behind.get((splitter.index, channel), 0) for channel in range(splitter.width))
         if splitter.parent < 0:
             total += most[splitter.index]
         else:
             holder = splitter.parent, splitter.parent_channel
-            behind[holder] = behind.get(holder, 0) + most[splitter.index]
+            behind[holder] += most[splitter.index]
+            most[splitter.parent] = max(most[splitter.parent], behind[holder])
     return total
+
+
+_DIRECT = -1, -1
+"""The splitter and channel of a connection without one."""

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from itertools import compress, groupby, islice
-from operator import itemgetter, le
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from operator import le
 from typing import Any, NamedTuple
 
 from streams_orchestration.compiler.copy_count import enqueue_copies
@@ -48,44 +48,37 @@ def plan_copies(
     Copies are counted for one tuple on every output port. `eliminated` says how many fewer they are than with a copy
     on every direct connection within a PE.
     """
-    queued = {(queue.operator, queue.port) for queue in threads.queues}
-    decide = _Decisions(logical, physical, fusion, queued, options.faithful)
+    decisions = _Decisions()
     passings: list[Passing] = []
-    order: list[int] = []
-    for _, group in groupby(physical.connections, key=itemgetter(0, 1)):
-        connections = list(group)
-        first = len(passings)
-        served, decisions = decide.port(connections)
-        order += [first + position for position in served] if served else range(first, first + len(connections))
-        passings += decisions
-    if options.faithful:
-        order = list(range(len(order)))
-    ways = [each.passing for each in passings]
-    copies = ways.count("copy")
-    enqueued = enqueue_copies(physical, compress(physical.connections, map("enqueue".__eq__, ways)))
-    return CopyPlan(tuple(passings), tuple(order), copies, enqueued, ways.count("reference")), []
+    order = list(range(len(physical.connections)))
+    enqueued: list[Connection] = []
+    copies = references = 0
+    for ways in _ways_by_port(logical, physical, fusion, threads, options, enqueued):
+        port = decisions[tuple(ways)]
+        if port.served and not options.faithful:
+            first = len(passings)
+            order[first : first + len(port.served)] = [first + position for position in port.served]
+        passings += port.passings
+        copies += port.copies
+        references += port.references
+    return CopyPlan(tuple(passings), tuple(order), copies, enqueue_copies(physical, enqueued), references), []
 
 
 _WHOLE = 1 << 30
-_REMOTELY, _DIRECT, _SPLIT = 0, 1, 1 << 31
-"""Places in the order of service (rule 81)."""
+_REMOTELY, _DIRECTLY, _LAST = 0, 1, 1 << 31
+"""Places in the order of service: other PEs, direct consumers and queues, splitters (rule 81)."""
 
 
-class _Consumer(NamedTuple):
-    """What an input port does to tuples."""
+@dataclass(frozen=True, slots=True, eq=False)
+class _Way:
+    """How tuples get from an output port to a consumer; one object for all connections that are alike."""
 
-    changes: bool
+    passing: Passing | None
+    """None where it depends on the other consumers: the tuple that a consumer changes is handed over or copied."""
     place: int
-    """Where it is served among direct consumers: those that change nothing, then by the attributes to be copied."""
-    copied: Mutates
-
-
-def _consumer(port: InputPort, faithful: bool) -> _Consumer:
-    if not port.mutable or port.mutates == ():
-        return _Consumer(False, _DIRECT, None)
-    if faithful:
-        return _Consumer(True, _DIRECT, None)
-    return _Consumer(True, _DIRECT + (_WHOLE if port.mutates is None else 1 + len(port.mutates)), port.mutates)
+    """In the order of service; direct consumers that change nothing first, then by the attributes to be copied."""
+    split: bool = False
+    copied: Mutates = None
 
 
 # Every passing is made once, however many connections have it; those of a pair by whether the consumer changes tuples.
@@ -95,63 +88,91 @@ _READ = Passing("reference", "const", _SHARED)
 _GIVEN = Passing("reference", "mutable", _HANDED_OVER)
 
 
-class _Decisions:
-    """Decisions about one output port at a time."""
+def _ways(port: InputPort, faithful: bool) -> tuple[_Way, ...]:
+    """The ways to an input port: direct, through a queue, from another PE, then the same behind a splitter."""
+    changes = port.mutable and port.mutates != ()
+    copied = None if faithful or not changes else port.mutates
+    cost = 0 if faithful or not changes else _WHOLE if copied is None else 1 + len(copied)
+    plain = (
+        _Way(None if changes else _READ, _DIRECTLY + cost, copied=copied),
+        _Way(_QUEUED[changes], _DIRECTLY),
+        _Way(_REMOTE[changes], _REMOTELY),
+    )
+    return *plain, *(_Way(each.passing, _LAST, True, each.copied) for each in plain)
 
-    def __init__(
-        self,
-        logical: LogicalGraph,
-        physical: PhysicalGraph,
-        fusion: FusionPlan,
-        queued: set[tuple[int, int]],
-        faithful: bool,
-    ) -> None:
-        consumers = [tuple(_consumer(port, faithful) for port in operator.inputs) for operator in logical.operators]
-        self._consumers = [consumers[operator.logical] for operator in physical.operators]
-        self._logical = logical
-        self._physical = physical
-        self._pe_of = fusion.pe_of
-        self._queued = queued
+
+_THROUGH_QUEUE, _FROM_OTHER_PE, _BEHIND_SPLITTER = 1, 2, 3
+"""Positions among the ways to an input port; the last one is added."""
+
+
+def _ways_by_port(
+    logical: LogicalGraph,
+    physical: PhysicalGraph,
+    fusion: FusionPlan,
+    threads: ThreadPlan,
+    options: Options,
+    enqueued: list[Connection],
+) -> Iterator[list[_Way | bool]]:
+    """For every output port with consumers: does it give its tuples away, and the way to each consumer.
+
+    `enqueued` gets the connections that end in a queue.
+    """
+    gives = [tuple(port.mutable for port in model.outputs) for model in logical.operators]
+    ways = [tuple(_ways(port, options.faithful) for port in model.inputs) for model in logical.operators]
+    ways_to = [ways[operator.logical] for operator in physical.operators]
+    pe_of = fusion.pe_of
+    queued = {(queue.operator, queue.port) for queue in threads.queues}
+    queueing = {operator for operator, _ in queued}
+    last = last_port = pe = -1
+    found: list[_Way | bool] = []
+    for connection in physical.connections:
+        source, source_port, target, port, splitter, _ = connection
+        if source != last or source_port != last_port:
+            if found:
+                yield found
+            last, last_port, pe = source, source_port, pe_of[source]
+            found = [gives[physical.operators[source].logical][source_port]]
+        way = _BEHIND_SPLITTER if splitter >= 0 else 0
+        if pe_of[target] != pe:
+            way += _FROM_OTHER_PE
+        elif target in queueing and (target, port) in queued:
+            way += _THROUGH_QUEUE
+            enqueued.append(connection)
+        found.append(ways_to[target][port][way])
+    if found:
+        yield found
+
+
+class _Port(NamedTuple):
+    """What is decided about an output port."""
+
+    served: Sequence[int]
+    """The order of service of all connections, empty when it is their own."""
+    passings: Sequence[Passing]
+    copies: int
+    references: int
+
+
+class _Decisions(dict[tuple[Any, ...], _Port]):
+    """Decisions about output ports by what `_ways_by_port` says of them: those of replicas are made once."""
+
+    def __init__(self) -> None:
         self._copies = {reason: _Copies(reason) for reason in (_KEPT, _SPLITTER, _READ_LATER)}
 
-    def port(self, connections: Sequence[Connection]) -> tuple[Sequence[int], Sequence[Passing]]:
-        """The order of service of all connections of a port, empty when it is their own, and the passing of each."""
-        pe_of, consumers, queued = self._pe_of, self._consumers, self._queued
-        here = pe_of[connections[0].source]
-        split = False
-        places: list[int] = []
-        passings: list[Any] = []
-        changing: list[int] = []
-        for _, _, target, port, splitter, _ in connections:
-            consumer = consumers[target][port]
-            place = _DIRECT
-            if pe_of[target] != here:
-                passings.append(_REMOTE[consumer.changes])
-                place = _REMOTELY
-            elif (target, port) in queued:
-                passings.append(_QUEUED[consumer.changes])
-            elif not consumer.changes:
-                passings.append(_READ)
-            else:
-                changing.append(len(passings))
-                passings.append(consumer)
-                place = consumer.place
-            if splitter >= 0:
-                split = True
-                place = _SPLIT
-            places.append(place)
-        ordered = all(map(le, places, islice(places, 1, None)))
-        served = [] if ordered else sorted(range(len(places)), key=places.__getitem__)
-        last = len(places) - 1 if ordered else served[-1]
-        if changing:
-            source, source_port = connections[0][:2]
-            gives = self._logical.operators[self._physical.operators[source].logical].outputs[source_port].mutable
-            copies = self._copies[_KEPT if not gives else _SPLITTER if split else _READ_LATER]
-            given = gives and not split
-            for position in changing:
-                consumer = passings[position]
-                passings[position] = _GIVEN if given and position == last else copies[consumer.copied]
-        return served, passings
+    def __missing__(self, key: tuple[Any, ...]) -> _Port:
+        gives: bool = key[0]
+        ways: Sequence[_Way] = key[1:]
+        split = any(way.split for way in ways)
+        places = [way.place for way in ways]
+        served = sorted(range(len(ways)), key=places.__getitem__)
+        copies = self._copies[_KEPT if not gives else _SPLITTER if split else _READ_LATER]
+        passings = [way.passing or copies[way.copied] for way in ways]
+        if gives and not split and ways[served[-1]].passing is None:
+            passings[served[-1]] = _GIVEN
+        names = [passing.passing for passing in passings]
+        ordered = all(map(le, places, places[1:]))
+        decided = _Port([] if ordered else served, passings, names.count("copy"), names.count("reference"))
+        return self.setdefault(key, decided)
 
 
 class _Copies(dict[Mutates, Passing]):

@@ -24,8 +24,11 @@ def place_queues(logical: LogicalGraph, physical: PhysicalGraph, fusion: FusionP
     between PEs get none.
     """
     queues: dict[tuple[int, int], Queue] = {}
+    asking = [bool(each.threaded_ports) or threading_model(each, options) == "dedicated" for each in logical.operators]
     dedicated: set[int] = set()
-    for operator in physical.operators:
+    for operator in physical.operators if any(asking) else ():
+        if not asking[operator.logical]:
+            continue
         model = logical.operators[operator.logical]
         for port in model.threaded_ports:
             key = operator.index, port.port
@@ -33,9 +36,10 @@ def place_queues(logical: LogicalGraph, physical: PhysicalGraph, fusion: FusionP
         if threading_model(model, options) == "dedicated":
             dedicated.add(operator.index)
     for connection in physical.connections:
-        if connection.splitter < 0 and not dedicated:
+        _, _, target, port, splitter, _ = connection
+        if splitter < 0 and target not in dedicated:
             continue
-        key = connection[2:4]
+        key = target, port
         if key not in queues and added_for(connection, fusion.pe_of, dedicated) is not None:
             queues[key] = Queue(*key, True, POLICY, SIZE)
     return [queues[key] for key in sorted(queues)]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from collections.abc import Callable, Collection
 from dataclasses import dataclass
 from typing import Literal
 
@@ -48,39 +48,37 @@ def find_origins(
     options: Options,
 ) -> ThreadOrigins:
     """Sort operators, ports and connections by what they do to threads."""
-    by_model: dict[Model, set[int]] = {}
-    sources: set[int] = set()
-    never_single: set[int] = set()
-    for operator in physical.operators:
-        model = logical.operators[operator.logical]
-        by_model.setdefault(threading_model(model, options), set()).add(operator.index)
-        if not model.inputs:
-            sources.add(operator.index)
-        if model.single_threaded == "Never":
-            never_single.add(operator.index)
-    dynamic = frozenset(by_model.get("dynamic", ()))
+    dynamic = _replicas(logical, physical, lambda model: threading_model(model, options) == "dynamic")
     remote = {(link.operator, link.port) for link in physical.imports}
     followed: list[Connection] = []
     stopped: list[Connection] = []
     pe_of = fusion.pe_of
+    stopping = {operator for operator, _ in queued}
     for connection in physical.connections:
         source, _, target, port, _, _ = connection
         if pe_of[source] != pe_of[target]:
             remote.add((target, port))
-        elif (target, port) in queued:
+        elif target in stopping and (target, port) in queued:
             stopped.append(connection)
         elif target not in dynamic:
             followed.append(connection)
     return ThreadOrigins(
-        frozenset(by_model.get("manual", ())),
+        _replicas(logical, physical, lambda model: threading_model(model, options) == "manual"),
         dynamic,
-        frozenset(sources),
-        frozenset(never_single),
+        _replicas(logical, physical, lambda model: not model.inputs),
+        _replicas(logical, physical, lambda model: model.single_threaded == "Never"),
         frozenset(queued),
         frozenset(remote),
         tuple(followed),
         tuple(stopped),
     )
+
+
+def _replicas(
+    logical: LogicalGraph, physical: PhysicalGraph, chosen: Callable[[LogicalOperator], bool]
+) -> frozenset[int]:
+    models = {model.index for model in logical.operators if chosen(model)}
+    return frozenset(each.index for each in physical.operators if each.logical in models) if models else frozenset()
 
 
 Begin = Literal["source", "queue", "PE input", "port"]

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Collection
 from dataclasses import dataclass
 
-from streams_orchestration.compiler.components import strong_components
+from streams_orchestration.compiler.components import producers_first
 from streams_orchestration.compiler.graph import LogicalGraph, PhysicalGraph
 from streams_orchestration.compiler.stage_results import FusionPlan, PeOutputPort
 from streams_orchestration.compiler.thread_origins import ThreadOrigins, threads_at
@@ -42,9 +42,11 @@ def count_threads(
     successors: list[list[int]] = [[] for _ in physical.operators]
     for source, _, target, _, _, _ in origins.followed:
         successors[source].append(target)
-    into_queues: dict[int, list[tuple[int, int]]] = {}
+    components = producers_first(logical, physical, successors)
+    # A queue is one more consumer, behind which there is nothing.
+    queues = {port: number for number, port in enumerate(origins.queued, len(successors))}
     for source, _, target, port, _, _ in origins.stopped:
-        into_queues.setdefault(source, []).append((target, port))
+        successors[source].append(queues[target, port])
     outputs: dict[int, list[PeOutputPort]] = {}
     for pe in fusion.pes:
         for port in pe.outputs:
@@ -53,56 +55,66 @@ def count_threads(
     kinds = [_EXACT if each else _TRUNCATED for each in exact]
     pe_of = fusion.pe_of
     entering: list[int] = [kinds[pe].span(*span) for pe, span in zip(pe_of, own, strict=True)]
-    counts = [0] * len(physical.operators)
-    queues: dict[tuple[int, int], int] = {}
+    entering += [0] * len(queues)
+    counts = [0] * len(successors)
     pe_outputs: dict[PeOutputPort, int] = {}
-    for component in strong_components(successors):
+    for component in components:
         sets = kinds[pe_of[component[0]]]
         join = sets.join
         inside: Collection[int] = ()
         if len(component) > 1 or component[0] in successors[component[0]]:
             together = 0
             for index in component:
-                together = join(together, join(entering[index], sets.span(*behind[index])))
+                together = join(together, join(entering[index], sets.span(*behind.get(index, _NONE))))
             for index in component:
                 entering[index] = together
             inside = frozenset(component)
         for index in component:
-            entered = entering[index]
-            leaving = join(entered, sets.span(*behind[index])) if index in origins.never_single else entered
-            counts[index] = sets.count(entered)
+            leaving = entering[index]
+            counts[index] = sets.count(leaving)
             entering[index] = 0
+            if index in behind:
+                leaving = join(leaving, sets.span(*behind[index]))
             for successor in successors[index]:
                 before = entering[successor]
                 if before != _SEVERAL and successor not in inside:
                     entering[successor] = join(before, leaving)
-            for port in into_queues.get(index, ()):
-                queues[port] = join(queues[port], leaving) if port in queues else leaving
             for port in outputs.get(index, ()):
                 pe_outputs[port] = sets.count(leaving)
-    producers = {}
-    for port in origins.queued:
-        producers[port] = kinds[pe_of[port[0]]].count(queues.get(port, 0)) + (port in origins.remote)
+    producers = {
+        port: kinds[pe_of[port[0]]].count(entering[queue]) + (port in origins.remote) for port, queue in queues.items()
+    }
     return Entering(counts, producers, pe_outputs)
 
 
 def _own_threads(
     logical: LogicalGraph, physical: PhysicalGraph, fusion: FusionPlan, origins: ThreadOrigins
-) -> tuple[list[tuple[int, int]], list[tuple[int, int]], list[int]]:
+) -> tuple[list[tuple[int, int]], dict[int, tuple[int, int]], list[int]]:
     """Threads that begin at an operator's inputs, and behind it, as ranges of numbers; and how many every PE has."""
     threads = [0] * len(fusion.pes)
     own: list[tuple[int, int]] = []
-    behind: list[tuple[int, int]] = []
-    for operator in physical.operators:
-        index = operator.index
-        begun = len(threads_at(index, len(logical.operators[operator.logical].inputs), origins))
-        pe = fusion.pe_of[index]
-        own.append((threads[pe], threads[pe] + begun))
-        threads[pe] += begun
-        begun = 1 if index in origins.never_single else 0
-        behind.append((threads[pe], threads[pe] + begun))
-        threads[pe] += begun
+    behind: dict[int, tuple[int, int]] = {}
+    apart = {operator for operator, _ in (*origins.queued, *origins.remote)}
+    """Replicas at which other threads may begin than at their siblings."""
+    usual: dict[int, int] = {}
+    for operator, pe in zip(physical.operators, fusion.pe_of, strict=True):
+        index, model = operator.index, operator.logical
+        if index in apart or model not in usual:
+            begun = len(threads_at(index, len(logical.operators[model].inputs), origins))
+            if index not in apart:
+                usual[model] = begun
+        else:
+            begun = usual[model]
+        first = threads[pe]
+        threads[pe] = last = first + begun
+        own.append((first, last))
+        if index in origins.never_single:
+            behind[index] = last, last + 1
+            threads[pe] += 1
     return own, behind, threads
+
+
+_NONE = 0, 0
 
 
 @dataclass(frozen=True, slots=True)

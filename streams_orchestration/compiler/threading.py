@@ -28,13 +28,14 @@ def plan_threads(
     origins = find_origins(logical, physical, fusion, queued, options)
     entering = count_threads(logical, physical, fusion, origins)
     operators: list[OperatorThreads] = []
-    made: dict[tuple[int, bool, bool], OperatorThreads] = {}
+    made: dict[tuple[int, int], OperatorThreads] = {}
+    """Of replicas of one operator that as many threads enter."""
     for operator, threads in zip(physical.operators, entering.operators, strict=True):
-        model = logical.operators[operator.logical]
-        single = threads <= 1 and (operator.index in origins.manual or len(model.inputs) <= 1)
-        key = threads, single, single and model.single_threaded == "Always"
+        key = operator.logical, threads
         if key not in made:
-            made[key] = OperatorThreads(*key, not single)
+            model = logical.operators[operator.logical]
+            single = threads <= 1 and (operator.index in origins.manual or len(model.inputs) <= 1)
+            made[key] = OperatorThreads(threads, single, single and model.single_threaded == "Always", not single)
         operators.append(made[key])
     plan = ThreadPlan(
         tuple(replace(queue, single_producer=entering.queues[queue.operator, queue.port] <= 1) for queue in queues),
