@@ -147,11 +147,12 @@ def fusable_units(
     A unit's kind is what must agree for a common PE: restartable, relocatable, the consistent region (A44), the
     host, and under `channelIsolation` the parallel channel. Tags of exlocation are claims, as are the channels of
     every region around it under `channelExlocation`; a colocated unit that crosses channels has a PE of its own then
-    (rule 59).
+    (rule 59). Under `manual` and `faithful`, so has one of several members of a consistent region (rule 60).
     """
     specs = host_specs(placements)
     bound = _bound_host_sets(logical, physical, placements)
     models = [logical.operators[operator.logical] for operator in physical.operators]
+    quirk = options.faithful and options.fusion == "manual"
     kinds: dict[tuple[int, int, HostSpec | None], Kind] = {}
     """Of units of one operator, by logical operator, region and host."""
     units: list[FusableUnit] = []
@@ -168,6 +169,8 @@ def fusable_units(
             tags = [tag for member in members for tag in placements.exlocation.get(member, ())]
             claims += [(("exlocation", tag), number) for tag in tags]
         isolated = not placements.isolated.isdisjoint(members)
+        if quirk and len(members) > 1 and kind.regions != {-1}:
+            isolated = True
         if options.channel_fusion != "noChannelInfluence":
             replicas = [physical.operators[member] for member in members]
             channel, crossing = _by_channel(logical, replicas, options, claims)

@@ -32,8 +32,8 @@ def fuse(
     application has errors (rules 51 to 53) while the plan still shows the unit as one PE. Under `legacy` every unit
     is a PE, and the channel fusion option counts for nothing; under `manual` as many PEs are made as asked for (one
     when nothing is asked for); under `automatic` one per resource. A unit of several members of a consistent
-    region is free to share its PE with others of that region (rule 60 is not followed). PEs are numbered by their
-    smallest operator.
+    region is free to share its PE with others of that region, unless the options say `faithful` (rule 60). PEs are
+    numbered by their smallest operator.
     """
     placements = resolve_placements(logical, physical)
     diagnostics = check_placements(logical, physical, placements)

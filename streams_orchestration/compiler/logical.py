@@ -231,6 +231,10 @@ class _Builder:
     def check_job_control_planes(self) -> None:
         """None is needed; one is taken and ignored, but not several, and not in a parallel region (rule 38)."""
         planes = [each for each in self.tree.specials if each.invocation.operator == JOB_CONTROL_PLANE]
+        if len(planes) > 1:
+            location = planes[0].invocation.location()
+            message = "this is the first JobControlPlane"
+            self.diagnostics.append(Diagnostic.of("CDISP0847D", message, operator=planes[0].name, location=location))
         for position, plane in enumerate(planes):
             findings = [("CDISP0846E", f"{planes[0].name} is a JobControlPlane already")] if position else []
             if plane.regions:

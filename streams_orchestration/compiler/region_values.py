@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 
 from streams_orchestration.compiler.graph import ConsistentAnnotation
 from streams_orchestration.model.diagnostics import Diagnostic
@@ -23,7 +23,7 @@ def merge_values(
 
     Key by key the largest value wins and a key that was not written counts with its default; but a submission-time
     value beats every literal, and two different ones contradict each other (CDISP0684E). An operator-driven region
-    merges with no other (CDISP0835E).
+    merges with no other (CDISP0835E). Each of these errors has details that name the annotations involved.
     """
     diagnostics: list[Diagnostic] = []
     first = annotations[0]
@@ -31,17 +31,25 @@ def merge_values(
         scopes = ", ".join(annotation.scope for annotation in annotations)
         message = f"the regions of {scopes} meet and would have to merge, but one of them is operator-driven"
         diagnostics.append(Diagnostic.of("CDISP0835E", message, operator=first.scope, location=first.location))
+        diagnostics += _details("CDISP0836D", f"this region meets that of {first.scope}", annotations[1:])
         return {**DEFAULTS, **first.values}, diagnostics
     merged: dict[str, float | int | None] = {}
     for key, default in DEFAULTS.items():
-        submitted = {a.submission[key]: a.values.get(key, default) for a in annotations if key in a.submission}
+        taking = [annotation for annotation in annotations if key in annotation.submission]
+        submitted = {a.submission[key]: a.values.get(key, default) for a in taking}
         if len(submitted) > 1:
             names = ", ".join(sorted(submitted))
             message = f"regions that merge take {key} from different submission-time values: {names}"
             diagnostics.append(Diagnostic.of("CDISP0684E", message, operator=first.scope, location=first.location))
+            diagnostics += _details("CDISP0685D", f"this region takes {key} from a submission-time value", taking)
         if submitted:
             merged[key] = submitted[min(submitted)]
         else:
             values = [a.values.get(key, default) for a in annotations]
             merged[key] = max((value for value in values if value is not None), default=None)
     return merged, diagnostics
+
+
+def _details(code: str, message: str, annotations: Sequence[ConsistentAnnotation]) -> Iterator[Diagnostic]:
+    for annotation in annotations:
+        yield Diagnostic.of(code, message, operator=annotation.scope, location=annotation.location)

@@ -123,6 +123,7 @@ STREAMS_CODES: dict[str, Code] = {
     "CDISP0827E": error("An entry of partitionBy lacks its port or its attributes.", "Write {port, attributes}."),
     "CDISP0829E": error("The attributes of partitionBy are not a list of names.", "Give a list of attribute names."),
     "CDISP0846E": error("There is more than one JobControlPlane.", "Keep one; none is needed."),
+    "CDISP0847D": warning("Detail of CDISP0846E: the place of the first one.", "See CDISP0846E."),
     "CDISP0848E": error("A JobControlPlane stands in a parallel region.", "Move it to the main graph, or drop it."),
     "CDISP0852E": error("broadcast names a port twice.", "Name it once."),
     "CDISP0853E": error("A port is both partitioned and broadcast.", "Choose one of the two."),
@@ -137,6 +138,7 @@ STREAMS_CODES: dict[str, Code] = {
         "Regions that must merge take a value from two different submission-time values.",
         "Use one submission-time value in both annotations.",
     ),
+    "CDISP0685D": warning("Detail of CDISP0684E: the place of an annotation with such a value.", "See CDISP0684E."),
     "CDISP0694E": error("An invocation is both consistent and autonomous.", "Keep one of the two annotations."),
     "CDISP0695E": error(
         "A member of a region has a checkpoint config, its own or inherited.",
@@ -156,6 +158,7 @@ STREAMS_CODES: dict[str, Code] = {
         "An operator-driven region would have to merge with another region.",
         "Keep the regions apart, or make both periodic.",
     ),
+    "CDISP0836D": warning("Detail of CDISP0835E: the place of the other annotation.", "See CDISP0835E."),
     "CDISP0837E": error("An operator-driven region has several start operators.", "Annotate one operator only."),
     "CDISP0838E": error(
         "The start of an operator-driven region has several replicas in one region.",

@@ -152,6 +152,25 @@ def test_colocated_members_of_a_region_may_share_their_pe() -> None:
     assert len(plan.pes) == 1
 
 
+@pytest.mark.parametrize(
+    ("options", "pes"),
+    [
+        (Options(fusion="manual", pes=1, faithful=True), [(0, 1), (2,), (3,)]),
+        (Options(fusion="manual", pes=1), [(0, 1, 2), (3,)]),
+        (Options(faithful=True), [(0, 1, 2), (3,)]),
+    ],
+    ids=["faithful manual", "manual", "faithful automatic"],
+)
+def test_a_colocated_group_of_members_is_alone_where_streams_would_have_it_so(
+    options: Options, pes: list[tuple[int, ...]]
+) -> None:
+    """Rule 60: a quirk of the manual scheme, for `--faithful` only."""
+    operators = [operator(name, 1, 1, partition=colocated("t")) for name in "ab"]
+    logical = logical_graph([*operators, operator("c", 1, 1), operator("d", 1, 1)], [])
+    plan, _ = fuse(logical, unexpanded(logical), member_map({0, 1, 2}, 4), options)
+    assert [pe.operators for pe in plan.pes] == pes
+
+
 def channels_of(physical: PhysicalGraph, plan: FusionPlan) -> list[set[int]]:
     return [{physical.operators[index].channel for index in pe.operators} for pe in plan.pes]
 

@@ -74,7 +74,7 @@ def test_job_control_planes() -> None:
     plane = {"name": "J", "operator": "JobControlPlane"}
     found = built(graph(SOURCE, plane))
     assert [operator.name for operator in found.operators] == ["Src"]
-    assert codes(logical(graph(SOURCE, plane, {**plane, "name": "K"}))[1]) == ["CDISP0846E"]
+    assert codes(logical(graph(SOURCE, plane, {**plane, "name": "K"}))[1]) == ["CDISP0847D", "CDISP0846E"]
     composite = {"graph": [plane]}
     application = graph(
         SOURCE,
