@@ -81,7 +81,7 @@ def test_regions_and_control_ports() -> None:
 
 def test_codes() -> None:
     for code, (severity, cause, remedy) in CODES.items():
-        assert re.fullmatch(r"(CDIS[PR]\d{4}[EW]|SO\d{4})", code)
+        assert re.fullmatch(r"(CDIS[PR]\d{4}[EWD]|SO\d{4})", code)
         assert cause
         assert remedy
         if code.startswith("CDIS") and code != "CDISP9254W":
