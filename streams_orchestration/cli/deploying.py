@@ -3,11 +3,15 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import click
 
 from streams_orchestration.cli.options import application_argument, compile_options, fresh_option, spec_argument
 from streams_orchestration.compiler.options import Options
+
+if TYPE_CHECKING:
+    from streams_orchestration.cli.jobs import Jobs
 
 
 @click.command()
@@ -45,9 +49,16 @@ def _deploy(spec: Path, checked: Options, options: Options | None, *, fresh: boo
     from streams_orchestration.runtime.home import Home
 
     jobs = Jobs(Home.default().prepare(), name)
+    say_orphans(jobs)
     click.echo(f"Starting {name} ...", err=True)
     jobs.deploy(spec, options, fresh=fresh)
     click.echo(f"{name} is {jobs.status().state}. `streams status {name}` shows it, `streams cancel {name}` stops it.")
+
+
+def say_orphans(jobs: Jobs) -> None:
+    """Stop what is left of hosts that nobody wants any more, and say so."""
+    for orphan in jobs.stop_orphans():
+        click.echo(str(orphan), err=True)
 
 
 @click.command()
@@ -73,6 +84,7 @@ def cancel(application: str, timeout: float) -> None:
     from streams_orchestration.cli.jobs import Jobs
 
     jobs = Jobs(home, application)
+    say_orphans(jobs)
     jobs.cancel(timeout)
     click.echo(f"{application} is {jobs.status().state}.")
 
@@ -100,6 +112,7 @@ def reset(application: str, unit: str | None, force: bool) -> None:
     from streams_orchestration.cli.jobs import Jobs
 
     jobs = Jobs(home, application)
+    say_orphans(jobs)
     for name in units:
         jobs.reset(name, force=force)
         click.echo(f"{application}: {name} goes on from its last complete epoch.")

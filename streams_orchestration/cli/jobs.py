@@ -18,6 +18,7 @@ from streams_orchestration.orchestration.jobs import cancel_job, reset_job
 from streams_orchestration.orchestration.settings import config_of
 from streams_orchestration.runtime.deployment import read_status
 from streams_orchestration.runtime.home import Home
+from streams_orchestration.runtime.orphans import Orphan, stop_orphans
 from streams_orchestration.runtime.status import ApplicationStatus, UnitFailure
 
 CANCEL_SECONDS = 60.0
@@ -75,6 +76,10 @@ class Jobs:
     def answer(self, failure: UnitFailure) -> None:
         """Reset what failed, unless somebody else has done so."""
         self.reset(failure.unit, generation=failure.generation)
+
+    def stop_orphans(self) -> tuple[Orphan, ...]:
+        """Stop processes of hosts that nobody wants any more."""
+        return stop_orphans(self._home, self._application)
 
     def status(self) -> ApplicationStatus:
         """What it does now."""

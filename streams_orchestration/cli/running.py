@@ -66,6 +66,7 @@ def run(spec: Path, options: Options, fresh: bool, max_rows: int) -> int:
 
 def _run(home: Home, name: str, spec: Path, options: Options, *, fresh: bool) -> tuple[ApplicationStatus, int]:
     """Its status in the end, and the exit status that an interrupt asks for, else 0."""
+    from streams_orchestration.cli.deploying import say_orphans
     from streams_orchestration.cli.display import Display
     from streams_orchestration.cli.foreground import run_in_foreground
     from streams_orchestration.cli.interrupts import Interrupts
@@ -73,6 +74,7 @@ def _run(home: Home, name: str, spec: Path, options: Options, *, fresh: bool) ->
     from streams_orchestration.cli.terminal import messages
 
     jobs, display = Jobs(home, name), Display(messages())
+    say_orphans(jobs)
     interrupts = Interrupts(lambda: display.say(f"Stopping {name}; Ctrl-C again leaves at once ..."))
     try:
         with interrupts, display:

@@ -48,6 +48,10 @@ class Deployments(dg.ConfigurableResource):
         """Bring a unit back to its last cut; returns its generation. See `runtime.deployment.reset`."""
         return _runtime().reset(self._home, application, unit, generation=generation, force=force)
 
+    def stop_orphans(self, application: str) -> tuple[str, ...]:
+        """Stop processes of hosts that nobody wants any more; returns what was stopped, in words."""
+        return tuple(map(str, _runtime().stop_orphans(self._home, application)))
+
     def status(self, application: str) -> ApplicationStatus:
         """What the application is doing now."""
         return _runtime().read_status(self._home, application)

@@ -66,6 +66,7 @@ def write_wanted_state(
 @dg.op(ins=AFTER, out=NOTHING)
 def launch_hosts(context: dg.OpExecutionContext, deployments: Deployments) -> None:
     """Start the host processes that are wanted and missing. They are detached and outlive the run."""
+    _stop_orphans(context, deployments)
     pids = deployments.launch(application_of(context))
     context.log.info("launched hosts: %s", ", ".join(f"pid {pid}" for pid in pids) or "none, all of them run")
 
@@ -79,6 +80,7 @@ def await_heartbeats(context: dg.OpExecutionContext, config: AwaitHeartbeats, de
 @dg.op(out=NOTHING)
 def stop_hosts(context: dg.OpExecutionContext, config: CancelApplication, deployments: Deployments) -> None:
     """Stop the application. What it has committed is kept; deploying it again goes on from there."""
+    _stop_orphans(context, deployments)
     _record(context, deployments.cancel(application_of(context), config.timeout))
 
 
@@ -87,6 +89,7 @@ def reset_unit(context: dg.OpExecutionContext, config: ResetUnit, deployments: D
     """Bring a consistent region, or an autonomous PE, back to its last cut. May be repeated after a crash in it."""
     application = application_of(context)
     try:
+        _stop_orphans(context, deployments)
         generation = deployments.reset(application, config.unit, generation=config.generation, force=config.force)
     except (CatalogBusyError, HostLaunchError) as error:
         # Only these may pass by themselves; a retry policy would retry a misspelt unit too.
@@ -95,6 +98,11 @@ def reset_unit(context: dg.OpExecutionContext, config: ResetUnit, deployments: D
         context.log.info("%s was reset already, its generation is %d", config.unit, generation)
     else:
         context.log.info("%s goes on from its last cut as generation %d", config.unit, generation)
+
+
+def _stop_orphans(context: dg.OpExecutionContext, deployments: Deployments) -> None:
+    for stopped in deployments.stop_orphans(application_of(context)):
+        context.log.warning(stopped)
 
 
 def _record(context: dg.OpExecutionContext, status: ApplicationStatus) -> None:

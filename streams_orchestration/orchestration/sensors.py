@@ -33,6 +33,8 @@ def failed_units_sensor(application: str, reset_job: dg.JobDefinition) -> dg.Sen
     def failed_units(context: dg.SensorEvaluationContext, deployments: Deployments) -> dg.SensorResult | dg.SkipReason:
         try:
             status = deployments.status(application)
+            for stopped in deployments.stop_orphans(application):
+                context.log.warning(stopped)
         except NotDeployedError:
             return dg.SkipReason(f"{application} is not deployed")
         except CatalogBusyError as error:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+import uuid
 from collections.abc import Callable
 from pathlib import Path
 
@@ -13,8 +14,9 @@ from streams_orchestration.runtime.catalog import Catalog
 from streams_orchestration.runtime.errors import HostLaunchError
 from streams_orchestration.runtime.home import Home
 from streams_orchestration.runtime.inspection import read_status
-from streams_orchestration.runtime.launcher import HostLauncher, LocalLauncher
-from streams_orchestration.runtime.processes import is_alive, kill
+from streams_orchestration.runtime.launcher import LAUNCHER, HostLauncher, HostStart
+from streams_orchestration.runtime.orphans import record_processes, stop_orphans
+from streams_orchestration.runtime.publishing import remove_empty
 from streams_orchestration.runtime.status import ApplicationStatus
 
 POLL_SECONDS = 0.1
@@ -23,14 +25,17 @@ POLL_SECONDS = 0.1
 def launch(home: Home, application: str, *, launcher: HostLauncher | None = None) -> tuple[int, ...]:
     """Start every host of an application that is wanted and does not live; callers at the same time start it once.
 
+    What is left of hosts that have died is stopped before.
+
     Returns:
         The pids of the hosts that were started.
 
     Raises:
         NotDeployedError, HostLaunchError, JavaError: see there.
     """
-    launcher = launcher or LocalLauncher()
+    launcher = launcher or LAUNCHER
     read_status(home, application)
+    stop_orphans(home, application)
     a, h, p = tables.application, tables.host, tables.pe
     started: list[int] = []
     with Catalog(home).write() as connection:
@@ -38,15 +43,17 @@ def launch(home: Home, application: str, *, launcher: HostLauncher | None = None
         if row.wanted != "RUNNING" or row.state == "COMPLETED":
             return ()
         for host in connection.execute(select(h).where(h.c.application == application)).all():
-            if is_alive(host.pid, host.process_started):
+            if launcher.alive(host.pid, host.process_started):
                 continue
-            process = launcher.launch(home, application, host.id, Path(row.base))
+            incarnation = uuid.uuid4().hex
+            process = launcher.launch(HostStart(home, application, host.id, incarnation, Path(row.base)))
             started.append(process.pid)
+            record_processes(connection, application, host.id, incarnation, [process])
             connection.execute(
                 update(h)
                 .where(h.c.application == application, h.c.id == host.id)
                 .values(
-                    incarnation=h.c.incarnation + 1, pid=process.pid, process_started=process.started,
+                    incarnation=incarnation, pid=process.pid, process_started=process.started,
                     state="STARTING", launched_at=time.time(), heartbeat_at=None, error=None,
                 )
             )  # fmt: skip
@@ -106,7 +113,7 @@ def cancel(home: Home, application: str, timeout: float) -> ApplicationStatus:
     with catalog.read() as connection:
         hosts = connection.execute(select(h).where(h.c.application == application)).all()
     for host in hosts:
-        kill(host.pid, host.process_started)
+        LAUNCHER.kill(host.pid, host.process_started)
     with catalog.write() as connection:
         for table in (h, p, u):
             connection.execute(
@@ -115,6 +122,8 @@ def cancel(home: Home, application: str, timeout: float) -> ApplicationStatus:
                 .values(state="STOPPED")
             )
         connection.execute(update(a).where(a.c.name == application, a.c.state != "COMPLETED").values(state="STOPPED"))
+    stop_orphans(home, application)
+    remove_empty(catalog, application)
     return read_status(home, application)
 
 

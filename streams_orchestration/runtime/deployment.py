@@ -25,6 +25,7 @@ from streams_orchestration.runtime.errors import ApplicationChangedError, NotDep
 from streams_orchestration.runtime.fingerprint import difference, fingerprint
 from streams_orchestration.runtime.home import Home
 from streams_orchestration.runtime.inspection import deployed_applications, deployed_compilation, read_status
+from streams_orchestration.runtime.orphans import stop_orphans
 from streams_orchestration.runtime.outputs import published_files
 from streams_orchestration.runtime.program import PeProgram
 from streams_orchestration.runtime.reset import reset
@@ -40,6 +41,7 @@ __all__ = [
     "launch",
     "read_status",
     "reset",
+    "stop_orphans",
 ]
 
 STOP_SECONDS = 30.0

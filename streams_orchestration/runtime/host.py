@@ -8,9 +8,11 @@ from __future__ import annotations
 
 import argparse
 import contextlib
+import itertools
 import logging
 import os
 import signal
+import subprocess
 import sys
 import threading
 import time
@@ -30,13 +32,19 @@ from streams_orchestration.runtime.epochs import trigger_epochs
 from streams_orchestration.runtime.errors import StreamsRuntimeError
 from streams_orchestration.runtime.garbage import collect_garbage, sweep
 from streams_orchestration.runtime.home import Home
+from streams_orchestration.runtime.presence import Presence, UnwantedHostError
+from streams_orchestration.runtime.processes import kill, process_started
 from streams_orchestration.runtime.program import PeProgram
 from streams_orchestration.runtime.publishing import complete, publish
 from streams_orchestration.runtime.settings import Settings
 
 TICK_SECONDS = 0.1
 HEARTBEAT_SECONDS = 1.0
+FAMILY_BEATS = 5
+"""Heartbeats between two looks at which processes the host has."""
 GARBAGE_SECONDS = 5.0
+JVM_SECONDS = 1.0
+"""A JVM whose connections break has ended by then, or does not end."""
 QUIET_SECONDS = 15.0
 """How long a stop waits for the batch under way."""
 STUCK_SECONDS = 60.0
@@ -48,19 +56,19 @@ log = logging.getLogger("streams.host")
 class Host:
     """The loop of one host process."""
 
-    def __init__(self, home: Home, application: str, number: int) -> None:
+    def __init__(self, home: Home, application: str, number: int, incarnation: str) -> None:
         self.home = home
         self.application = application
         self.number = number
         self.catalog = Catalog(home)
+        self.presence = Presence(self.catalog, application, number, incarnation)
         self.queries: dict[int, Any] = {}
         self.failed: set[int] = set()
         self.terminated = False
         self.turned = time.monotonic()
         self.began = time.time()
         self.spark: Any = None
-        row = self._application()
-        self.life: str = row.life
+        row = self.presence.join()
         self.base: str = row.base
         self.settings = Settings(**row.settings)
         compilation = load(Compilation, row.compilation)
@@ -87,18 +95,17 @@ class Host:
             memory=self.settings.driver_memory,
         )
         log.info("Spark %s is up after %.1f s", self.spark.version, time.time() - self.began)
-        self._report("RUNNING")
+        self.presence.record_family()
+        self.presence.report(state="RUNNING")
         collected = time.monotonic()
         while True:
             self.turned = time.monotonic()
             if self.terminated:
                 self._stop_all()
                 return "FAILED"
-            row = self._application()
-            if row is None or row.life != self.life:
-                self._stop_all()
-                return "STOPPED"
-            if row.wanted == "STOPPED":
+            if ended := self.jvm_end():
+                raise StreamsRuntimeError(ended)
+            if self.presence.row().wanted == "STOPPED":
                 self._quiesce()
                 self._stop_all()
                 publish(self.catalog, self.application)
@@ -160,6 +167,7 @@ class Host:
         self, pe: int, state: str, generation: int, error: str | None = None, *, permanent: bool = False
     ) -> None:
         """Report a PE's state, unless a reset has made it out of date or the PE has completed meanwhile."""
+        self.presence.row()
         p, u = tables.pe, tables.unit
         with self.catalog.write() as connection:
             current = connection.scalar(
@@ -198,29 +206,35 @@ class Host:
             query.stop()
         self.queries.clear()
 
+    def jvm_end(self, patience: float = 0.0) -> str | None:
+        """That the JVM has ended, in words; what Spark says then is no use to anybody."""
+        if self.spark is None:
+            return None
+        jvm = self.spark.sparkContext._gateway.proc
+        with contextlib.suppress(subprocess.TimeoutExpired):
+            return f"its JVM (pid {jvm.pid}) has ended with status {jvm.wait(patience)}"
+        return None
+
     def _beat(self) -> None:
-        while True:
-            if time.monotonic() - self.turned < STUCK_SECONDS:
-                with contextlib.suppress(StreamsRuntimeError):
-                    self._report(None)
+        """Heartbeats while the main loop turns; and the end of a host that nobody wants and that cannot end itself."""
+        unwanted: float | None = None
+        for turn in itertools.count():
+            now = time.monotonic()
+            with contextlib.suppress(StreamsRuntimeError):
+                if now - self.turned < STUCK_SECONDS:
+                    self.presence.report()
+                if turn % FAMILY_BEATS == 0:
+                    self.presence.record_family()
+            try:
+                self.presence.row()
+            except UnwantedHostError as error:
+                unwanted = now if unwanted is None else unwanted
+                if now - unwanted > STUCK_SECONDS:
+                    log.error("%s; it could not end within %.0f s and is killed", error, STUCK_SECONDS)
+                    kill(os.getpid(), process_started(os.getpid()))
+            except StreamsRuntimeError:
+                pass
             time.sleep(HEARTBEAT_SECONDS)
-
-    def _report(self, state: str | None, error: str | None = None) -> None:
-        h = tables.host
-        values: dict[str, Any] = {"heartbeat_at": time.time()}
-        if state is not None:
-            values |= {"state": state, "error": error}
-        with self.catalog.write() as connection:
-            connection.execute(
-                update(h)
-                .where(h.c.application == self.application, h.c.id == self.number, h.c.pid == os.getpid())
-                .values(**values)
-            )
-
-    def _application(self) -> Any:
-        a = tables.application
-        with self.catalog.read() as connection:
-            return connection.execute(select(a).where(a.c.name == self.application)).one_or_none()
 
 
 def main(arguments: list[str] | None = None) -> int:
@@ -229,12 +243,13 @@ def main(arguments: list[str] | None = None) -> int:
     parser.add_argument("--home", type=Path, required=True)
     parser.add_argument("--application", required=True)
     parser.add_argument("--host", type=int, required=True)
+    parser.add_argument("--incarnation", required=True)
     given = parser.parse_args(arguments)
     logging.basicConfig(level=logging.INFO, format="%(asctime)s %(levelname)s %(name)s: %(message)s", stream=sys.stderr)
     logging.getLogger("py4j").setLevel(logging.WARNING)
     host: Host | None = None
     try:
-        host = Host(Home(given.home), given.application, given.host)
+        host = Host(Home(given.home), given.application, given.host, given.incarnation)
 
         def terminate(_signal: int, _frame: FrameType | None) -> None:
             assert host is not None
@@ -242,16 +257,23 @@ def main(arguments: list[str] | None = None) -> int:
 
         signal.signal(signal.SIGTERM, terminate)
         state = host.run()
-        host._report(state, "it was told to end (SIGTERM)" if state == "FAILED" else None)
+        host.presence.report(state=state, error="it was told to end (SIGTERM)" if state == "FAILED" else None)
         log.info("host %s of %s: %s", given.host, given.application, state)
         if host.spark is not None:
             host.spark.stop()
         return 0 if state != "FAILED" else 1
+    except UnwantedHostError as error:
+        log.warning("%s; it ends", error)
+        if host is not None:
+            with contextlib.suppress(Exception):
+                host._stop_all()
+        return 0
     except Exception as error:
         log.exception("host %s of %s failed", given.host, given.application)
         if host is not None:
             with contextlib.suppress(Exception):
-                host._report("FAILED", f"{type(error).__name__}: {error}".splitlines()[0])
+                said = str(error) if isinstance(error, StreamsRuntimeError) else f"{type(error).__name__}: {error}"
+                host.presence.report(state="FAILED", error=host.jvm_end(JVM_SECONDS) or said.splitlines()[0])
         return 1
 
 

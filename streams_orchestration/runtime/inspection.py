@@ -14,7 +14,7 @@ from streams_orchestration.runtime import tables
 from streams_orchestration.runtime.catalog import Catalog
 from streams_orchestration.runtime.errors import NotDeployedError
 from streams_orchestration.runtime.home import Home
-from streams_orchestration.runtime.processes import is_alive
+from streams_orchestration.runtime.launcher import LAUNCHER
 from streams_orchestration.runtime.status import (
     ApplicationStatus,
     HostStatus,
@@ -58,7 +58,7 @@ def read_status(home: Home, application: str) -> ApplicationStatus:
         logs = home.logs(application)
         hosts = tuple(
             HostStatus(
-                host.id, host.pid, is_alive(host.pid, host.process_started), host.state, host.launched_at,
+                host.id, host.pid, LAUNCHER.alive(host.pid, host.process_started), host.state, host.launched_at,
                 host.heartbeat_at, host.error or _disk_error(home), logs / f"host-{host.id}.log",
             )
             for host in connection.execute(_all(tables.host, application).order_by(tables.host.c.id))

@@ -1,4 +1,4 @@
-"""Starts hosts. A launcher for a cluster would do the same through `spark-submit`, with another kind of handle."""
+"""Starts hosts, and knows them again: the place where a launcher of a cluster would fit in."""
 
 from __future__ import annotations
 
@@ -12,30 +12,50 @@ from typing import Protocol
 from streams_orchestration.runtime.errors import HostLaunchError
 from streams_orchestration.runtime.home import Home
 from streams_orchestration.runtime.java import require_java
-from streams_orchestration.runtime.processes import process_started
+from streams_orchestration.runtime.processes import ProcessIdentity, identify, is_alive, kill
 
 
 @dataclass(frozen=True, slots=True)
-class HostProcess:
-    """A host that was started."""
+class HostStart:
+    """A host to be started."""
 
-    pid: int
-    started: float
-    """Unix seconds, as the system knows it."""
+    home: Home
+    application: str
+    host: int
+    incarnation: str
+    """Names this start. A host whose incarnation is not the one in the catalog ends by itself."""
+    base: Path
+    """Directory of the spec."""
 
 
 class HostLauncher(Protocol):
-    """Starts one host, detached from the caller."""
+    """Starts hosts that outlive the caller, and can say later whether one lives.
 
-    def launch(self, home: Home, application: str, host: int, base: Path) -> HostProcess:
-        """Start the host and return at once."""
+    A host needs nothing but its arguments and the state directory: what is wanted of it and what it does goes through
+    the catalog. So a launcher of a cluster submits the same command, and has its own way to look for it and to end it.
+    """
+
+    def launch(self, start: HostStart) -> ProcessIdentity:
+        """Start the host and return at once.
+
+        Raises:
+            HostLaunchError: it could not be started.
+        """
+        ...
+
+    def alive(self, pid: int | None, started: float | None) -> bool:
+        """Does exactly this host still exist."""
+        ...
+
+    def kill(self, pid: int | None, started: float | None) -> None:
+        """End exactly this host and all that it started, at once; nothing when it is gone."""
         ...
 
 
 class LocalLauncher:
     """A host as a process of this machine, in a session of its own: it outlives the terminal and the Dagster run."""
 
-    def launch(self, home: Home, application: str, host: int, base: Path) -> HostProcess:
+    def launch(self, start: HostStart) -> ProcessIdentity:
         """Start `python -m streams_orchestration.runtime.host`.
 
         Raises:
@@ -43,28 +63,47 @@ class LocalLauncher:
             HostLaunchError: the process could not be started.
         """
         require_java()
-        log = home.logs(application) / f"host-{host}.log"
+        log = start.home.logs(start.application) / f"host-{start.host}.log"
         log.parent.mkdir(parents=True, exist_ok=True)
-        arguments = [sys.executable, "-m", "streams_orchestration.runtime.host"]
-        arguments += ["--home", str(home.root), "--application", application, "--host", str(host)]
         try:
             with log.open("ab") as output:
                 child = subprocess.Popen(
-                    arguments,
+                    [*host_command(start)],
                     stdin=subprocess.DEVNULL,
                     stdout=output,
                     stderr=output,
                     start_new_session=True,
-                    env=_environment(base),
+                    env=_environment(start.base),
                 )
         except OSError as error:
-            message = f"host {host} of {application} could not be started: {error}"
+            message = f"host {start.host} of {start.application} could not be started: {error}"
             raise HostLaunchError(message) from error
-        started = process_started(child.pid)
-        if started is None:
-            message = f"host {host} of {application} ended at once (log: {log})"
+        process = identify(child.pid)
+        if process is None:
+            message = f"host {start.host} of {start.application} ended at once (log: {log})"
             raise HostLaunchError(message)
-        return HostProcess(child.pid, started)
+        return process
+
+    def alive(self, pid: int | None, started: float | None) -> bool:
+        """The process with this pid and this start time exists."""
+        return is_alive(pid, started)
+
+    def kill(self, pid: int | None, started: float | None) -> None:
+        """Kill it with its JVM and workers."""
+        kill(pid, started)
+
+
+LAUNCHER: HostLauncher = LocalLauncher()
+"""Of this installation."""
+
+
+def host_command(start: HostStart) -> tuple[str, ...]:
+    """What a launcher runs."""
+    return (
+        *(sys.executable, "-m", "streams_orchestration.runtime.host"),
+        *("--home", str(start.home.root), "--application", start.application),
+        *("--host", str(start.host), "--incarnation", start.incarnation),
+    )
 
 
 def _environment(base: Path) -> dict[str, str]:

@@ -1,13 +1,27 @@
-"""Processes of hosts: found again by pid and start time, so that a reused pid is never taken for a host."""
+"""Processes of this machine, known by pid, start time and command line, so that no other is ever taken for one."""
 
 from __future__ import annotations
 
 import contextlib
+from collections.abc import Iterable
+from dataclasses import dataclass
 
 import psutil
 
 _SAME_START = 0.05
 """Seconds by which two readings of one process's start time may differ."""
+KILL_SECONDS = 10.0
+
+
+@dataclass(frozen=True, slots=True)
+class ProcessIdentity:
+    """One process, not to be mistaken for a later one of the same pid."""
+
+    pid: int
+    started: float
+    """Unix seconds, as the system knows it."""
+    command: str
+    """Its command line."""
 
 
 def process_started(pid: int) -> float | None:
@@ -27,6 +41,36 @@ def is_alive(pid: int | None, started: float | None) -> bool:
     return found is not None and abs(found - started) < _SAME_START
 
 
+def identify(pid: int) -> ProcessIdentity | None:
+    """Who has this pid now, None when nobody has or it is not ours to look at."""
+    started = process_started(pid)
+    try:
+        return None if started is None else ProcessIdentity(pid, started, " ".join(psutil.Process(pid).cmdline()))
+    except psutil.Error:
+        return None
+
+
+def family(pid: int) -> tuple[ProcessIdentity, ...]:
+    """A process and everything that it has started and that still lives."""
+    try:
+        pids = [pid, *(child.pid for child in psutil.Process(pid).children(recursive=True))]
+    except psutil.Error:
+        return ()
+    return tuple(found for each in pids if (found := identify(each)) is not None)
+
+
+def living(known: Iterable[ProcessIdentity], patience: float = 0.0) -> tuple[ProcessIdentity, ...]:
+    """Those of the processes that still exist after `patience` seconds, with the same command line."""
+    with contextlib.suppress(psutil.Error):
+        waiting = [psutil.Process(each.pid) for each in known if patience and identify(each.pid) is not None]
+        psutil.wait_procs(waiting, timeout=patience)
+    return tuple(
+        each
+        for each in known
+        if is_alive(each.pid, each.started) and (now := identify(each.pid)) and now.command == each.command
+    )
+
+
 def kill(pid: int | None, started: float | None) -> None:
     """End exactly this process with all its children (the JVM and its workers), at once."""
     if not is_alive(pid, started):
@@ -34,8 +78,8 @@ def kill(pid: int | None, started: float | None) -> None:
     assert pid is not None
     with contextlib.suppress(psutil.Error):
         process = psutil.Process(pid)
-        family = [*process.children(recursive=True), process]
-        for member in family:
+        members = [*process.children(recursive=True), process]
+        for member in members:
             with contextlib.suppress(psutil.Error):
                 member.kill()
-        psutil.wait_procs(family, timeout=10)
+        psutil.wait_procs(members, timeout=KILL_SECONDS)

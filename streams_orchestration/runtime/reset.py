@@ -15,7 +15,7 @@ from streams_orchestration.runtime.control import launch
 from streams_orchestration.runtime.errors import StreamsRuntimeError
 from streams_orchestration.runtime.home import Home
 from streams_orchestration.runtime.inspection import read_status
-from streams_orchestration.runtime.processes import kill
+from streams_orchestration.runtime.launcher import LAUNCHER
 from streams_orchestration.runtime.status import HEARTBEAT_LIMIT
 
 
@@ -122,4 +122,4 @@ def _clear_hosts(home: Home, catalog: Catalog, application: str) -> None:
     for row in rows:
         silent = time.time() - max(row.heartbeat_at or 0.0, row.launched_at)
         if row.state == "FAILED" or silent > HEARTBEAT_LIMIT:
-            kill(row.pid, row.process_started)
+            LAUNCHER.kill(row.pid, row.process_started)

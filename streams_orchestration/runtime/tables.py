@@ -36,13 +36,24 @@ host = Table(
     metadata,
     Column("application", String, primary_key=True),
     Column("id", Integer, primary_key=True),
-    Column("incarnation", Integer, nullable=False, default=0),
+    Column("incarnation", String),  # a new one for every start of the host
     Column("pid", Integer),
     Column("process_started", Float),
     Column("state", String, nullable=False),
     Column("launched_at", Float, nullable=False, default=0.0),
     Column("heartbeat_at", Float),
     Column("error", Text),
+)
+
+process = Table(
+    "host_process",
+    metadata,
+    Column("application", String, primary_key=True),
+    Column("incarnation", String, primary_key=True),
+    Column("pid", Integer, primary_key=True),
+    Column("host", Integer, nullable=False),
+    Column("started", Float, nullable=False),
+    Column("command", Text, nullable=False),
 )
 
 unit = Table(

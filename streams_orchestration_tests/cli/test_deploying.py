@@ -32,6 +32,9 @@ class FakeJobs:
     def reset(self, unit: str, *, force: bool) -> None:
         self.asked.append(("reset", self.application, unit, force))
 
+    def stop_orphans(self) -> tuple[Any, ...]:
+        return ("flights: stopped java (pid 4712) of host 0, which is gone",)
+
     def status(self) -> ApplicationStatus:
         return status(state="STOPPED")
 
@@ -52,7 +55,9 @@ def test_cancel(asked: list[Any], monkeypatch: pytest.MonkeyPatch, capsys: Captu
     deployed(status(), monkeypatch)
     assert main(["cancel", "flights", "--timeout", "5"]) == 0
     assert asked == [("cancel", "flights", 5.0)]
-    assert capsys.readouterr().out == "flights is STOPPED.\n"
+    captured = capsys.readouterr()
+    assert captured.out == "flights is STOPPED.\n"
+    assert captured.err == "flights: stopped java (pid 4712) of host 0, which is gone\n"
 
 
 def test_reset_of_what_has_failed(asked: list[Any], monkeypatch: pytest.MonkeyPatch):

@@ -62,7 +62,7 @@ class Runtime(SimpleNamespace):
     """Stands in for `runtime.deployment`: records calls, answers with `status`."""
 
     def __init__(self) -> None:
-        super().__init__(calls=[], status=None, generation=1, error=None)
+        super().__init__(calls=[], status=None, orphans=(), generation=1, error=None)
 
     def _called(self, name: str, *arguments: Any) -> None:
         self.calls.append((name, *arguments))
@@ -85,6 +85,9 @@ class Runtime(SimpleNamespace):
     def cancel(self, home: Home, application: str, timeout: float) -> Any:
         self._called("cancel", application, timeout)
         return self.status
+
+    def stop_orphans(self, home: Home, application: str) -> tuple[str, ...]:
+        return self.orphans
 
     def reset(
         self, home: Home, application: str, unit: str, *, generation: int | None = None, force: bool = False

@@ -1,0 +1,327 @@
+"""What is left of hosts that nobody wants is found and stopped; small processes stand in for hosts and JVMs."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+import threading
+from collections.abc import Callable, Iterator
+from contextlib import suppress
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
+
+import psutil
+import pytest
+from sqlalchemy import select, update
+
+from streams_orchestration.runtime import control, host, orphans, session, tables
+from streams_orchestration.runtime import reset as resetting
+from streams_orchestration.runtime.catalog import Catalog
+from streams_orchestration.runtime.control import cancel, launch
+from streams_orchestration.runtime.deployment import deploy
+from streams_orchestration.runtime.home import Home
+from streams_orchestration.runtime.host import Host
+from streams_orchestration.runtime.inspection import read_status
+from streams_orchestration.runtime.launcher import HostStart
+from streams_orchestration.runtime.orphans import record_processes, stop_orphans
+from streams_orchestration.runtime.presence import Presence, UnwantedHostError
+from streams_orchestration.runtime.processes import ProcessIdentity, family, identify, is_alive, kill
+from streams_orchestration.runtime.reset import reset
+from streams_orchestration.runtime.status import failures
+from streams_orchestration_tests.runtime.applications import compiled, sink, source, totals, write_rows
+
+WORKER = "import sys, time; print('up', flush=True); time.sleep(600)"
+HOST = f"""
+import subprocess, sys, time
+child = subprocess.Popen([sys.executable, "-c", {WORKER!r}], stdout=subprocess.PIPE)
+child.stdout.readline()
+print("up", flush=True)
+time.sleep(600)
+"""
+"""Starts one process, as a host starts its JVM, and does nothing else."""
+
+
+class FakeLauncher:
+    """Starts `HOST` in place of a host."""
+
+    def __init__(self) -> None:
+        self.started: list[tuple[HostStart, subprocess.Popen[bytes]]] = []
+
+    def launch(self, start: HostStart) -> ProcessIdentity:
+        child = subprocess.Popen([sys.executable, "-c", HOST], stdout=subprocess.PIPE, start_new_session=True)
+        assert child.stdout is not None
+        assert child.stdout.readline() == b"up\n"
+        self.started.append((start, child))
+        found = identify(child.pid)
+        assert found is not None
+        return found
+
+    def alive(self, pid: int | None, started: float | None) -> bool:
+        return is_alive(pid, started)
+
+    def kill(self, pid: int | None, started: float | None) -> None:
+        kill(pid, started)
+
+    def pid(self, number: int) -> int:
+        """Of the host that was started last with this number."""
+        return next(child.pid for start, child in reversed(self.started) if start.host == number)
+
+    def families(self, home: Home) -> dict[int, tuple[ProcessIdentity, ...]]:
+        """The processes of every host, written down as a host does it."""
+        found = {}
+        for start, child in self.started:
+            found[start.host] = family(child.pid)
+            with Catalog(home).write() as connection:
+                record_processes(connection, "app", start.host, start.incarnation, found[start.host])
+        return found
+
+
+@pytest.fixture
+def launcher(monkeypatch: pytest.MonkeyPatch) -> Iterator[FakeLauncher]:
+    fake = FakeLauncher()
+    for module in (control, resetting):
+        monkeypatch.setattr(module, "LAUNCHER", fake)
+    monkeypatch.setattr(orphans, "GRACE_SECONDS", 0.01)
+    yield fake
+    for _, child in fake.started:
+        with suppress(psutil.Error):
+            for each in psutil.Process(child.pid).children(recursive=True):
+                each.kill()
+        child.kill()
+        child.wait()
+        assert child.stdout is not None
+        child.stdout.close()
+
+
+@pytest.fixture
+def home(tmp_path: Path) -> Home:
+    home = Home(tmp_path / "home")
+    deploy(home, totals(write_rows(tmp_path / "rows.parquet", 3)))
+    return home
+
+
+def two_hosts(directory: Path) -> Home:
+    """Two regions, each in a PE on a host of its own."""
+    home = Home(directory / "home")
+    rows = write_rows(directory / "rows.parquet", 3)
+    placed: list[Any] = []
+    for number in (1, 2):
+        together = {"partitionColocation": f"pe{number}"}
+        apart = {"placement": {"hostExlocation": "apart", **together}}
+        placed.append(source(f"Rows{number}", rows, config=apart))
+        placed.append(sink(f"Out{number}", f"Rows{number}", config={"placement": together}))
+    deploy(home, compiled(placed))
+    return home
+
+
+def killed(pid: int) -> None:
+    os.kill(pid, signal.SIGKILL)
+    psutil.wait_procs([psutil.Process(pid)], timeout=10)
+
+
+def test_a_host_that_dies_takes_down_only_its_own_pes(tmp_path: Path, launcher: FakeLauncher):
+    home = two_hosts(tmp_path)
+    launch(home, "app")
+    with Catalog(home).write() as connection:
+        connection.execute(update(tables.pe).values(state="RUNNING"))
+    first, second = launcher.pid(0), launcher.pid(1)
+    killed(first)
+    status = read_status(home, "app")
+    (failure,) = failures(status, status.hosts[0].launched_at + 1)
+    assert f"host 0 (pid {first}) is gone" in failure.reason
+    reset(home, "app", failure.unit, generation=failure.generation)
+    after = read_status(home, "app")
+    assert [host.pid for host in after.hosts] == [launcher.pid(0), second]
+    assert launcher.pid(0) != first
+    assert [pe.state for pe in after.pes] == ["STARTING", "RUNNING"]
+    assert sorted(unit.generation for unit in after.units) == [1, 2]
+
+
+def test_what_a_dead_host_left_is_stopped_before_it_is_started_again(home: Home, launcher: FakeLauncher):
+    launch(home, "app")
+    dead, jvm = launcher.families(home)[0]
+    killed(dead.pid)
+    assert is_alive(jvm.pid, jvm.started), "the JVM has lost its driver and runs on"
+    launch(home, "app")
+    assert not is_alive(jvm.pid, jvm.started)
+    assert launcher.pid(0) != dead.pid
+
+
+def test_what_is_stopped_is_named(home: Home, launcher: FakeLauncher):
+    launch(home, "app")
+    dead, jvm = launcher.families(home)[0]
+    killed(dead.pid)
+    (orphan,) = stop_orphans(home, "app")
+    assert orphan.process == jvm
+    assert f"(pid {jvm.pid}) of host 0, which is gone" in str(orphan)
+    assert stop_orphans(home, "app") == (), "and it is forgotten"
+
+
+def test_processes_of_a_host_that_lives_are_left_alone(home: Home, launcher: FakeLauncher):
+    launch(home, "app")
+    processes = launcher.families(home)[0]
+    assert stop_orphans(home, "app") == ()
+    assert all(is_alive(each.pid, each.started) for each in processes)
+
+
+def test_a_host_that_was_paused_and_replaced_is_stopped(home: Home, launcher: FakeLauncher):
+    launch(home, "app")
+    paused, jvm = launcher.families(home)[0]
+    os.kill(paused.pid, signal.SIGSTOP)
+    with Catalog(home).write() as connection:
+        connection.execute(update(tables.host).values(incarnation="another", pid=os.getpid()))
+    found = stop_orphans(home, "app")
+    assert {orphan.process.pid for orphan in found} == {paused.pid, jvm.pid}
+    assert all("started anew since" in str(orphan) for orphan in found)
+    assert not is_alive(paused.pid, paused.started)
+
+
+def test_a_paused_host_is_killed_by_the_reset_that_starts_another(home: Home, launcher: FakeLauncher):
+    launch(home, "app")
+    paused = launcher.families(home)[0][0]
+    os.kill(paused.pid, signal.SIGSTOP)
+    with Catalog(home).write() as connection:
+        connection.execute(update(tables.host).values(state="RUNNING", launched_at=1.0, heartbeat_at=1.0))
+    reset(home, "app", "region-0")
+    assert not is_alive(paused.pid, paused.started)
+    assert read_status(home, "app").hosts[0].pid == launcher.pid(0) != paused.pid
+
+
+def test_cancel_stops_all_even_a_host_that_does_not_listen(home: Home, launcher: FakeLauncher):
+    launch(home, "app")
+    processes = launcher.families(home)[0]
+    cancel(home, "app", 0.0)
+    assert not any(is_alive(each.pid, each.started) for each in processes)
+
+
+@pytest.mark.parametrize("changed", ["started", "command"])
+def test_a_process_that_is_not_ours_is_never_touched(home: Home, launcher: FakeLauncher, changed: str):
+    launch(home, "app")
+    dead, jvm = launcher.families(home)[0]
+    killed(dead.pid)
+    other = {"started": jvm.started - 60.0} if changed == "started" else {"command": "vi notes"}
+    with Catalog(home).write() as connection:
+        connection.execute(update(tables.process).where(tables.process.c.pid == jvm.pid).values(**other))
+    assert stop_orphans(home, "app") == ()
+    assert is_alive(jvm.pid, jvm.started)
+    kill(jvm.pid, jvm.started)
+
+
+def joined(home: Home) -> Presence:
+    with Catalog(home).write() as connection:
+        connection.execute(update(tables.host).values(incarnation="mine"))
+    found = Presence(Catalog(home), "app", 0, "mine")
+    found.join(0.0)
+    return found
+
+
+def removed(home: Home) -> None:
+    home.catalog.rename(home.root / "away")
+
+
+def made_anew(home: Home) -> None:
+    for path in home.root.glob("catalog.db*"):
+        path.unlink()
+    Catalog.create(home)
+
+
+def dropped(home: Home) -> None:
+    with Catalog(home).write() as connection:
+        for table in tables.metadata.sorted_tables:
+            connection.execute(table.delete())
+
+
+def started_anew(home: Home) -> None:
+    with Catalog(home).write() as connection:
+        connection.execute(update(tables.application).values(life="another"))
+
+
+def replaced(home: Home) -> None:
+    with Catalog(home).write() as connection:
+        connection.execute(update(tables.host).values(incarnation="another"))
+
+
+ENDS: dict[str, tuple[Callable[[Home], None], str]] = {
+    "the catalog is gone": (removed, "is gone, or is another one now"),
+    "the catalog was made anew": (made_anew, "is gone, or is another one now"),
+    "the application was dropped": (dropped, "was dropped or started anew"),
+    "the application was started anew": (started_anew, "was dropped or started anew"),
+    "another host was started": (replaced, "taken for dead"),
+}
+
+
+@pytest.mark.parametrize("case", ENDS)
+def test_a_host_sees_that_nobody_wants_it(home: Home, case: str):
+    happen, reason = ENDS[case]
+    here = joined(home)
+    assert here.row().name == "app"
+    happen(home)
+    with pytest.raises(UnwantedHostError, match=reason):
+        here.row()
+
+
+@pytest.mark.parametrize("happen", [started_anew, replaced])
+def test_what_an_unwanted_host_reports_is_not_written(home: Home, happen: Callable[[Home], None]):
+    here = joined(home)
+    here.report(state="RUNNING")
+    happen(home)
+    here.report(state="FAILED", error="late")
+    with Catalog(home).read() as connection:
+        assert connection.scalars(select(tables.host.c.state)).one() == "RUNNING"
+
+
+def test_a_host_whose_launcher_died_before_it_wrote_it_down_ends(home: Home):
+    with pytest.raises(UnwantedHostError, match="its launch is not in the catalog"):
+        Presence(Catalog(home), "app", 0, "never recorded").join(0.0)
+
+
+def test_a_running_host_ends_when_its_catalog_goes(home: Home, monkeypatch: pytest.MonkeyPatch):
+    """The loop of a real host, with a session and queries that do nothing."""
+    up = threading.Event()
+    stopped: list[int] = []
+
+    class Query:
+        idle = True
+
+        def __init__(
+            self, _spark: Any, _home: Any, _catalog: Any, program: Any, _directories: Any, generation: int, **_: Any
+        ):
+            self.pe, self.generation = program.pe, generation
+
+        def start(self) -> None:
+            up.set()
+
+        def failure(self) -> None:
+            return None
+
+        def stop(self) -> None:
+            stopped.append(self.pe)
+
+    def wait(_patience: float) -> None:
+        raise subprocess.TimeoutExpired("java", 0.0)
+
+    context = SimpleNamespace(_gateway=SimpleNamespace(proc=SimpleNamespace(wait=wait)))
+    monkeypatch.setattr(session, "spark_session", lambda *_, **__: SimpleNamespace(version="0", sparkContext=context))
+    monkeypatch.setattr("streams_orchestration.runtime.query.PeQuery", Query)
+    monkeypatch.setattr(Host, "_beat", lambda _self: None)
+    monkeypatch.setattr(host, "TICK_SECONDS", 0.0)
+    joined(home)
+    running = Host(home, "app", 0, "mine")
+    ended: list[Exception] = []
+
+    def run() -> None:
+        try:
+            running.run()
+        except UnwantedHostError as error:
+            ended.append(error)
+
+    thread = threading.Thread(target=run, daemon=True)
+    thread.start()
+    assert up.wait(30)
+    removed(home)
+    thread.join(30)
+    assert not thread.is_alive()
+    assert len(ended) == 1
