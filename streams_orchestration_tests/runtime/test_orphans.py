@@ -300,10 +300,8 @@ def test_a_running_host_ends_when_its_catalog_goes(home: Home, monkeypatch: pyte
         def stop(self) -> None:
             stopped.append(self.pe)
 
-    def wait(_patience: float) -> None:
-        raise subprocess.TimeoutExpired("java", 0.0)
-
-    context = SimpleNamespace(_gateway=SimpleNamespace(proc=SimpleNamespace(wait=wait)))
+    jvm = subprocess.Popen([sys.executable, "-c", "input()"], stdin=subprocess.PIPE)
+    context = SimpleNamespace(_gateway=SimpleNamespace(proc=jvm))
     monkeypatch.setattr(session, "spark_session", lambda *_, **__: SimpleNamespace(version="0", sparkContext=context))
     monkeypatch.setattr("streams_orchestration.runtime.query.PeQuery", Query)
     monkeypatch.setattr(Host, "_beat", lambda _self: None)
@@ -323,5 +321,7 @@ def test_a_running_host_ends_when_its_catalog_goes(home: Home, monkeypatch: pyte
     assert up.wait(30)
     removed(home)
     thread.join(30)
+    jvm.kill()
+    jvm.communicate()
     assert not thread.is_alive()
     assert len(ended) == 1
