@@ -61,6 +61,14 @@ def arrow_type(text: str) -> pa.DataType:
     return pa.struct(list(arrow_schema(inner)))
 
 
+@functools.lru_cache(maxsize=4096)
+def row_layout(schema: pa.Schema) -> tuple[int, tuple[int, ...]]:
+    """Bits that every row takes in columns of a fixed width, and the positions of the other columns."""
+    fixed = [pa.types.is_primitive(field.type) or pa.types.is_decimal(field.type) for field in schema]
+    bits = sum(field.type.bit_width for field, simple in zip(schema, fixed, strict=True) if simple)
+    return bits, tuple(position for position, simple in enumerate(fixed) if not simple)
+
+
 def fits(kind: pa.DataType, target: pa.DataType) -> bool:
     """Can values of one type become an attribute of another without a change of meaning; ranges are seen later."""
     types = pa.types

@@ -9,6 +9,7 @@ import numpy as np
 import pyarrow as pa
 
 from streams_orchestration.operators.arrow_types import compute as pc
+from streams_orchestration.operators.arrow_types import row_layout
 from streams_orchestration.operators.errors import ConstTupleError, DataError
 
 
@@ -22,10 +23,11 @@ class TupleBatch:
     so that columns nobody writes are never copied twice.
     """
 
-    __slots__ = ("_arrow", "_mutable", "_written")
+    __slots__ = ("_arrow", "_bytes", "_mutable", "_written")
 
-    def __init__(self, arrow: pa.RecordBatch, *, mutable: bool = True) -> None:
+    def __init__(self, arrow: pa.RecordBatch, *, mutable: bool = True, nbytes: int | None = None) -> None:
         self._arrow = arrow
+        self._bytes = nbytes
         self._mutable = mutable
         self._written: dict[str, np.ndarray] = {}
 
@@ -66,8 +68,11 @@ class TupleBatch:
 
     @property
     def nbytes(self) -> int:
-        """Size of the columns in bytes."""
-        return self._arrow.nbytes
+        """Size of the tuples in bytes, about: found out once for all who get them, since that takes microseconds."""
+        if self._bytes is None:
+            bits, variable = row_layout(self._arrow.schema)
+            self._bytes = len(self) * bits // 8 + sum(self._arrow.column(position).nbytes for position in variable)
+        return self._bytes
 
     @property
     def arrow(self) -> pa.RecordBatch:
@@ -77,6 +82,8 @@ class TupleBatch:
             field = self._arrow.schema.field(index)
             self._arrow = self._arrow.set_column(index, field, _taken_back(values, self._arrow.column(index), field))
             values.flags.writeable = False
+            if values.dtype.kind == "O":
+                self._bytes = None
         self._written.clear()
         return self._arrow
 
@@ -116,22 +123,25 @@ class TupleBatch:
         self._check_mutable(name)
         field = self._field(name)
         self._written.pop(name, None)
+        self._bytes = None
         index = self._arrow.schema.get_field_index(name)
         self._arrow = self._arrow.set_column(index, field, _as_attribute(values, field))
 
     def const(self) -> TupleBatch:
         """The same tuples, read-only: what a non-mutating port gets."""
-        return TupleBatch(self.arrow, mutable=False) if self._mutable or self._written else self
+        if not self._mutable and not self._written:
+            return self
+        return TupleBatch(self.arrow, mutable=False, nbytes=self._bytes)
 
     def own(self) -> TupleBatch:
         """The same tuples, writable, no copy: what a mutating port gets where the copy plan passes the original."""
-        return self if self._mutable else TupleBatch(self.arrow)
+        return self if self._mutable else TupleBatch(self.arrow, nbytes=self._bytes)
 
     def copy(self, attributes: tuple[str, ...] | None = None) -> TupleBatch:
         """A writable copy; of the named attributes only where the operator declares that it mutates no others."""
         source = self.arrow
         names = source.schema.names if attributes is None else [n for n in source.schema.names if n in attributes]
-        copied = TupleBatch(source)
+        copied = TupleBatch(source, nbytes=self._bytes)
         for name in names:
             array = source.column(name)
             if pa.types.is_primitive(array.type) and array.null_count == 0:

@@ -22,7 +22,7 @@ class Counter:
     """Since this operator object was made; the total over its restarts is in `streams status`."""
     taken: int = 0
     """The part that results of earlier batches hold."""
-    new: bool = True
+    told: bool = False
 
     def add(self, count: SupportsIndex = 1) -> None:
         """Count so many more.
@@ -44,7 +44,8 @@ class Gauge:
     description: str = ""
     value: int | float = 0
     new: bool = True
-    """No result of a batch holds the value."""
+    """It was set since the last result of a batch."""
+    told: bool = False
 
     def set(self, value: Any) -> None:
         """It is so much now.
@@ -109,19 +110,22 @@ class Metrics:
         """Name -> value."""
         return {name: metric.value for name, metric in self._all.items()}
 
-    def take(self) -> tuple[dict[str, int], dict[str, int | float]]:
-        """What is new since the last call: increments of counters, values of gauges. The runtime's, once a batch."""
+    def take(self) -> dict[str, dict[str, Any]]:
+        """For the runtime: what is new in `counters` and `gauges` since the last call, and what they are `about`."""
         counters: dict[str, int] = {}
         gauges: dict[str, int | float] = {}
+        about = {name: metric.description for name, metric in self._all.items() if not metric.told}
         for name, metric in self._all.items():
             if isinstance(metric, Gauge):
                 if metric.new:
                     gauges[name] = metric.value
-            elif metric.new or metric.value != metric.taken:
+                metric.new = False
+            elif not metric.told or metric.value != metric.taken:
                 counters[name] = metric.value - metric.taken
                 metric.taken = metric.value
-            metric.new = False
-        return counters, gauges
+            metric.told = True
+        found = {"counters": counters, "gauges": gauges, "about": {name: text for name, text in about.items() if text}}
+        return {kind: metrics for kind, metrics in found.items() if metrics}
 
     def _get(self, kind: type[Metric], name: str, description: str) -> Metric:
         found = self._all.get(name)

@@ -7,6 +7,7 @@ from typing import Any
 
 from pydantic import TypeAdapter
 
+from streams_orchestration.runtime.counts import Counts
 from streams_orchestration.runtime.segments import Segment
 
 
@@ -63,12 +64,15 @@ class BatchPlan:
     inputs: tuple[TaskInput, ...]
     states: dict[str, StateFile] = field(default_factory=dict)
     """Operator -> its newest state before the batch."""
+    planned_at: float = 0.0
+    """Unix seconds; 0 when nobody took the time."""
+    plan_seconds: float = 0.0
 
     def header(self) -> BatchPlan:
         """The same without the inputs: what tasks of later levels need."""
         return BatchPlan(
             self.life, self.generation, self.batch, self.epoch, self.boundary, self.final, self.limit, self.position,
-            (), self.states,
+            (), self.states, self.planned_at, self.plan_seconds,
         )  # fmt: skip
 
 
@@ -106,6 +110,8 @@ class TaskResult:
     """An operator failed: its name and why."""
     permanent: bool = False
     """The same input would fail again."""
+    metrics: Counts = field(default_factory=dict)
+    """What the task's meter counted; nothing where measuring is off."""
 
 
 plan_codec: TypeAdapter[BatchPlan] = TypeAdapter(BatchPlan)

@@ -14,11 +14,13 @@ from streams_orchestration.runtime.batches import BatchPlan, Position, TaskResul
 from streams_orchestration.runtime.catalog import Catalog
 from streams_orchestration.runtime.errors import StaleGenerationError
 from streams_orchestration.runtime.program import PeProgram
+from streams_orchestration.runtime.recording import batch_counts, record
 
 
 def commit_batch(
-    catalog: Catalog, program: PeProgram, plan: BatchPlan, results: Sequence[TaskResult], seconds: float
-) -> None:
+    catalog: Catalog, program: PeProgram, plan: BatchPlan, results: Sequence[TaskResult], seconds: float,
+    *, commit_before: float = 0.0,
+) -> None:  # fmt: skip
     """Make a batch true.
 
     Args:
@@ -27,6 +29,7 @@ def commit_batch(
         plan: the batch as planned.
         results: of all its tasks.
         seconds: wall time that the batch took.
+        commit_before: wall time of the commit before, for the metrics.
 
     Raises:
         StaleGenerationError: a reset, another start or another commit came in between; nothing was changed.
@@ -35,6 +38,8 @@ def commit_batch(
     key = {"application": application, "pe": pe, "batch": plan.batch}
     results = sorted(results, key=lambda result: (result.level, result.partition))
     now = time.time()
+    spark = now - plan.planned_at if plan.planned_at else seconds
+    counts = batch_counts(plan, results, spark, commit_before)
     with catalog.write() as connection:
         row = _fence(connection, application, pe, plan)
         position = _advance(program, plan, results)
@@ -42,7 +47,11 @@ def commit_batch(
         for segment in (segment for result in results for segment in result.segments):
             number = numbers.get(segment.stream, 0)
             numbers[segment.stream] = number + 1
-            connection.execute(insert(tables.segment).values(**key, number=number, epoch=plan.epoch, **asdict(segment)))
+            connection.execute(
+                insert(tables.segment).values(
+                    **key, number=number, epoch=plan.epoch, committed_at=now, **asdict(segment)
+                )
+            )
         for state in (state for result in results for state in result.states):
             connection.execute(insert(tables.state).values(**key, **asdict(state)))
         for file in (file for result in results for file in result.files):
@@ -72,6 +81,8 @@ def commit_batch(
             .where(tables.pe.c.application == application, tables.pe.c.id == pe)
             .values(batch=plan.batch, **progress)
         )
+        if counts:
+            record(connection, program, counts, now - spark - plan.plan_seconds, now)
         if row.feeds and exhausted:
             _announce_end(connection, application, row.unit)
         if plan.boundary:

@@ -169,7 +169,7 @@ def _insert(
         connection.execute(insert(tables.host).values(application=application, id=host, state="STOPPED"))
     for program in programs:
         sources = {program.operators[i].name: _initial_offset(program, i) for i in program.sources}
-        position = asdict(Position(sources=sources))
+        position = asdict(Position(inputs={stream.stream: 0 for stream in program.inputs}, sources=sources))
         connection.execute(
             insert(tables.pe).values(
                 application=application,

@@ -7,6 +7,7 @@ import uuid
 from collections import Counter, defaultdict
 from collections.abc import Iterator
 from dataclasses import dataclass, field
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -17,10 +18,12 @@ from streams_orchestration.operators.batch import TupleBatch
 from streams_orchestration.operators.contract import Operator, OperatorContext, Punctuation, SourceOperator
 from streams_orchestration.operators.errors import DataError
 from streams_orchestration.operators.implementation import import_operator
-from streams_orchestration.operators.state import StateError, dump_state, load_state
+from streams_orchestration.operators.state import State, StateError, dump_state, load_state
 from streams_orchestration.runtime.batches import BatchPlan, SinkFile, StateFile, TaskInput, TaskResult
+from streams_orchestration.runtime.counts import Counts
 from streams_orchestration.runtime.directories import Directories
 from streams_orchestration.runtime.errors import OperatorError
+from streams_orchestration.runtime.meter import Meter, NoMeter
 from streams_orchestration.runtime.program import Delivery, Direct, Exchange, OperatorProgram, PeProgram, Split, Task
 from streams_orchestration.runtime.routing import hash_channels, round_robin_channels, split
 from streams_orchestration.runtime.segments import Item, Segment, read_segment, write_durably, write_segment
@@ -59,8 +62,10 @@ class TaskRun:
     """One task of one micro-batch."""
 
     def __init__(
-        self, program: PeProgram, task: Task, plan: BatchPlan, directories: Directories, cache: InstanceCache
-    ) -> None:
+        self, program: PeProgram, task: Task, plan: BatchPlan, directories: Directories, cache: InstanceCache,
+        *, measured: bool = True,
+    ) -> None:  # fmt: skip
+        self.meter = Meter(program) if measured else NoMeter(program)
         self.program = program
         self.task = task
         self.plan = plan
@@ -98,10 +103,11 @@ class TaskRun:
                 if produced.exhausted:
                     exhausted.append(name)
             for operator, port, segment in given.segments:
-                for item in read_segment(segment):
+                for item in self.meter.reading(segment, read_segment(segment)):
                     self.rows_in += len(item) if isinstance(item, TupleBatch) else 0
                     self._enter(operator, port, item)
         for operator, port, item in received:
+            self.meter.dequeues(operator, port)
             self._enter(operator, port, item)
         if not self.task.forwards:
             self._close()
@@ -119,6 +125,7 @@ class TaskRun:
         assert isinstance(source, SourceOperator)
         self.changed.add(program.index)
         submit = source.context.submit
+        self.meter.produces(program.index)
 
         def counted(port: int, batch: TupleBatch) -> None:
             self.rows_in += len(batch)
@@ -133,7 +140,7 @@ class TaskRun:
     def _enter(self, operator: int, port: int, item: Item) -> None:
         """An item arrives at the task: it is the task's own, so a mutating operator may write to it (rules 86, 87)."""
         if self.task.forwards:
-            self.exchanged[operator, port].append(item)
+            self._exchange(operator, port, item)
         elif self.program.operators[operator].mutable[port]:
             self._call(operator, port, item)
         else:
@@ -156,6 +163,7 @@ class TaskRun:
         program = self.program.operators[index]
         operator = self._instance(index).operator
         self.changed.add(index)
+        self.meter.arrives(index, port, item)
         if isinstance(item, Punctuation):
             self._guard(program, lambda: operator.on_punctuation(port, item))
             if item is Punctuation.WINDOW:
@@ -166,6 +174,7 @@ class TaskRun:
 
     def _guard(self, program: OperatorProgram, call):
         """Call into an operator; what it raises is named after the innermost operator."""
+        paying = self.meter.enter(program.index)
         try:
             return call()
         except OperatorError:
@@ -173,6 +182,8 @@ class TaskRun:
         except Exception as error:
             text = str(error) if isinstance(error, DataError) else f"{type(error).__name__}: {error}"
             raise OperatorError(program.name, text) from error
+        finally:
+            self.meter.switch(paying)
 
     def _instance(self, index: int) -> Instance:
         """The operator object, with the state that the plan names."""
@@ -215,10 +226,12 @@ class TaskRun:
         if ddl is not None and batch.schema != arrow_schema(ddl):
             message = f"it submits tuples of {_types(batch.schema)}, output port {port} has {_types(arrow_schema(ddl))}"
             raise OperatorError(program.name, message)
+        self.meter.submits(program.index, port, batch)
         for delivery in program.deliveries[port]:
             self._deliver(program, port, delivery, batch)
 
     def _punctuate(self, program: OperatorProgram, port: int, mark: Punctuation) -> None:
+        self.meter.submits(program.index, port, mark)
         for delivery in program.deliveries[port]:
             self._deliver(program, port, delivery, mark)
 
@@ -229,7 +242,7 @@ class TaskRun:
                     item = self._pass(delivery, item)
                 self._call(delivery.operator, delivery.port, item)
             case Exchange():
-                self.exchanged[delivery.operator, delivery.port].append(_frozen(item))
+                self._exchange(delivery.operator, delivery.port, _frozen(item))
                 if isinstance(item, TupleBatch) and delivery.queue:
                     self.enqueued[delivery.connection] += 1
             case Split():
@@ -237,6 +250,10 @@ class TaskRun:
             case _:
                 self.schemas[delivery.stream] = program.outputs[port] or ""
                 self.remote[delivery.stream].append(_frozen(item))
+
+    def _exchange(self, operator: int, port: int, item: Item) -> None:
+        self.meter.enqueues(operator, port)
+        self.exchanged[operator, port].append(item)
 
     def _pass(self, delivery: Direct, batch: TupleBatch) -> TupleBatch:
         if delivery.copies:
@@ -266,7 +283,8 @@ class TaskRun:
     def _write_segments(self) -> Iterator[Segment]:
         for stream, items in self.remote.items():
             directory = Path(self.directories.streams) / f"pe-{self.program.pe}"
-            yield write_segment(directory, stream, arrow_schema(self.schemas[stream]), items)
+            schema = arrow_schema(self.schemas[stream])
+            yield self.meter.writing(stream, partial(write_segment, directory, stream, schema, items))
 
     def _checkpoint(self) -> tuple[tuple[StateFile, ...], tuple[SinkFile, ...]]:
         """Store the state of the operators that the batch changed, and finish the files of sinks."""
@@ -281,13 +299,19 @@ class TaskRun:
                 if instance.round_robin:
                     state[SPLITTERS] = dict(instance.round_robin)
                 if state or instance.state is not None:
-                    stored = self._store(program, dump_state(state))
+                    stored = self.meter.charge(self.meter.operators[index], partial(self._store, program, state))
                     instance.state = stored.path
                     states.append(stored)
             instance.dirty = False
         return tuple(states), tuple(files)
 
-    def _store(self, program: OperatorProgram, data: bytes) -> StateFile:
+    def counts(self) -> Counts:
+        """What was measured of the task up to now."""
+        objects = {index: instance.operator for index, instance in self.instances.items() if index in self.prepared}
+        return self.meter.counts(self.copies, self.enqueued, objects)
+
+    def _store(self, program: OperatorProgram, state: State) -> StateFile:
+        data = dump_state(state)
         directory = Path(self.directories.states) / f"pe-{self.program.pe}"
         directory.mkdir(parents=True, exist_ok=True)
         path = directory / f"g{self.plan.generation}-b{self.plan.batch}-o{program.index}-{uuid.uuid4().hex[:8]}.state"

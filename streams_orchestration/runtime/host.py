@@ -158,6 +158,7 @@ class Host:
             directories,
             generation,
             source_limit=self.settings.source_limit,
+            measured=self.settings.metrics,
         )
         self.queries[pe] = query
         query.start()

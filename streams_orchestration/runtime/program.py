@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
@@ -136,6 +137,17 @@ class PeProgram:
         """Home operator -> the task whose entries it has."""
         return {task.home: task for task in self.tasks if not task.forwards}
 
+    @cached_property
+    def connection_names(self) -> dict[int, str]:
+        """Number of a connection within the PE -> `Source:0 -> Target:1`, ports included."""
+        found: dict[int, str] = {}
+        for program in self.operators.values():
+            for port, deliveries in enumerate(program.deliveries):
+                for inside in _inside(deliveries):
+                    target = self.operators[inside.operator].name
+                    found[inside.connection] = f"{program.name}:{port} -> {target}:{inside.port}"
+        return found
+
     @property
     def inputs(self) -> tuple[InputStream, ...]:
         """All streams that it reads."""
@@ -145,3 +157,13 @@ class PeProgram:
     def sources(self) -> tuple[int, ...]:
         """Its source operators."""
         return tuple(source for task in self.tasks for source in task.sources)
+
+
+def _inside(deliveries: tuple[Delivery, ...]) -> Iterator[Direct | Exchange]:
+    for delivery in deliveries:
+        match delivery:
+            case Direct() | Exchange():
+                yield delivery
+            case Split():
+                for channel in delivery.channels:
+                    yield from _inside(channel)

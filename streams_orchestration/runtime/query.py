@@ -32,7 +32,7 @@ class PeQuery:
 
     def __init__(
         self, spark: SparkSession, home: Home, catalog: Catalog, program: PeProgram, directories: Directories,
-        generation: int, *, source_limit: int = SOURCE_LIMIT,
+        generation: int, *, source_limit: int = SOURCE_LIMIT, measured: bool = True,
     ) -> None:  # fmt: skip
         self.spark = spark
         self.home = home
@@ -41,10 +41,13 @@ class PeQuery:
         self.directories = directories
         self.generation = generation
         self.source_limit = source_limit
+        self.measured = measured
         self.error: StreamsRuntimeError | None = None
         self.permanent = False
         self._busy = False
         self._settled = time.monotonic()
+        self._commit_seconds = 0.0
+        """Of the last commit, which counts with the next one."""
         self.log = pe_logger(directories.log)
         self._query: StreamingQuery | None = None
         self._scratch = home.data(program.application) / "spark" / f"pe-{program.pe}-g{generation}-{time.time_ns()}"
@@ -63,7 +66,7 @@ class PeQuery:
             .load()
         )
         self._query = (
-            pe_query(rows, self.program, self.directories)
+            pe_query(rows, self.program, self.directories, measured=self.measured)
             .writeStream.queryName(f"{self.program.application} PE {self.program.pe}")
             .option("checkpointLocation", str(self._scratch / "checkpoint"))
             .foreachBatch(self._commit)
@@ -126,7 +129,10 @@ class PeQuery:
         if len(results) != len(self.program.tasks):
             message = f"PE {self.program.pe}: {len(results)} of {len(self.program.tasks)} tasks answered"
             raise StreamsRuntimeError(message)
-        commit_batch(self.catalog, self.program, plan, results, time.monotonic() - started)
+        took = time.monotonic() - started
+        began = time.monotonic()
+        commit_batch(self.catalog, self.program, plan, results, took, commit_before=self._commit_seconds)
+        self._commit_seconds = time.monotonic() - began
         rows_in, rows_out = sum(r.rows_in for r in results), sum(r.rows_out for r in results)
         end = " final" if plan.final else " boundary" if plan.boundary else ""
         self.log.info("batch %s epoch %s%s: %s in, %s out", plan.batch, plan.epoch, end, rows_in, rows_out)

@@ -76,13 +76,14 @@ class DescriptorReader(DataSourceStreamReader):
         until = time.monotonic() + PATIENCE_SECONDS
         pause, longest = POLL_SECONDS
         while True:
+            began = time.monotonic()
             view = read_view(catalog, program)
             if not view.wanted or view.generation != int(self.options["generation"]):
                 time.sleep(longest)
                 return start
             plan = plan_batch(program, view, source_limit=int(self.options["limit"]))
             if plan is not None:
-                self.planned = plan
+                self.planned = replace(plan, planned_at=time.time(), plan_seconds=time.monotonic() - began)
                 return {"batch": plan.batch}
             if time.monotonic() > until:
                 return start

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from streams_orchestration.runtime.errors import StreamsRuntimeError
 from streams_orchestration.runtime.planning import SOURCE_LIMIT
 
-LIMIT, MEMORY = "STREAMS_SOURCE_LIMIT", "STREAMS_DRIVER_MEMORY"
+LIMIT, MEMORY, METRICS = "STREAMS_SOURCE_LIMIT", "STREAMS_DRIVER_MEMORY", "STREAMS_METRICS"
 
 
 class SettingError(StreamsRuntimeError):
@@ -27,6 +27,8 @@ class Settings:
     """Tuples that a source may produce in one batch (`STREAMS_SOURCE_LIMIT`)."""
     driver_memory: str = "1g"
     """Heap of a host's JVM (`STREAMS_DRIVER_MEMORY`)."""
+    metrics: bool = True
+    """Do tasks count and time (`STREAMS_METRICS`: on or off)."""
 
     @classmethod
     def from_environment(cls) -> Settings:
@@ -37,7 +39,8 @@ class Settings:
         """
         limit = _given(LIMIT, str(cls().source_limit), r"[1-9][0-9]{0,8}", "a whole number from 1")
         memory = _given(MEMORY, cls().driver_memory, r"[1-9][0-9]*[kmgtKMGT]", "a size such as 512m or 2g")
-        return cls(int(limit), memory)
+        metrics = _given(METRICS, "on", r"on|off", "on or off")
+        return cls(int(limit), memory, metrics == "on")
 
 
 def _given(name: str, default: str, form: str, wanted: str) -> str:

@@ -15,6 +15,7 @@ from streams_orchestration.runtime.batches import BatchPlan, TaskResult, plan_co
 from streams_orchestration.runtime.directories import Directories
 from streams_orchestration.runtime.errors import OperatorError, StreamsRuntimeError
 from streams_orchestration.runtime.execution import InstanceCache, TaskRun, operator_logger
+from streams_orchestration.runtime.meter import Meter
 from streams_orchestration.runtime.program import PeProgram, Task
 from streams_orchestration.runtime.rows import PLAN, RESULT_LEVEL, ROW_DDL, Row, record_batches
 from streams_orchestration.runtime.segments import Item, decode, encode
@@ -30,6 +31,7 @@ class Stage:
     program: PeProgram
     level: int
     directories: Directories
+    measured: bool = True
 
     def __call__(self, batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         """Run the tasks whose plans are among the rows; pass on what belongs to later levels."""
@@ -48,9 +50,9 @@ class Stage:
 
     def _run(self, task: Task, plan: BatchPlan, rows: list[Row]) -> Iterator[Row]:
         first = task.level == 0 and task.partition == 0
-        run = TaskRun(self.program, task, plan.header(), self.directories, _CACHE)
+        run = TaskRun(self.program, task, plan.header(), self.directories, _CACHE, measured=self.measured)
         try:
-            result = run.run(plan.inputs[0] if plan.inputs else None, _items(rows))
+            result = run.run(plan.inputs[0] if plan.inputs else None, _items(rows, run.meter))
         except Exception as error:
             operator_logger("task", self.directories.log).exception("batch %s failed", plan.batch)
             permanent = isinstance(error, OperatorError) and isinstance(error.__cause__, DataError | StateError)
@@ -65,21 +67,26 @@ class Stage:
         for (operator, port), items in run.exchanged.items():
             target = self.program.task_of[operator]
             schema = arrow_schema(self.program.operators[operator].inputs[port])
-            yield (target.partition, target.level, operator, port, origin, encode(items, schema).to_pybytes())
+            data = run.meter.sending(operator, port, items, lambda i=items, s=schema: encode(i, s).to_pybytes())
+            yield (target.partition, target.level, operator, port, origin, data)
+        if result.error is None:
+            result = replace(result, metrics=run.counts())
         yield (0, RESULT_LEVEL, PLAN, 0, origin, result_codec.dump_json(result))
 
 
-def pe_query(rows: Any, program: PeProgram, directories: Directories) -> Any:
+def pe_query(rows: Any, program: PeProgram, directories: Directories, *, measured: bool = True) -> Any:
     """The query of a PE over its descriptor rows: one level behind another, an exchange between them.
 
     Args:
         rows: Spark data frame of `ROW_DDL`, one descriptor for every task of level 0.
         program: the PE.
         directories: where its tasks read and write.
+        measured: do the tasks count and time.
     """
-    frame = rows.mapInArrow(Stage(program, 0, directories), ROW_DDL)
+    frame = rows.mapInArrow(Stage(program, 0, directories, measured), ROW_DDL)
     for level, tasks in enumerate(program.levels[1:], start=1):
-        frame = frame.repartitionById(len(tasks), "partition").mapInArrow(Stage(program, level, directories), ROW_DDL)
+        stage = Stage(program, level, directories, measured)
+        frame = frame.repartitionById(len(tasks), "partition").mapInArrow(stage, ROW_DDL)
     return frame
 
 
@@ -90,7 +97,7 @@ def _explained(error: Exception) -> str:
     return str(error) if isinstance(error, StreamsRuntimeError) else f"{type(error).__name__}: {error}"
 
 
-def _items(rows: list[Row]) -> Iterator[tuple[int, int, Item]]:
+def _items(rows: list[Row], meter: Meter) -> Iterator[tuple[int, int, Item]]:
     for _, _, operator, port, _, payload in rows:
-        for item in decode(payload):
+        for item in meter.receiving(operator, port, decode(payload), len(payload)):
             yield operator, port, item

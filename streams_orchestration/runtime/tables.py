@@ -129,6 +129,7 @@ segment = Table(
     Column("rows", Integer, nullable=False),
     Column("size", Integer, nullable=False),
     Column("checksum", Integer, nullable=False),
+    Column("committed_at", Float, nullable=False),
 )
 
 state = Table(
@@ -165,4 +166,24 @@ epoch = Table(
     Column("epoch", Integer, primary_key=True),
     Column("cut", JSON, nullable=False),  # {PE: batch}
     Column("completed_at", Float, nullable=False),
+)
+
+pe_metrics = Table(
+    "pe_metrics",
+    metadata,
+    Column("application", String, primary_key=True),
+    Column("pe", Integer, primary_key=True),
+    Column("since", Float, nullable=False),
+    Column("at", Float, nullable=False),
+    Column("counts", JSON, nullable=False),  # totals of this life; a reset does not take them back
+)
+
+metrics_sample = Table(
+    "metrics_sample",
+    metadata,
+    Column("application", String, primary_key=True),
+    Column("pe", Integer, primary_key=True),
+    Column("slot", Integer, primary_key=True),  # a ring by time, so that it never grows
+    Column("at", Float, nullable=False),
+    Column("counts", JSON, nullable=False),
 )

@@ -53,19 +53,23 @@ def test_what_is_taken_batch_by_batch_adds_up(batches: list[list[int]]):
     for batch in batches:
         for count in batch:
             metrics.counter("n").add(count)
-        total += metrics.take()[0].get("n", 0)
+        total += metrics.take().get("counters", {}).get("n", 0)
     assert total == sum(map(sum, batches)) == metrics.values.get("n", 0)
 
 
 def test_only_what_is_new_is_taken():
     metrics = Metrics()
-    metrics.counter("never")
+    metrics.counter("never", "has not happened")
     metrics.gauge("level").set(np.float64(0.5))
-    assert metrics.take() == ({"never": 0}, {"level": 0.5})
-    assert metrics.take() == ({}, {})
+    assert metrics.take() == {
+        "counters": {"never": 0},
+        "gauges": {"level": 0.5},
+        "about": {"never": "has not happened"},
+    }
+    assert metrics.take() == {}
     metrics.gauge("level").set(0.5)
     metrics.counter("never").add(np.int64(2))
-    assert metrics.take() == ({"never": 2}, {"level": 0.5})
+    assert metrics.take() == {"counters": {"never": 2}, "gauges": {"level": 0.5}}
 
 
 @pytest.mark.parametrize(

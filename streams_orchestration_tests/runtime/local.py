@@ -22,6 +22,7 @@ from streams_orchestration.runtime.planning import plan_batch
 from streams_orchestration.runtime.program import PeProgram
 from streams_orchestration.runtime.publishing import complete, publish
 from streams_orchestration.runtime.rows import PLAN, RESULT_LEVEL, ROW
+from streams_orchestration.runtime.settings import Settings
 from streams_orchestration.runtime.stages import Stage
 from streams_orchestration.runtime.views import read_view
 
@@ -40,6 +41,7 @@ class LocalApplication:
         self.catalog = Catalog(self.home)
         self.name = self.compilation.logical.application
         self.programs = build_programs(self.compilation)
+        self.measured = Settings.from_environment().metrics
         self.units = tuple({program.unit for program in self.programs})
 
     def plan(self, program: PeProgram) -> BatchPlan | None:
@@ -53,7 +55,7 @@ class LocalApplication:
             for given in plan.inputs
         ]
         for level, tasks in enumerate(program.levels):
-            stage = Stage(program, level, directories)
+            stage = Stage(program, level, directories, self.measured)
             parts: dict[int, list[tuple]] = defaultdict(list)
             for row in rows:
                 parts[row[0] % len(tasks)].append(row)

@@ -38,6 +38,7 @@ def application(home: Home) -> str:
         ("STREAMS_SOURCE_LIMIT", "-5"),
         ("STREAMS_DRIVER_MEMORY", "lots"),
         ("STREAMS_DRIVER_MEMORY", "2"),
+        ("STREAMS_METRICS", "no"),
     ],
 )
 def test_a_bad_one_is_named_with_its_value(name: str, value: str, monkeypatch: pytest.MonkeyPatch):

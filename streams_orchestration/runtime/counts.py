@@ -1,0 +1,35 @@
+"""Counts: nested names of what was measured, as they travel, add up, and stand in the catalog as JSON."""
+
+from __future__ import annotations
+
+from typing import Any
+
+Counts = dict[str, Any]
+"""Name -> number, or further names. All of it adds up, but of what is under a name of `LAST` the last one counts."""
+LAST = frozenset(("gauges", "about"))
+
+
+def add(total: Counts, more: Counts) -> Counts:
+    """Add to a total, in place; returns it."""
+    for name, value in more.items():
+        if name in LAST:
+            total[name] = {**total.get(name, {}), **value}
+        elif isinstance(value, dict):
+            add(total.setdefault(name, {}), value)
+        else:
+            total[name] = total.get(name, 0) + value
+    return total
+
+
+def difference(later: Counts, earlier: Counts) -> Counts:
+    """What came between two totals of the same thing; what is no sum is that of the later one."""
+    found: Counts = {}
+    for name, value in later.items():
+        before = earlier.get(name)
+        if name in LAST:
+            found[name] = dict(value)
+        elif isinstance(value, dict):
+            found[name] = difference(value, before or {})
+        else:
+            found[name] = value - (before or 0)
+    return found
