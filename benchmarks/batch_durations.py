@@ -1,0 +1,239 @@
+"""Durations of micro-batches over tiny data in one Spark session: `python -m benchmarks.batch_durations WHOSE ROUNDS`.
+
+`WHOSE` is `ours`, the session of a host, with PEs of one, two and three levels and bare Spark queries, or `defaults`,
+the bare queries in a session as Spark sets it up, but for the 200 partitions, which are two as everywhere here. The
+last line printed is JSON, variant -> durations of its triggers in seconds, as Spark reports them. The variants
+run by turns; the first batches of each do not count.
+
+A PE has two tasks a level and a stateful operator in each; a bare query has two partitions. All take ten tuples a task.
+The host's own loop runs beside its PE, as ever.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import sys
+import threading
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import Any
+
+from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql.streaming.query import StreamingQuery
+from pyspark.sql.streaming.stateful_processor import StatefulProcessor, StatefulProcessorHandle
+from pyspark.sql.types import Row as SparkRow
+from sqlalchemy import update
+
+from streams_orchestration.compiler.compilation import Compilation, compile_application
+from streams_orchestration.compiler.options import Options
+from streams_orchestration.model.loading import application_from_mapping
+from streams_orchestration.runtime import tables
+from streams_orchestration.runtime.catalog import Catalog
+from streams_orchestration.runtime.deployment import deploy, launch
+from streams_orchestration.runtime.home import Home
+from streams_orchestration.runtime.host import Host
+from streams_orchestration.runtime.inspection import read_status
+from streams_orchestration.runtime.launcher import HostProcess
+from streams_orchestration.runtime.processes import process_started
+from streams_orchestration.runtime.session import spark_session
+from streams_orchestration.runtime.settings import LIMIT
+
+TASKS, TUPLES = 2, 10
+WARM, COUNTED = 8, 25
+"""Micro-batches of a variant in a round."""
+PATIENCE_SECONDS = 180.0
+POLL_SECONDS = 0.2
+OPERATORS = "benchmarks.sample_operators"
+QUEUE = {"threadedPort": [{"port": 0, "congestionPolicy": "Sys.Wait", "queueSize": 10}]}
+ROCKSDB = "org.apache.spark.sql.execution.streaming.state.RocksDBStateStoreProvider"
+
+Durations = dict[str, list[float]]
+
+
+def application(levels: int) -> Compilation:
+    """A PE that makes tuples and counts them by key; queues divide it into levels, and change nothing else."""
+    graph: list[dict[str, Any]] = []
+    for task in range(TASKS):
+        graph += [
+            {
+                "name": f"Made{task}",
+                "operator": "Beacon",
+                "outputs": [{"stream": f"Made{task}", "schema": "Row"}],
+                "parameters": {"output": {"k": "'k' || (IterationCount() % 5)"}},
+                "annotations": {"consistent": {"trigger": "periodic", "period": 2.0}},
+            },
+            _node(f"Totals{task}", "Totals", f"Made{task}", queue=levels > 2),
+            _node(f"Passed{task}", "Pass", f"Totals{task}", queue=levels > 1),
+        ]
+    graph.append(_node("All", "Pass", *(f"Passed{task}" for task in range(TASKS)), queue=False))
+    ports = {"inputs": [{}], "outputs": [{"mutable": True}], "singleThreaded": "Always"}
+    document = {
+        "specVersion": 1,
+        "application": f"levels{levels}",
+        "schemas": {"Row": "k string, n bigint"},
+        "operators": {
+            "Totals": {"implementation": f"{OPERATORS}:Totals", "stateful": True} | ports,
+            "Pass": {"implementation": f"{OPERATORS}:Pass"} | ports,
+        },
+        "graph": graph,
+    }
+    return compile_application(application_from_mapping(document), Options(fusion="manual", pes=1, threading="manual"))
+
+
+def _node(name: str, operator: str, *streams: str, queue: bool) -> dict[str, Any]:
+    return {
+        "name": name,
+        "operator": operator,
+        "inputs": [list(streams)],
+        "outputs": [{"stream": name, "schema": "Row"}],
+        "config": QUEUE if queue else {},
+    }
+
+
+class ThisProcess:
+    """A launcher that starts nothing: the host is a thread here, so that its queries can be looked at."""
+
+    def launch(self, home: Home, application: str, host: int, base: Path) -> HostProcess:
+        started = process_started(os.getpid())
+        assert started is not None
+        return HostProcess(os.getpid(), started)
+
+
+@contextmanager
+def running_pe(spark: SparkSession, home: Home, levels: int) -> Iterator[StreamingQuery]:
+    """The query of the application's only PE, under a host."""
+    compilation = application(levels)
+    name = compilation.logical.application
+    deploy(home, compilation, fresh=True)
+    launch(home, name, launcher=ThisProcess())
+    host = Host(home, name, 0)
+    thread = threading.Thread(target=host.run)
+    thread.start()
+    try:
+        until = time.monotonic() + PATIENCE_SECONDS
+        while not spark.streams.active and time.monotonic() < until:
+            time.sleep(0.01)
+        (query,) = spark.streams.active
+        yield query
+        status = read_status(home, name)
+        batches = 1 + max(pe.batch for pe in status.pes)
+        assert all(pe.rows_in == TASKS * TUPLES * batches for pe in status.pes), status
+    finally:
+        a = tables.application
+        with Catalog(home).write() as connection:
+            connection.execute(update(a).where(a.c.name == name).values(wanted="STOPPED", state="STOPPED"))
+        thread.join()
+
+
+class Counting(StatefulProcessor):
+    """Every tuple with the number of tuples of its key so far, as `Totals`."""
+
+    def init(self, handle: StatefulProcessorHandle) -> None:
+        self.total = handle.getValueState("total", "n bigint")
+
+    def handleInputRows(self, key: Any, rows: Any, timerValues: Any) -> Iterator[SparkRow]:  # noqa: N802, N803
+        before = self.total.get()
+        total = before[0] if before else 0
+        for _ in rows:
+            total += 1
+            yield SparkRow(k=key[0], n=total)
+        self.total.update((total,))
+
+
+def bare(spark: SparkSession, *, stateful: bool) -> DataFrame:
+    """A query in Spark alone."""
+    rows = (
+        spark.readStream.format("rate-micro-batch")
+        .option("rowsPerBatch", TASKS * TUPLES)
+        .option("numPartitions", TASKS)
+        .load()
+        .selectExpr("concat('k', value % 5) AS k", "0L AS n")
+    )
+    if not stateful:
+        return rows
+    return rows.groupBy("k").transformWithState(Counting(), "k string, n bigint", "Update", "None")
+
+
+@contextmanager
+def running_bare(spark: SparkSession, *, stateful: bool) -> Iterator[StreamingQuery]:
+    """A bare query that throws its rows away."""
+    with TemporaryDirectory() as checkpoint:
+        writer = bare(spark, stateful=stateful).writeStream.format("noop").outputMode("update")
+        query = writer.option("checkpointLocation", checkpoint).start()
+        try:
+            yield query
+        finally:
+            query.stop()
+
+
+def durations(query: StreamingQuery) -> list[float]:
+    """Of the triggers behind the first ones, in seconds."""
+    until = time.monotonic() + PATIENCE_SECONDS
+    while (last := query.lastProgress) is None or last.batchId < WARM + COUNTED:
+        if time.monotonic() > until or not query.isActive:
+            message = f"the query did not come to {WARM + COUNTED} batches: {query.exception()}"
+            raise AssertionError(message)
+        time.sleep(POLL_SECONDS)
+    found = {batch.batchId: batch.durationMs["triggerExecution"] / 1000 for batch in query.recentProgress}
+    return [found[batch] for batch in range(WARM, WARM + COUNTED)]
+
+
+def measured(variants: dict[str, Callable[[], Any]], rounds: int) -> Durations:
+    """Every variant by turns, `rounds` times."""
+    found: Durations = {name: [] for name in variants}
+    for _ in range(rounds):
+        for name, running in variants.items():
+            with running() as query:
+                found[name] += durations(query)
+    return found
+
+
+def ours(scratch: Path, rounds: int) -> Durations:
+    """All in the session of a host."""
+    os.environ[LIMIT] = str(TUPLES)
+    home = Home(scratch / "home").prepare()
+    spark = spark_session("bench", scratch / "spark", memory="1g")
+    spark.conf.set("spark.sql.streaming.stateStore.providerClass", ROCKSDB)
+    spark.conf.set("spark.sql.shuffle.partitions", str(TASKS))
+    levels = {str(number): lambda number=number: running_pe(spark, home, number) for number in (1, 2, 3)}
+    return measured(bare_variants(spark) | levels, rounds)
+
+
+def bare_variants(spark: SparkSession) -> dict[str, Callable[[], Any]]:
+    """What the PE is compared with."""
+    return {
+        "stateless": lambda: running_bare(spark, stateful=False),
+        "stateful": lambda: running_bare(spark, stateful=True),
+    }
+
+
+def defaults(scratch: Path, rounds: int) -> Durations:
+    """The bare queries with nothing set but RocksDB and the partitions."""
+    builder = SparkSession.builder.master(f"local[{os.cpu_count()}]")  # type: ignore[attr-defined]
+    settings = {
+        "spark.ui.showConsoleProgress": "false",
+        "spark.local.dir": str(scratch),
+        "spark.sql.warehouse.dir": str(scratch / "warehouse"),
+        "spark.sql.streaming.stateStore.providerClass": ROCKSDB,
+        "spark.sql.shuffle.partitions": str(TASKS),
+        "spark.driver.host": "127.0.0.1",
+        "spark.driver.bindAddress": "127.0.0.1",
+    }
+    for name, value in settings.items():
+        builder = builder.config(name, value)
+    spark = builder.getOrCreate()
+    spark.sparkContext.setLogLevel("ERROR")
+    return measured(bare_variants(spark), rounds)
+
+
+def main(whose: str, rounds: str) -> None:
+    with TemporaryDirectory(prefix="bench-") as scratch:
+        print(json.dumps({"ours": ours, "defaults": defaults}[whose](Path(scratch), int(rounds))))
+
+
+if __name__ == "__main__":
+    main(*sys.argv[1:])

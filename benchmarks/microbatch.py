@@ -1,0 +1,44 @@
+"""The fixed cost of a micro-batch of a stateful PE against micro-batches of bare Spark, on tiny data.
+
+Medians of the durations of triggers, as Spark reports them. The peers, a stateless query and one with
+`transformWithState` on RocksDB, run in the session of a host beside the PEs, and in a session with Spark's defaults.
+"""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from statistics import median
+
+from benchmarks.harness import Row
+
+ROUNDS = 2
+
+
+def durations(whose: str) -> dict[str, list[float]]:
+    """One round in a process of its own, variant -> durations of triggers in seconds."""
+    command = [sys.executable, "-m", "benchmarks.batch_durations", whose, "1"]
+    done = subprocess.run(command, capture_output=True, text=True)
+    if done.returncode:
+        sys.exit(f"{' '.join(command)} failed:\n{done.stderr[-3000:]}")
+    return json.loads(done.stdout.splitlines()[-1])
+
+
+def rows(*, quick: bool = False) -> list[Row]:
+    """One level against the peers, and what each further level adds."""
+    rounds = [durations("ours") for _ in range(1 if quick else ROUNDS)]
+    rounds.insert(1, durations("defaults"))  # between those that it is compared with
+    spark, *hosts = rounds.pop(1), *rounds
+    ours = {name: median([each for found in hosts for each in found[name]]) for name in hosts[0]}
+    theirs = {name: median(found) for name, found in spark.items()}
+    what, level = "micro-batch of a stateful PE of one level", ours["1"]
+    further = (ours["3"] - level) / 2
+    result = []
+    for session, peers in (("the same session", ours), ("Spark's defaults", theirs)):
+        result += [
+            Row(f"{what} / transformWithState, {session}", level, "s", peers["stateful"], 0.6),
+            Row(f"{what} / stateless, {session}", level, "s", peers["stateless"], 2.5),
+            Row(f"each further level / stateless, {session}", further, "s", peers["stateless"], 1.0),
+        ]
+    return result
