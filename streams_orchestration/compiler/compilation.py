@@ -12,6 +12,7 @@ from streams_orchestration.compiler.copying import plan_copies
 from streams_orchestration.compiler.fusion import fuse
 from streams_orchestration.compiler.graph import LogicalGraph, PhysicalGraph
 from streams_orchestration.compiler.logical import build_logical_graph
+from streams_orchestration.compiler.misleading import misled, trusted
 from streams_orchestration.compiler.options import Options
 from streams_orchestration.compiler.parallel import expand
 from streams_orchestration.compiler.regions import map_regions
@@ -42,7 +43,7 @@ def compile_application(application: Application, options: Options | None = None
     Raises:
         ApplicationError: the application has errors; those of every stage that could still be run are reported.
     """
-    return _compile(application, options or Options(), [])
+    return _compile(application, options or Options(), [], checked=False)
 
 
 def compile_spec(path: str | Path, options: Options | None = None) -> Compilation:
@@ -54,7 +55,7 @@ def compile_spec(path: str | Path, options: Options | None = None) -> Compilatio
     application, diagnostics = read_application(path)
     if application is None:
         raise ApplicationError(diagnostics)
-    return _compile(application, options or Options(), diagnostics)
+    return _compile(application, options or Options(), diagnostics, checked=True)
 
 
 @contextmanager
@@ -69,14 +70,8 @@ def uncollected() -> Iterator[None]:
             gc.enable()
 
 
-_OF_NO_CONSEQUENCE = frozenset(
-    f"CDISP{number}E" for number in ("0090", "0407", "0408", "0410", "0489", "0840", "0841", "0851")
-)
-"""Errors of the text with which the graph still is the one that was meant: of queues, checkpoints, periods, threads."""
-
-
 @uncollected()
-def _compile(application: Application, options: Options, found: list[Diagnostic]) -> Compilation:
+def _compile(application: Application, options: Options, found: list[Diagnostic], *, checked: bool) -> Compilation:
     diagnostics = list(found)
 
     def report(more: list[Diagnostic], *, stop: bool = False) -> None:
@@ -84,18 +79,20 @@ def _compile(application: Application, options: Options, found: list[Diagnostic]
         if stop and _errors(diagnostics):
             raise ApplicationError(in_order(diagnostics))
 
-    if any(each.severity == "error" and each.code not in _OF_NO_CONSEQUENCE for each in found):
-        # The text has errors already: what is missing because of them must not be reported again from its effects.
+    # What follows from an error already found is no news, so what that puts in doubt is not reported.
+    wrong = misled(found)
+    if "values" in wrong:
         report([], stop=True)
-    logical, more = build_logical_graph(application, options)
-    # With a name that leads nowhere the graph is not the one that was meant, so its checks would mislead.
-    report(more, stop=any(each.severity == "error" and each.code.startswith("SO01") for each in more))
+    logical, more = build_logical_graph(application, options, checked=checked)
+    wrong |= misled(each for each in more if each.code.startswith("SO01"))
+    hopeless = wrong >= {"parallel", "regions", "placement"} or any(each.code == "SO0501" for each in more)
+    report(trusted(more, "values", wrong), stop=hopeless)
     physical, more = expand(logical, options)
-    report(more, stop=any(each.code == "SO0501" for each in more))
+    report(trusted(more, "parallel", wrong), stop=any(each.code == "SO0501" for each in more))
     regions, more = map_regions(logical, physical)
-    report(more)
+    report(trusted(more, "regions", wrong))
     fusion, more = fuse(logical, physical, regions, options)
-    report(more, stop=True)
+    report(trusted(more, "placement", wrong), stop=True)
     threads, more = plan_threads(logical, physical, fusion, options)
     report(more)
     copies, more = plan_copies(logical, physical, fusion, threads, options)

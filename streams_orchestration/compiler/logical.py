@@ -34,13 +34,20 @@ from streams_orchestration.model.scopes import check_names
 from streams_orchestration.model.standard import EXPORT, IMPORT, JOB_CONTROL_PLANE
 
 
-def build_logical_graph(application: Application, options: Options) -> tuple[LogicalGraph, list[Diagnostic]]:
+def build_logical_graph(
+    application: Application, options: Options, *, checked: bool = False
+) -> tuple[LogicalGraph, list[Diagnostic]]:
     """Flatten an application.
 
     Always gives a graph: where something is wrong, a diagnostic says so and the part in error is left out or takes
     a default, so that the stages behind can look for more errors.
+
+    Args:
+        application: the application.
+        options: of the compiler.
+        checked: names and declarations have been checked, and composites do not contain one another in a circle.
     """
-    diagnostics = [*check_names(application), *check_declarations(application)]
+    diagnostics = [] if checked else [*check_names(application), *check_declarations(application)]
     substitution = Substitution(application, options, diagnostics)
     circular = any(diagnostic.code == "SO0106" for diagnostic in diagnostics)
     operators = 0 if circular else count_operators(application)

@@ -6,7 +6,7 @@ One table, `CODES`, holds every code the product can raise; `Diagnostic.of` refu
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from streams_orchestration.model.codes import Code, Severity
 from streams_orchestration.model.own_codes import OWN_CODES
@@ -28,15 +28,25 @@ class Diagnostic:
     operator: str = ""
     location: str = ""
     """`file:line`, empty when the application was built in Python."""
+    path: tuple[str | int, ...] | None = field(default=None, compare=False, repr=False)
+    """The keys that lead to a part of the spec that could not be read and is left out; None for every other finding."""
 
     @classmethod
-    def of(cls, code: str, message: str, *, operator: str = "", location: object = "") -> Diagnostic:
+    def of(
+        cls,
+        code: str,
+        message: str,
+        *,
+        operator: str = "",
+        location: object = "",
+        path: tuple[str | int, ...] | None = None,
+    ) -> Diagnostic:
         """A diagnostic with the severity that the table gives the code.
 
         Raises:
             KeyError: the code is not in `CODES`.
         """
-        return cls(code, CODES[code].severity, message, operator, str(location or ""))
+        return cls(code, CODES[code].severity, message, operator, str(location or ""), path)
 
     @property
     def remedy(self) -> str:

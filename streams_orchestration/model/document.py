@@ -74,8 +74,8 @@ class _Builder:
     anchors: dict[str, Any] = field(default_factory=dict)
     aliased: int = 0
 
-    def error(self, code: str, message: str, line: int) -> None:
-        self.diagnostics.append(Diagnostic.of(code, message, location=Location(self.file, line)))
+    def error(self, code: str, message: str, line: int, path: tuple[str, ...] | None = None) -> None:
+        self.diagnostics.append(Diagnostic.of(code, message, location=Location(self.file, line), path=path))
 
     def add(self, value: Any, line: int, *, scalar: bool) -> None:
         """Put a finished scalar, or a container just opened, where it belongs."""
@@ -109,7 +109,8 @@ class _Builder:
             where = ".".join(path)
             code = "CDISP0798E" if "annotations" in path[-2:] else "SO0004"
             first = container.lines[key]
-            self.error(code, f"{where + '.' if where else ''}{key} stands here and in line {first}", line)
+            message = f"{where + '.' if where else ''}{key} stands here and in line {first}"
+            self.error(code, message, line, (*path, key))
         else:
             container.lines[key] = line
         self.keys[-1] = key

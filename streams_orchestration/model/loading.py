@@ -12,7 +12,7 @@ from streams_orchestration.model.application import Application
 from streams_orchestration.model.declarations import check_declarations
 from streams_orchestration.model.diagnostics import CODES, ApplicationError, Diagnostic, in_order
 from streams_orchestration.model.document import LocatedList, LocatedMapping, read_document
-from streams_orchestration.model.names import nearest
+from streams_orchestration.model.names import nearest, nearest_name
 from streams_orchestration.model.scopes import check_names
 from streams_orchestration.model.values import show
 
@@ -78,10 +78,11 @@ def validate_document(tree: Any, location: str = "") -> tuple[Application | None
             errors = failure.errors(include_url=False, include_input=False)
             # What follows from taking a broken part out is no news to the user.
             if attempt == 0:
-                diagnostics += [finding(error, remaining, context.get("classes", {})) for error in errors]
+                classes = context.get("classes", {})
+                diagnostics += [finding(error, remaining, classes) for error in errors]
                 for error in errors:
                     operator = _operator(remaining, _existing(error["loc"], remaining))
-                    broken.setdefault(operator, set()).update(error["loc"])
+                    broken.setdefault(operator, set()).update((*error["loc"], *_meant(error, remaining, classes)))
             remaining = _without(remaining, [_existing(error["loc"], remaining) for error in errors], lost)
             continue
         known = {(diagnostic.code, diagnostic.location) for diagnostic in diagnostics if diagnostic.location}
@@ -91,6 +92,16 @@ def validate_document(tree: Any, location: str = "") -> tuple[Application | None
                 diagnostics.append(diagnostic)
         return application, diagnostics
     return None, diagnostics
+
+
+def _meant(error: Any, tree: Any, classes: dict[int, Any]) -> tuple[str, ...]:
+    """The key for which an unknown one probably stands."""
+    if error["type"] != "extra_forbidden":
+        return ()
+    path = _existing(error["loc"], tree)
+    element = classes.get(id(_at(tree, path[:-1]))) if path else None
+    match = nearest_name(str(path[-1]), element.keys()) if element is not None else None
+    return (match,) if match is not None else ()
 
 
 def _existing(loc: KeyPath, tree: Any) -> KeyPath:
@@ -147,7 +158,7 @@ def finding(error: Any, tree: Any, classes: dict[int, Any]) -> Diagnostic:
     location = tree.location(*path) if isinstance(tree, LocatedMapping) else ""
     where = _dotted(path if kind != "missing" else loc[:-1])
     return Diagnostic.of(
-        code, f"{where}: {message}" if where else message, operator=_operator(tree, path), location=location
+        code, f"{where}: {message}" if where else message, operator=_operator(tree, path), location=location, path=path
     )
 
 

@@ -2,18 +2,21 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Any
 
 import pytest
 
-from streams_orchestration.compiler.compilation import compile_application
+from streams_orchestration.compiler.compilation import compile_application, compile_spec
 from streams_orchestration.compiler.logical import build_logical_graph
 from streams_orchestration.compiler.options import Options
 from streams_orchestration.compiler.parallel import expand
 from streams_orchestration.model.application import Application
 from streams_orchestration.model.diagnostics import ApplicationError
 from streams_orchestration_tests.compiler.invocations import SOURCE, SUBMISSION, call
-from streams_orchestration_tests.specs import codes, graph, logical, read
+from streams_orchestration_tests.specs import PLAIN, cases, codes, graph, logical, read
+
+SEVERAL = cases("several_errors.yaml")
 
 
 def test_what_is_not_used_is_a_warning() -> None:
@@ -44,6 +47,16 @@ def test_errors_of_all_stages_in_one_run() -> None:
         compile_application(application)
     found = set(codes(caught.value.diagnostics))
     assert {"CDISP0823E", "CDISP0819E", "CDISP0835E"} <= found
+
+
+@pytest.mark.parametrize("identity", SEVERAL)
+def test_mistakes_are_reported_together_and_their_effects_are_not(identity: str, tmp_path: Path) -> None:
+    path = tmp_path / "spec.yaml"
+    path.write_text(PLAIN + SEVERAL[identity]["spec"])
+    with pytest.raises(ApplicationError) as caught:
+        compile_spec(path)
+    errors = {each.code for each in caught.value.diagnostics if each.severity == "error"}
+    assert errors == set(SEVERAL[identity]["errors"])
 
 
 def test_an_application_with_wrong_names_stops_there() -> None:

@@ -1,0 +1,111 @@
+"""Which findings an error in the text of a spec would make wrong, so that only those wait until it is corrected."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Literal
+
+from streams_orchestration.model.diagnostics import Diagnostic
+
+Subject = Literal["values", "types", "parallel", "regions", "placement"]
+"""What findings are about: values, tuple types, parallel regions and punctuation, consistent regions, PEs and hosts."""
+
+_Subjects = frozenset[Subject]
+
+ALL: _Subjects = frozenset(("values", "types", "parallel", "regions", "placement"))
+_NOTHING: _Subjects = frozenset()
+_TYPES: _Subjects = frozenset(("types",))
+_PARALLEL: _Subjects = frozenset(("parallel",))
+_REGIONS: _Subjects = frozenset(("regions",))
+_PLACEMENT: _Subjects = frozenset(("placement",))
+_GRAPH: _Subjects = frozenset(("types", "parallel", "regions"))
+
+_BY_CODE: dict[str, _Subjects] = {
+    # Queues, checkpoints, periods, threads, routing: the graph is the one that was meant.
+    **dict.fromkeys(
+        ("CDISP0090E", "CDISP0407E", "CDISP0408E", "CDISP0410E", "CDISP0489E", "CDISP0840E", "CDISP0841E"), _NOTHING
+    ),
+    **dict.fromkeys(("CDISP0848E", "CDISP0849E", "CDISP0851E", "SO0109"), _NOTHING),
+    **dict.fromkeys(("SO0305", "SO0307", "SO0402", "SO0403", "SO0405", "SO0407", "SO0408"), _NOTHING),
+    # Streams and ports are missing or are others.
+    **dict.fromkeys(("SO0101", "SO0102", "SO0104", "SO0107", "SO0108", "SO0303"), _GRAPH),
+    "SO0103": _GRAPH | _PLACEMENT,
+    **dict.fromkeys(("SO0301", "SO0302"), _TYPES),
+    # An annotation that was meant for something else.
+    **dict.fromkeys(("CDISP0812E", "CDISP0815E"), _GRAPH),
+    "CDISP0694E": _REGIONS,
+    "SO0404": _PLACEMENT,
+}
+_HARMLESS_KEYS = frozenset(
+    (
+        *("partitionBy", "broadcast", "replicateHostTags", "period", "drainTimeout", "resetTimeout"),
+        *("maxConsecutiveResetAttempts", "threading", "atomic", "threadedPort", "checkpoint", "description"),
+    )
+)
+"""Below these keys of an invocation nothing decides over a finding."""
+_HARMLESS_WHEN_UNKNOWN = frozenset(("parallel", "consistent", "threading"))
+_NEED_TYPES = frozenset(("CDISP0824E", "SO0304", "SO0306"))
+"""Findings on values that look at tuple types, too."""
+_NEED_PORTS = frozenset(("CDISP0823E", "SO0111", "SO0207", "CDISP0838E", "CDISP0839W", "CDISR1359E"))
+"""Findings that look at streams, ports and parallel regions, too, or at what is used."""
+
+
+def misled(errors: Iterable[Diagnostic]) -> _Subjects:
+    """What cannot be judged beside these errors: its findings could be nothing but their effects."""
+    subjects: _Subjects = _NOTHING
+    for error in errors:
+        if error.severity == "error":
+            subjects |= _of_path(error) if error.path is not None else _BY_CODE.get(error.code, ALL)
+    return subjects
+
+
+def trusted(findings: Iterable[Diagnostic], subject: Subject, wrong: _Subjects) -> list[Diagnostic]:
+    """The findings of one stage that errors found before do not put in doubt.
+
+    Args:
+        findings: what the stage found.
+        subject: what it is about.
+        wrong: what cannot be judged.
+    """
+    if subject in wrong:
+        return []
+    doubtful = {"CDISR3035W"} if wrong else set[str]()
+    if "types" in wrong:
+        doubtful |= _NEED_TYPES
+    if "parallel" in wrong:
+        doubtful |= _NEED_PORTS
+    return [finding for finding in findings if finding.code not in doubtful]
+
+
+def _of_path(error: Diagnostic) -> _Subjects:
+    """By the keys that lead to what is wrong, and is left out therefore."""
+    keys = [step for step in error.path or () if isinstance(step, str)]
+    if error.code == "SO0008" and not keys:
+        return _NOTHING  # specVersion or application
+    if "graph" in keys:
+        keys = keys[len(keys) - keys[::-1].index("graph") :]
+        if not keys:
+            return _GRAPH  # the invocation as a whole
+    elif keys[:1] == ["composites"]:
+        keys = keys[2:]
+        if keys[:1] not in (["config"], ["annotations"]):
+            return ALL
+    elif keys[:1] == ["hostPools"]:
+        return _PLACEMENT
+    elif keys[:1] not in (["config"], ["annotations"]):
+        return ALL
+    if not _HARMLESS_KEYS.isdisjoint(keys) or (
+        error.code == "CDISP0797E" and keys[-2:-1] and keys[-2] in _HARMLESS_WHEN_UNKNOWN
+    ):
+        return _NOTHING
+    match keys:
+        case ["annotations", "consistent" | "autonomous", *_]:
+            return _REGIONS
+        case ["annotations", "parallel", *_]:
+            return _PARALLEL
+        case ["annotations", *_] | ["name" | "operator" | "inputs" | "outputs" | "parameters", *_]:
+            return _GRAPH
+        case ["config", *_]:
+            return _PLACEMENT
+        case _:
+            return _GRAPH | _PLACEMENT
