@@ -18,15 +18,19 @@ if TYPE_CHECKING:
         Punctuation,
         SourceOperator,
     )
+    from streams_orchestration.operators.dict_state import DictState
     from streams_orchestration.operators.errors import DataError
     from streams_orchestration.operators.function import operator
+    from streams_orchestration.operators.keyed_state import KeyedState
     from streams_orchestration.operators.metrics import Counter, Gauge, Metrics
     from streams_orchestration.operators.state import State
 
 __all__ = [
     "Counter",
     "DataError",
+    "DictState",
     "Gauge",
+    "KeyedState",
     "Metrics",
     "Operator",
     "OperatorContext",
@@ -41,7 +45,9 @@ __all__ = [
 _MODULES = {
     "Counter": "metrics",
     "DataError": "errors",
+    "DictState": "dict_state",
     "Gauge": "metrics",
+    "KeyedState": "keyed_state",
     "Metrics": "metrics",
     "State": "state",
     "TupleBatch": "batch",

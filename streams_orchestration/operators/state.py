@@ -1,60 +1,148 @@
-"""Operator state as bytes: named Arrow tables and JSON values in one self-checking file.
+"""Operator state as bytes: named Arrow tables and JSON values in self-checking files, whole or as changes.
 
+A state is stored as a chain: one file that holds it whole, and files with what has changed since the one before. Parts
+that know what changed (`KeyedState`, `DictState`) are told of by their changes; everything else is in every file.
 Nothing is pickled, so that a state can be read by another version of Python and holds no code.
 """
 
 from __future__ import annotations
 
-import io
 import json
 import zlib
-from collections.abc import Mapping
-from typing import Any
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any, NamedTuple
 
 import pyarrow as pa
 
-State = Mapping[str, Any]
-"""What `Operator.checkpoint` gives and `Operator.restore` gets: name -> `pyarrow.Table` or a JSON value."""
+from streams_orchestration.operators.dict_state import DictState
+from streams_orchestration.operators.incremental import Incremental
+from streams_orchestration.operators.keyed_state import KeyedState
 
-_MAGIC = b"STREAMS-STATE-1\n"
+State = Mapping[str, Any]
+"""What `Operator.checkpoint` gives and `Operator.restore` gets.
+
+By name a `pyarrow.Table`, a `KeyedState`, a `DictState`, or a JSON value.
+"""
+
+SMALL = 1 << 16
+"""A state of fewer bytes is stored whole always."""
+SHARE = 0.5
+"""Changes are stored as long as all of a chain are no more than this share of the whole."""
+LONGEST = 16
+"""Files in a chain."""
+
+_MAGIC = b"STREAMS-STATE-2\n"
+_KINDS: dict[str, type[Incremental]] = {kind.kind: kind for kind in (KeyedState, DictState)}
 
 
 class StateError(ValueError):
     """A stored state is not whole, or a state holds something that cannot be stored."""
 
 
-def dump_state(state: State) -> bytes:
-    """Serialise a state.
+class StateDump(NamedTuple):
+    """A new file of a state's chain."""
+
+    data: bytes
+    kept: int
+    """How many files of the chain stay before it; none if it holds the state whole."""
+
+
+def dump_state(state: State, version: int = 0, chain: Sequence[tuple[int, int]] = ()) -> StateDump:
+    """Serialise a state, or what has changed in it.
+
+    Changes are gathered into larger files as they come in, so that those of a chain halve in size at least from one to
+    the next: few files, and little is written twice.
+
+    Args:
+        state: of the operator.
+        version: a number above those of the chain.
+        chain: version and size in bytes of the files that hold the state as it was when it was last stored or loaded.
 
     Raises:
         StateError: a value is neither a table nor JSON.
     """
-    tables = {name: value for name, value in state.items() if isinstance(value, pa.Table)}
-    values = {name: value for name, value in state.items() if name not in tables}
-    body = io.BytesIO()
-    sizes: dict[str, int] = {}
-    for name, table in tables.items():
-        before = body.tell()
-        with pa.ipc.new_stream(body, table.schema) as writer:
-            writer.write_table(table)
-        sizes[name] = body.tell() - before
-    try:
-        header = json.dumps({"values": values, "tables": sizes}, allow_nan=True).encode()
-    except TypeError as error:
-        message = f"a state may hold Arrow tables and JSON values only: {error}"
-        raise StateError(message) from error
-    content = len(header).to_bytes(8, "big") + header + body.getvalue()
-    return _MAGIC + zlib.crc32(content).to_bytes(4, "big") + content
+    parts = {name: value for name, value in state.items() if isinstance(value, Incremental)}
+    versions, sizes = [version for version, _ in chain], [size for _, size in chain]
+    data, kept = b"", 0
+    if parts and chain and sizes[0] >= SMALL and all(part.follows(name, versions[-1]) for name, part in parts.items()):
+        data = _encode(state, version, versions[-1])
+        kept = _kept(sizes, len(data))
+        if 0 < kept < len(chain):
+            data = _encode(state, version, versions[kept - 1])
+    if not kept:
+        data = _encode(state, version, None)
+    for name, part in parts.items():
+        part.stored(name, version)
+    return StateDump(data, kept)
 
 
-def load_state(data: bytes) -> dict[str, Any]:
-    """Read a state back.
+def _kept(sizes: Sequence[int], size: int) -> int:
+    """How many files of a chain stay when changes of this size come; none when it is time for a whole one."""
+    kept = len(sizes)
+    while kept > 1 and (sizes[kept - 1] <= 2 * size or kept >= LONGEST):
+        kept -= 1
+        size += sizes[kept]
+    return kept if sum(sizes[1:kept]) + size <= SHARE * sizes[0] else 0
+
+
+def load_state(files: Iterable[bytes]) -> dict[str, Any]:
+    """Read a state back from the files of its chain, in order.
 
     Raises:
-        StateError: the bytes are not a whole state.
+        StateError: a file is not whole, or does not follow the one before it.
     """
+    state: dict[str, Any] = {}
+    version: int | None = None
+    for data in files:
+        header, body = _decode(data)
+        if header["since"] != version:
+            message = "it does not follow the stored state before it"
+            raise StateError(message)
+        version = header["version"]
+        former, state = state, dict(header["values"])
+        state |= {name: _read_table(body, size) for name, size in header["tables"].items()}
+        for name, (kind, sizes) in header["parts"].items():
+            pieces = {piece: _read_table(body, size) for piece, size in sizes.items()}
+            if header["since"] is None:
+                state[name] = _KINDS[kind].load(pieces)
+            else:
+                state[name] = former[name]
+                state[name].apply(pieces)
+            state[name].stored(name, version)
+    return state
+
+
+def _encode(state: State, version: int, since: int | None) -> bytes:
+    """One file: a header in JSON, and the tables one after another in Arrow's stream format."""
+    header: dict[str, Any] = {"version": version, "since": since, "values": {}, "tables": {}, "parts": {}}
+    plain, incremental = [], []
+    for name, value in state.items():
+        if isinstance(value, pa.Table):
+            plain.append(_table_bytes(value))
+            header["tables"][name] = len(plain[-1])
+        elif isinstance(value, Incremental):
+            pieces = value.whole() if since is None else value.changes(since)
+            written = {piece: _table_bytes(table) for piece, table in pieces.items()}
+            incremental += written.values()
+            header["parts"][name] = value.kind, {piece: len(data) for piece, data in written.items()}
+        else:
+            header["values"][name] = value
+    try:
+        text = json.dumps(header, allow_nan=True).encode()
+    except TypeError as error:
+        message = f"a state may hold Arrow tables, KeyedState, DictState and JSON values only: {error}"
+        raise StateError(message) from error
+    content = [len(text).to_bytes(8, "big"), text, *plain, *incremental]
+    checksum = 0
+    for part in content:
+        checksum = zlib.crc32(part, checksum)
+    return b"".join([_MAGIC, checksum.to_bytes(4, "big"), *content])
+
+
+def _decode(data: bytes) -> tuple[dict[str, Any], pa.BufferReader]:
+    """The header, and the tables behind it."""
     start = len(_MAGIC) + 4
-    content = data[start:]
+    content = memoryview(data)[start:]
     if (
         not data.startswith(_MAGIC)
         or not content
@@ -63,10 +151,15 @@ def load_state(data: bytes) -> dict[str, Any]:
         message = "it is truncated or was altered"
         raise StateError(message)
     length = int.from_bytes(content[:8], "big")
-    header = json.loads(content[8 : 8 + length])
-    state: dict[str, Any] = dict(header["values"])
-    position = 8 + length
-    for name, size in header["tables"].items():
-        state[name] = pa.ipc.open_stream(pa.py_buffer(content[position : position + size])).read_all()
-        position += size
-    return state
+    return json.loads(bytes(content[8 : 8 + length])), pa.BufferReader(pa.py_buffer(content[8 + length :]))
+
+
+def _table_bytes(table: pa.Table) -> pa.Buffer:
+    body = pa.BufferOutputStream()
+    with pa.ipc.new_stream(body, table.schema) as writer:
+        writer.write_table(table)
+    return body.getvalue()
+
+
+def _read_table(body: pa.BufferReader, size: int) -> pa.Table:
+    return pa.ipc.open_stream(body.read_buffer(size)).read_all()

@@ -20,6 +20,8 @@ from streams_orchestration.operators.contract import (
 from streams_orchestration.operators.state import dump_state, load_state
 
 Row = tuple[Any, ...]
+Checkpoint = tuple[tuple[int, bytes], ...]
+"""A stored state: version and content of its files, a whole one and then what changed."""
 
 
 class OperatorHarness:
@@ -71,6 +73,8 @@ class OperatorHarness:
         )
         self.kind = kind
         self.sent: list[tuple[int, TupleBatch | Punctuation]] = []
+        self._version = 0
+        self._stored: Checkpoint = ()
         self.parameters: Any = kind.Parameters.model_validate(dict(parameters or {}))
         kind.check(self.context, self.parameters)
         self.operator = self._create()
@@ -109,18 +113,23 @@ class OperatorHarness:
         assert isinstance(self.operator, SourceOperator), f"{self.kind.__name__} is no SourceOperator"
         return self.operator.produce(self.operator.initial_offset() if offset is None else offset, limit)
 
-    def checkpoint(self) -> bytes:
-        """Drain the operator and store its state, as at the end of an epoch."""
+    def checkpoint(self) -> Checkpoint:
+        """Drain the operator and store its state, as at the end of an epoch: only what changed, where that pays."""
         self.operator.drain()
-        return dump_state(self.operator.checkpoint())
+        self._version += 1
+        chain = [(version, len(data)) for version, data in self._stored]
+        data, kept = dump_state(self.operator.checkpoint(), self._version, chain)
+        self._stored = (*self._stored[:kept], (self._version, data))
+        return self._stored
 
-    def restart(self, stored: bytes | None = None) -> Self:
+    def restart(self, stored: Checkpoint | None = None) -> Self:
         """Replace the operator by a new one that takes over a stored state, as after a reset.
 
         Args:
             stored: what `checkpoint` gave; without it a checkpoint is made now, so that nothing may be noticed.
         """
-        state = load_state(self.checkpoint() if stored is None else stored)
+        self._stored = self.checkpoint() if stored is None else stored
+        state = load_state(data for _, data in self._stored)
         self.operator = self._create()
         self.operator.restore(state)
         return self
@@ -128,6 +137,7 @@ class OperatorHarness:
     def reset(self) -> Self:
         """Take the operator back to where it began."""
         self.operator.reset_to_initial_state()
+        self._stored = ()
         return self
 
     def commit(self, batch: int = 0) -> tuple[PendingFile, ...]:

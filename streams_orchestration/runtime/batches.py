@@ -27,11 +27,23 @@ class Position:
 
 @dataclass(frozen=True, slots=True)
 class StateFile:
-    """The stored state of one operator replica."""
+    """One file of a stored state."""
 
-    operator: str
     path: str
     size: int
+    """Bytes."""
+    checksum: int
+    """CRC-32 of the file."""
+    batch: int
+    """The batch that wrote it."""
+
+
+@dataclass(frozen=True, slots=True)
+class StoredState:
+    """The stored state of one operator replica: a file that holds it whole, then files with what changed, in order."""
+
+    operator: str
+    files: tuple[StateFile, ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,7 +74,7 @@ class BatchPlan:
     position: Position
     """After the batch, but for the sources, which report themselves."""
     inputs: tuple[TaskInput, ...]
-    states: dict[str, StateFile] = field(default_factory=dict)
+    states: dict[str, StoredState] = field(default_factory=dict)
     """Operator -> its newest state before the batch."""
     planned_at: float = 0.0
     """Unix seconds; 0 when nobody took the time."""
@@ -98,7 +110,7 @@ class TaskResult:
     sources: dict[str, dict[str, Any]] = field(default_factory=dict)
     exhausted: tuple[str, ...] = ()
     segments: tuple[Segment, ...] = ()
-    states: tuple[StateFile, ...] = ()
+    states: tuple[StoredState, ...] = ()
     files: tuple[SinkFile, ...] = ()
     copies: dict[int, int] = field(default_factory=dict)
     """Connection -> batches copied by the sender."""

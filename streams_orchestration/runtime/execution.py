@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import logging
-import uuid
 from collections import Counter, defaultdict
 from collections.abc import Iterator
 from dataclasses import dataclass, field
@@ -18,15 +17,15 @@ from streams_orchestration.operators.batch import TupleBatch
 from streams_orchestration.operators.contract import Operator, OperatorContext, Punctuation, SourceOperator
 from streams_orchestration.operators.errors import DataError
 from streams_orchestration.operators.implementation import import_operator
-from streams_orchestration.operators.state import State, StateError, dump_state, load_state
-from streams_orchestration.runtime.batches import BatchPlan, SinkFile, StateFile, TaskInput, TaskResult
+from streams_orchestration.runtime.batches import BatchPlan, SinkFile, StoredState, TaskInput, TaskResult
 from streams_orchestration.runtime.counts import Counts
 from streams_orchestration.runtime.directories import Directories
 from streams_orchestration.runtime.errors import OperatorError
 from streams_orchestration.runtime.meter import Meter, NoMeter
 from streams_orchestration.runtime.program import Delivery, Direct, Exchange, OperatorProgram, PeProgram, Split, Task
 from streams_orchestration.runtime.routing import hash_channels, round_robin_channels, split
-from streams_orchestration.runtime.segments import Item, Segment, read_segment, write_durably, write_segment
+from streams_orchestration.runtime.segments import Item, Segment, read_segment, write_segment
+from streams_orchestration.runtime.state_files import read_state, state_data, write_state_file
 
 SPLITTERS = "@splitters"
 """Key in an operator's state for the positions of its round-robin splitters (rule 21)."""
@@ -37,8 +36,8 @@ class Instance:
     """An operator object that a worker keeps, and which stored state it holds."""
 
     operator: Operator
-    state: str | None = None
-    """Path of the state file that equals the object's state; None for the initial state."""
+    state: StoredState | None = None
+    """What equals the object's state; None for the initial state."""
     dirty: bool = False
     """A batch began with it and did not end."""
     round_robin: dict[str, int] = field(default_factory=dict)
@@ -189,12 +188,11 @@ class TaskRun:
         """The operator object, with the state that the plan names."""
         program = self.program.operators[index]
         wanted = self.plan.states.get(program.name)
-        path = wanted.path if wanted else None
         instance = self.instances.get(index)
         if instance is not None and index in self.prepared:
             return instance
-        if instance is None or instance.dirty or (program.stateful and instance.state != path):
-            instance = self._create(program, path)
+        if instance is None or instance.dirty or (program.stateful and instance.state != wanted):
+            instance = self._create(program, wanted)
             self.instances[index] = instance
         instance.dirty = True
         context = instance.operator.context
@@ -204,7 +202,7 @@ class TaskRun:
         self.prepared.add(index)
         return instance
 
-    def _create(self, program: OperatorProgram, path: str | None) -> Instance:
+    def _create(self, program: OperatorProgram, stored: StoredState | None) -> Instance:
         implementation = import_operator(program.implementation)
         context = operator_context(program, self.directories)
         context.logger = operator_logger(program.name, self.directories.log)
@@ -212,12 +210,12 @@ class TaskRun:
         def build() -> Instance:
             operator = implementation(context, implementation.Parameters.model_validate(program.parameters))
             operator.setup()
-            if path is None:
+            if stored is None:
                 return Instance(operator)
-            state = _read_state(program, path)
+            state = read_state(stored)
             positions = state.pop(SPLITTERS, {})
             operator.restore(state)
-            return Instance(operator, path, round_robin=positions)
+            return Instance(operator, stored, round_robin=positions)
 
         return self._guard(program, build)
 
@@ -286,9 +284,9 @@ class TaskRun:
             schema = arrow_schema(self.schemas[stream])
             yield self.meter.writing(stream, partial(write_segment, directory, stream, schema, items))
 
-    def _checkpoint(self) -> tuple[tuple[StateFile, ...], tuple[SinkFile, ...]]:
+    def _checkpoint(self) -> tuple[tuple[StoredState, ...], tuple[SinkFile, ...]]:
         """Store the state of the operators that the batch changed, and finish the files of sinks."""
-        states: list[StateFile] = []
+        states: list[StoredState] = []
         files: list[SinkFile] = []
         for index in sorted(self.prepared):
             program, instance = self.program.operators[index], self.instances[index]
@@ -299,9 +297,9 @@ class TaskRun:
                 if instance.round_robin:
                     state[SPLITTERS] = dict(instance.round_robin)
                 if state or instance.state is not None:
-                    stored = self.meter.charge(self.meter.operators[index], partial(self._store, program, state))
-                    instance.state = stored.path
-                    states.append(stored)
+                    store = partial(self._store, program, state, instance.state)
+                    instance.state = self.meter.charge(self.meter.operators[index], store)
+                    states.append(instance.state)
             instance.dirty = False
         return tuple(states), tuple(files)
 
@@ -310,13 +308,11 @@ class TaskRun:
         objects = {index: instance.operator for index, instance in self.instances.items() if index in self.prepared}
         return self.meter.counts(self.copies, self.enqueued, objects)
 
-    def _store(self, program: OperatorProgram, state: State) -> StateFile:
-        data = dump_state(state)
+    def _store(self, program: OperatorProgram, state: dict[str, Any], former: StoredState | None) -> StoredState:
+        data, before = self._guard(program, lambda: state_data(state, self.plan.batch, former))
         directory = Path(self.directories.states) / f"pe-{self.program.pe}"
-        directory.mkdir(parents=True, exist_ok=True)
-        path = directory / f"g{self.plan.generation}-b{self.plan.batch}-o{program.index}-{uuid.uuid4().hex[:8]}.state"
-        write_durably(path, data)
-        return StateFile(program.name, str(path), len(data))
+        file = write_state_file(directory, self.plan.generation, self.plan.batch, program.index, data)
+        return StoredState(program.name, (*before, file))
 
 
 def operator_context(program: OperatorProgram, directories: Directories) -> OperatorContext:
@@ -332,16 +328,6 @@ def operator_context(program: OperatorProgram, directories: Directories) -> Oper
         base=Path(directories.base),
         results=Path(directories.results),
     )
-
-
-def _read_state(program: OperatorProgram, path: str) -> dict[str, Any]:
-    try:
-        return load_state(Path(path).read_bytes())
-    except (OSError, StateError) as error:
-        mend = "bring it back from a copy, or start anew with --fresh"
-        # a disk may come back, a file that is gone does not: only then is it the state itself that is bad
-        cause = StateError(str(error)) if isinstance(error, FileNotFoundError) else error
-        raise OperatorError(program.name, f"its state {path} cannot be read: {error}; {mend}") from cause
 
 
 def _types(schema: pa.Schema) -> str:

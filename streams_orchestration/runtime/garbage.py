@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections import defaultdict
 from collections.abc import Iterable
 from pathlib import Path
 
@@ -13,6 +12,7 @@ from streams_orchestration.runtime.catalog import Catalog
 from streams_orchestration.runtime.home import Home
 from streams_orchestration.runtime.outputs import unpublished_files
 from streams_orchestration.runtime.program import PeProgram
+from streams_orchestration.runtime.states import drop_unneeded_states, state_files
 
 KEPT_EPOCHS = 16
 """Epochs that stay in the catalog for people to look at."""
@@ -24,7 +24,7 @@ def collect_garbage(catalog: Catalog, application: str, programs: Iterable[PePro
     Returns:
         How many files were removed.
     """
-    c, s, o, u, p, e = tables.commit, tables.segment, tables.state, tables.unit, tables.pe, tables.epoch
+    c, s, u, p, e = tables.commit, tables.segment, tables.unit, tables.pe, tables.epoch
     paths: list[str] = []
     with catalog.write() as connection:
         cuts = {
@@ -47,17 +47,7 @@ def collect_garbage(catalog: Catalog, application: str, programs: Iterable[PePro
             connection.execute(delete(s).where(*old))
         for pe, row in cuts.items():
             connection.execute(delete(c).where(c.c.application == application, c.c.pe == pe, c.c.batch < row.batch))
-            newest: dict[str, int] = {}
-            older = defaultdict(list)
-            states = select(o).where(o.c.application == application, o.c.pe == pe, o.c.batch <= row.batch)
-            for state in connection.execute(states.order_by(o.c.batch)):
-                if state.operator in newest:
-                    older[state.operator].append(newest[state.operator])
-                newest[state.operator] = state.batch
-            for operator, batches in older.items():
-                old = (o.c.application == application, o.c.operator == operator, o.c.batch.in_(batches))
-                paths += connection.scalars(select(o.c.path).where(*old))
-                connection.execute(delete(o).where(*old))
+        paths += drop_unneeded_states(connection, application, {pe: row.batch for pe, row in cuts.items()})
         for unit in connection.execute(select(u).where(u.c.application == application)):
             connection.execute(
                 delete(e).where(
@@ -89,9 +79,9 @@ def sweep(
         How many files were removed.
     """
     with catalog.read() as connection:
-        named: set[str] = set()
-        for table in (tables.segment, tables.state):
-            named |= set(connection.scalars(select(table.c.path).where(table.c.application == application)))
+        s = tables.segment
+        named = set(connection.scalars(select(s.c.path).where(s.c.application == application)))
+        named |= state_files(connection, application)
         f = tables.sink_file
         named |= set(connection.scalars(select(f.c.pending).where(f.c.application == application)))
     removed = 0

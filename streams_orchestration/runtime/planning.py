@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
-from streams_orchestration.runtime.batches import BatchPlan, Position, StateFile, TaskInput
+from streams_orchestration.runtime.batches import BatchPlan, Position, StoredState, TaskInput
 from streams_orchestration.runtime.program import InputStream, PeProgram
 from streams_orchestration.runtime.segments import Segment
 
@@ -45,7 +45,7 @@ class PeView:
     epoch: int
     final: bool
     position: Position
-    states: dict[str, StateFile]
+    states: dict[str, StoredState]
     trigger_epoch: int
     final_epoch: int | None
     streams: dict[str, StreamView] = field(default_factory=dict)

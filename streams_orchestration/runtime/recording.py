@@ -53,7 +53,8 @@ def batch_counts(plan: BatchPlan, results: Sequence[TaskResult], spark: float, c
         add(counts, result.metrics)
         work[result.level] = max(work[result.level], result.metrics["tasks"]["wall_ns"])
         for state in result.states:
-            stored = {"gauges": {"bytes": state.size}, "written_bytes": state.size, "checkpoints": 1}
+            size = sum(file.size for file in state.files)
+            stored = {"gauges": {"bytes": size}, "written_bytes": state.files[-1].size, "checkpoints": 1}
             add(counts, {"operators": {state.operator: {"state": stored}}})
     counts["batches"] = {
         "count": 1,

@@ -16,6 +16,7 @@ from streams_orchestration.runtime.errors import StreamsRuntimeError
 from streams_orchestration.runtime.home import Home
 from streams_orchestration.runtime.inspection import read_status
 from streams_orchestration.runtime.launcher import LAUNCHER
+from streams_orchestration.runtime.states import drop_states_after
 from streams_orchestration.runtime.status import HEARTBEAT_LIMIT
 
 
@@ -96,7 +97,8 @@ def _roll_back(connection: Connection, application: str, unit: Any) -> list[str]
             )
         ).one_or_none()
         batch = cut.batch if cut is not None else -1
-        for table in (tables.segment, tables.state, tables.sink_file):
+        garbage += drop_states_after(connection, application, pe.id, batch)
+        for table in (tables.segment, tables.sink_file):
             after = (table.c.application == application, table.c.pe == pe.id, table.c.batch > batch)
             path = table.c.pending if table is tables.sink_file else table.c.path
             garbage += connection.scalars(select(path).where(*after))

@@ -139,8 +139,7 @@ state = Table(
     Column("operator", String, primary_key=True),
     Column("batch", Integer, primary_key=True),
     Column("pe", Integer, nullable=False),
-    Column("path", String, nullable=False),
-    Column("size", Integer, nullable=False),
+    Column("files", JSON, nullable=False),  # its chain: path, size, checksum and batch of each
 )
 
 sink_file = Table(

@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 from pydantic import TypeAdapter
-from sqlalchemy import Connection, func, select
+from sqlalchemy import Connection, select
 
 from streams_orchestration.runtime import tables
-from streams_orchestration.runtime.batches import Position, StateFile
+from streams_orchestration.runtime.batches import Position
 from streams_orchestration.runtime.catalog import Catalog
 from streams_orchestration.runtime.errors import StaleGenerationError
 from streams_orchestration.runtime.planning import SEGMENTS_LIMIT, PeView, StreamView
 from streams_orchestration.runtime.program import InputStream, PeProgram
 from streams_orchestration.runtime.segments import Segment
+from streams_orchestration.runtime.states import newest_states
 
 _position: TypeAdapter[Position] = TypeAdapter(Position)
 
@@ -42,7 +43,7 @@ def read_view(catalog: Catalog, program: PeProgram) -> PeView:
             epoch=row.epoch,
             final=row.final,
             position=position,
-            states=_states(connection, program),
+            states=newest_states(connection, program.application, program.pe),
             trigger_epoch=row.trigger_epoch,
             final_epoch=row.final_epoch,
             streams={
@@ -67,23 +68,6 @@ def _outstanding(connection: Connection, program: PeProgram, position: Position)
         for stream, consumers in program.consumers.items()
         for pe in consumers
     )
-
-
-def _states(connection: Connection, program: PeProgram) -> dict[str, StateFile]:
-    """The newest state of every operator of the PE."""
-    s = tables.state
-    newest = (
-        select(s.c.operator, func.max(s.c.batch).label("batch"))
-        .where(s.c.application == program.application, s.c.pe == program.pe)
-        .group_by(s.c.operator)
-        .subquery()
-    )
-    rows = connection.execute(
-        select(s.c.operator, s.c.path, s.c.size)
-        .join(newest, (newest.c.operator == s.c.operator) & (newest.c.batch == s.c.batch))
-        .where(s.c.application == program.application)
-    )
-    return {row.operator: StateFile(row.operator, row.path, row.size) for row in rows}
 
 
 def _stream(connection: Connection, application: str, stream: InputStream, position: Position) -> StreamView:

@@ -68,7 +68,7 @@ def test_a_checkpoint_at_any_point_is_not_noticed(rows: list[Row], cuts: list[in
     aggregate = bench()
     for part in division(rows, cuts):
         aggregate.send(part)
-        state = load_state(dump_state(aggregate.operator.checkpoint()))
+        state = load_state([dump_state(aggregate.operator.checkpoint()).data])
         aggregate = bench()
         aggregate.operator.restore(state)
     assert closed(aggregate) == closed(uninterrupted)

@@ -101,6 +101,13 @@ def test_the_delta_of_a_time_is_in_seconds():
     assert [at for _, at in dedup.rows()] == [rows[0][1], rows[2][1]]
 
 
+def test_differences_beyond_64_bits_and_of_infinities_are_compared():
+    far = [("a", 1.0, -(2**63)), ("a", 1.0, 2**63 - 1), ("a", 1.0, 2**63 - 1)]
+    assert bench(1, delta=10, deltaAttribute="t").send(far).rows() == far[:2]
+    endless = [("a", float("inf"), 1), ("a", float("inf"), 2)]
+    assert bench(1, key="k", delta=1, deltaAttribute="x").send(endless).rows() == endless[:1]
+
+
 def test_what_is_forgotten_is_not_kept():
     dedup = bench(count=3).send([(str(i), 0.0, i) for i in range(1000)])
     assert len(getattr(dedup.operator, "seen")) <= 4  # noqa: B009

@@ -19,12 +19,12 @@ TABLES = st.lists(st.tuples(st.one_of(st.none(), st.integers(-9, 9)), st.text(ma
     lambda rows: pa.table({"n": pa.array([n for n, _ in rows], pa.int64()), "s": pa.array([s for _, s in rows])})
 )
 STATES = st.dictionaries(st.text(max_size=6), JSON | TABLES, max_size=4)
-EXAMPLE = dump_state({"rows": pa.table({"n": [1, 2, 3]}), "position": 7, "name": "ü"})
+EXAMPLE = dump_state({"rows": pa.table({"n": [1, 2, 3]}), "position": 7, "name": "ü"}).data
 
 
 @given(STATES)
 def test_a_state_comes_back_as_it_was(state: dict[str, Any]):
-    back = load_state(dump_state(state))
+    back = load_state([dump_state(state).data])
     assert back.keys() == state.keys()
     for name, value in state.items():
         assert back[name].equals(value) if isinstance(value, pa.Table) else back[name] == value
@@ -33,12 +33,12 @@ def test_a_state_comes_back_as_it_was(state: dict[str, Any]):
 def test_a_truncated_state_is_refused():
     for length in range(len(EXAMPLE)):
         with pytest.raises(StateError, match="truncated or was altered"):
-            load_state(EXAMPLE[:length])
+            load_state([EXAMPLE[:length]])
 
 
 def test_a_longer_state_is_refused():
     with pytest.raises(StateError):
-        load_state(EXAMPLE + b"\0")
+        load_state([EXAMPLE + b"\0"])
 
 
 @given(st.integers(0, len(EXAMPLE) - 1), st.integers(1, 255))
@@ -46,15 +46,15 @@ def test_an_altered_byte_is_seen(position: int, change: int):
     altered = bytearray(EXAMPLE)
     altered[position] ^= change
     with pytest.raises(StateError):
-        load_state(bytes(altered))
+        load_state([bytes(altered)])
 
 
 def test_nothing_is_left_where_everything_is_zero():
     with pytest.raises(StateError):
-        load_state(b"STREAMS-STATE-1\n" + bytes(4))
+        load_state([b"STREAMS-STATE-2\n" + bytes(4)])
 
 
 @pytest.mark.parametrize("value", [object(), {1, 2}, np.arange(3), b"bytes"])
 def test_what_cannot_be_stored_is_refused_when_it_is_stored(value: object):
-    with pytest.raises(StateError, match="Arrow tables and JSON values"):
+    with pytest.raises(StateError, match=r"Arrow tables, .* and JSON values"):
         dump_state({"value": value})

@@ -7,6 +7,7 @@ import pytest
 from streams_orchestration.operators import Operator, Punctuation, TupleBatch
 from streams_orchestration.operators.errors import ConstTupleError
 from streams_orchestration.operators.standard.aggregate import Aggregate
+from streams_orchestration.operators.standard.deduplicate import DeDuplicate
 from streams_orchestration.operators.standard.filter import Filter
 from streams_orchestration.operators.testing import OperatorHarness
 from streams_orchestration_tests.runtime.sample_operators import Holding
@@ -68,3 +69,14 @@ def test_a_checkpoint_drains_first():
     harness = OperatorHarness(Holding, [ROW], [ROW]).send([("a", 1)])
     assert harness.rows() == []
     assert harness.restart().rows() == [("a", 1)]
+
+
+def test_a_restart_goes_through_what_changed_where_that_is_stored(monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setattr("streams_orchestration.operators.state.SMALL", 0)
+    harness = OperatorHarness(DeDuplicate, [ROW], [ROW], parameters={"key": "n"})
+    harness.send([("a", n) for n in range(1000)]).restart().send([("a", 1000)])
+    stored = harness.checkpoint()
+    assert len(stored) == 2
+    harness.send([("a", 1001)]).restart(stored).send([("b", 999), ("b", 1000), ("b", 1001)])
+    assert harness.rows()[-1] == ("b", 1001)
+    assert len(harness.reset().checkpoint()) == 1

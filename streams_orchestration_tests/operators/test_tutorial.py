@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib
 import os
 import re
 import subprocess
@@ -60,3 +61,11 @@ def test_its_application_runs(files: Path):
 def test_its_function_for_custom_works(files: Path):
     custom = OperatorHarness(Custom, [READING], [READING], parameters={"function": "readings:numbered"})
     assert custom.send([("a", 0.5)] * 2).restart().send([("b", 0.5)]).rows() == [("a", 0.0), ("a", 1.0), ("b", 2.0)]
+
+
+def test_its_keyed_state_counts(files: Path):
+    counts = importlib.import_module("readings").Counts
+    harness = OperatorHarness(counts, [READING], [READING])
+    harness.send([("a", 1.0), ("b", 2.0)]).restart().send([("b", 5.0), ("c", 6.0)])
+    assert harness.rows() == [("a", 1.0), ("b", 1.0), ("b", 2.0), ("c", 1.0)]
+    assert dict(getattr(harness.operator, "counts").items()) == {"a": (1, 1.0), "b": (2, 5.0), "c": (1, 6.0)}  # noqa: B009

@@ -33,6 +33,12 @@ OPERATORS: dict[str, Any] = {
         "outputs": [{"mutable": True}],
         "stateful": True,
     },
+    "KeyedTotals": {
+        "implementation": f"{HERE}:KeyedTotals",
+        "inputs": [{}],
+        "outputs": [{"mutable": True}],
+        "stateful": True,
+    },
     "Holding": {"implementation": f"{HERE}:Holding", "inputs": [{}], "outputs": [{}], "stateful": True},
     "Refusing": {"implementation": f"{HERE}:Refusing", "inputs": [{}], "outputs": [{}]},
     "Marks": {"implementation": f"{HERE}:Marks", "inputs": [{}, {}], "outputs": [{}], "stateful": True},
@@ -143,12 +149,12 @@ def network(directory: Path, count: int, **options: Any) -> Compilation:
         node("Held", "Holding", "Other"),
         node("HeldTotals", "RunningTotals", "Held", schema="Total"),
         sink("Others", "HeldTotals"),
-        node("Tail", "RunningTotals", "Rows", schema="Total", **autonomous),
+        node("Tail", "KeyedTotals", "Rows", schema="Total", **autonomous),
         sink("Tails", "Tail"),
         node("Either", "Passing", "Rows", **autonomous) | {"inputs": [["Rows", "Other"]]},
         sink("Both", "Either"),
     ]
-    inner = [node("Kept", "Doubling", "In"), node("Totals", "RunningTotals", "Kept", schema="Total")]
+    inner = [node("Kept", "Doubling", "In"), node("Totals", "KeyedTotals", "Kept", schema="Total")]
     composites = {"TotalsOfKeys": {"inputs": ["In"], "outputs": ["Totals"], "graph": inner}}
     return compiled(graph, composites, **options)
 

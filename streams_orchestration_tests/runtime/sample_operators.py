@@ -8,6 +8,8 @@ import pyarrow as pa
 
 from streams_orchestration.operators import DataError, Operator, Parameters, Punctuation, State, TupleBatch
 from streams_orchestration.operators.arrow_types import compute
+from streams_orchestration.operators.dict_state import DictState
+from streams_orchestration.operators.keyed_state import KeyedState
 
 
 class Doubling(Operator):
@@ -39,7 +41,7 @@ class RunningTotals(Operator):
     stateful = True
 
     def setup(self) -> None:
-        self.totals: dict[str, tuple[int, int]] = {}
+        self.totals = DictState()
 
     def process(self, port: int, batch: TupleBatch) -> None:
         rows = []
@@ -56,7 +58,36 @@ class RunningTotals(Operator):
         return {"totals": self.totals}
 
     def restore(self, state: State) -> None:
-        self.totals = {key: (number, total) for key, (number, total) in state["totals"].items()}
+        self.totals = state["totals"]
+
+
+class KeyedTotals(Operator):
+    """The same as `RunningTotals`, with the state in columns; most of it is never touched again."""
+
+    stateful = True
+
+    def setup(self) -> None:
+        self.totals = KeyedState("k string", "number bigint, total bigint")
+        self.totals.put_many([f"untouched {i}" for i in range(500)], {"number": [0] * 500})
+
+    def process(self, port: int, batch: TupleBatch) -> None:
+        rows = self.totals.rows_of(batch)
+        numbers, totals = self.totals.column("number"), self.totals.column("total")
+        out: dict[str, list[Any]] = {"k": batch.arrow.column("k").to_pylist(), "number": [], "total": []}
+        for row, value in zip(rows.tolist(), batch.column("n").tolist(), strict=True):
+            numbers[row] += 1
+            totals[row] += value
+            out["number"].append(numbers[row])
+            out["total"].append(totals[row])
+        schema = self.context.outputs[0]
+        assert schema is not None
+        self.submit(TupleBatch.from_columns(out, schema))
+
+    def checkpoint(self) -> State:
+        return {"totals": self.totals}
+
+    def restore(self, state: State) -> None:
+        self.totals = state["totals"]
 
 
 class Holding(Operator):

@@ -150,7 +150,7 @@ def test_pes_count_their_batches_and_states_their_checkpoints(tmp_path: Path):
     assert pe.work_ns > 0
     stored = [state for result in application.results for state in result.states]
     kept = by_name(metrics)["PerKey[0].Totals"]
-    mine = [state.size for state in stored if state.operator == "PerKey[0].Totals"]
+    mine = [state.files[-1].size for state in stored if state.operator == "PerKey[0].Totals"]
     assert (kept.state_bytes, kept.checkpoints, kept.checkpoint_bytes) == (mine[-1], len(mine), sum(mine))
 
 

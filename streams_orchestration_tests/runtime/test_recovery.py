@@ -23,6 +23,7 @@ from streams_orchestration.runtime.home import Home
 from streams_orchestration.runtime.program import PeProgram
 from streams_orchestration.runtime.publishing import publish
 from streams_orchestration.runtime.reset import reset
+from streams_orchestration.runtime.states import state_files
 from streams_orchestration_tests.runtime.applications import expected_of_network, network, published
 from streams_orchestration_tests.runtime.local import LocalApplication
 
@@ -107,8 +108,12 @@ class Ordeal:
         return {name: published(self.local.published(name)) for name in expected_of_network(COUNT)}
 
     def left(self) -> list[Path]:
-        """Pending files of sinks, and files under the data directory that are no longer needed."""
-        return sorted(self.local.home.results(self.local.name).glob("*/_pending/*"))
+        """Pending files of sinks, and files of states that are no longer needed."""
+        with self.local.catalog.read() as connection:
+            needed = state_files(connection, self.local.name)
+        states = {str(path) for path in (self.local.home.data(self.local.name) / "states").rglob("*.state")}
+        assert needed <= states
+        return [*sorted(self.local.home.results(self.local.name).glob("*/_pending/*")), *map(Path, states - needed)]
 
     def _program(self, number: int) -> PeProgram:
         # a replay need not have the batches of the first time
@@ -123,6 +128,11 @@ ACTIONS += ["collect", "sweep", "publish"]
 @pytest.fixture(autouse=True)
 def no_hosts(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("streams_orchestration.runtime.reset.launch", lambda *_: ())
+
+
+@pytest.fixture(autouse=True)
+def small_states_are_stored_as_changes(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("streams_orchestration.operators.state.SMALL", 0)
 
 
 @pytest.fixture(scope="module")

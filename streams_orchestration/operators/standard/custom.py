@@ -36,7 +36,7 @@ class Custom(Operator):
     """The functions take what they need, by name: `batch` or `mark`, `port`, `state`, `arguments`, `metrics`.
 
     They return or yield what is to be submitted: batches, or columns by attribute, for output port 0; pairs of a port
-    and one of these for any port; marks. `state` is a dictionary of JSON values and Arrow tables that is checkpointed.
+    and one of these for any port; marks. `state` is a dictionary of parts of a state that is checkpointed.
     """
 
     Parameters = CustomParameters

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
 import numpy as np
@@ -14,7 +15,7 @@ from streams_orchestration.operators.batch import TupleBatch
 from streams_orchestration.operators.contract import Operator, OperatorContext, Parameters, Punctuation
 from streams_orchestration.operators.errors import DataError, UnknownAttributeError
 from streams_orchestration.operators.expressions import evaluate, expression_type, parse_expression
-from streams_orchestration.operators.keys import Key, factorize, key_columns, key_values
+from streams_orchestration.operators.keyed_state import KeyedState
 from streams_orchestration.operators.standard.refused import REFUSED
 from streams_orchestration.operators.state import State
 
@@ -91,20 +92,29 @@ class DeDuplicate(Operator):
             kind = self.context.inputs[0].field(self.parameters.delta_attribute).type
             scale = 1_000_000 if pa.types.is_timestamp(kind) else 1
             limit = self.parameters.delta * scale
-        self.limit: float | None = limit
+        floating = self._is_floating()
+        # differences of whole numbers are whole, so that they can be compared exactly
+        self.limit: float | None = limit if limit is None or floating else math.floor(limit)
+        parts = pa.schema([(str(i), kind) for i, kind in enumerate(self.types)])
+        mark = pa.float64() if floating else pa.int64()
+        self.seen = KeyedState(parts, "" if limit is None else pa.schema([("mark", mark)]))
+        """The keys that are remembered, and since when; for good, only the keys."""
         self.reset_to_initial_state()
+
+    def _is_floating(self) -> bool:
+        attribute = self.parameters.delta_attribute
+        return attribute is not None and pa.types.is_floating(self.context.inputs[0].field(attribute).type)
 
     def reset_to_initial_state(self) -> None:
         """No key is remembered."""
-        self.seen: dict[Key, float] = {}
+        self.seen.clear()
         self.position = 0
         self.largest: float | None = None
 
     def process(self, port: int, batch: TupleBatch) -> None:
         """Tell the new from the old."""
-        keys, codes = factorize([evaluate(key, batch.arrow) for key in self.keys], len(batch))
-        marks = self._marks(batch)
-        fresh = self._first_ones(keys, codes) if self.limit is None else self._judge(keys, codes, marks)
+        keys = {str(i): evaluate(key, batch.arrow) for i, key in enumerate(self.keys)}
+        fresh = self.seen.add_many(keys) if self.limit is None else self._judge(keys, self._marks(batch))
         self.position += len(batch)
         self.submit(batch.filter(fresh))
         if len(self.context.outputs) > 1:
@@ -122,27 +132,31 @@ class DeDuplicate(Operator):
             raise DataError(message)
         return values
 
-    def _first_ones(self, keys: list[Key], codes: np.ndarray) -> np.ndarray:
-        """Nothing is ever forgotten: a tuple is new if it is the first of a new key."""
-        new = np.array([key not in self.seen for key in keys], bool)
-        self.seen |= dict.fromkeys(keys, 0)
-        first = np.zeros(len(codes), bool)
-        first[np.unique(codes, return_index=True)[1]] = True
-        return first & new[codes]
-
-    def _judge(self, keys: list[Key], codes: np.ndarray, marks: list[Any]) -> np.ndarray:
+    def _judge(self, keys: dict[str, pa.Array], marks: list[Any]) -> np.ndarray:
         assert self.limit is not None
-        fresh = np.zeros(len(codes), bool)
-        for i, (code, mark) in enumerate(zip(codes.tolist(), marks, strict=True)):
+        known = self.seen.has_many(keys)
+        rows = self.seen.rows_of(keys)
+        remembered = dict(zip(rows[known].tolist(), self.seen.column("mark")[rows[known]].tolist(), strict=True))
+        fresh = np.zeros(len(rows), bool)
+        for i, (row, mark) in enumerate(zip(rows.tolist(), marks, strict=True)):
             largest = self.largest = mark if self.largest is None else max(self.largest, mark)
-            key = keys[code]
-            remembered = self.seen.get(key)
-            fresh[i] = remembered is None or largest - remembered > self.limit
+            since = remembered.get(row)
+            fresh[i] = since is None or largest - since > self.limit
             if fresh[i] or self.parameters.reset_on_duplicate:
-                self.seen[key] = mark
+                remembered[row] = mark
+        column = self.seen.column("mark")
+        column[list(remembered)] = list(remembered.values())
         if self.largest is not None:
-            self.seen = {key: mark for key, mark in self.seen.items() if self.largest - mark <= self.limit}
+            there = self.seen.rows()
+            self.seen.delete_rows(there[self._forgotten(column[there], self.largest, self.limit)])
         return fresh
+
+    @staticmethod
+    def _forgotten(marks: np.ndarray, largest: float, limit: float) -> np.ndarray:
+        if marks.dtype == np.int64:
+            return marks < largest - limit  # where the difference of two could be beyond 64 bits
+        with np.errstate(invalid="ignore"):  # of infinities
+            return largest - marks > limit
 
     def on_punctuation(self, port: int, mark: Punctuation) -> None:
         """Forget, if asked to."""
@@ -151,12 +165,8 @@ class DeDuplicate(Operator):
 
     def checkpoint(self) -> State:
         """The keys and since when they are remembered."""
-        columns = [*key_columns(self.seen, self.types), pa.array(list(self.seen.values()))]
-        names = [str(i) for i in range(len(columns))]
-        return {"seen": pa.table(columns, names=names), "position": self.position, "largest": self.largest}
+        return {"seen": self.seen, "position": self.position, "largest": self.largest}
 
     def restore(self, state: State) -> None:
         """Remember again."""
-        *keys, marks = state["seen"].columns
-        self.seen = dict(zip(zip(*map(key_values, keys), strict=True), marks.to_pylist(), strict=True))
-        self.position, self.largest = state["position"], state["largest"]
+        self.seen, self.position, self.largest = state["seen"], state["position"], state["largest"]

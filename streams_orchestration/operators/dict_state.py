@@ -1,0 +1,108 @@
+"""A dictionary of Python values that knows what changed, for operators that go through their tuples one by one."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Mapping, MutableMapping
+from typing import Any, ClassVar
+
+import pyarrow as pa
+
+from streams_orchestration.operators.incremental import Incremental, Pieces
+
+
+class DictState(Incremental, MutableMapping[Any, Any]):
+    """A dictionary whose keys are strings, numbers, or tuples of them, and whose values are JSON values.
+
+    Only what is written with `state[key] = value` counts as changed: a list in it that is appended to must be assigned
+    again.
+    """
+
+    kind: ClassVar[str] = "dict"
+
+    def __init__(self, values: Mapping[Any, Any] | None = None) -> None:
+        super().__init__()
+        self._values: dict[Any, Any] = {}
+        self._stamps: dict[Any, int] = {}
+        """The clock when a key was written last, of those written since the whole was stored, in their order."""
+        self._removed: dict[Any, int] = {}
+        """The clock when a key was removed last."""
+        self.update(values or {})
+
+    def __len__(self) -> int:
+        return len(self._values)
+
+    def __iter__(self) -> Iterator[Any]:
+        return iter(self._values)
+
+    def __contains__(self, key: object) -> bool:
+        return key in self._values
+
+    def __getitem__(self, key: Any) -> Any:
+        return self._values[key]
+
+    def __setitem__(self, key: Any, value: Any) -> None:
+        self._values[key] = value
+        self._stamps[key] = self.clock
+
+    def __delitem__(self, key: Any) -> None:
+        del self._values[key]
+        self._stamps.pop(key, None)
+        self._removed[key] = self.clock
+
+    def __repr__(self) -> str:
+        return f"DictState({self._values!r})"
+
+    def get(self, key: Any, default: Any = None) -> Any:
+        """The value of a key."""
+        return self._values.get(key, default)
+
+    def clear(self) -> None:
+        """Remove everything."""
+        self._values.clear()
+        self._forget()
+        self.forget_stored()
+
+    def _forget(self) -> None:
+        self._stamps.clear()
+        self._removed.clear()
+
+    def whole(self) -> Pieces:
+        """All keys and values, as JSON."""
+        self._forget()
+        return {"values": _table(self._values)}
+
+    def changes(self, since: int) -> Pieces:
+        """The keys that were removed, and those that were written."""
+        written = {key: self._values[key] for key, stamp in self._stamps.items() if stamp > since}
+        removed = [key for key, stamp in self._removed.items() if stamp > since]
+        return {"values": _table(written), "gone": _table(dict.fromkeys(removed))}
+
+    @classmethod
+    def load(cls, pieces: Pieces) -> DictState:
+        """The dictionary that was stored."""
+        state = cls()
+        state._values = _mapping(pieces["values"])
+        return state
+
+    def apply(self, pieces: Pieces) -> None:
+        """Remove and write, as told."""
+        for key in _mapping(pieces["gone"]):
+            self._values.pop(key, None)
+            self._stamps.pop(key, None)
+            self._removed[key] = self.clock
+        self.update(_mapping(pieces["values"]))
+
+
+def _table(values: Mapping[Any, Any]) -> pa.Table:
+    texts = [[json.dumps(item) for item in items] for items in (values.keys(), values.values())]
+    return pa.table({"key": pa.array(texts[0], pa.large_string()), "value": pa.array(texts[1], pa.large_string())})
+
+
+def _mapping(table: pa.Table) -> dict[Any, Any]:
+    keys, values = (map(json.loads, column.to_pylist()) for column in table.columns)
+    return {_key(key): value for key, value in zip(keys, values, strict=True)}
+
+
+def _key(key: Any) -> Any:
+    return tuple(map(_key, key)) if isinstance(key, list) else key

@@ -1,0 +1,56 @@
+"""What a part of a state must do so that only its changes need to be stored."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from typing import ClassVar
+
+import pyarrow as pa
+
+Pieces = dict[str, pa.Table]
+"""A part of a state, or its changes, as named tables."""
+
+
+class Incremental(ABC):
+    """A part of an operator's state that knows what has changed since it was stored.
+
+    Stored versions have rising numbers. Changes can be told from any version on, as long as all before it was not
+    dropped by storing the part whole.
+    """
+
+    kind: ClassVar[str]
+    """Names the class in stored states."""
+
+    def __init__(self) -> None:
+        self._held: tuple[str, int] | None = None
+        self.clock = 0
+        """What is changed now is changed after all stored versions below it."""
+
+    def follows(self, name: str, version: int) -> bool:
+        """Whether it was stored, or loaded, as this version under this name, and only changed since."""
+        return self._held == (name, version)
+
+    def stored(self, name: str, version: int) -> None:
+        """From now on changes are those since this version."""
+        self._held, self.clock = (name, version), version + 1
+
+    def forget_stored(self) -> None:
+        """It has become another one: it is stored whole the next time."""
+        self._held = None
+
+    @abstractmethod
+    def whole(self) -> Pieces:
+        """All of it; what was kept only to tell changes from earlier versions may be dropped."""
+
+    @abstractmethod
+    def changes(self, since: int) -> Pieces:
+        """What has changed after a version."""
+
+    @classmethod
+    @abstractmethod
+    def load(cls, pieces: Pieces) -> Incremental:
+        """The one that `whole` told of."""
+
+    @abstractmethod
+    def apply(self, pieces: Pieces) -> None:
+        """Change as `changes` told."""

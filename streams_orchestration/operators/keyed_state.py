@@ -1,0 +1,286 @@
+"""State by key, in columns: many keys at once are looked up and written, and only what changed is stored."""
+
+from __future__ import annotations
+
+from collections.abc import ItemsView, Iterator, Mapping, MutableMapping, Sequence, ValuesView
+from itertools import repeat
+from typing import Any, ClassVar
+
+import numpy as np
+import pyarrow as pa
+
+from streams_orchestration.operators.arrow_types import arrow_schema
+from streams_orchestration.operators.arrow_types import compute as pc
+from streams_orchestration.operators.batch import TupleBatch
+from streams_orchestration.operators.columns import Column, grown
+from streams_orchestration.operators.incremental import Incremental, Pieces
+from streams_orchestration.operators.key_index import KeyIndex
+
+_GONE = "gone"
+"""In the table of what changed: the key was removed."""
+
+
+class KeyedState(Incremental, MutableMapping[Any, Any]):
+    """Keys with values, both of some attributes; a set of keys where there are no values.
+
+    Whatever has `many` in its name takes batches of keys: a batch of tuples, an Arrow table or record batch, a Polars
+    frame, or columns by name, of which those that the keys are made of are taken; or the only column by itself. Like a
+    dictionary it is used with one key, a tuple if the key has several parts, and one value, likewise. Each use looks up
+    a batch of one, so that this is for few keys; where there are no batches `DictState` is quicker.
+
+    Keys are in the order in which they came. Null and NaN are keys like any other.
+
+    Example:
+        visits = KeyedState("user string", "count bigint, last timestamp")
+        before = visits.get_many(batch)                 # a row for every tuple, null where the user is unknown
+        visits.put_many(batch, {"count": counts, "last": batch.column("at")})
+        rows = visits.rows_of(batch)                    # unknown users are added, with the count 0
+        np.add.at(visits.column("count"), rows, 1)
+    """
+
+    kind: ClassVar[str] = "keyed"
+
+    def __init__(self, keys: str | pa.Schema, values: str | pa.Schema = "") -> None:
+        """No keys yet.
+
+        Args:
+            keys: the attributes that make a key, in Spark's DDL or as Arrow's schema; at least one, none nested.
+            values: those of a value.
+
+        Raises:
+            ValueError: the attributes cannot make keys.
+        """
+        super().__init__()
+        self.keys_schema = _schema(keys)
+        self.values_schema = _schema(values)
+        nested = [field.name for field in self.keys_schema if pa.types.is_nested(field.type)]
+        if nested or not len(self.keys_schema):
+            message = f"keys: {nested[0]} is nested" if nested else "keys: there must be an attribute at least"
+            raise ValueError(message)
+        self.index = KeyIndex(self.keys_schema)
+        self.columns = {field.name: Column(field.type) for field in self.values_schema}
+        self.stamps = np.zeros(0, np.int64)
+        """The clock when a row was changed last."""
+
+    def has_many(self, keys: Any) -> np.ndarray:
+        """Which keys are there."""
+        return self.index.find(self._keys(keys)) >= 0
+
+    def get_many(self, keys: Any) -> pa.RecordBatch:
+        """The values of keys, in their order; nulls for those that are not there."""
+        rows = self.index.find(self._keys(keys))
+        arrays = [column.take(rows) for column in self.columns.values()]
+        return pa.RecordBatch.from_arrays(arrays, schema=self.values_schema)
+
+    def put_many(self, keys: Any, values: Any) -> None:
+        """Set the values of keys; of a key that is there twice the last one counts.
+
+        Args:
+            keys: as everywhere.
+            values: columns by name, or anything that keys may be; attributes that it lacks stay as they are.
+
+        Raises:
+            DataError: a value does not fit its type.
+            ValueError: there are not as many values as keys.
+        """
+        schema = self.values_schema
+        if isinstance(values, Mapping):
+            schema = pa.schema([field for field in schema if field.name in values])
+        batch = _batch(values, schema)
+        rows = self.rows_of(keys)
+        if len(schema) and batch.num_rows != len(rows):
+            message = f"{len(rows)} keys and {batch.num_rows} values"
+            raise ValueError(message)
+        for name in schema.names:
+            column = self.columns[name]
+            column.set(rows, column.cells(batch.column(name)))
+
+    def add_many(self, keys: Any) -> np.ndarray:
+        """Add the keys that are not there.
+
+        Returns:
+            For every key whether it was added: true at the first of those that are alike.
+        """
+        before = self.index.rows
+        rows = self.rows_of(keys, touch=False)
+        new = np.flatnonzero(rows >= before)
+        first = np.zeros(len(rows), bool)
+        first[new[np.unique(rows[new], return_index=True)[1]]] = True
+        return first
+
+    def delete_many(self, keys: Any) -> None:
+        """Remove keys; those that are not there are left out."""
+        rows = self.index.find(self._keys(keys))
+        self.delete_rows(rows[rows >= 0])
+
+    def rows_of(self, keys: Any, *, touch: bool = True) -> np.ndarray:
+        """The rows that keys have in `column`; those that are not there are added, with 0, false or null as values.
+
+        Args:
+            keys: as everywhere.
+            touch: the values in these rows are about to be written, so they count as changed.
+        """
+        before = self.index.rows
+        rows = self.index.add(self._keys(keys))
+        self.stamps = grown(self.stamps, self.index.rows)
+        self.stamps[before : self.index.rows] = self.clock
+        for column in self.columns.values():
+            column.grow(self.index.rows)
+        if touch:
+            self.stamps[rows] = self.clock
+        return rows
+
+    def column(self, name: str) -> np.ndarray:
+        """One attribute of all values by row, to be read, and written where `rows_of` said; until keys are added.
+
+        Numbers and times are in numpy's types, as integers where they are times, and 0 where they are null.
+        """
+        return self.columns[name].values[: self.index.rows]
+
+    def rows(self) -> np.ndarray:
+        """The rows of all keys, in order."""
+        return self.index.living()
+
+    def delete_rows(self, rows: np.ndarray) -> None:
+        """Remove the keys of these rows."""
+        self.index.remove(rows)
+        self.stamps[rows] = self.clock
+
+    def table(self) -> pa.Table:
+        """All keys with their values, in order."""
+        rows = self.rows()
+        keys, values = self.index.keys(rows), self._values(rows)
+        for field in self.values_schema:
+            keys = keys.append_column(field, values.column(field.name))
+        return keys
+
+    def clear(self) -> None:
+        """Remove everything."""
+        self.index.clear()
+        self.stamps = np.zeros(0, np.int64)
+        for column in self.columns.values():
+            column.select(np.zeros(0, np.int64))
+        self.forget_stored()
+
+    def __len__(self) -> int:
+        return self.index.count
+
+    def __iter__(self) -> Iterator[Any]:
+        return _rows(self.index.columns, self.rows())
+
+    def items(self) -> ItemsView[Any, Any]:
+        """Keys with their values, read all at once."""
+        return _Items(self)
+
+    def values(self) -> ValuesView[Any]:
+        """All values, read at once."""
+        return _Values(self)
+
+    def __contains__(self, key: object) -> bool:
+        return bool(self.has_many(self._one(key))[0])
+
+    def __getitem__(self, key: Any) -> Any:
+        row = self.index.find(self._one(key))
+        if row[0] < 0:
+            raise KeyError(key)
+        values = [column.take(row)[0].as_py() for column in self.columns.values()]
+        return values[0] if len(values) == 1 else tuple(values)
+
+    def __setitem__(self, key: Any, value: Any) -> None:
+        names = self.values_schema.names
+        values = [value] if len(names) == 1 else value
+        self.put_many(self._one(key), {name: [part] for name, part in zip(names, values, strict=True)})
+
+    def __delitem__(self, key: Any) -> None:
+        row = self.index.find(self._one(key))
+        if row[0] < 0:
+            raise KeyError(key)
+        self.delete_rows(row)
+
+    def whole(self) -> Pieces:
+        """All keys and values."""
+        kept = self.index.compact()
+        if kept is not None:
+            self.stamps = self.stamps[kept]
+            for column in self.columns.values():
+                column.select(kept)
+        rows = self.rows()
+        return {"keys": self.index.keys(rows), "values": self._values(rows)}
+
+    def changes(self, since: int) -> Pieces:
+        """The keys that were removed or written, in order, and the values of those that are there."""
+        rows = np.flatnonzero(self.stamps[: self.index.rows] > since)
+        alive = self.index.alive[rows]
+        gone = pa.table({_GONE: pa.array(~alive)})
+        return {"keys": self.index.keys(rows), "values": self._values(rows[alive]), "gone": gone}
+
+    @classmethod
+    def load(cls, pieces: Pieces) -> KeyedState:
+        """The state that was stored."""
+        state = cls(pieces["keys"].schema, pieces["values"].schema)
+        state._put(pieces["keys"], pieces["values"])
+        return state
+
+    def apply(self, pieces: Pieces) -> None:
+        """Remove and write, as told."""
+        gone = pieces["gone"].column(_GONE)
+        self.delete_many(pieces["keys"].filter(gone))
+        self._put(pieces["keys"].filter(pc.invert(gone)), pieces["values"])
+
+    def _put(self, keys: pa.Table, values: pa.Table) -> None:
+        if keys.num_rows:
+            self.put_many(keys, values)
+
+    def _values(self, rows: np.ndarray) -> pa.Table:
+        arrays = [column.take(rows) for column in self.columns.values()]
+        return pa.Table.from_arrays(arrays, schema=self.values_schema)
+
+    def _keys(self, keys: Any) -> pa.RecordBatch:
+        return _batch(keys, self.keys_schema)
+
+    def _one(self, key: Any) -> pa.RecordBatch:
+        parts = (key,) if len(self.keys_schema) == 1 else key
+        return _batch(
+            {name: [part] for name, part in zip(self.keys_schema.names, parts, strict=True)}, self.keys_schema
+        )
+
+
+class _Items(ItemsView[Any, Any]):
+    _mapping: KeyedState
+
+    def __iter__(self) -> Iterator[tuple[Any, Any]]:
+        return zip(self._mapping, self._mapping.values(), strict=True)
+
+
+class _Values(ValuesView[Any]):
+    _mapping: KeyedState
+
+    def __iter__(self) -> Iterator[Any]:
+        return _rows(list(self._mapping.columns.values()), self._mapping.rows())
+
+
+def _rows(columns: Sequence[Column], rows: np.ndarray) -> Iterator[Any]:
+    """Values of a single column, or tuples of several."""
+    lists = [column.take(rows).to_pylist() for column in columns]
+    return iter(lists[0]) if len(lists) == 1 else zip(*lists, strict=True) if lists else repeat((), len(rows))
+
+
+def _schema(given: str | pa.Schema) -> pa.Schema:
+    """With values in place of dictionaries, whose codes mean nothing elsewhere."""
+    schema = arrow_schema(given) if isinstance(given, str) else given
+    return pa.schema([(f.name, f.type.value_type if pa.types.is_dictionary(f.type) else f.type) for f in schema])
+
+
+def _batch(given: Any, schema: pa.Schema) -> pa.RecordBatch:
+    """The columns of the schema, from whatever holds columns."""
+    if isinstance(given, TupleBatch):
+        given = given.arrow
+    elif hasattr(given, "to_arrow"):
+        given = given.to_arrow()
+    if isinstance(given, pa.RecordBatch | pa.Table):
+        if given.schema == schema and isinstance(given, pa.RecordBatch):
+            return given
+        columns: Mapping[str, Any] = {name: given.column(name) for name in schema.names}
+    else:
+        columns = given if isinstance(given, Mapping) else {schema.names[0]: given}
+    return TupleBatch.from_columns(columns, schema).arrow
