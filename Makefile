@@ -2,7 +2,7 @@ SPEC ?= specs/flights.yaml
 BIN := .venv/bin
 
 .DEFAULT_GOAL := help
-.PHONY: help run test ui lint docs lock clean setup
+.PHONY: help run test bench ui lint docs lock clean setup
 
 help: ## this list
 	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "  make %-6s %s\n", $$1, $$2 }' Makefile
@@ -13,8 +13,9 @@ run: setup ## run the main job (another one: make run SPEC=specs/other.yaml; ane
 test: lint ## lint, then all tests
 	@$(BIN)/python -m pytest
 
-bench: setup ## ratios of time, memory and traffic to what the targets name
-	@$(BIN)/python -m benchmarks
+bench: ## measured ratios to the targets, some 15 minutes (one of them, quicker: make bench ARGS='--quick flights')
+	@.ci/setup bench
+	@$(BIN)/python -m benchmarks $(ARGS)
 
 ui: setup ## Dagster's UI and daemon, on this machine only (another port: make ui ARGS='--port 3001')
 	@$(BIN)/streams ui $(ARGS)

@@ -5,6 +5,9 @@ flow reads: lines parsed a batch at a time without dictionaries. The directory's
 in every process, since Python's threads share one core.
 """
 
+# pyright: reportMissingImports=false, reportUntypedFunctionDecorator=false
+# (Bytewax is there for `make bench` only)
+
 from __future__ import annotations
 
 import csv
