@@ -37,8 +37,8 @@ from streams_orchestration.runtime.deployment import deploy, launch
 from streams_orchestration.runtime.home import Home
 from streams_orchestration.runtime.host import Host
 from streams_orchestration.runtime.inspection import read_status
-from streams_orchestration.runtime.launcher import HostProcess
-from streams_orchestration.runtime.processes import process_started
+from streams_orchestration.runtime.launcher import HostStart
+from streams_orchestration.runtime.processes import ProcessIdentity, identify
 from streams_orchestration.runtime.session import spark_session
 from streams_orchestration.runtime.settings import LIMIT
 
@@ -97,10 +97,19 @@ def _node(name: str, operator: str, *streams: str, queue: bool) -> dict[str, Any
 class ThisProcess:
     """A launcher that starts nothing: the host is a thread here, so that its queries can be looked at."""
 
-    def launch(self, home: Home, application: str, host: int, base: Path) -> HostProcess:
-        started = process_started(os.getpid())
-        assert started is not None
-        return HostProcess(os.getpid(), started)
+    incarnation = ""
+
+    def launch(self, start: HostStart) -> ProcessIdentity:
+        process = identify(os.getpid())
+        assert process is not None
+        self.incarnation = start.incarnation
+        return process
+
+    def alive(self, pid: int | None, started: float | None) -> bool:
+        return False
+
+    def kill(self, pid: int | None, started: float | None) -> None:
+        pass
 
 
 @contextmanager
@@ -109,8 +118,9 @@ def running_pe(spark: SparkSession, home: Home, levels: int) -> Iterator[Streami
     compilation = application(levels)
     name = compilation.logical.application
     deploy(home, compilation, fresh=True)
-    launch(home, name, launcher=ThisProcess())
-    host = Host(home, name, 0)
+    launcher = ThisProcess()
+    launch(home, name, launcher=launcher)
+    host = Host(home, name, 0, launcher.incarnation)
     thread = threading.Thread(target=host.run)
     thread.start()
     try:
