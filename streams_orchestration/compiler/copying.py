@@ -90,7 +90,7 @@ _GIVEN = Passing("reference", "mutable", _HANDED_OVER)
 
 def _ways(port: InputPort, faithful: bool) -> tuple[_Way, ...]:
     """The ways to an input port: direct, through a queue, from another PE, then the same behind a splitter."""
-    changes = port.mutable and port.mutates != ()
+    changes = port.mutable and (faithful or port.mutates != ())
     copied = None if faithful or not changes else port.mutates
     cost = 0 if faithful or not changes else _WHOLE if copied is None else 1 + len(copied)
     plain = (

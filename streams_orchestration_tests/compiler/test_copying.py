@@ -127,6 +127,11 @@ def test_only_the_attributes_that_are_changed_are_copied() -> None:
     assert plan.order == (2, 1, 0)
     faithful = copied(logical, physical, in_one_pe(physical), faithful=True)
     assert all(each.attributes is None for each in faithful.connections)
+    assert [(each.passing, each.constness) for each in faithful.connections] == [
+        ("copy", "mutable"),
+        ("copy", "mutable"),
+        ("reference", "mutable"),
+    ]
 
 
 def test_a_splitter_counts_with_its_fullest_channel() -> None:
