@@ -6,6 +6,7 @@ from typing import Annotated, Any, Literal
 
 from pydantic import BeforeValidator, Field, field_validator
 
+from streams_orchestration.model.document import LocatedMapping
 from streams_orchestration.model.element import Element, refuse
 from streams_orchestration.model.values import Boolean, Flag, Integer, Number, Text, is_reference
 
@@ -79,6 +80,9 @@ class ThreadingAnnotation(Element):
     elastic: Boolean | None = None
 
 
+_MAPPINGS = frozenset(("parallel", "consistent", "threading"))
+
+
 class Annotations(Element):
     """All annotations of one invocation or composite definition."""
 
@@ -88,3 +92,10 @@ class Annotations(Element):
     threading: ThreadingAnnotation | None = None
     atomic: Annotated[Text, Field(min_length=1)] | None = None
     """Operators with the same tag are never decoupled from one another."""
+
+    @classmethod
+    def _without_empty_keys(cls, data: Any) -> Any:
+        """An annotation with nothing behind it in a file lacks the keys that it must have (A6); it is not absent."""
+        if isinstance(data, LocatedMapping) and None in data.values():
+            return {key: {} if value is None and key in _MAPPINGS else value for key, value in data.items()}
+        return super()._without_empty_keys(data)

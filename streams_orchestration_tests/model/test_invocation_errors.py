@@ -32,6 +32,8 @@ graph:
             ["CDISP0811E"],
         ),
         ("annotations: {consistent: {period: 5.0}}", ["CDISP0799E"]),
+        ("annotations: {consistent: }", ["CDISP0799E"]),
+        ("annotations: {parallel: , autonomous: }", ["CDISP0799E", "CDISP0811E"]),
         ("annotations: {consistent: {trigger: periodic, period: 1.0, period: 2.0}}", ["CDISP0798E"]),
         ("annotations: {consistent: {trigger: periodic, period: 1.0, foo: 1}}", ["CDISP0797E"]),
         ("annotations: {consistent: {trigger: '${t}'}}", ["CDISP0678E"]),
