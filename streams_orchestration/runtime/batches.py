@@ -116,8 +116,6 @@ class TaskResult:
     """Connection -> batches copied by the sender."""
     enqueued: dict[int, int] = field(default_factory=dict)
     """Connection -> batches copied into a queue."""
-    plan: BatchPlan | None = None
-    """The first task gives the plan back, so that the driver commits what was planned."""
     error: str | None = None
     """An operator failed: its name and why."""
     permanent: bool = False

@@ -153,7 +153,6 @@ class Host:
         query = PeQuery(
             self.spark,
             self.home,
-            self.catalog,
             self.programs[pe],
             directories,
             generation,

@@ -1,4 +1,4 @@
-"""The descriptor source: a Spark streaming source whose rows say what the tasks of a micro-batch read.
+"""The source of a PE's query: plans micro-batches, runs their first level, and commits what Spark has run.
 
 Spark's offset of a PE is the number of its batch. The vector of stream positions and source offsets lives in the
 catalog, which is the authority on where a PE stands; so a query that starts anew goes on where the catalog says.
@@ -6,7 +6,7 @@ catalog, which is the authority on where a PE stands; so a query that starts ane
 
 from __future__ import annotations
 
-import pickle
+import logging
 import time
 from collections.abc import Iterator
 from dataclasses import replace
@@ -16,13 +16,16 @@ from typing import Any
 import pyarrow as pa
 from pyspark.sql.datasource import DataSource, DataSourceStreamReader, InputPartition
 
+from streams_orchestration.runtime.answers import take_answers
 from streams_orchestration.runtime.batches import BatchPlan, plan_codec
 from streams_orchestration.runtime.catalog import Catalog
+from streams_orchestration.runtime.commits import commit_batch
 from streams_orchestration.runtime.errors import StreamsRuntimeError
 from streams_orchestration.runtime.home import Home
 from streams_orchestration.runtime.planning import plan_batch
-from streams_orchestration.runtime.program import PeProgram
 from streams_orchestration.runtime.rows import PLAN, ROW_DDL, record_batches
+from streams_orchestration.runtime.scratch import Scratch, pe_logger
+from streams_orchestration.runtime.stages import Stage
 from streams_orchestration.runtime.views import read_view
 
 POLL_SECONDS = (0.005, 0.1)
@@ -32,15 +35,15 @@ PATIENCE_SECONDS = 0.25
 
 
 class Descriptor(InputPartition):
-    """What one task of level 0 reads: a row, ready to send."""
+    """What one task of level 0 reads: a plan, ready to send."""
 
     def __init__(self, partition: int, payload: bytes) -> None:
         self.partition = partition
         self.payload = payload
 
 
-class DescriptorSource(DataSource):
-    """`spark.readStream.format("streams_pe")`; options: home, program (a file), generation, limit."""
+class PeSource(DataSource):
+    """`spark.readStream.format("streams_pe")`; options: home, scratch, generation, limit."""
 
     @classmethod
     def name(cls) -> str:
@@ -51,39 +54,51 @@ class DescriptorSource(DataSource):
         """The rows of every level."""
         return ROW_DDL
 
-    def streamReader(self, schema: Any) -> DescriptorReader:  # noqa: N802 (Spark's name)
+    def streamReader(self, schema: Any) -> PeReader:  # noqa: N802 (Spark's name)
         """A reader for one query."""
-        return DescriptorReader({key: str(value) for key, value in self.options.items()})
+        return PeReader({key: str(value) for key, value in self.options.items()})
 
 
-class DescriptorReader(DataSourceStreamReader):
-    """Plans batches; runs in a Python process of its own beside the driver."""
+class PeReader(DataSourceStreamReader):
+    """Plans and commits batches in a Python process of its own beside the driver; `read` runs in Spark's workers."""
 
     def __init__(self, options: dict[str, str]) -> None:
         self.options = options
-        self.planned: BatchPlan | None = None
-        self._catalog: Catalog | None = None
-        self._program: PeProgram | None = None
+        self.scratch = Scratch(options["scratch"])
+        self._planned: BatchPlan | None = None
+        self._began = 0.0
+        self._commit_seconds = 0.0
+        """Of the last commit, which counts with the next one."""
+        self._opened: Catalog | None = None
 
     def initialOffset(self) -> dict[str, int]:  # noqa: N802
         """The last committed batch."""
-        catalog, program = self._open()
-        return {"batch": read_view(catalog, program).batch}
+        return {"batch": read_view(self._catalog, self.scratch.launched.program).batch}
 
     def latestOffset(self, start: dict[str, int], limit: Any) -> dict[str, int]:  # noqa: N802
-        """The next batch as soon as there is something to do, `start` if there is nothing for a while."""
-        catalog, program = self._open()
+        """Commit the batch that Spark has run; then the next one as soon as there is something to do.
+
+        Returns:
+            `start` if there is nothing to do for a while.
+
+        Raises:
+            StreamsRuntimeError: a task failed, or the commit came too late.
+        """
+        self._finish(start)
         until = time.monotonic() + PATIENCE_SECONDS
         pause, longest = POLL_SECONDS
         while True:
             began = time.monotonic()
-            view = read_view(catalog, program)
+            program = self.scratch.launched.program
+            view = read_view(self._catalog, program)
             if not view.wanted or view.generation != int(self.options["generation"]):
+                self.scratch.rest()
                 time.sleep(longest)
                 return start
             plan = plan_batch(program, view, source_limit=int(self.options["limit"]))
             if plan is not None:
-                self.planned = replace(plan, planned_at=time.time(), plan_seconds=time.monotonic() - began)
+                self._began = time.monotonic()
+                self._planned = replace(plan, planned_at=time.time(), plan_seconds=self._began - began)
                 return {"batch": plan.batch}
             if time.monotonic() > until:
                 return start
@@ -98,27 +113,57 @@ class DescriptorReader(DataSourceStreamReader):
         """
         if start == end:
             return []
-        if self.planned is None or self.planned.batch != end["batch"]:
+        if self._planned is None or self._planned.batch != end["batch"]:
             message = f"Spark asks for batch {end['batch']}, which this reader has not planned"
             raise StreamsRuntimeError(message)
         return [
-            Descriptor(given.partition, plan_codec.dump_json(replace(self.planned, inputs=(given,))))
-            for given in self.planned.inputs
+            Descriptor(given.partition, plan_codec.dump_json(replace(self._planned, inputs=(given,))))
+            for given in self._planned.inputs
         ]
 
     def read(self, partition: InputPartition) -> Iterator[pa.RecordBatch]:
-        """The descriptor's row."""
+        """Run a task of level 0; its rows are for the tasks of later levels."""
         assert isinstance(partition, Descriptor)
-        yield from record_batches([(partition.partition, 0, PLAN, 0, 0, partition.payload)])
+        rows = record_batches([(partition.partition, 0, PLAN, 0, 0, partition.payload)])
+        yield from Stage(self.scratch, 0)(rows)
 
     def stop(self) -> None:
         """Close the catalog."""
-        if self._catalog is not None:
-            self._catalog.close()
+        if self._opened is not None:
+            self._opened.close()
 
-    def _open(self) -> tuple[Catalog, PeProgram]:
-        if self._catalog is None or self._program is None:
-            self._catalog = Catalog(Home(Path(self.options["home"])))
-            self._program = pickle.loads(Path(self.options["program"]).read_bytes())
-        assert self._program is not None
-        return self._catalog, self._program
+    @property
+    def _catalog(self) -> Catalog:
+        if self._opened is None:
+            self._opened = Catalog(Home(Path(self.options["home"])))
+        return self._opened
+
+    def _finish(self, offset: dict[str, int]) -> None:
+        """Commit the batch that was planned, if Spark has run it."""
+        plan = self._planned
+        if plan is None or plan.batch != offset["batch"]:
+            return
+        self._planned = None
+        launched = self.scratch.launched
+        program, log = launched.program, pe_logger(launched.directories.log)
+        results = take_answers(self.scratch.answers, plan.batch)
+        failed = next((result for result in results if result.error is not None), None)
+        try:
+            if failed is not None:
+                message = f"PE {program.pe}, batch {plan.batch}: {failed.error} (log: {launched.directories.log})"
+                raise StreamsRuntimeError(message)
+            if len(results) != len(program.tasks):
+                message = f"PE {program.pe}: {len(results)} of {len(program.tasks)} tasks answered"
+                raise StreamsRuntimeError(message)
+            began = time.monotonic()
+            took = began - self._began
+            commit_batch(self._catalog, program, plan, results, took, commit_before=self._commit_seconds)
+            self._commit_seconds = time.monotonic() - began
+        except StreamsRuntimeError as error:
+            log.error("%s", error)
+            self.scratch.fail(str(error), permanent=failed is not None and failed.permanent)
+            raise
+        if log.isEnabledFor(logging.INFO):
+            rows_in, rows_out = sum(r.rows_in for r in results), sum(r.rows_out for r in results)
+            end = " final" if plan.final else " boundary" if plan.boundary else ""
+            log.info("batch %s epoch %s%s: %s in, %s out", plan.batch, plan.epoch, end, rows_in, rows_out)

@@ -1,7 +1,7 @@
 """The rows that pass through the levels of a PE's query, all of one kind.
 
 A row is for the task at (level, partition): a descriptor or header (operator -1) with a plan as JSON, or items for an
-operator's port as Arrow IPC. Level -1 holds the results for the driver.
+operator's port as Arrow IPC.
 """
 
 from __future__ import annotations
@@ -23,7 +23,6 @@ ROW = pa.schema(
 )
 PLAN = -1
 """Operator number of a row that holds a plan."""
-RESULT_LEVEL = -1
 
 Row = tuple[int, int, int, int, int, bytes]
 

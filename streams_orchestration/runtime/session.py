@@ -7,7 +7,7 @@ from pathlib import Path
 
 from pyspark.sql import SparkSession
 
-from streams_orchestration.runtime.reader import DescriptorSource
+from streams_orchestration.runtime.reader import PeSource
 
 SETTINGS = {
     "spark.ui.enabled": "false",
@@ -17,6 +17,7 @@ SETTINGS = {
     "spark.sql.streaming.noDataProgressEventInterval": "60s",
     "spark.sql.streaming.minBatchesToRetain": "2",
     "spark.sql.execution.arrow.maxRecordsPerBatch": "64",
+    "spark.python.unix.domain.socket.enabled": "true",
     "spark.python.worker.reuse": "true",
     "spark.python.daemon.module": "streams_orchestration.runtime.daemon",
     "spark.driver.extraJavaOptions": "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC",
@@ -51,5 +52,5 @@ def spark_session(application: str, scratch: Path, *, memory: str, cores: int | 
         builder = builder.config(name, value)
     session = builder.getOrCreate()
     session.sparkContext.setLogLevel("WARN")
-    session.dataSource.register(DescriptorSource)
+    session.dataSource.register(PeSource)
     return session

@@ -11,13 +11,14 @@ import pyarrow as pa
 from streams_orchestration.operators.arrow_types import arrow_schema
 from streams_orchestration.operators.errors import DataError
 from streams_orchestration.operators.state import StateError
-from streams_orchestration.runtime.batches import BatchPlan, TaskResult, plan_codec, result_codec
-from streams_orchestration.runtime.directories import Directories
+from streams_orchestration.runtime.answers import give_answer
+from streams_orchestration.runtime.batches import BatchPlan, TaskResult, plan_codec
 from streams_orchestration.runtime.errors import OperatorError, StreamsRuntimeError
 from streams_orchestration.runtime.execution import InstanceCache, TaskRun, operator_logger
 from streams_orchestration.runtime.meter import Meter
-from streams_orchestration.runtime.program import PeProgram, Task
-from streams_orchestration.runtime.rows import PLAN, RESULT_LEVEL, ROW_DDL, Row, record_batches
+from streams_orchestration.runtime.program import Task
+from streams_orchestration.runtime.rows import PLAN, ROW_DDL, Row, record_batches
+from streams_orchestration.runtime.scratch import Scratch
 from streams_orchestration.runtime.segments import Item, decode, encode
 
 _CACHE = InstanceCache()
@@ -26,12 +27,10 @@ _CACHE = InstanceCache()
 
 @dataclass(frozen=True)
 class Stage:
-    """One level of a PE, callable by `mapInArrow`; travels to the workers with the program."""
+    """One level of a PE, callable by `mapInArrow`."""
 
-    program: PeProgram
+    scratch: Scratch
     level: int
-    directories: Directories
-    measured: bool = True
 
     def __call__(self, batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         """Run the tasks whose plans are among the rows; pass on what belongs to later levels."""
@@ -44,49 +43,47 @@ class Stage:
         plans = sorted(row for row in here if row[2] == PLAN)
         items = sorted((row for row in here if row[2] != PLAN), key=lambda row: (row[2], row[3], row[4]))
         for row in plans:
-            task = self.program.levels[self.level][row[0]]
+            task = self.scratch.launched.program.levels[self.level][row[0]]
             own = [item for item in items if item[0] == task.partition]
             yield from record_batches(self._run(task, plan_codec.validate_json(row[5]), own))
 
     def _run(self, task: Task, plan: BatchPlan, rows: list[Row]) -> Iterator[Row]:
-        first = task.level == 0 and task.partition == 0
-        run = TaskRun(self.program, task, plan.header(), self.directories, _CACHE, measured=self.measured)
+        launched = self.scratch.launched
+        program, directories = launched.program, launched.directories
+        header = plan.header()
+        run = TaskRun(program, task, header, directories, _CACHE, measured=launched.measured)
         try:
             result = run.run(plan.inputs[0] if plan.inputs else None, _items(rows, run.meter))
         except Exception as error:
-            operator_logger("task", self.directories.log).exception("batch %s failed", plan.batch)
+            operator_logger("task", directories.log).exception("batch %s failed", plan.batch)
             permanent = isinstance(error, OperatorError) and isinstance(error.__cause__, DataError | StateError)
             result = TaskResult(task.level, task.partition, error=_explained(error), permanent=permanent)
-        if first:
-            result = replace(result, plan=plan.header())
-            payload = plan_codec.dump_json(plan.header())
-            for later in self.program.tasks:
+        if task.level == 0 and task.partition == 0:
+            payload = plan_codec.dump_json(header)
+            for later in program.tasks:
                 if later.level > 0:
                     yield (later.partition, later.level, PLAN, 0, 0, payload)
         origin = task.level * 1_000_000 + task.partition
         for (operator, port), items in run.exchanged.items():
-            target = self.program.task_of[operator]
-            schema = arrow_schema(self.program.operators[operator].inputs[port])
+            target = program.task_of[operator]
+            schema = arrow_schema(program.operators[operator].inputs[port])
             data = run.meter.sending(operator, port, items, lambda i=items, s=schema: encode(i, s).to_pybytes())
             yield (target.partition, target.level, operator, port, origin, data)
         if result.error is None:
             result = replace(result, metrics=run.counts())
-        yield (0, RESULT_LEVEL, PLAN, 0, origin, result_codec.dump_json(result))
+        give_answer(self.scratch.answers, plan.batch, result)
 
 
-def pe_query(rows: Any, program: PeProgram, directories: Directories, *, measured: bool = True) -> Any:
-    """The query of a PE over its descriptor rows: one level behind another, an exchange between them.
+def pe_query(first: Any, scratch: Scratch) -> Any:
+    """The query of a PE: one level behind another, an exchange between them.
 
     Args:
-        rows: Spark data frame of `ROW_DDL`, one descriptor for every task of level 0.
-        program: the PE.
-        directories: where its tasks read and write.
-        measured: do the tasks count and time.
+        first: Spark data frame of `ROW_DDL`, the rows that level 0 gives.
+        scratch: of the query.
     """
-    frame = rows.mapInArrow(Stage(program, 0, directories, measured), ROW_DDL)
-    for level, tasks in enumerate(program.levels[1:], start=1):
-        stage = Stage(program, level, directories, measured)
-        frame = frame.repartitionById(len(tasks), "partition").mapInArrow(stage, ROW_DDL)
+    frame = first
+    for level, tasks in enumerate(scratch.launched.program.levels[1:], start=1):
+        frame = frame.repartitionById(len(tasks), "partition").mapInArrow(Stage(scratch, level), ROW_DDL)
     return frame
 
 

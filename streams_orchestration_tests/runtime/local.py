@@ -11,7 +11,8 @@ from pathlib import Path
 import pyarrow as pa
 
 from streams_orchestration.compiler.compilation import Compilation
-from streams_orchestration.runtime.batches import BatchPlan, TaskResult, plan_codec, result_codec
+from streams_orchestration.runtime.answers import take_answers
+from streams_orchestration.runtime.batches import BatchPlan, TaskResult, plan_codec
 from streams_orchestration.runtime.catalog import Catalog
 from streams_orchestration.runtime.commits import commit_batch
 from streams_orchestration.runtime.deployment import base_directory, build_programs, deploy
@@ -21,7 +22,8 @@ from streams_orchestration.runtime.home import Home
 from streams_orchestration.runtime.planning import plan_batch
 from streams_orchestration.runtime.program import PeProgram
 from streams_orchestration.runtime.publishing import complete, publish
-from streams_orchestration.runtime.rows import PLAN, RESULT_LEVEL, ROW
+from streams_orchestration.runtime.rows import PLAN, ROW
+from streams_orchestration.runtime.scratch import Launched, Scratch
 from streams_orchestration.runtime.settings import Settings
 from streams_orchestration.runtime.stages import Stage
 from streams_orchestration.runtime.views import read_view
@@ -35,6 +37,7 @@ class LocalApplication:
     compilation: Compilation
     source_limit: int = 1000
     results: list[TaskResult] = field(default_factory=list)
+    scratches: dict[int, Scratch] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         deploy(self.home, self.compilation)
@@ -48,14 +51,13 @@ class LocalApplication:
         return plan_batch(program, read_view(self.catalog, program), source_limit=self.source_limit)
 
     def execute(self, program: PeProgram, plan: BatchPlan) -> list[TaskResult]:
-        base = str(base_directory(self.compilation))
-        directories = directories_of(self.home, self.name, program.pe, base)
+        scratch = self._scratch(program)
         rows = [
             (given.partition, 0, PLAN, 0, 0, plan_codec.dump_json(replace(plan, inputs=(given,))))
             for given in plan.inputs
         ]
         for level, tasks in enumerate(program.levels):
-            stage = Stage(program, level, directories, self.measured)
+            stage = Stage(scratch, level)
             parts: dict[int, list[tuple]] = defaultdict(list)
             for row in rows:
                 parts[row[0] % len(tasks)].append(row)
@@ -65,7 +67,15 @@ class LocalApplication:
                 for batch in stage(iter([_record_batch(part)]))
                 for row in zip(*(column.to_pylist() for column in batch.columns), strict=True)
             ]
-        return [result_codec.validate_json(row[5]) for row in rows if row[1] == RESULT_LEVEL]
+        assert not rows
+        return take_answers(scratch.answers, plan.batch)
+
+    def _scratch(self, program: PeProgram) -> Scratch:
+        if program.pe not in self.scratches:
+            directories = directories_of(self.home, self.name, program.pe, str(base_directory(self.compilation)))
+            path = self.home.data(self.name) / "spark" / f"pe-{program.pe}-{time.time_ns()}"
+            self.scratches[program.pe] = Scratch.create(path, Launched(program, directories, self.measured))
+        return self.scratches[program.pe]
 
     def step(self, program: PeProgram) -> bool:
         """One micro-batch of one PE, if there is anything to do."""
