@@ -286,9 +286,7 @@ def test_a_running_host_ends_when_its_catalog_goes(home: Home, monkeypatch: pyte
     class Query:
         idle = True
 
-        def __init__(
-            self, _spark: Any, _home: Any, _catalog: Any, program: Any, _directories: Any, generation: int, **_: Any
-        ):
+        def __init__(self, _spark: Any, _home: Any, program: Any, _directories: Any, generation: int, **_: Any):
             self.pe, self.generation = program.pe, generation
 
         def start(self) -> None:
