@@ -4,30 +4,27 @@ from __future__ import annotations
 
 import functools
 import re
-from typing import Any
-
-import pyarrow as pa
-import pyarrow.compute
 
 from streams_orchestration.model.schema import parse_schema
+from streams_orchestration.operators.libraries import pa
 
-compute: Any = pyarrow.compute
-"""Arrow makes these functions when it is imported, so that type checkers do not know them."""
 
-_SIMPLE: dict[str, pa.DataType] = {
-    "string": pa.string(),
-    "boolean": pa.bool_(),
-    "tinyint": pa.int8(),
-    "smallint": pa.int16(),
-    "int": pa.int32(),
-    "bigint": pa.int64(),
-    "float": pa.float32(),
-    "double": pa.float64(),
-    "date": pa.date32(),
-    "timestamp": pa.timestamp("us", "UTC"),
-    "timestamp_ntz": pa.timestamp("us"),
-    "binary": pa.binary(),
-}
+@functools.cache
+def _simple_types() -> dict[str, pa.DataType]:
+    return {
+        "string": pa.string(),
+        "boolean": pa.bool_(),
+        "tinyint": pa.int8(),
+        "smallint": pa.int16(),
+        "int": pa.int32(),
+        "bigint": pa.int64(),
+        "float": pa.float32(),
+        "double": pa.float64(),
+        "date": pa.date32(),
+        "timestamp": pa.timestamp("us", "UTC"),
+        "timestamp_ntz": pa.timestamp("us"),
+        "binary": pa.binary(),
+    }
 
 
 @functools.lru_cache(maxsize=4096)
@@ -48,8 +45,8 @@ def arrow_schema(ddl: str) -> pa.Schema:
 
 def arrow_type(text: str) -> pa.DataType:
     """The Arrow type of one attribute, from its canonical DDL."""
-    if text in _SIMPLE:
-        return _SIMPLE[text]
+    if (simple := _simple_types().get(text)) is not None:
+        return simple
     if match := re.fullmatch(r"decimal\((\d+), (\d+)\)", text):
         return pa.decimal128(int(match[1]), int(match[2]))
     kind, _, inner = text.removesuffix(">").partition("<")

@@ -5,13 +5,12 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
-import pyarrow as pa
-
 from streams_orchestration.model.names import nearest
 from streams_orchestration.operators.arrow_types import fits
 from streams_orchestration.operators.batch import TupleBatch
 from streams_orchestration.operators.errors import UnknownAttributeError
 from streams_orchestration.operators.expressions import evaluate, expression_type, parse_expression
+from streams_orchestration.operators.libraries import pa
 
 if TYPE_CHECKING:
     import polars as pl

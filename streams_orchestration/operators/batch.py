@@ -5,12 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from typing import Any
 
-import numpy as np
-import pyarrow as pa
-
-from streams_orchestration.operators.arrow_types import compute as pc
 from streams_orchestration.operators.arrow_types import row_layout
 from streams_orchestration.operators.errors import ConstTupleError, DataError
+from streams_orchestration.operators.libraries import compute as pc
+from streams_orchestration.operators.libraries import np, pa
 
 
 class TupleBatch:

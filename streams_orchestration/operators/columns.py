@@ -4,10 +4,8 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-import numpy as np
-import pyarrow as pa
-
-from streams_orchestration.operators.arrow_types import compute as pc
+from streams_orchestration.operators.libraries import compute as pc
+from streams_orchestration.operators.libraries import np, pa
 
 
 class Cells(NamedTuple):

@@ -9,11 +9,11 @@ from enum import Enum
 from pathlib import Path
 from typing import Any, ClassVar, NamedTuple
 
-import pyarrow as pa
 from pydantic import BaseModel, ConfigDict
 
 from streams_orchestration.model.operators import OperatorModel
 from streams_orchestration.operators.batch import TupleBatch
+from streams_orchestration.operators.libraries import pa
 from streams_orchestration.operators.metrics import Metrics
 from streams_orchestration.operators.state import State
 

@@ -6,9 +6,8 @@ import json
 from collections.abc import Iterator, Mapping, MutableMapping
 from typing import Any, ClassVar
 
-import pyarrow as pa
-
 from streams_orchestration.operators.incremental import Incremental, Pieces
+from streams_orchestration.operators.libraries import pa
 
 
 class DictState(Incremental, MutableMapping[Any, Any]):

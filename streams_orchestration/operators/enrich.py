@@ -8,10 +8,10 @@ import pyarrow.parquet as pq
 from pydantic import Field
 
 from streams_orchestration.model.names import nearest
-from streams_orchestration.operators.arrow_types import compute as pc
 from streams_orchestration.operators.batch import TupleBatch
 from streams_orchestration.operators.contract import Operator, OperatorContext, Parameters
 from streams_orchestration.operators.files import open_decompressed, resolve_input
+from streams_orchestration.operators.libraries import compute as pc
 
 
 class EnrichParameters(Parameters):

@@ -7,11 +7,11 @@ import re
 import warnings
 from typing import TYPE_CHECKING, Annotated, Any, cast
 
-import pyarrow as pa
 from pydantic import BeforeValidator
 
 from streams_orchestration.model.names import nearest
 from streams_orchestration.operators.errors import UnknownAttributeError
+from streams_orchestration.operators.libraries import pa
 
 if TYPE_CHECKING:
     import polars as pl

@@ -5,9 +5,9 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from typing import ClassVar
 
-import pyarrow as pa
+from streams_orchestration.operators.libraries import pa
 
-Pieces = dict[str, pa.Table]
+Pieces = dict[str, "pa.Table"]
 """A part of a state, or its changes, as named tables."""
 
 

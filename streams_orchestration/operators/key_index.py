@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-import numpy as np
-import pyarrow as pa
-
 from streams_orchestration.operators.columns import Cells, Column, grown
 from streams_orchestration.operators.expressions import frame
+from streams_orchestration.operators.libraries import np, pa
 
 FULLNESS = 2
 """The table has at least so many places for every row."""

@@ -6,15 +6,13 @@ from collections.abc import ItemsView, Iterator, Mapping, MutableMapping, Sequen
 from itertools import repeat
 from typing import Any, ClassVar
 
-import numpy as np
-import pyarrow as pa
-
 from streams_orchestration.operators.arrow_types import arrow_schema
-from streams_orchestration.operators.arrow_types import compute as pc
 from streams_orchestration.operators.batch import TupleBatch
 from streams_orchestration.operators.columns import Column, grown
 from streams_orchestration.operators.incremental import Incremental, Pieces
 from streams_orchestration.operators.key_index import KeyIndex
+from streams_orchestration.operators.libraries import compute as pc
+from streams_orchestration.operators.libraries import np, pa
 
 _GONE = "gone"
 """In the table of what changed: the key was removed."""

@@ -5,8 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from typing import Any
 
-import numpy as np
-import pyarrow as pa
+from streams_orchestration.operators.libraries import np, pa
 
 Key = tuple[Any, ...]
 

@@ -6,10 +6,8 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-import numpy as np
-import pyarrow as pa
-
 from streams_orchestration.operators.keys import Key, key_columns, key_values
+from streams_orchestration.operators.libraries import np, pa
 from streams_orchestration.operators.windows import Policy
 
 

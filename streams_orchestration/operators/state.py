@@ -12,11 +12,10 @@ import zlib
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, NamedTuple
 
-import pyarrow as pa
-
 from streams_orchestration.operators.dict_state import DictState
 from streams_orchestration.operators.incremental import Incremental
 from streams_orchestration.operators.keyed_state import KeyedState
+from streams_orchestration.operators.libraries import pa
 
 State = Mapping[str, Any]
 """What `Operator.checkpoint` gives and `Operator.restore` gets.

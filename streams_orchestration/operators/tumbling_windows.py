@@ -5,10 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-import numpy as np
-import pyarrow as pa
-
 from streams_orchestration.operators.keys import Key, key_columns, key_values
+from streams_orchestration.operators.libraries import np, pa
 from streams_orchestration.operators.windows import Policy
 
 

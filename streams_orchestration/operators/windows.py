@@ -18,11 +18,10 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, Literal, get_args
 
-import pyarrow as pa
-
 from streams_orchestration.model.names import nearest
-from streams_orchestration.operators.arrow_types import compute as pc
 from streams_orchestration.operators.errors import DataError, UnknownAttributeError
+from streams_orchestration.operators.libraries import compute as pc
+from streams_orchestration.operators.libraries import pa
 
 PolicyKind = Literal["count", "delta", "time", "punct"]
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pyarrow as pa
 
-from streams_orchestration.operators.arrow_types import compute as pc
+from streams_orchestration.operators.libraries import compute as pc
 
 _SEED = np.uint64(0x5EED5EED5EED5EED)
 """Part of the contract between runs, like the rest of the hash: another one would send keys to other channels."""

@@ -7,9 +7,9 @@ from typing import Any
 import pyarrow as pa
 
 from streams_orchestration.operators import DataError, Operator, Parameters, Punctuation, State, TupleBatch
-from streams_orchestration.operators.arrow_types import compute
 from streams_orchestration.operators.dict_state import DictState
 from streams_orchestration.operators.keyed_state import KeyedState
+from streams_orchestration.operators.libraries import compute
 
 
 class Doubling(Operator):

@@ -6,8 +6,6 @@ from collections import Counter
 from collections.abc import Iterator
 from typing import Any
 
-import numpy as np
-import pyarrow as pa
 from pydantic import Field, model_validator
 
 from streams_orchestration.model.names import nearest
@@ -16,6 +14,7 @@ from streams_orchestration.operators.batch import TupleBatch
 from streams_orchestration.operators.contract import Operator, OperatorContext, Parameters, Punctuation
 from streams_orchestration.operators.errors import UnknownAttributeError
 from streams_orchestration.operators.keys import Key, factorize, key_columns, key_values
+from streams_orchestration.operators.libraries import np, pa
 from streams_orchestration.operators.sliding_windows import SlidingWindows
 from streams_orchestration.operators.standard.measure import Measure, parse_measure
 from streams_orchestration.operators.standard.refused import REFUSED

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
+import functools
 import re
 import time
 from typing import Any
 
-import numpy as np
-import pyarrow as pa
 from pydantic import Field
 
 from streams_orchestration.operators.arrow_types import arrow_type
@@ -20,6 +19,7 @@ from streams_orchestration.operators.contract import (
     Punctuation,
     SourceOperator,
 )
+from streams_orchestration.operators.libraries import np, pa
 from streams_orchestration.operators.standard.refused import REFUSED
 
 COUNTER = "IterationCount"
@@ -27,7 +27,11 @@ LONGEST_WAIT = 0.2
 """Seconds that a call waits for the next tuple to be due; a task that sleeps holds up its PE."""
 
 _CALL = re.compile(rf"\b{COUNTER}\s*\(\s*\)")
-_COUNTED = pa.schema([(COUNTER, pa.int64())])
+
+
+@functools.cache
+def _counter() -> pa.Schema:
+    return pa.schema([(COUNTER, pa.int64())])
 
 
 class BeaconParameters(Parameters):
@@ -69,7 +73,7 @@ class Beacon(SourceOperator):
             raise ValueError(message)
         texts = {name: _counted(text) for name, text in parameters.output.items()}
         defaults = {field.name: _default(field.type) for field in target if field.name not in texts}
-        return Assignments(texts | defaults, _COUNTED, target)
+        return Assignments(texts | defaults, _counter(), target)
 
     def setup(self) -> None:
         """Parse the expressions."""
@@ -82,7 +86,7 @@ class Beacon(SourceOperator):
         count = min(self._due(start, limit), limit, limit if last is None else last - start)
         if count > 0:
             numbers = pa.array(np.arange(start, start + count))
-            self.submit(self.assignments.apply(pa.RecordBatch.from_arrays([numbers], schema=_COUNTED)))
+            self.submit(self.assignments.apply(pa.RecordBatch.from_arrays([numbers], schema=_counter())))
         exhausted = start + count == last
         if exhausted:
             self.punctuate(Punctuation.WINDOW)

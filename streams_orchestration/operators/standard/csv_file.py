@@ -9,11 +9,9 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
-import pyarrow as pa
-import pyarrow.csv as pa_csv
-
 from streams_orchestration.operators.errors import DataError
 from streams_orchestration.operators.files import open_decompressed
+from streams_orchestration.operators.libraries import pa, pa_csv
 
 BLOCK_BYTES = 4 << 20
 MAXIMUM_BLOCK_BYTES = 256 << 20

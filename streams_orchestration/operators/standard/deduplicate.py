@@ -5,17 +5,16 @@ from __future__ import annotations
 import math
 from typing import Any
 
-import numpy as np
-import pyarrow as pa
 from pydantic import Field, model_validator
 
 from streams_orchestration.model.names import nearest
-from streams_orchestration.operators.arrow_types import compute as pc
 from streams_orchestration.operators.batch import TupleBatch
 from streams_orchestration.operators.contract import Operator, OperatorContext, Parameters, Punctuation
 from streams_orchestration.operators.errors import DataError, UnknownAttributeError
 from streams_orchestration.operators.expressions import evaluate, expression_type, parse_expression
 from streams_orchestration.operators.keyed_state import KeyedState
+from streams_orchestration.operators.libraries import compute as pc
+from streams_orchestration.operators.libraries import np, pa
 from streams_orchestration.operators.standard.refused import REFUSED
 from streams_orchestration.operators.state import State
 

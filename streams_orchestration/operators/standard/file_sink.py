@@ -7,15 +7,13 @@ import uuid
 from pathlib import Path
 from typing import IO, Any, Literal
 
-import pyarrow as pa
-import pyarrow.csv as pa_csv
-import pyarrow.parquet as pq
 from pydantic import Field, model_validator
 
 from streams_orchestration.model.names import nearest
 from streams_orchestration.operators.batch import TupleBatch
 from streams_orchestration.operators.contract import Operator, OperatorContext, Parameters, PendingFile
 from streams_orchestration.operators.errors import DataError, UnknownAttributeError
+from streams_orchestration.operators.libraries import pa, pa_csv, pq
 from streams_orchestration.operators.standard.json_lines import check_json_schema
 from streams_orchestration.operators.standard.refused import REFUSED
 

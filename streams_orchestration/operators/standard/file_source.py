@@ -6,8 +6,6 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Literal
 
-import pyarrow as pa
-import pyarrow.parquet as pq
 from pydantic import Field
 
 from streams_orchestration.model.names import nearest
@@ -23,6 +21,7 @@ from streams_orchestration.operators.contract import (
 )
 from streams_orchestration.operators.errors import DataError
 from streams_orchestration.operators.files import open_decompressed, resolve_input
+from streams_orchestration.operators.libraries import pa, pq
 from streams_orchestration.operators.standard.csv_file import CsvFile
 from streams_orchestration.operators.standard.json_lines import check_json_schema, read_json_lines
 from streams_orchestration.operators.standard.refused import REFUSED

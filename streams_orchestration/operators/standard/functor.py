@@ -6,11 +6,11 @@ from typing import Any
 
 from pydantic import Field
 
-from streams_orchestration.operators.arrow_types import compute as pc
 from streams_orchestration.operators.assignments import Assignments
 from streams_orchestration.operators.batch import TupleBatch
 from streams_orchestration.operators.contract import Operator, OperatorContext, Parameters
 from streams_orchestration.operators.expressions import Condition, evaluate, parse_condition
+from streams_orchestration.operators.libraries import compute as pc
 
 
 class FunctorParameters(Parameters):

@@ -4,17 +4,16 @@ from __future__ import annotations
 
 from typing import Any, Literal
 
-import numpy as np
-import pyarrow as pa
 from pydantic import Field, model_validator
 
 from streams_orchestration.model.names import nearest
-from streams_orchestration.operators.arrow_types import compute as pc
 from streams_orchestration.operators.assignments import Assignments
 from streams_orchestration.operators.batch import TupleBatch
 from streams_orchestration.operators.contract import Operator, OperatorContext, Parameters, Punctuation
 from streams_orchestration.operators.errors import UnknownAttributeError
 from streams_orchestration.operators.expressions import evaluate, parse_condition
+from streams_orchestration.operators.libraries import compute as pc
+from streams_orchestration.operators.libraries import np, pa
 from streams_orchestration.operators.standard.join_side import JoinSide, equal_pairs
 from streams_orchestration.operators.standard.refused import REFUSED
 from streams_orchestration.operators.state import State

@@ -4,11 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
-import numpy as np
-import pyarrow as pa
-
-from streams_orchestration.operators.arrow_types import compute as pc
 from streams_orchestration.operators.keys import factorize
+from streams_orchestration.operators.libraries import compute as pc
+from streams_orchestration.operators.libraries import np, pa
 from streams_orchestration.operators.windows import Policy
 
 

@@ -6,12 +6,10 @@ import json
 from collections.abc import Iterator
 from pathlib import Path
 
-import pyarrow as pa
-import pyarrow.json as pa_json
-
 from streams_orchestration.operators.batch import TupleBatch
 from streams_orchestration.operators.errors import DataError
 from streams_orchestration.operators.files import open_decompressed
+from streams_orchestration.operators.libraries import pa, pa_json
 
 BLOCK_BYTES = 4 << 20
 

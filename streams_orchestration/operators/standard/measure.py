@@ -5,13 +5,11 @@ from __future__ import annotations
 import re
 from typing import Any
 
-import numpy as np
-import pyarrow as pa
-
 from streams_orchestration.model.names import nearest
-from streams_orchestration.operators.arrow_types import compute as pc
 from streams_orchestration.operators.errors import DataError
 from streams_orchestration.operators.expressions import evaluate, expression_type, parse_expression
+from streams_orchestration.operators.libraries import compute as pc
+from streams_orchestration.operators.libraries import np, pa
 
 FUNCTIONS = ("Count", "Sum", "Average", "Min", "Max")
 

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from typing import Any, Literal
 
-import numpy as np
 from pydantic import Field
 
-from streams_orchestration.operators.arrow_types import compute as pc
 from streams_orchestration.operators.assignments import Assignments
 from streams_orchestration.operators.batch import TupleBatch
 from streams_orchestration.operators.contract import Operator, OperatorContext, Parameters, Punctuation
 from streams_orchestration.operators.expressions import Condition, evaluate, parse_condition
+from streams_orchestration.operators.libraries import compute as pc
+from streams_orchestration.operators.libraries import np
 
 
 class PunctorParameters(Parameters):

@@ -6,15 +6,14 @@ import csv
 from collections import defaultdict
 from typing import Any
 
-import numpy as np
-import pyarrow as pa
 from pydantic import Field, model_validator
 
-from streams_orchestration.operators.arrow_types import compute as pc
 from streams_orchestration.operators.batch import TupleBatch
 from streams_orchestration.operators.contract import Operator, OperatorContext, Parameters
 from streams_orchestration.operators.expressions import evaluate, expression_type, parse_expression
 from streams_orchestration.operators.files import resolve_input
+from streams_orchestration.operators.libraries import compute as pc
+from streams_orchestration.operators.libraries import np, pa
 
 DEFAULT = "default"
 """The line of a mapping file for keys that have none."""

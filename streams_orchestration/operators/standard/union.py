@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-import pyarrow as pa
-
 from streams_orchestration.operators.assignments import Assignments
 from streams_orchestration.operators.batch import TupleBatch
 from streams_orchestration.operators.contract import Operator, OperatorContext
+from streams_orchestration.operators.libraries import pa
 
 
 class Union(Operator):

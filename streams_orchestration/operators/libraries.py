@@ -1,0 +1,42 @@
+"""Arrow and numpy, imported when something of them is first used.
+
+Compiling reads the parameters of standard operators, and must not wait for what only their tuples need: importing Arrow
+takes half as long as a whole compilation. So the modules that compiling loads have these from here.
+"""
+
+from __future__ import annotations
+
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    import numpy as np
+    import pyarrow as pa
+    import pyarrow.csv as pa_csv
+    import pyarrow.json as pa_json
+    import pyarrow.parquet as pq
+
+
+class _Library:
+    """Stands for a module."""
+
+    def __init__(self, module: str) -> None:
+        self._module = module
+
+    def __getattr__(self, name: str) -> Any:
+        found = getattr(import_module(self._module), name)
+        setattr(self, name, found)  # the next time it is found as quickly as in the module
+        return found
+
+
+if not TYPE_CHECKING:
+    np = _Library("numpy")
+    pa = _Library("pyarrow")
+    pa_csv = _Library("pyarrow.csv")
+    pa_json = _Library("pyarrow.json")
+    pq = _Library("pyarrow.parquet")
+
+compute: Any = _Library("pyarrow.compute")
+"""Arrow makes these functions when it is imported, so that type checkers do not know them."""
+
+__all__ = ["compute", "np", "pa", "pa_csv", "pa_json", "pq"]
