@@ -16,7 +16,7 @@ from streams_orchestration.model.annotations import ThreadingAnnotation
 from streams_orchestration.model.application import Application
 from streams_orchestration.model.diagnostics import Diagnostic
 from streams_orchestration.model.names import nearest
-from streams_orchestration.model.placement import Config, Placement
+from streams_orchestration.model.placement import Config, Placement, ThreadedPortConfig
 
 
 @dataclass(frozen=True, slots=True)
@@ -101,9 +101,24 @@ class Inheritance:
             checkpoint=checkpoint,
             checkpoint_period=period,
             threaded_ports=tuple(
-                ThreadedPort(port, queues[port].congestion_policy, queues[port].queue_size) for port in sorted(queues)
+                ThreadedPort(port, queues[port].congestion_policy, self._queue_size(queues[port], operator.name))
+                for port in sorted(queues)
             ),
         )
+
+    def _queue_size(self, queue: ThreadedPortConfig, operator: str) -> int:
+        """Tuples that a queue holds; at least 1 whatever is submitted (rule 64)."""
+        size, origin = self.substitution.annotation(queue.queue_size, queue, "queueSize", operator)
+        if size is None:
+            return 1
+        if not isinstance(size, int) or isinstance(size, bool) or not 1 <= size < 2**31:
+            message = f"the queue size is an int32 of at least 1, and {origin} is {size}"
+            location = queue.location("queueSize")
+            self.substitution.diagnostics.append(
+                Diagnostic.of("CDISP0090E", message, operator=operator, location=location)
+            )
+            return 1
+        return size
 
     def _text(self, text: str | None, placement: Placement, key: str, operator: str) -> str | None:
         return None if text is None else str(self.substitution.value(text, placement, key, operator=operator))

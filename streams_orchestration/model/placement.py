@@ -7,7 +7,7 @@ from typing import Annotated, Any, Literal
 from pydantic import BeforeValidator, Field, field_validator, model_validator
 
 from streams_orchestration.model.element import Element, refuse
-from streams_orchestration.model.values import Boolean, Count, Flag, Name, Number, Text, is_reference
+from streams_orchestration.model.values import Boolean, Count, Flag, Integer, Name, Number, Text, is_reference
 
 
 def _as_list(value: Any) -> Any:
@@ -36,13 +36,15 @@ class ThreadedPortConfig(Element):
 
     port: Count
     congestion_policy: Literal["Sys.Wait", "Sys.DropFirst", "Sys.DropLast"] = "Sys.Wait"
-    queue_size: Annotated[int, Field(strict=True)] = 1000
+    queue_size: Integer = 1000
 
     @field_validator("queue_size", mode="before")
     @classmethod
     def _check_size(cls, value: Any) -> Any:
+        if is_reference(value):
+            return value
         if not isinstance(value, int) or isinstance(value, bool) or not 1 <= value < 2**31:
-            refuse("CDISP0090E", "the queue size is an int32 of at least 1")
+            refuse("CDISP0090E", "the queue size is an int32 of at least 1, or ${name}")
         return value
 
 

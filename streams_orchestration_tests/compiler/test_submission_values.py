@@ -90,3 +90,25 @@ def test_channel_functions_in_replicas() -> None:
     }
     assert texts["C[1].W[4]"] == {"a": 4, "b": "1 of 3", "c": [4, 1], "d": "[6,2] 6"}
     assert texts["Src"] == {"a": -1, "b": "-1 of 0", "c": [-1], "d": "[0] 0"}
+
+
+@pytest.mark.parametrize(
+    ("size", "given", "expected"),
+    [
+        ("${n}", {}, 3),
+        ("${n}", {"n": "70"}, 70),
+        ("${n}", {"n": "0"}, "CDISP0090E"),
+        ("${x}", {}, "CDISP0090E"),
+        ("${none}", {}, "SO0201"),
+    ],
+)
+def test_sizes_of_queues(size: str, given: dict[str, str], expected: int | str) -> None:
+    """Rule 64: at least 1, also when it is given at submission."""
+    queue = {"threadedPort": [{"port": 0, "queueSize": size}]}
+    values = {name: SUBMISSION[name] for name in ("n", "x")}
+    source = {**SOURCE, "parameters": {"used": "${n} ${x}"}}
+    found, diagnostics = logical(graph(source, call("W", config=queue), submission=values), submission=given)
+    if isinstance(expected, int):
+        assert [port.queue_size for port in found.operators[1].threaded_ports] == [expected]
+    else:
+        assert codes(diagnostics) == [expected]
