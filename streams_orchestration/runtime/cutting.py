@@ -2,7 +2,8 @@
 
 Threads are tasks, queues are exchanges, locks are merges. A *task* is a set of operators that one Spark task runs by
 direct calls; its entries are where tuples come in. Tuples leave a task through an exchange: at a threaded port, and in
-front of a stateful operator that the thread plan could not prove single-threaded (the place of its port mutex).
+front of a stateful operator that several tasks would enter (the place of its port mutex). Where the thread plan could
+not prove it single-threaded, but one task only enters it, there is nothing to lock.
 """
 
 from __future__ import annotations
@@ -81,10 +82,9 @@ class _Builder:
 
     def build(self) -> PeProgram:
         remote = self._remote_inputs()
-        breaks = self._breaks()
+        breaks = {port for port in self._inside_ports(self.members) if port in self.queues}
         reach = self._reaches(remote, breaks)
-        while shared := self._shared(reach):
-            # the thread plan has one thread there, that of a scheduled port (rule 71): the exchange takes its place
+        while shared := self._shared(reach, breaks):
             breaks |= self._inside_ports(shared)
             reach = self._reaches(remote, breaks)
         homes = set(reach)
@@ -157,11 +157,6 @@ class _Builder:
                     found[self.streams[output]].add(pe_of[connection.target])
         return {stream: tuple(sorted(pes)) for stream, pes in found.items()}
 
-    def _breaks(self) -> set[tuple[int, int]]:
-        """Input ports that are fed by an exchange from inside of the PE."""
-        locked = {i for i in self.members if self.compilation.threads.operators[i].locked and self.stateful[i]}
-        return {port for port in self._inside_ports(self.members) if port in self.queues or port[0] in locked}
-
     def _inside_ports(self, operators: Collection[int]) -> set[tuple[int, int]]:
         """Input ports of these operators that something inside of the PE feeds."""
         return {
@@ -180,10 +175,13 @@ class _Builder:
         calls = self._calls(breaks)
         return {home: self._reach(home, calls) for home in homes}
 
-    def _shared(self, reach: Mapping[int, tuple[int, ...]]) -> set[int]:
-        """Stateful operators that several tasks would run."""
+    def _shared(self, reach: Mapping[int, tuple[int, ...]], breaks: set[tuple[int, int]]) -> set[int]:
+        """Stateful operators that several tasks would run, without those that are behind others."""
         tasks = Counter(operator for part in reach.values() for operator in part)
-        return {operator for operator, count in tasks.items() if count > 1 and self.stateful[operator]}
+        shared = {operator for operator, count in tasks.items() if count > 1 and self.stateful[operator]}
+        calls = self._calls(breaks)
+        # a merge in front of the first ones may make one task of what calls the others
+        return {operator for operator in shared if not shared & nx.ancestors(calls, operator)}
 
     def _calls(self, breaks: set[tuple[int, int]]) -> nx.DiGraph:
         graph = nx.DiGraph()

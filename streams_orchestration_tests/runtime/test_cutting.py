@@ -43,26 +43,44 @@ def file(tmp_path: Path) -> Path:
 
 def test_direct_calls_are_one_task(file: Path):
     (program,) = programs(compiled([source("Rows", file), node("Kept", "Filter", "Rows"), sink("Out", "Kept")], **ONE))
-    assert levels(program)[0] == [["Rows", "Kept"]]
+    assert levels(program) == [[["Rows", "Kept", "Out"]]]
 
 
-def test_a_locked_stateful_operator_is_behind_a_merge(file: Path):
-    """The default threading model could enter it with two threads; the exchange takes the place of its mutex."""
-    compilation = compiled([source("Rows", file), sink("Out", "Rows")], **ONE)
+def test_a_stateful_operator_that_several_threads_enter_is_behind_a_merge(file: Path):
+    compilation = compiled([source("A", file), source("B", file), sink("Out", "A", "B")], **ONE)
     (program,) = programs(compilation)
-    assert compilation.threads.operators[1].locked
-    assert levels(program) == [[["Rows"]], [["Out"]]]
-    (delivery,) = program.operators[0].deliveries[0]
-    assert delivery == Exchange(1, 0, connection=0, queue=False)
+    assert compilation.threads.operators[2].locked
+    assert levels(program) == [[["A"], ["B"]], [["Out"]]]
+    assert program.operators[0].deliveries[0] == (Exchange(2, 0, connection=0, queue=False),)
 
 
-def test_a_single_threaded_stateful_operator_is_called_directly(file: Path):
-    compilation = compiled([source("Rows", file), sink("Out", "Rows")], threading="manual", **ONE)
+@pytest.mark.parametrize(("threading", "locked"), [("manual", False), ("automatic", True), (None, True)])
+def test_a_stateful_operator_that_one_task_enters_is_called_directly(file: Path, threading: str | None, locked: bool):
+    """Whether the thread plan could prove that it is single-threaded or not: nobody else could hold its mutex."""
+    compilation = compiled([source("Rows", file), sink("Out", "Rows")], threading=threading, **ONE)
     (program,) = programs(compilation)
-    assert not compilation.threads.operators[1].locked
+    assert compilation.threads.operators[1].locked is locked
     assert levels(program) == [[["Rows", "Out"]]]
     (delivery,) = program.operators[0].deliveries[0]
     assert delivery == Direct(1, 0, copies=False, mutable=False, attributes=None, connection=0)
+
+
+def test_behind_a_merge_there_is_one_task(file: Path):
+    graph = [source("A", file), source("B", file), node("Held", "Holding") | {"inputs": [["A", "B"]]}]
+    (program,) = programs(compiled([*graph, sink("Out", "Held")], **ONE))
+    assert levels(program) == [[["A"], ["B"]], [["Held", "Out"]]]
+
+
+def test_a_stateful_operator_beside_a_queue_is_behind_a_merge(file: Path):
+    """One of its ports is fed by a thread of its own, so the other one has to be, too."""
+    queue = {"threadedPort": [{"port": 0, "congestionPolicy": "Sys.Wait", "queueSize": 10}]}
+    graph = [source("Rows", file), node("Marks", "Marks", "Rows", "Rows", schema="Key", config=queue)]
+    (program,) = programs(compiled([*graph, sink("Out", "Marks")], **ONE))
+    assert levels(program) == [[["Rows"]], [["Marks", "Out"]]]
+    first, second = program.operators[0].deliveries[0]
+    assert isinstance(first, Exchange)
+    assert isinstance(second, Exchange)
+    assert (first.queue, second.queue) == (True, False)
 
 
 def test_a_locked_stateless_operator_needs_no_merge(file: Path):
@@ -178,12 +196,39 @@ def test_every_stateful_operator_is_in_exactly_one_task(
         assert set(run) == set(program.operators)
         owned = [operator for task in program.tasks for operator in task.owns]
         assert sorted(owned) == sorted(program.operators)
+        entering = entries(program)
         for operator in program.operators.values():
             if operator.stateful:
                 assert run.count(operator.index) == 1
+        for target, origins in entering.items():
+            assert any(exchange.queue for _, exchange in origins) or len({origin for origin, _ in origins}) > 1, target
         for task in program.tasks:
             for operator in task.operators:
                 check_exchanges_lead_to_later_levels(program, task.level, program.operators[operator].deliveries)
+
+
+def entries(program: PeProgram) -> dict[int, list[tuple[Any, Exchange]]]:
+    """Operators behind exchanges, with the tasks that these come from; for a stream of another PE, that."""
+    found: dict[int, list[tuple[Any, Exchange]]] = {}
+
+    def look(origin: Any, deliveries: Any) -> None:
+        for delivery in deliveries:
+            match delivery:
+                case tuple():
+                    look(origin, delivery)
+                case Split():
+                    look(origin, delivery.channels)
+                case Exchange():
+                    found.setdefault(delivery.operator, []).append((origin, delivery))
+
+    for task in program.tasks:
+        for operator in task.operators:
+            look((task.level, task.partition), program.operators[operator].deliveries)
+    for task in program.tasks:
+        for stream in task.inputs:
+            if stream.operator in found:
+                found[stream.operator].append((stream.stream, Exchange(stream.operator, stream.port, -1, False)))
+    return found
 
 
 def check_exchanges_lead_to_later_levels(program: PeProgram, level: int, deliveries: Any) -> None:
