@@ -39,7 +39,7 @@ from streams_orchestration.runtime.host import Host
 from streams_orchestration.runtime.inspection import read_status
 from streams_orchestration.runtime.launcher import HostStart
 from streams_orchestration.runtime.processes import ProcessIdentity, identify
-from streams_orchestration.runtime.session import spark_session
+from streams_orchestration.runtime.session import session_settings, spark_session
 from streams_orchestration.runtime.settings import LIMIT
 
 TASKS, TUPLES = 2, 10
@@ -206,7 +206,7 @@ def ours(scratch: Path, rounds: int) -> Durations:
     """All in the session of a host."""
     os.environ[LIMIT] = str(TUPLES)
     home = Home(scratch / "home").prepare()
-    spark = spark_session("bench", scratch / "spark", memory="1g")
+    spark = spark_session(session_settings("bench", scratch / "spark", memory="1g"))
     spark.conf.set("spark.sql.streaming.stateStore.providerClass", ROCKSDB)
     spark.conf.set("spark.sql.shuffle.partitions", str(TASKS))
     levels = {str(number): lambda number=number: running_pe(spark, home, number) for number in (1, 2, 3)}

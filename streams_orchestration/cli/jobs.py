@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
@@ -19,6 +20,7 @@ from streams_orchestration.orchestration.settings import config_of
 from streams_orchestration.runtime.deployment import read_status
 from streams_orchestration.runtime.home import Home
 from streams_orchestration.runtime.orphans import Orphan, stop_orphans
+from streams_orchestration.runtime.processes import process_started
 from streams_orchestration.runtime.status import ApplicationStatus, UnitFailure
 
 CANCEL_SECONDS = 60.0
@@ -62,7 +64,12 @@ class Jobs:
         """
         defs = build_application_definitions(spec, self._home, name=self._application, options=options)
         compiling = {"keep": options is None, **(config_of(options) if options else {})}
-        self._run("redeploy", defs, {"compile_stages": compiling, "write_wanted_state": {"fresh": fresh}})
+        config = {
+            "compile_stages": compiling,
+            "write_wanted_state": {"fresh": fresh},
+            "launch_hosts": {"asked_at": process_started(os.getpid())},
+        }
+        self._run("redeploy", defs, config)
 
     def cancel(self, timeout: float = CANCEL_SECONDS) -> None:
         """Stop it; its state is kept."""

@@ -72,12 +72,14 @@ def details(status: ApplicationStatus, now: float) -> RenderableType:
 
     from streams_orchestration.cli.names import plural
     from streams_orchestration.cli.progress import progress_table
+    from streams_orchestration.runtime.start_up import in_words
     from streams_orchestration.runtime.status import failures
 
     lines: list[RenderableType] = [progress_table(status, {}, now)]
     for host in status.hosts:
         process = f"pid {host.pid}{'' if host.alive else ' (gone)'}" if host.pid is not None else "no process"
-        lines.append(Text(f"host {host.id}  {host.state}, {process}", "dim"))
+        took = f"; start-up {in_words(host.start_up)}" if host.start_up else ""
+        lines.append(Text(f"host {host.id}  {host.state}, {process}{took}", "dim"))
     for sink in status.sinks:
         published = f"{plural(sink.rows, 'row')} in {plural(sink.files, 'file')}"
         lines.append(Text.assemble((sink.operator, "bold"), f"  {published}  {sink.path}"))

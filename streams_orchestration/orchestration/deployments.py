@@ -32,9 +32,9 @@ class Deployments(dg.ConfigurableResource):
         """Write the wanted state of an application; returns its fingerprint. See `runtime.deployment.deploy`."""
         return _runtime().deploy(self._home.prepare(), compilation, fresh=fresh)
 
-    def launch(self, application: str) -> tuple[int, ...]:
+    def launch(self, application: str, asked_at: float | None = None) -> tuple[int, ...]:
         """Start the host processes that are wanted and missing; returns their pids."""
-        return _runtime().launch(self._home, application)
+        return _runtime().launch(self._home, application, asked_at=asked_at)
 
     def await_running(self, application: str, timeout: float) -> ApplicationStatus:
         """Wait at most `timeout` seconds for the first heartbeat of every PE."""

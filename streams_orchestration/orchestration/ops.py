@@ -25,6 +25,14 @@ class DeployApplication(dg.Config):
     fresh: bool = Field(default=False, description="Drop the state, streams and results that are kept, and start anew.")
 
 
+class LaunchHosts(dg.Config):
+    """How to launch."""
+
+    asked_at: float | None = Field(
+        default=None, description="Unix seconds when it was asked for; start-up counts from there."
+    )
+
+
 class AwaitHeartbeats(dg.Config):
     """How long to wait for the PEs."""
 
@@ -64,10 +72,10 @@ def write_wanted_state(
 
 
 @dg.op(ins=AFTER, out=NOTHING)
-def launch_hosts(context: dg.OpExecutionContext, deployments: Deployments) -> None:
+def launch_hosts(context: dg.OpExecutionContext, config: LaunchHosts, deployments: Deployments) -> None:
     """Start the host processes that are wanted and missing. They are detached and outlive the run."""
     _stop_orphans(context, deployments)
-    pids = deployments.launch(application_of(context))
+    pids = deployments.launch(application_of(context), config.asked_at)
     context.log.info("launched hosts: %s", ", ".join(f"pid {pid}" for pid in pids) or "none, all of them run")
 
 

@@ -17,15 +17,24 @@ from streams_orchestration.runtime.inspection import read_status
 from streams_orchestration.runtime.launcher import LAUNCHER, HostLauncher, HostStart
 from streams_orchestration.runtime.orphans import record_processes, stop_orphans
 from streams_orchestration.runtime.publishing import remove_empty
+from streams_orchestration.runtime.settings import Settings
 from streams_orchestration.runtime.status import ApplicationStatus
 
 POLL_SECONDS = 0.1
 
 
-def launch(home: Home, application: str, *, launcher: HostLauncher | None = None) -> tuple[int, ...]:
+def launch(
+    home: Home, application: str, *, asked_at: float | None = None, launcher: HostLauncher | None = None
+) -> tuple[int, ...]:
     """Start every host of an application that is wanted and does not live; callers at the same time start it once.
 
     What is left of hosts that have died is stopped before.
+
+    Args:
+        home: the state directory.
+        application: its name.
+        asked_at: unix seconds, when somebody gave the command; the start-up time counts from there.
+        launcher: of this installation when None.
 
     Returns:
         The pids of the hosts that were started.
@@ -46,7 +55,8 @@ def launch(home: Home, application: str, *, launcher: HostLauncher | None = None
             if launcher.alive(host.pid, host.process_started):
                 continue
             incarnation = uuid.uuid4().hex
-            process = launcher.launch(HostStart(home, application, host.id, incarnation, Path(row.base)))
+            now, memory = time.time(), Settings(**row.settings).driver_memory
+            process = launcher.launch(HostStart(home, application, host.id, incarnation, Path(row.base), memory))
             started.append(process.pid)
             record_processes(connection, application, host.id, incarnation, [process])
             connection.execute(
@@ -54,7 +64,7 @@ def launch(home: Home, application: str, *, launcher: HostLauncher | None = None
                 .where(h.c.application == application, h.c.id == host.id)
                 .values(
                     incarnation=incarnation, pid=process.pid, process_started=process.started,
-                    state="STARTING", launched_at=time.time(), heartbeat_at=None, error=None,
+                    state="STARTING", asked_at=asked_at, launched_at=now, heartbeat_at=None, error=None, start_up=None,
                 )
             )  # fmt: skip
             connection.execute(

@@ -1,26 +1,21 @@
 """A host: a detached process with one Spark application that makes its PEs be as the catalog wants them.
 
-It only ever reads what is wanted and reports what is; whoever wants something writes it into the catalog. Run as
-`python -m streams_orchestration.runtime.host --home DIR --application NAME --host N`.
+It only ever reads what is wanted and reports what is; whoever wants something writes it into the catalog.
 """
 
 from __future__ import annotations
 
-import argparse
 import contextlib
 import itertools
 import logging
 import os
-import signal
 import subprocess
-import sys
 import threading
 import time
-from pathlib import Path
-from types import FrameType
+from collections.abc import Callable
 from typing import Any
 
-from sqlalchemy import select, update
+from sqlalchemy import func, select, update
 
 from streams_orchestration.compiler.compilation import Compilation
 from streams_orchestration.compiler.documents import load
@@ -37,14 +32,13 @@ from streams_orchestration.runtime.processes import kill, process_started
 from streams_orchestration.runtime.program import PeProgram
 from streams_orchestration.runtime.publishing import complete, publish
 from streams_orchestration.runtime.settings import Settings
+from streams_orchestration.runtime.start_up import StartUp
 
 TICK_SECONDS = 0.1
 HEARTBEAT_SECONDS = 1.0
 FAMILY_BEATS = 5
 """Heartbeats between two looks at which processes the host has."""
 GARBAGE_SECONDS = 5.0
-JVM_SECONDS = 1.0
-"""A JVM whose connections break has ended by then, or does not end."""
 QUIET_SECONDS = 15.0
 """How long a stop waits for the batch under way."""
 STUCK_SECONDS = 60.0
@@ -69,6 +63,8 @@ class Host:
         self.began = time.time()
         self.spark: Any = None
         row = self.presence.join()
+        self.start_up = StartUp(row.launched_at, row.asked_at)
+        self.started = False
         self.base: str = row.base
         self.settings = Settings(**row.settings)
         compilation = load(Compilation, row.compilation)
@@ -81,43 +77,52 @@ class Host:
         self.timed = tuple(unit for unit, host in first.items() if host == number)
         """Units whose epochs this host triggers: those whose first host it is."""
 
-    def run(self) -> str:
-        """Until the PEs are complete, or are not wanted any more; returns the state to report."""
-        from streams_orchestration.runtime.session import spark_session
+    def run(self, jvm: Callable[[], object] = lambda: None) -> str:
+        """Until the PEs are complete, or are not wanted any more; returns the state to report.
+
+        Args:
+            jvm: returns once the JVM is there.
+        """
+        from streams_orchestration.runtime.session import session_settings, spark_session
 
         threading.Thread(target=self._beat, daemon=True).start()
         mine = [self.programs[pe] for pe in sorted(self.mine)]
         removed = sweep(self.catalog, self.home, self.application, self.mine, mine)
         log.info("host %s of %s: %s files that no commit names were removed", self.number, self.application, removed)
+        self.start_up.reached("imports", time.time())
+        jvm()
+        self.start_up.reached("JVM", time.time())
+        scratch = self.home.data(self.application) / "spark"
         self.spark = spark_session(
-            f"{self.application}-{self.number}",
-            self.home.data(self.application) / "spark",
-            memory=self.settings.driver_memory,
+            session_settings(f"{self.application}-{self.number}", scratch, memory=self.settings.driver_memory)
         )
-        log.info("Spark %s is up after %.1f s", self.spark.version, time.time() - self.began)
+        self.start_up.reached("session", time.time())
+        log.info("Spark %s is up", self.spark.version)
         self.presence.record_family()
         self.presence.report(state="RUNNING")
         collected = time.monotonic()
         while True:
             self.turned = time.monotonic()
             if self.terminated:
-                self._stop_all()
+                self.stop_all()
                 return "FAILED"
             if ended := self.jvm_end():
                 raise StreamsRuntimeError(ended)
             if self.presence.row().wanted == "STOPPED":
                 self._quiesce()
-                self._stop_all()
+                self.stop_all()
                 publish(self.catalog, self.application)
                 return "STOPPED"
             self._reconcile()
+            if not self.started:
+                self._see_start()
             trigger_epochs(self.catalog, self.application, self.timed, self.began, time.time())
             publish(self.catalog, self.application)
             if time.monotonic() - collected > GARBAGE_SECONDS and self.timed:
                 collect_garbage(self.catalog, self.application, self.programs.values())
                 collected = time.monotonic()
             if self._done():
-                self._stop_all()
+                self.stop_all()
                 return "COMPLETED"
             time.sleep(TICK_SECONDS)
 
@@ -163,6 +168,23 @@ class Host:
         query.start()
         self._report_pe(pe, "RUNNING", generation)
 
+    def _see_start(self) -> None:
+        """Write down how long the start took, as soon as a batch of this host is committed."""
+        if "queries" not in self.start_up.seconds:
+            self.start_up.reached("queries", time.time())
+        p = tables.pe
+        with self.catalog.read() as connection:
+            first = connection.scalar(
+                select(func.min(p.c.committed_at)).where(
+                    p.c.application == self.application, p.c.host == self.number, p.c.committed_at > self.began
+                )
+            )
+        if first is not None:
+            self.start_up.committed(first, self.presence.record_family())
+            self.presence.report(start_up=self.start_up.seconds)
+            self.started = True
+            log.info("start-up took %s", self.start_up)
+
     def _report_pe(
         self, pe: int, state: str, generation: int, error: str | None = None, *, permanent: bool = False
     ) -> None:
@@ -201,7 +223,8 @@ class Host:
         while time.monotonic() < until and not all(query.idle for query in self.queries.values()):
             time.sleep(0.02)
 
-    def _stop_all(self) -> None:
+    def stop_all(self) -> None:
+        """Stop all queries."""
         for query in self.queries.values():
             query.stop()
         self.queries.clear()
@@ -235,50 +258,3 @@ class Host:
             except StreamsRuntimeError:
                 pass
             time.sleep(HEARTBEAT_SECONDS)
-
-
-def main(arguments: list[str] | None = None) -> int:
-    """Run a host until it is done; its exit status is 0 unless it failed."""
-    parser = argparse.ArgumentParser(description="Runs PEs of one application; started by `streams deploy`.")
-    parser.add_argument("--home", type=Path, required=True)
-    parser.add_argument("--application", required=True)
-    parser.add_argument("--host", type=int, required=True)
-    parser.add_argument("--incarnation", required=True)
-    given = parser.parse_args(arguments)
-    logging.basicConfig(level=logging.INFO, format="%(asctime)s %(levelname)s %(name)s: %(message)s", stream=sys.stderr)
-    logging.getLogger("py4j").setLevel(logging.WARNING)
-    host: Host | None = None
-    try:
-        host = Host(Home(given.home), given.application, given.host, given.incarnation)
-
-        def terminate(_signal: int, _frame: FrameType | None) -> None:
-            assert host is not None
-            host.terminated = True
-
-        signal.signal(signal.SIGTERM, terminate)
-        state = host.run()
-        host.presence.report(state=state, error="it was told to end (SIGTERM)" if state == "FAILED" else None)
-        log.info("host %s of %s: %s", given.host, given.application, state)
-        if host.spark is not None:
-            host.spark.stop()
-        return 0 if state != "FAILED" else 1
-    except UnwantedHostError as error:
-        log.warning("%s; it ends", error)
-        if host is not None:
-            with contextlib.suppress(Exception):
-                host._stop_all()
-        return 0
-    except Exception as error:
-        log.exception("host %s of %s failed", given.host, given.application)
-        if host is not None:
-            with contextlib.suppress(Exception):
-                said = str(error) if isinstance(error, StreamsRuntimeError) else f"{type(error).__name__}: {error}"
-                host.presence.report(state="FAILED", error=host.jvm_end(JVM_SECONDS) or said.splitlines()[0])
-        return 1
-
-
-if __name__ == "__main__":
-    status = main()
-    logging.shutdown()
-    # py4j's threads and a dead JVM must not keep a finished host alive
-    os._exit(status)

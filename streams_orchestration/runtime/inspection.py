@@ -60,6 +60,7 @@ def read_status(home: Home, application: str) -> ApplicationStatus:
             HostStatus(
                 host.id, host.pid, LAUNCHER.alive(host.pid, host.process_started), host.state, host.launched_at,
                 host.heartbeat_at, host.error or _disk_error(home), logs / f"host-{host.id}.log",
+                host.start_up,
             )
             for host in connection.execute(_all(tables.host, application).order_by(tables.host.c.id))
         )  # fmt: skip

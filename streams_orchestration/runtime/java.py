@@ -40,6 +40,15 @@ def require_java() -> Path:
     return program
 
 
+def java_program() -> Path:
+    """The `java` program that Spark will start, unchecked.
+
+    Raises:
+        JavaError: there is none.
+    """
+    return _find()
+
+
 def java_version(said: str) -> int | None:
     """The feature release in what `java -version` says (8 for `1.8.0`), None when it names no version."""
     match = re.search(r'version "(\d+)(?:\.(\d+))?', said)

@@ -26,6 +26,8 @@ class HostStart:
     """Names this start. A host whose incarnation is not the one in the catalog ends by itself."""
     base: Path
     """Directory of the spec."""
+    memory: str
+    """Heap of its JVM, which it starts before it can read its settings."""
 
 
 class HostLauncher(Protocol):
@@ -56,7 +58,7 @@ class LocalLauncher:
     """A host as a process of this machine, in a session of its own: it outlives the terminal and the Dagster run."""
 
     def launch(self, start: HostStart) -> ProcessIdentity:
-        """Start `python -m streams_orchestration.runtime.host`.
+        """Start `python -m streams_orchestration.runtime.host_process`.
 
         Raises:
             JavaError: there is no usable Java.
@@ -100,9 +102,9 @@ LAUNCHER: HostLauncher = LocalLauncher()
 def host_command(start: HostStart) -> tuple[str, ...]:
     """What a launcher runs."""
     return (
-        *(sys.executable, "-m", "streams_orchestration.runtime.host"),
+        *(sys.executable, "-m", "streams_orchestration.runtime.host_process"),
         *("--home", str(start.home.root), "--application", start.application),
-        *("--host", str(start.host), "--incarnation", start.incarnation),
+        *("--host", str(start.host), "--incarnation", start.incarnation, "--memory", start.memory),
     )
 
 

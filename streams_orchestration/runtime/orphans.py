@@ -22,16 +22,19 @@ log = logging.getLogger("streams.orphans")
 
 @dataclass(frozen=True, slots=True)
 class Orphan:
-    """A process that was stopped."""
+    """What was left of a host, and was stopped."""
 
     application: str
     host: int
-    process: ProcessIdentity
+    processes: tuple[ProcessIdentity, ...]
     reason: str
 
     def __str__(self) -> str:
-        program = self.process.command.partition(" ")[0].rpartition("/")[2]
-        return f"{self.application}: stopped {program} (pid {self.process.pid}) of host {self.host}, {self.reason}"
+        pids: dict[str, list[str]] = defaultdict(list)
+        for process in self.processes:
+            pids[process.command.partition(" ")[0].rpartition("/")[2]].append(str(process.pid))
+        what = ", ".join(f"{program} (pid {', '.join(found)})" for program, found in pids.items())
+        return f"{self.application}: stopped what was left of host {self.host}, {self.reason}: {what}"
 
 
 def record_processes(
@@ -78,11 +81,12 @@ def stop_orphans(home: Home, application: str) -> tuple[Orphan, ...]:
         else:
             continue
         left = living(processes)
-        for process in living(left, GRACE_SECONDS if left and reason == "which is gone" else 0.0):
+        left = living(left, GRACE_SECONDS if left and reason == "which is gone" else 0.0)
+        for process in left:
             kill(process.pid, process.started)
-            orphan = Orphan(application, number, process, reason)
-            log.warning("%s", orphan)
-            found.append(orphan)
+        if left:
+            found.append(Orphan(application, number, left, reason))
+            log.info("%s", found[-1])
         with catalog.write() as connection:
             connection.execute(delete(p).where(p.c.application == application, p.c.incarnation == incarnation))
     return tuple(found)

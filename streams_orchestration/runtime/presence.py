@@ -83,19 +83,20 @@ class Presence:
                     update(h).where(*mine, life == self._life).values(**values, heartbeat_at=time.time())
                 )
 
-    def record_family(self) -> None:
+    def record_family(self) -> tuple[ProcessIdentity, ...]:
         """Write down this process and what it has started, so that others can find them when it is gone."""
         processes = family(os.getpid())
         if processes != self._processes:
             with self._catalog.write() as connection:
                 record_processes(connection, self.application, self.host, self.incarnation, processes)
             self._processes = processes
+        return processes
 
     def _row(self) -> Any:
         a, h = tables.application, tables.host
         with self._catalog.read() as connection:
             return connection.execute(
-                select(a, h.c.incarnation)
+                select(a, h.c.incarnation, h.c.launched_at, h.c.asked_at)
                 .join(h, h.c.application == a.c.name)
                 .where(a.c.name == self.application, h.c.id == self.host)
             ).one_or_none()

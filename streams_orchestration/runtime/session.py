@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Mapping
 from pathlib import Path
 
+from pyspark import SparkConf, SparkContext
 from pyspark.sql import SparkSession
 
-from streams_orchestration.runtime.reader import PeSource
-
+JAVA_OPTIONS = "spark.driver.extraJavaOptions"
 SETTINGS = {
     "spark.ui.enabled": "false",
     "spark.ui.showConsoleProgress": "false",
@@ -20,7 +21,7 @@ SETTINGS = {
     "spark.python.unix.domain.socket.enabled": "true",
     "spark.python.worker.reuse": "true",
     "spark.python.daemon.module": "streams_orchestration.runtime.daemon",
-    "spark.driver.extraJavaOptions": "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC",
+    JAVA_OPTIONS: "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC",
     "spark.driver.host": "127.0.0.1",
     "spark.driver.bindAddress": "127.0.0.1",
 }
@@ -30,8 +31,8 @@ The JVM does little but start tasks: the quick compiler and one garbage collecti
 """
 
 
-def spark_session(application: str, scratch: Path, *, memory: str, cores: int | None = None) -> SparkSession:
-    """The session of one host process.
+def session_settings(application: str, scratch: Path, *, memory: str, cores: int | None = None) -> dict[str, str]:
+    """What the session of one host process is made of.
 
     Args:
         application: named in Spark's logs.
@@ -39,18 +40,35 @@ def spark_session(application: str, scratch: Path, *, memory: str, cores: int | 
         memory: heap of the JVM, `1g`.
         cores: tasks at a time; all of the machine's when None.
     """
-    scratch.mkdir(parents=True, exist_ok=True)
     threads = cores or os.cpu_count() or 1
-    builder = SparkSession.builder.master(f"local[{threads}]").appName(application)  # type: ignore[attr-defined]
-    settings = SETTINGS | {
+    return SETTINGS | {
+        "spark.master": f"local[{threads}]",
+        "spark.app.name": application,
         "spark.sql.shuffle.partitions": str(threads),
         "spark.driver.memory": memory,
         "spark.local.dir": str(scratch),
         "spark.sql.warehouse.dir": str(scratch / "warehouse"),
     }
-    for name, value in settings.items():
-        builder = builder.config(name, value)
-    session = builder.getOrCreate()
+
+
+def start_jvm(settings: Mapping[str, str]) -> None:
+    """Start the JVM of the session that these settings make, and connect to it; the session finds it there.
+
+    It takes a second in which this process has other things to do: call it on a thread.
+    """
+    SparkContext._ensure_initialized(conf=_conf(settings))
+
+
+def spark_session(settings: Mapping[str, str]) -> SparkSession:
+    """The session of this process."""
+    from streams_orchestration.runtime.reader import PeSource
+
+    Path(settings["spark.local.dir"]).mkdir(parents=True, exist_ok=True)
+    session = SparkSession.builder.config(conf=_conf(settings)).getOrCreate()  # type: ignore[attr-defined]
     session.sparkContext.setLogLevel("WARN")
     session.dataSource.register(PeSource)
     return session
+
+
+def _conf(settings: Mapping[str, str]) -> SparkConf:
+    return SparkConf(loadDefaults=False).setAll(list(settings.items()))

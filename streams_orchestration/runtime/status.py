@@ -30,6 +30,8 @@ class HostStatus:
     heartbeat_at: float | None
     error: str | None
     log: Path
+    start_up: dict[str, float] | None = None
+    """Seconds from the command to the first committed batch, by phase; None before that."""
 
 
 @dataclass(frozen=True, slots=True)

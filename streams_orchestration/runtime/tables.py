@@ -40,7 +40,9 @@ host = Table(
     Column("pid", Integer),
     Column("process_started", Float),
     Column("state", String, nullable=False),
+    Column("asked_at", Float),  # when somebody gave the command that launched it
     Column("launched_at", Float, nullable=False, default=0.0),
+    Column("start_up", JSON),  # seconds up to the first committed batch, by phase
     Column("heartbeat_at", Float),
     Column("error", Text),
 )

@@ -33,7 +33,7 @@ class FakeJobs:
         self.asked.append(("reset", self.application, unit, force))
 
     def stop_orphans(self) -> tuple[Any, ...]:
-        return ("flights: stopped java (pid 4712) of host 0, which is gone",)
+        return ("flights: stopped what was left of host 0, which is gone: java (pid 4712)",)
 
     def status(self) -> ApplicationStatus:
         return status(state="STOPPED")
@@ -57,7 +57,7 @@ def test_cancel(asked: list[Any], monkeypatch: pytest.MonkeyPatch, capsys: Captu
     assert asked == [("cancel", "flights", 5.0)]
     captured = capsys.readouterr()
     assert captured.out == "flights is STOPPED.\n"
-    assert captured.err == "flights: stopped java (pid 4712) of host 0, which is gone\n"
+    assert captured.err == "flights: stopped what was left of host 0, which is gone: java (pid 4712)\n"
 
 
 def test_reset_of_what_has_failed(asked: list[Any], monkeypatch: pytest.MonkeyPatch):

@@ -74,7 +74,7 @@ class Runtime(SimpleNamespace):
         self.status = self.status or running()
         return "fingerprint"
 
-    def launch(self, home: Home, application: str) -> tuple[int, ...]:
+    def launch(self, home: Home, application: str, *, asked_at: float | None) -> tuple[int, ...]:
         self._called("launch", application)
         return (4711,)
 

@@ -155,8 +155,9 @@ def test_what_is_stopped_is_named(home: Home, launcher: FakeLauncher):
     dead, jvm = launcher.families(home)[0]
     killed(dead.pid)
     (orphan,) = stop_orphans(home, "app")
-    assert orphan.process == jvm
-    assert f"(pid {jvm.pid}) of host 0, which is gone" in str(orphan)
+    assert orphan.processes == (jvm,)
+    assert "app: stopped what was left of host 0, which is gone: python" in str(orphan)
+    assert f"(pid {jvm.pid})" in str(orphan)
     assert stop_orphans(home, "app") == (), "and it is forgotten"
 
 
@@ -173,9 +174,9 @@ def test_a_host_that_was_paused_and_replaced_is_stopped(home: Home, launcher: Fa
     os.kill(paused.pid, signal.SIGSTOP)
     with Catalog(home).write() as connection:
         connection.execute(update(tables.host).values(incarnation="another", pid=os.getpid()))
-    found = stop_orphans(home, "app")
-    assert {orphan.process.pid for orphan in found} == {paused.pid, jvm.pid}
-    assert all("started anew since" in str(orphan) for orphan in found)
+    (found,) = stop_orphans(home, "app")
+    assert {process.pid for process in found.processes} == {paused.pid, jvm.pid}
+    assert "which was started anew since" in str(found)
     assert not is_alive(paused.pid, paused.started)
 
 
@@ -300,7 +301,7 @@ def test_a_running_host_ends_when_its_catalog_goes(home: Home, monkeypatch: pyte
 
     jvm = subprocess.Popen([sys.executable, "-c", "input()"], stdin=subprocess.PIPE)
     context = SimpleNamespace(_gateway=SimpleNamespace(proc=jvm))
-    monkeypatch.setattr(session, "spark_session", lambda *_, **__: SimpleNamespace(version="0", sparkContext=context))
+    monkeypatch.setattr(session, "spark_session", lambda _settings: SimpleNamespace(version="0", sparkContext=context))
     monkeypatch.setattr("streams_orchestration.runtime.query.PeQuery", Query)
     monkeypatch.setattr(Host, "_beat", lambda _self: None)
     monkeypatch.setattr(host, "TICK_SECONDS", 0.0)

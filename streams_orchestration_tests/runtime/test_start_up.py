@@ -1,0 +1,48 @@
+"""The start-up time is split into phases that add up."""
+
+from __future__ import annotations
+
+import pytest
+
+from streams_orchestration.runtime.processes import ProcessIdentity
+from streams_orchestration.runtime.start_up import WORKERS, StartUp
+
+JVM = ProcessIdentity(1, 102.0, "/usr/bin/java -cp jars")
+
+
+def started(asked_at: float | None = None) -> StartUp:
+    start_up = StartUp(100.0, asked_at)
+    for phase, at in (("imports", 101.5), ("JVM", 102.0), ("session", 105.0), ("queries", 106.0)):
+        start_up.reached(phase, at)
+    return start_up
+
+
+@pytest.mark.parametrize(("asked_at", "whole"), [(None, 10.0), (95.0, 15.0)])
+def test_the_phases_add_up_to_the_time_from_the_command_to_the_first_batch(asked_at: float | None, whole: float):
+    start_up = started(asked_at)
+    start_up.committed(110.0, [JVM, ProcessIdentity(2, 108.0, f"python -m {WORKERS} pyspark.worker")])
+    assert sum(start_up.seconds.values()) == whole
+    assert start_up.seconds["workers"] == 2.0
+    assert start_up.seconds["first batch"] == 2.0
+    assert ("command" in start_up.seconds) == (asked_at is not None)
+
+
+@pytest.mark.parametrize("up", [[], [JVM], [ProcessIdentity(2, 105.5, f"python -m {WORKERS} pyspark.worker")]])
+def test_workers_that_were_up_before_the_queries_cost_nothing(up: list[ProcessIdentity]):
+    start_up = started()
+    start_up.committed(110.0, up)
+    assert "workers" not in start_up.seconds
+    assert start_up.seconds["first batch"] == 4.0
+
+
+def test_what_ended_before_the_phase_in_front_of_it_took_no_time():
+    start_up = started()
+    start_up.reached("late", 100.0)
+    assert start_up.seconds["late"] == 0.0
+    start_up.committed(110.0, [])
+    assert sum(start_up.seconds.values()) == 10.0
+
+
+def test_in_words():
+    start_up = started()
+    assert str(start_up) == "6.0 s: imports 1.5, JVM 0.5, session 3.0, queries 1.0"
