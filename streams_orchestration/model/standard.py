@@ -84,7 +84,7 @@ _TABLE: dict[str, tuple[SingleThreadedMode, str, str]] = {
     "Throttle": ("Always", "c", "cp"),
     "UDPSink": ("Always", "c", ""),
     "UDPSource": ("Always", "", "Mg"),
-    "Union": ("Always", "c c c*", "M"),
+    "Union": ("Always", "c c*", "M"),
     "V1TCPSink": ("Always", "c", ""),
     "V1TCPSource": ("Always", "", "Mg"),
     "XMLParse": ("Always", "c", "Mg Mg*"),

@@ -54,7 +54,7 @@ def test_all_standard_operators_are_in_the_table() -> None:
         ("Filter", (1, 1), (1, 2)),
         ("Functor", (1, 1), (1, None)),
         ("Join", (2, 2), (1, 3)),
-        ("Union", (2, None), (1, 1)),
+        ("Union", (1, None), (1, 1)),
         ("Custom", (0, None), (0, None)),
         ("DynamicFilter", (2, 3), (1, 2)),
         ("Beacon", (0, 0), (1, 1)),
