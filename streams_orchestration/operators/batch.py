@@ -21,13 +21,16 @@ class TupleBatch:
     so that columns nobody writes are never copied twice.
     """
 
-    __slots__ = ("_arrow", "_bytes", "_mutable", "_written")
+    __slots__ = ("_arrow", "_bytes", "_mutable", "_unwritten", "_written", "origin")
 
     def __init__(self, arrow: pa.RecordBatch, *, mutable: bool = True, nbytes: int | None = None) -> None:
         self._arrow = arrow
         self._bytes = nbytes
         self._mutable = mutable
         self._written: dict[str, np.ndarray] = {}
+        self._unwritten: pa.RecordBatch | None = arrow
+        self.origin = ""
+        """Where the tuples were read, for errors; known of what came through a queue."""
 
     @classmethod
     def from_columns(cls, columns: Mapping[str, Any], schema: pa.Schema) -> TupleBatch:
@@ -82,7 +85,10 @@ class TupleBatch:
             values.flags.writeable = False
             if values.dtype.kind == "O":
                 self._bytes = None
+            self._unwritten = None
         self._written.clear()
+        if self._unwritten is None:
+            self._unwritten = self._arrow
         return self._arrow
 
     def column(self, name: str) -> np.ndarray:
@@ -106,6 +112,7 @@ class TupleBatch:
             KeyError: no such attribute.
         """
         self._check_mutable(name)
+        self._unwritten = None
         if name not in self._written:
             values = self._array(name).to_numpy(zero_copy_only=False)
             self._written[name] = values.copy()
@@ -120,10 +127,16 @@ class TupleBatch:
         """
         self._check_mutable(name)
         field = self._field(name)
+        self._unwritten = None
         self._written.pop(name, None)
         self._bytes = None
         index = self._arrow.schema.get_field_index(name)
         self._arrow = self._arrow.set_column(index, field, _as_attribute(values, field))
+
+    @property
+    def untouched(self) -> TupleBatch | None:
+        """The same tuples, whatever is written to this batch later; None once something was."""
+        return None if self._unwritten is None else TupleBatch(self._unwritten)
 
     def const(self) -> TupleBatch:
         """The same tuples, read-only: what a non-mutating port gets."""

@@ -96,6 +96,8 @@ class Operator:
     unsupported: ClassVar[Mapping[str, str]] = {}
     """Parameters that the operator of this name has in Streams and that cannot be used here, each with what to do."""
     stateful: ClassVar[bool] = False
+    pure: bool = False
+    """`process` depends on nothing but its tuples and changes nothing: it may be called again to find a bad tuple."""
     model: ClassVar[OperatorModel | None] = None
     """What the class needs of its ports and threads; a spec that says otherwise is not deployed."""
 
@@ -179,3 +181,7 @@ class SourceOperator(Operator):
         Must submit the same tuples in the same order whenever it is called with the same offset.
         """
         raise NotImplementedError
+
+    def place(self) -> str:
+        """File and rows of what was submitted last, for errors of the operators behind the source."""
+        return ""

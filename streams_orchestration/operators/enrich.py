@@ -27,6 +27,7 @@ class Enrich(Operator):
     """A left join of the stream with the table."""
 
     Parameters = EnrichParameters
+    pure = True
 
     @classmethod
     def check(cls, context: OperatorContext, parameters: EnrichParameters) -> None:

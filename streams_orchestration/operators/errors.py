@@ -11,5 +11,13 @@ class UnknownAttributeError(ValueError):
     """A parameter names an attribute that the stream does not have; wrong wherever the application is to run."""
 
 
+class TupleError(Exception):
+    """A function raised at one tuple of its batch; the error itself is the cause."""
+
+    def __init__(self, position: int) -> None:
+        super().__init__(position)
+        self.position = position
+
+
 class ConstTupleError(TypeError):
     """An operator wrote to tuples that arrived on a port that its model calls non-mutating."""

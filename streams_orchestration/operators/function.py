@@ -9,6 +9,7 @@ from typing import Any, ClassVar, overload
 from streams_orchestration.model.operators import InputPortModel, OperatorModel, OutputPortModel
 from streams_orchestration.operators.batch import TupleBatch
 from streams_orchestration.operators.contract import Operator, OperatorContext, Parameters
+from streams_orchestration.operators.errors import DataError
 
 Columns = Mapping[str, Any]
 """Attribute -> values; cast to the output stream's schema."""
@@ -19,6 +20,7 @@ Function = Callable[..., Any]
 class FunctionOperator(Operator):
     """Calls a function with every batch and submits what it gives to output port 0."""
 
+    pure = True
     function: ClassVar[Function]
     """Called with the batch, and with the parameters when it takes two arguments."""
 
@@ -94,7 +96,8 @@ def as_batch(part: TupleBatch | Columns, context: OperatorContext, port: int = 0
     """What a function gave as tuples of an output port.
 
     Raises:
-        ValueError: columns, but the output stream has no schema or lacks one of them.
+        DataError: columns, but others than those of the output stream.
+        ValueError: columns, but the output stream has no schema.
         TypeError: something else.
     """
     if isinstance(part, TupleBatch):
@@ -108,7 +111,7 @@ def as_batch(part: TupleBatch | Columns, context: OperatorContext, port: int = 0
         raise ValueError(message)
     if set(part) != set(schema.names):
         message = f"the output stream has the attributes {', '.join(schema.names)}, the function gave {', '.join(part)}"
-        raise ValueError(message)
+        raise DataError(message)
     return TupleBatch.from_columns(part, schema)
 
 

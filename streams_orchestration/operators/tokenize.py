@@ -12,6 +12,8 @@ from streams_orchestration.operators.libraries import compute as pc
 class Tokenize(Operator):
     """One tuple per word of the input's only attribute, in lower case, without punctuation marks."""
 
+    pure = True
+
     @classmethod
     def check(cls, context: OperatorContext, parameters: object) -> None:
         """Raises ValueError when input or output is not one string attribute."""

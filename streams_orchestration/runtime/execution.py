@@ -2,30 +2,34 @@
 
 from __future__ import annotations
 
+import json
 import logging
 from collections import Counter, defaultdict
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 import pyarrow as pa
 
 from streams_orchestration.operators.arrow_types import arrow_schema
 from streams_orchestration.operators.batch import TupleBatch
 from streams_orchestration.operators.contract import Operator, OperatorContext, Punctuation, SourceOperator
-from streams_orchestration.operators.errors import DataError
+from streams_orchestration.operators.errors import DataError, TupleError
 from streams_orchestration.operators.implementation import import_operator
 from streams_orchestration.runtime.batches import BatchPlan, SinkFile, StoredState, TaskInput, TaskResult
 from streams_orchestration.runtime.counts import Counts
 from streams_orchestration.runtime.directories import Directories
 from streams_orchestration.runtime.errors import OperatorError
 from streams_orchestration.runtime.meter import Meter, NoMeter
+from streams_orchestration.runtime.places import Place
 from streams_orchestration.runtime.program import Delivery, Direct, Exchange, OperatorProgram, PeProgram, Split, Task
 from streams_orchestration.runtime.routing import hash_channels, round_robin_channels, split
-from streams_orchestration.runtime.segments import Item, Segment, read_segment, write_segment
+from streams_orchestration.runtime.segments import Item, Segment, SegmentError, read_segment, write_segment
 from streams_orchestration.runtime.state_files import read_state, state_data, write_state_file
+
+T = TypeVar("T")
 
 SPLITTERS = "@splitters"
 """Key in an operator's state for the positions of its round-robin splitters (rule 21)."""
@@ -80,6 +84,10 @@ class TaskRun:
         """Operators that were called, so that their state may have changed."""
         self.copies: Counter[int] = Counter()
         self.enqueued: Counter[int] = Counter()
+        self.arrived: Counter[tuple[int, int]] = Counter()
+        """(operator, port) -> tuples so far."""
+        self.origin: Callable[[], str] = str
+        """Where the tuples under way were read."""
         self.rows_in = 0
         self.rows_written = 0
 
@@ -102,12 +110,13 @@ class TaskRun:
                 if produced.exhausted:
                     exhausted.append(name)
             for operator, port, segment in given.segments:
-                for item in self.meter.reading(segment, read_segment(segment)):
-                    self.rows_in += len(item) if isinstance(item, TupleBatch) else 0
-                    self._enter(operator, port, item)
+                self._read(operator, port, segment)
+            self.origin = str
         for operator, port, item in received:
             self.meter.dequeues(operator, port)
+            self.origin = (lambda origin=item.origin: origin) if isinstance(item, TupleBatch) else str
             self._enter(operator, port, item)
+        self.origin = str
         if not self.task.forwards:
             self._close()
         segments = tuple(self._write_segments())
@@ -118,6 +127,23 @@ class TaskRun:
             states, files, dict(self.copies), dict(self.enqueued),
         )  # fmt: skip
 
+    def _read(self, operator: int, port: int, segment: Segment) -> None:
+        wanted, done = arrow_schema(self.program.operators[operator].inputs[port]), 0
+        for item in self.meter.reading(segment, read_segment(segment)):
+            if isinstance(item, TupleBatch):
+                if item.schema != wanted:
+                    name = self.program.operators[operator].name
+                    message = (
+                        f"stream {segment.stream}: the segment {segment.path} has tuples of {_types(item.schema)}, "
+                        f"input port {port} of {name} takes {_types(wanted)}; start anew with --fresh"
+                    )
+                    raise SegmentError(message)
+                rows = f"rows {done + 1} to {done + len(item)}"
+                self.origin = lambda rows=rows: f"stream {segment.stream}, segment {segment.path}, {rows}"
+                done += len(item)
+                self.rows_in += len(item)
+            self._enter(operator, port, item)
+
     def _produce(self, name: str, offset: dict):
         program = next(p for p in self.program.operators.values() if p.name == name)
         source = self._instance(program.index).operator
@@ -125,16 +151,28 @@ class TaskRun:
         self.changed.add(program.index)
         submit = source.context.submit
         self.meter.produces(program.index)
+        before = self.rows_in
+        count = 0
+
+        def origin() -> str:
+            last = self.rows_in - before
+            return (
+                source.place() or f"{name}, tuples {last - count + 1} to {last} behind its offset {json.dumps(offset)}"
+            )
 
         def counted(port: int, batch: TupleBatch) -> None:
-            self.rows_in += len(batch)
+            nonlocal count
+            count = len(batch)
+            self.rows_in += count
             submit(port, batch)
 
+        self.origin = origin
         source.context.submit = counted
         try:
             return self._guard(program, lambda: source.produce(offset, self.plan.limit))
         finally:
             source.context.submit = submit
+            self.origin = str
 
     def _enter(self, operator: int, port: int, item: Item) -> None:
         """An item arrives at the task: it is the task's own, so a mutating operator may write to it (rules 86, 87)."""
@@ -164,23 +202,35 @@ class TaskRun:
         self.changed.add(index)
         self.meter.arrives(index, port, item)
         if isinstance(item, Punctuation):
-            self._guard(program, lambda: operator.on_punctuation(port, item))
+            marker = f"at the {item.value} marker on input port {port}"
+            self._guard(program, lambda: operator.on_punctuation(port, item), lambda _: marker)
             if item is Punctuation.WINDOW:
                 for output in (number for number, preserves in enumerate(program.preserves) if preserves):
                     self._punctuate(program, output, item)
         else:
-            self._guard(program, lambda: operator.process(port, item))
+            tuples, before = item.untouched, self.arrived[index, port]
+            self.arrived[index, port] += len(item)
 
-    def _guard(self, program: OperatorProgram, call):
-        """Call into an operator; what it raises is named after the innermost operator."""
+            def at(error: Exception) -> str:
+                if tuples is None:
+                    return f"at one of {len(item)} tuples behind tuple {before} of this batch on input port {port}"
+                return Place(self.plan.batch, port, before, tuples, self.origin()).at(operator, error)
+
+            self._guard(program, lambda: operator.process(port, item), at)
+
+    def _guard(
+        self, program: OperatorProgram, call: Callable[[], T], at: Callable[[Exception], str] | None = None
+    ) -> T:
+        """Call into an operator; what it raises is named after the innermost operator, and the place in its stream."""
         paying = self.meter.enter(program.index)
         try:
             return call()
         except OperatorError:
             raise
         except Exception as error:
-            text = str(error) if isinstance(error, DataError) else f"{type(error).__name__}: {error}"
-            raise OperatorError(program.name, text) from error
+            raised = error.__cause__ if isinstance(error, TupleError) and error.__cause__ else error
+            text = str(raised) if isinstance(raised, DataError) else f"{type(raised).__name__}: {raised}"
+            raise OperatorError(program.name, f"{text}; {at(error)}" if at else text) from raised
         finally:
             self.meter.switch(paying)
 
@@ -223,7 +273,7 @@ class TaskRun:
         ddl = program.outputs[port]
         if ddl is not None and batch.schema != arrow_schema(ddl):
             message = f"it submits tuples of {_types(batch.schema)}, output port {port} has {_types(arrow_schema(ddl))}"
-            raise OperatorError(program.name, message)
+            raise DataError(message)
         self.meter.submits(program.index, port, batch)
         for delivery in program.deliveries[port]:
             self._deliver(program, port, delivery, batch)
@@ -251,6 +301,8 @@ class TaskRun:
 
     def _exchange(self, operator: int, port: int, item: Item) -> None:
         self.meter.enqueues(operator, port)
+        if isinstance(item, TupleBatch):
+            item.origin = self.origin()
         self.exchanged[operator, port].append(item)
 
     def _pass(self, delivery: Direct, batch: TupleBatch) -> TupleBatch:

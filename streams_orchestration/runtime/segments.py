@@ -16,6 +16,7 @@ from streams_orchestration.operators.contract import Punctuation
 from streams_orchestration.runtime.errors import StreamsRuntimeError
 
 _MARK = b"streams.punctuation"
+_ORIGIN = b"streams.origin"
 
 Item = TupleBatch | Punctuation
 """What flows in a stream."""
@@ -75,7 +76,7 @@ def encode(items: list[Item], schema: pa.Schema) -> pa.Buffer:
                     pa.RecordBatch.from_pylist([], schema=schema), custom_metadata={_MARK: item.value.encode()}
                 )
             else:
-                writer.write_batch(item.arrow)
+                writer.write_batch(item.arrow, {_ORIGIN: item.origin.encode()} if item.origin else None)
     return sink.getvalue()
 
 
@@ -90,7 +91,10 @@ def decode(data: pa.Buffer | bytes) -> Iterator[Item]:
             if marks is not None and _MARK in marks:
                 yield Punctuation(marks[_MARK].decode())
             else:
-                yield TupleBatch(batch)
+                tuples = TupleBatch(batch)
+                if marks is not None and _ORIGIN in marks:
+                    tuples.origin = marks[_ORIGIN].decode()
+                yield tuples
 
 
 def write_durably(path: Path, data: bytes | pa.Buffer) -> None:

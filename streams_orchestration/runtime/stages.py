@@ -9,7 +9,7 @@ from typing import Any
 import pyarrow as pa
 
 from streams_orchestration.operators.arrow_types import arrow_schema
-from streams_orchestration.operators.errors import DataError
+from streams_orchestration.operators.errors import ConstTupleError, DataError
 from streams_orchestration.operators.state import StateError
 from streams_orchestration.runtime.answers import give_answer
 from streams_orchestration.runtime.batches import BatchPlan, TaskResult, plan_codec
@@ -20,6 +20,9 @@ from streams_orchestration.runtime.program import Task
 from streams_orchestration.runtime.rows import PLAN, ROW_DDL, Row, record_batches
 from streams_orchestration.runtime.scratch import Scratch
 from streams_orchestration.runtime.segments import Item, decode, encode
+
+_PERMANENT = (DataError, StateError, ConstTupleError)
+"""What an operator raises that it would raise again after a reset."""
 
 _CACHE = InstanceCache()
 """One per worker process: what a worker still has in memory it need not read."""
@@ -56,7 +59,7 @@ class Stage:
             result = run.run(plan.inputs[0] if plan.inputs else None, _items(rows, run.meter))
         except Exception as error:
             operator_logger("task", directories.log).exception("batch %s failed", plan.batch)
-            permanent = isinstance(error, OperatorError) and isinstance(error.__cause__, DataError | StateError)
+            permanent = isinstance(error, OperatorError) and isinstance(error.__cause__, _PERMANENT)
             result = TaskResult(task.level, task.partition, error=_explained(error), permanent=permanent)
         if task.level == 0 and task.partition == 0:
             payload = plan_codec.dump_json(header)

@@ -51,3 +51,17 @@ def itself(batch: TupleBatch) -> None:
 
 
 SOMETHING = 1
+
+
+def each(values: dict[str, Any], port: int, state: dict[str, Any], arguments: dict[str, Any]) -> Iterator[Any]:
+    """Every tuple twice, the second time to output port 1 with its number, a marker behind a certain key."""
+    yield values
+    state["count"] = state.get("count", 0) + 1
+    yield 1, {"k": values["k"], "n": state["count"]}
+    if values["k"] == arguments.get("marked"):
+        yield Punctuation.WINDOW
+
+
+def given(values: dict[str, Any], arguments: dict[str, Any]) -> Any:
+    """What the parameters say for a key, else the tuple."""
+    return arguments.get(values["k"], values)

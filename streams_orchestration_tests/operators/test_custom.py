@@ -9,6 +9,7 @@ import pytest
 
 from streams_orchestration.operators.batch import TupleBatch
 from streams_orchestration.operators.contract import Punctuation
+from streams_orchestration.operators.errors import DataError, TupleError
 from streams_orchestration.operators.standard.custom import Custom
 from streams_orchestration.runtime.home import Home
 from streams_orchestration_tests.operators.harness import Bench
@@ -88,3 +89,36 @@ def test_a_custom_runs_in_an_application(tmp_path: Path, limit: int):
     local = LocalApplication(Home(tmp_path / "home"), compiled(graph), limit)
     local.run()
     assert published(local.published("Out")) == sorted((k, i) for i, (k, _) in enumerate(rows(30)))
+
+
+def tuples(function: str, **parameters: Any) -> Bench:
+    return Bench(Custom, [ROW], [ROW] * 2, onTuple=f"{HERE}:{function}", **parameters)
+
+
+def test_a_function_of_a_tuple_gives_tuples_and_marks_in_order():
+    custom = tuples("each", arguments={"marked": "b"}).send(DATA[:2]).restart().send(DATA[2:])
+    assert custom.items(0) == [*DATA[:2], Punctuation.WINDOW, DATA[2]]
+    assert custom.rows(1) == [("a", 1), ("b", 2), ("c", 3)]
+
+
+@pytest.mark.parametrize(
+    ("result", "message"),
+    [
+        ({"k": "b"}, "the output stream has the attributes k, n, the function gave k"),
+        ({"k": "b", "n": "x"}, "attribute n: a value does not fit int64"),
+        ([1], "a function of a tuple gives tuples, values by attribute, not int"),
+        ([(2, {"k": "b", "n": 1})], "there is no output port 2; there are 2"),
+    ],
+)
+def test_what_does_not_fit_is_an_error_at_its_tuple(result: Any, message: str):
+    with pytest.raises(TupleError) as raised:
+        tuples("given", arguments={"b": result}).send(DATA)
+    assert raised.value.position == 1
+    assert isinstance(raised.value.__cause__, DataError)
+    assert message in str(raised.value.__cause__)
+
+
+@pytest.mark.parametrize("given", [{}, {"function": f"{HERE}:numbered", "onTuple": f"{HERE}:each"}])
+def test_a_custom_has_a_function_of_batches_or_of_tuples(given: dict[str, Any]):
+    with pytest.raises(ValueError, match="either function, for batches, or onTuple"):
+        Bench(Custom, [ROW], [ROW], **given)

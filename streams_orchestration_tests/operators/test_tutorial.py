@@ -69,3 +69,8 @@ def test_its_keyed_state_counts(files: Path):
     harness.send([("a", 1.0), ("b", 2.0)]).restart().send([("b", 5.0), ("c", 6.0)])
     assert harness.rows() == [("a", 1.0), ("b", 1.0), ("b", 2.0), ("c", 1.0)]
     assert dict(getattr(harness.operator, "counts").items()) == {"a": (1, 1.0), "b": (2, 5.0), "c": (1, 6.0)}  # noqa: B009
+
+
+def test_its_function_of_a_tuple_works(files: Path):
+    custom = OperatorHarness(Custom, [READING], [READING], parameters={"onTuple": "readings:celsius"})
+    assert custom.send([("a", 212.0), ("b", -500.0), ("c", 32.0)]).rows() == [("a", 100.0), ("c", 0.0)]

@@ -42,6 +42,12 @@ OPERATORS: dict[str, Any] = {
     "Holding": {"implementation": f"{HERE}:Holding", "inputs": [{}], "outputs": [{}], "stateful": True},
     "Refusing": {"implementation": f"{HERE}:Refusing", "inputs": [{}], "outputs": [{}]},
     "Marks": {"implementation": f"{HERE}:Marks", "inputs": [{}, {}], "outputs": [{}], "stateful": True},
+    "inverse": {"implementation": f"{HERE}:inverse", "inputs": [{}], "outputs": [{"mutable": True}]},
+    "inverse_in_place": {
+        "implementation": f"{HERE}:inverse_in_place",
+        "inputs": [{"mutates": ["n"]}],
+        "outputs": [{"mutable": True}],
+    },
     "OtherSchema": {"implementation": f"{HERE}:OtherSchema", "inputs": [{}], "outputs": [{}]},
 }
 SCHEMAS = {"Row": "k string, n bigint", "Total": "k string, number bigint, total bigint", "Key": "k string"}

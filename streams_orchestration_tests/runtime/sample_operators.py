@@ -6,7 +6,7 @@ from typing import Any
 
 import pyarrow as pa
 
-from streams_orchestration.operators import DataError, Operator, Parameters, Punctuation, State, TupleBatch
+from streams_orchestration.operators import DataError, Operator, Parameters, Punctuation, State, TupleBatch, operator
 from streams_orchestration.operators.dict_state import DictState
 from streams_orchestration.operators.keyed_state import KeyedState
 from streams_orchestration.operators.libraries import compute
@@ -152,6 +152,33 @@ class Marks(Operator):
         schema = self.context.outputs[0]
         assert schema is not None
         self.submit(TupleBatch.from_columns({"k": texts}, schema))
+
+
+@operator
+def inverse(batch: TupleBatch) -> dict[str, Any]:
+    """Cannot be had of zero."""
+    values = batch.column("n").tolist()
+    return {"k": batch.arrow["k"], "n": [10 // n for n in values]}
+
+
+@operator(mutates=("n",))
+def inverse_in_place(batch: TupleBatch) -> TupleBatch:
+    """The same, written over the tuples one by one."""
+    values = batch.writable("n")
+    for i, n in enumerate(values.tolist()):
+        values[i] = 10 // n
+    return batch
+
+
+def inverse_of_one(values: dict[str, Any]) -> dict[str, Any]:
+    """The same, for Custom."""
+    return {"k": values["k"], "n": 10 // values["n"]}
+
+
+def numbered_inverse(batch: TupleBatch, state: dict[str, Any]) -> dict[str, Any]:
+    """The same with a state, so that it cannot be called again."""
+    state["count"] = state.get("count", 0) + len(batch)
+    return {"k": batch.arrow["k"], "n": [10 // n for n in batch.column("n").tolist()]}
 
 
 class OtherSchema(Operator):

@@ -8,35 +8,50 @@ import json
 from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
-from pydantic import Field
+from pydantic import Field, model_validator
 
 from streams_orchestration.operators.batch import TupleBatch
 from streams_orchestration.operators.contract import Operator, OperatorContext, Parameters, Punctuation
+from streams_orchestration.operators.errors import TupleError
 from streams_orchestration.operators.function import FunctionOperator, as_batch
 from streams_orchestration.operators.implementation import import_name
 from streams_orchestration.operators.standard.refused import REFUSED
 from streams_orchestration.operators.state import State
+from streams_orchestration.operators.tuple_outputs import TupleOutputs
 
 _EMPTIED = "@emptied"
-_NAMES = ("batch", "mark", "port", "state", "arguments", "metrics")
+_ITEMS = {"function": "batch", "onTuple": "values", "onPunctuation": "mark"}
+"""Parameter -> what its function is called for."""
+_NAMES = ("port", "state", "arguments", "metrics")
 
 
 class CustomParameters(Parameters):
     """Parameters of `Custom`."""
 
-    function: str = Field(description="package.module:name, called for every batch")
+    function: str | None = Field(default=None, description="package.module:name, called for every batch")
+    on_tuple: str | None = Field(
+        default=None, alias="onTuple", description="package.module:name, called for every tuple, instead of function"
+    )
     on_punctuation: str | None = Field(
         default=None, alias="onPunctuation", description="package.module:name, called for every mark"
     )
     state: dict[str, Any] = Field(default_factory=dict, description="what `state` holds at the beginning")
     arguments: dict[str, Any] = Field(default_factory=dict, description="given to the functions as `arguments`")
 
+    @model_validator(mode="after")
+    def _go_together(self) -> CustomParameters:
+        if (self.function is None) == (self.on_tuple is None):
+            message = "either function, for batches, or onTuple is wanted"
+            raise ValueError(message)
+        return self
+
 
 class Custom(Operator):
-    """The functions take what they need, by name: `batch` or `mark`, `port`, `state`, `arguments`, `metrics`.
+    """The functions take what they need, by name: `batch`, `values` or `mark`; `port`, `state`, `arguments`, `metrics`.
 
     They return or yield what is to be submitted: batches, or columns by attribute, for output port 0; pairs of a port
-    and one of these for any port; marks. `state` is a dictionary of parts of a state that is checkpointed.
+    and one of these for any port; marks. `onTuple` gets the values of one tuple by attribute, and gives such tuples.
+    `state` is a dictionary of parts of a state that is checkpointed.
     """
 
     Parameters = CustomParameters
@@ -54,16 +69,15 @@ class Custom(Operator):
             raise ValueError(message) from error
 
     @classmethod
-    def _functions(cls, parameters: CustomParameters) -> tuple[Callable[..., Any], Callable[..., Any] | None]:
-        mark = parameters.on_punctuation
-        return (
-            _function(parameters.function, "function", "mark"),
-            None if mark is None else _function(mark, "onPunctuation", "batch"),
-        )
+    def _functions(cls, parameters: CustomParameters) -> dict[str, Callable[..., Any]]:
+        given = zip(_ITEMS, (parameters.function, parameters.on_tuple, parameters.on_punctuation), strict=True)
+        return {parameter: _function(name, parameter) for parameter, name in given if name is not None}
 
     def setup(self) -> None:
         """Import the functions."""
-        self.on_batch, self.on_mark = self._functions(self.parameters)
+        self.functions = self._functions(self.parameters)
+        self.takes = {name: tuple(inspect.signature(f).parameters) for name, f in self.functions.items()}
+        self.pure = "state" not in self.takes.get("function", ("state",))
         self.reset_to_initial_state()
 
     def reset_to_initial_state(self) -> None:
@@ -71,23 +85,51 @@ class Custom(Operator):
         self.state: dict[str, Any] = copy.deepcopy(self.parameters.state)
 
     def process(self, port: int, batch: TupleBatch) -> None:
-        """Call `function`."""
-        self._call(self.on_batch, port, batch=batch)
+        """Call `function`, or `onTuple` for every tuple."""
+        if "onTuple" in self.functions:
+            self._call_for_tuples(port, batch)
+        else:
+            self._call("function", port, batch)
 
     def on_punctuation(self, port: int, mark: Punctuation) -> None:
         """Call `onPunctuation`."""
-        if self.on_mark is not None:
-            self._call(self.on_mark, port, mark=mark)
+        if "onPunctuation" in self.functions:
+            self._call("onPunctuation", port, mark)
 
-    def _call(self, function: Callable[..., Any], port: int, **item: Any) -> None:
-        known = item | {"port": port, "state": self.state, "arguments": self.parameters.arguments}
+    def _arguments(self, parameter: str, port: int) -> dict[str, Any]:
+        known = {"port": port, "state": self.state, "arguments": self.parameters.arguments}
         known["metrics"] = self.context.metrics
-        result = function(**{name: known[name] for name in inspect.signature(function).parameters})
-        for output, part in _outputs(result):
+        return {name: known[name] for name in self.takes[parameter] if name in known}
+
+    def _call(self, parameter: str, port: int, item: TupleBatch | Punctuation) -> None:
+        arguments = self._arguments(parameter, port)
+        if _ITEMS[parameter] in self.takes[parameter]:
+            arguments[_ITEMS[parameter]] = item
+        for output, part in _outputs(self.functions[parameter](**arguments)):
             if isinstance(part, Punctuation):
                 self.punctuate(part, output)
             else:
                 self.submit(as_batch(part, self.context, output), output)
+
+    def _call_for_tuples(self, port: int, batch: TupleBatch) -> None:
+        function, outputs = self.functions["onTuple"], TupleOutputs(self)
+        arguments, wanted = self._arguments("onTuple", port), "values" in self.takes["onTuple"]
+        position = 0
+        try:
+            for position, values in enumerate(batch.to_pylist()):
+                if wanted:
+                    arguments["values"] = values
+                result = function(**arguments)
+                if type(result) is dict:
+                    outputs.add(position, 0, result)
+                else:
+                    for output, part in _outputs(result):
+                        outputs.add(position, output, part)
+        except TupleError:
+            raise
+        except Exception as error:
+            raise TupleError(position) from error
+        outputs.submit()
 
     def checkpoint(self) -> State:
         """What the functions keep."""
@@ -107,7 +149,7 @@ def _outputs(result: Any) -> Iterable[tuple[int, Any]]:
         yield part if isinstance(part, tuple) else (0, part)
 
 
-def _function(name: str, parameter: str, absent: str) -> Callable[..., Any]:
+def _function(name: str, parameter: str) -> Callable[..., Any]:
     try:
         found = import_name(name)
     except ValueError as error:
@@ -119,9 +161,9 @@ def _function(name: str, parameter: str, absent: str) -> Callable[..., Any]:
     if not callable(found):
         message = f"{parameter}: {name} is no function"
         raise ValueError(message)
+    known = (_ITEMS[parameter], *_NAMES)
     for argument in inspect.signature(found).parameters:
-        if argument not in _NAMES or argument == absent:
-            names = ", ".join(known for known in _NAMES if known != absent)
-            message = f"{parameter}: {name} takes {argument}; there is only {names}"
+        if argument not in known:
+            message = f"{parameter}: {name} takes {argument}; there is only {', '.join(known)}"
             raise ValueError(message)
     return found

@@ -80,7 +80,7 @@ class FileSource(SourceOperator):
         schema = self.context.outputs[0]
         assert schema is not None
         self.schema = schema
-        self.row = -1
+        self.first, self.row = 0, -1
         self.rest: pa.RecordBatch | None = None
         self.batches: Iterator[pa.RecordBatch] = iter(())
 
@@ -102,6 +102,10 @@ class FileSource(SourceOperator):
             self.punctuate(Punctuation.WINDOW)
         return ProducedTo({"row": self.row}, exhausted)
 
+    def place(self) -> str:
+        """The file and its rows, counted from 1, that were submitted last."""
+        return f"{self.path}, rows {self.first + 1} to {self.row}"
+
     def _advance(self, rows: int, *, submit: bool) -> bool:
         """Go on by at most `rows` rows; True when the file has ended."""
         while rows > 0:
@@ -112,7 +116,7 @@ class FileSource(SourceOperator):
             taken = batch.slice(0, rows)
             if batch.num_rows > rows:
                 self.rest = batch.slice(rows)
-            self.row += taken.num_rows
+            self.first, self.row = self.row, self.row + taken.num_rows
             rows -= taken.num_rows
             if submit:
                 self.submit(TupleBatch(taken))

@@ -22,6 +22,7 @@ class Filter(Operator):
     """Output port 0 gets the tuples for which `filter` is true; port 1, where connected, the others."""
 
     Parameters = FilterParameters
+    pure = True
 
     @classmethod
     def check(cls, context: OperatorContext, parameters: FilterParameters) -> None:

@@ -30,6 +30,7 @@ class Functor(Operator):
     """
 
     Parameters = FunctorParameters
+    pure = True
 
     @classmethod
     def check(cls, context: OperatorContext, parameters: FunctorParameters) -> None:

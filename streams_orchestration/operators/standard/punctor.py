@@ -26,6 +26,7 @@ class Punctor(Operator):
     """Passes all tuples on, each as Functor would, with a window marker before or after some of them."""
 
     Parameters = PunctorParameters
+    pure = True
 
     @classmethod
     def check(cls, context: OperatorContext, parameters: PunctorParameters) -> None:

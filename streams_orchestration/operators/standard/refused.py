@@ -12,7 +12,6 @@ REFUSED: dict[str, dict[str, str]] = {
         "logic": "it is code of SPL; name Python functions with function and onPunctuation",
         "onProcess": "write a SourceOperator, whose tuples can be produced again after a reset",
         "onPunct": "name a Python function with onPunctuation",
-        "onTuple": "name a Python function with function; it gets batches of tuples",
         "onWatermark": "there are no watermarks; time is an attribute",
     },
     "DeDuplicate": {

@@ -40,6 +40,7 @@ class Split(Operator):
     """The order of tuples is kept on every port; a tuple goes to no port twice."""
 
     Parameters = SplitParameters
+    pure = True
 
     @classmethod
     def check(cls, context: OperatorContext, parameters: SplitParameters) -> None:

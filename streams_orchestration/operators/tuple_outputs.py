@@ -1,0 +1,92 @@
+"""Tuples that a function gives one at a time, as batches."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import pyarrow as pa
+
+from streams_orchestration.operators.batch import TupleBatch
+from streams_orchestration.operators.contract import Operator, Punctuation
+from streams_orchestration.operators.errors import DataError, TupleError
+
+
+class TupleOutputs:
+    """Collects tuples, values by attribute, and submits them in batches; marks keep their place among them."""
+
+    def __init__(self, operator: Operator) -> None:
+        self.operator = operator
+        self.tuples: dict[int, _Collected] = {}
+
+    def add(self, position: int, port: int, part: Any) -> None:
+        """Take what the function gave for the input tuple at a position: a tuple's values, or a mark.
+
+        Raises:
+            DataError: it is neither, or the attributes are not those of the output stream.
+        """
+        collected = self.tuples.get(port)
+        if collected is not None and type(part) is dict and part.keys() == collected.names:
+            collected.add(position, part)
+        elif isinstance(part, Punctuation):
+            self.submit(port)
+            self.operator.punctuate(part, port)
+        else:
+            self._begin(port, part).add(position, part)
+
+    def _begin(self, port: int, part: Any) -> _Collected:
+        """The tuples of a port that this one may join."""
+        outputs = self.operator.context.outputs
+        if not isinstance(part, Mapping):
+            message = f"a function of a tuple gives tuples, values by attribute, not {type(part).__name__}"
+            raise DataError(message)
+        if not 0 <= port < len(outputs):
+            message = f"there is no output port {port}; there are {len(outputs)}"
+            raise DataError(message)
+        schema = outputs[port]
+        if schema is None:
+            message = "the output stream needs a schema: outputs: [{stream: Name, schema: Type}]"
+            raise DataError(message)
+        if part.keys() != set(schema.names):
+            gave = ", ".join(map(str, part))
+            message = f"the output stream has the attributes {', '.join(schema.names)}, the function gave {gave}"
+            raise DataError(message)
+        return self.tuples.setdefault(port, _Collected(schema))
+
+    def submit(self, port: int | None = None) -> None:
+        """Submit what there is, for one output port or all.
+
+        Raises:
+            TupleError: a value does not fit its attribute.
+        """
+        for number in sorted(self.tuples) if port is None else [port]:
+            if collected := self.tuples.pop(number, None):
+                self.operator.submit(collected.batch(), number)
+
+
+class _Collected:
+    """Tuples of one output port, each with the position of the input tuple that it was made of."""
+
+    def __init__(self, schema: pa.Schema) -> None:
+        self.schema = schema
+        self.names = dict.fromkeys(schema.names).keys()
+        self.positions: list[int] = []
+        self.tuples: list[Mapping[str, Any]] = []
+
+    def add(self, position: int, part: Mapping[str, Any]) -> None:
+        self.positions.append(position)
+        self.tuples.append(part)
+
+    def batch(self) -> TupleBatch:
+        try:
+            return self._columns(self.tuples)
+        except DataError:
+            for position, part in zip(self.positions, self.tuples, strict=True):
+                try:
+                    self._columns([part])
+                except DataError as error:
+                    raise TupleError(position) from error
+            raise
+
+    def _columns(self, tuples: list[Mapping[str, Any]]) -> TupleBatch:
+        return TupleBatch.from_columns({name: [part[name] for part in tuples] for name in self.names}, self.schema)

@@ -1,0 +1,96 @@
+"""Places in a stream: at which tuple, or in which run of tuples, an operator raised, and where these came from."""
+
+from __future__ import annotations
+
+import contextlib
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from streams_orchestration.operators.batch import TupleBatch
+from streams_orchestration.operators.contract import Operator
+from streams_orchestration.operators.errors import TupleError
+
+SEARCH_SECONDS = 2.0
+"""How long an operator may be called again to find the tuple that it fails at."""
+VALUE_LENGTH = 40
+"""Characters of a value that are shown."""
+VALUES_SHOWN = 8
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """A run of tuples that arrived on an input port in one micro-batch."""
+
+    batch: int
+    """Number of the micro-batch."""
+    port: int
+    before: int
+    """Tuples that arrived there before, in the same micro-batch."""
+    tuples: TupleBatch
+    origin: str
+    """File and rows, or segment and rows; empty for what came through a queue."""
+
+    def at(self, operator: Operator, error: Exception) -> str:
+        """Where the error is, as exactly as can be told."""
+        first, count = self._culprits(operator, error)
+        number, port = self.before + first + 1, f"of batch {self.batch} on input port {self.port}"
+        if count == 1:
+            text = f"at tuple {number} {port}, {{{_shown(self.tuples.slice(first, 1))}}}"
+        else:
+            text = f"at one of the tuples {number} to {number + count - 1} {port}"
+        return f"{text}, read from {self.origin}" if self.origin else text
+
+    def _culprits(self, operator: Operator, error: Exception) -> tuple[int, int]:
+        """The first one and the number of the tuples among which the one is that the operator fails at."""
+        if isinstance(error, TupleError):
+            return error.position, 1
+        if not operator.pure:
+            return 0, len(self.tuples)
+        return _narrowed(lambda part: operator.process(self.port, part), self.tuples, type(error), operator)
+
+
+def _narrowed(
+    call: Callable[[TupleBatch], None], tuples: TupleBatch, kind: type[Exception], operator: Operator
+) -> tuple[int, int]:
+    """Halve the tuples for as long as one half fails as the whole did; nothing that is submitted goes anywhere."""
+    context, until = operator.context, time.monotonic() + SEARCH_SECONDS
+    kept = context.submit, context.punctuate
+    context.submit, context.punctuate = _to_nobody, _to_nobody
+    first, count = 0, len(tuples)
+    try:
+        while count > 1 and time.monotonic() < until:
+            half = count // 2
+            if _fails(call, tuples.slice(first, half), kind):
+                count = half
+            elif _fails(call, tuples.slice(first + half, count - half), kind):
+                first, count = first + half, count - half
+            else:
+                break
+    finally:
+        context.submit, context.punctuate = kept
+    return first, count
+
+
+def _to_nobody(_port: int, _item: object) -> None:
+    """Submit or punctuate to nobody."""
+
+
+def _fails(call: Callable[[TupleBatch], None], tuples: TupleBatch, kind: type[Exception]) -> bool:
+    with contextlib.suppress(Exception):
+        try:
+            call(tuples)
+        except kind:
+            return True
+    return False
+
+
+def _shown(row: TupleBatch) -> str:
+    values = [f"{name}: {_shortened(value)}" for name, value in row.to_pylist()[0].items()]
+    more = ["..."] if len(values) > VALUES_SHOWN else []
+    return ", ".join(values[:VALUES_SHOWN] + more)
+
+
+def _shortened(value: object) -> str:
+    text = repr(value)
+    return text if len(text) <= VALUE_LENGTH else f"{text[: VALUE_LENGTH - 3]}..."
