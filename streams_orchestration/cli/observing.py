@@ -72,10 +72,11 @@ def details(status: ApplicationStatus, now: float) -> RenderableType:
 
     from streams_orchestration.cli.names import plural
     from streams_orchestration.cli.progress import progress_table
+    from streams_orchestration.cli.tasks import tasks_table
     from streams_orchestration.runtime.start_up import in_words
     from streams_orchestration.runtime.status import failures
 
-    lines: list[RenderableType] = [progress_table(status, {}, now)]
+    lines: list[RenderableType] = [progress_table(status, {}, now), Text(), tasks_table(status), Text()]
     for host in status.hosts:
         process = f"pid {host.pid}{'' if host.alive else ' (gone)'}" if host.pid is not None else "no process"
         took = f"; start-up {in_words(host.start_up)}" if host.start_up else ""

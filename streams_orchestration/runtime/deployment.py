@@ -30,6 +30,7 @@ from streams_orchestration.runtime.outputs import published_files
 from streams_orchestration.runtime.program import PeProgram
 from streams_orchestration.runtime.reset import reset
 from streams_orchestration.runtime.settings import Settings
+from streams_orchestration.runtime.spread import spread
 from streams_orchestration.runtime.units import Unit, recovery_units
 
 __all__ = [
@@ -178,6 +179,7 @@ def _insert(
                 host=hosts[program.pe],
                 feeds=bool(program.starts or program.sources or any(stream.foreign for stream in program.inputs)),
                 operators=[program.operators[i].name for i in sorted(program.operators)],
+                levels=[asdict(level) for level in spread(program)],
                 initial=position,
                 position=position,
             )

@@ -6,6 +6,7 @@ import shutil
 from pathlib import Path
 from typing import Any, cast
 
+from pydantic import TypeAdapter
 from sqlalchemy import Connection, func, select
 
 from streams_orchestration.compiler.compilation import Compilation
@@ -15,6 +16,7 @@ from streams_orchestration.runtime.catalog import Catalog
 from streams_orchestration.runtime.errors import NotDeployedError
 from streams_orchestration.runtime.home import Home
 from streams_orchestration.runtime.launcher import LAUNCHER
+from streams_orchestration.runtime.spread import LevelSpread
 from streams_orchestration.runtime.status import (
     ApplicationStatus,
     HostStatus,
@@ -22,6 +24,8 @@ from streams_orchestration.runtime.status import (
     SinkStatus,
     UnitStatus,
 )
+
+_levels: TypeAdapter[tuple[LevelSpread, ...]] = TypeAdapter(tuple[LevelSpread, ...])
 
 FULL_BYTES = 4 * 1024 * 1024
 
@@ -81,6 +85,7 @@ def read_status(home: Home, application: str) -> ApplicationStatus:
                 error=pe.error,
                 log=logs / f"pe-{pe.id}.log",
                 permanent=pe.permanent,
+                levels=_levels.validate_python(pe.levels),
             )
             for pe in connection.execute(_all(tables.pe, application).order_by(tables.pe.c.id))
         )

@@ -6,6 +6,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal
 
+from streams_orchestration.runtime.spread import LevelSpread
+
 PeState = Literal["WANTED", "STARTING", "RUNNING", "COMPLETED", "STOPPED", "FAILED"]
 HostState = Literal["STARTING", "RUNNING", "COMPLETED", "STOPPED", "FAILED"]
 UnitState = Literal["PROCESSING", "COMPLETED", "STOPPED", "RESETTING", "FAILED", "MAXIMUM_RESET_ATTEMPTS_REACHED"]
@@ -57,6 +59,8 @@ class PeStatus:
     log: Path
     permanent: bool = False
     """The error comes from the data: a reset would meet it again."""
+    levels: tuple[LevelSpread, ...] = ()
+    """How its operators and channels are spread over the tasks of its query."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -85,6 +85,7 @@ pe = Table(
     Column("host", Integer, nullable=False),
     Column("feeds", Boolean, nullable=False),  # tuples come into the unit here: from sources, or from other units
     Column("operators", JSON, nullable=False),  # names, for people
+    Column("levels", JSON, nullable=False),  # how they are spread over tasks, for people
     Column("state", String, nullable=False, default="WANTED"),
     Column("error", Text),
     Column("permanent", Boolean, nullable=False, default=False),  # no reset can mend the error

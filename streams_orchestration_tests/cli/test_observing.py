@@ -8,6 +8,7 @@ from streams_orchestration.cli import main
 from streams_orchestration.cli.observing import details, document, overview, status_if_deployed
 from streams_orchestration.cli.terminal import rendered
 from streams_orchestration.runtime.home import Home
+from streams_orchestration.runtime.spread import LevelSpread, Share
 from streams_orchestration_tests.cli.made_up import NOW, host, pe, sink, status, unit
 
 FAILED = status(pes=(pe(0, state="FAILED", error="boom"), pe(1)))
@@ -28,6 +29,19 @@ def test_details_show_hosts_results_and_logs():
     assert "host 0  RUNNING, pid 4711 (gone)" in rendered(
         details(status(hosts=(host(alive=False),)), NOW), colour=False
     )
+
+
+def test_details_show_how_channels_are_spread_over_tasks():
+    levels = (
+        LevelSpread(1, Share(2, 2, 2)),
+        LevelSpread(3, Share(7, 2, 3), {"Out": Share(2, 1, 1), "In": Share(3, 1, 2)}),
+    )
+    lines = rendered(details(status(pes=(pe(7, levels=levels),)), NOW), colour=False, width=200).splitlines()
+    first = next(number for number, line in enumerate(lines) if line.split()[:3] == ["PE", "level", "tasks"])
+    assert [" ".join(line.split()) for line in lines[first + 1 : first + 3]] == [
+        "7 0 1 2 -",
+        "7 1 3 2 to 3 1 of 2 channels of Out, 1 to 2 of 3 channels of In",
+    ]
 
 
 def test_details_say_what_to_do_about_a_failure():

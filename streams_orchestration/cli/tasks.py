@@ -1,0 +1,34 @@
+"""The tasks of every PE, and how its channels are spread over them."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from rich.table import Table
+
+    from streams_orchestration.runtime.spread import Share
+    from streams_orchestration.runtime.status import ApplicationStatus
+
+
+def tasks_table(status: ApplicationStatus) -> Table:
+    """A line for every level of every PE."""
+    from rich.table import Table
+
+    from streams_orchestration.cli.names import plural
+
+    table = Table(box=None, padding=(0, 2, 0, 0), header_style="dim")
+    for title in ("PE", "level", "tasks", "operators a task", "channels a task"):
+        table.add_column(title, justify="left" if title.startswith("channels") else "right")
+    for pe in status.pes:
+        for number, level in enumerate(pe.levels):
+            channels = (
+                f"{_each(share)} of {plural(share.total, 'channel')} of {region}"
+                for region, share in level.channels.items()
+            )
+            table.add_row(str(pe.id), str(number), str(level.tasks), _each(level.operators), ", ".join(channels) or "-")
+    return table
+
+
+def _each(share: Share) -> str:
+    return str(share.most) if share.least == share.most else f"{share.least} to {share.most}"
