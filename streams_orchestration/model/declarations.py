@@ -126,10 +126,14 @@ def _check_special(invocation: Invocation, operator: str, report: Report) -> Non
     if invocation.operator == JOB_CONTROL_PLANE and annotations.autonomous:
         report("CDISP0849E", "autonomous does not go with JobControlPlane", annotations, operator=operator)
     parameters = invocation.parameters
-    if invocation.operator == IMPORT and ("subscription" in parameters) == ("streamId" in parameters):
+    if invocation.operator in (IMPORT, EXPORT) and not parameters:
+        # Streams takes it; it may be on purpose while an application is only compiled.
+        message = f"{invocation.name} has no parameters, so nothing says which streams it is about"
+        report("SO0409", message, invocation, operator=operator)
+    elif invocation.operator == IMPORT and ("subscription" in parameters) == ("streamId" in parameters):
         message = "an Import takes either `subscription`, or `application` and `streamId`"
         report("SO0405", message, invocation, "parameters", operator=operator)
-    if invocation.operator == EXPORT and ("properties" in parameters) == ("streamId" in parameters):
+    elif invocation.operator == EXPORT and ("properties" in parameters) == ("streamId" in parameters):
         message = "an Export takes either `properties` or `streamId`"
         report("SO0405", message, invocation, "parameters", operator=operator)
     allowed = {IMPORT: ("subscription", "application", "streamId", "filter"), EXPORT: ("properties", "streamId")}

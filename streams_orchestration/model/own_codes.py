@@ -75,10 +75,14 @@ OWN_CODES: dict[str, Code] = {
     "SO0402": error("`threads` and `elastic` go with the dynamic threading model only.", "Use `model: dynamic`."),
     "SO0403": error("An input port has two queues.", "Keep one threadedPort entry a port."),
     "SO0404": error("There is no host pool of this name.", "Declare it under `hostPools`."),
-    "SO0405": error("An Import or Export lacks what it matches by.", "See the message for the parameters it takes."),
+    "SO0405": error("The parameters of an Import or Export do not go together.", "See the message for those it takes."),
     "SO0406": error("An Import and an Export are connected directly.", "Put an operator between them."),
     "SO0407": error("A composite takes no parameters.", "Use a submission-time value, ${name}, inside the composite."),
     "SO0408": error("`mutates` on an input of an invocation goes with Custom only.", "Declare it with the operator."),
+    "SO0409": warning(
+        "An Import or Export has nothing to match by.",
+        "Give an Import a subscription or a streamId, an Export properties or a streamId.",
+    ),
     "SO0501": error("The expanded application is too large.", "Check the widths of nested regions."),
     "SO1001": warning(
         "An annotated composite has no operator left for its region, since all inside carry annotations of their own.",

@@ -42,7 +42,7 @@ def test_links() -> None:
     ("invocation", "expected"),
     [
         ({"name": "I", "operator": "Import", "parameters": {"subscription": "x", "streamId": "y"}}, ["SO0405"]),
-        ({"name": "I", "operator": "Import"}, ["SO0405"]),
+        ({"name": "I", "operator": "Import", "parameters": {"filter": "x"}}, ["SO0405"]),
         ({"name": "I", "operator": "Import", "parameters": {"subscripton": "x"}}, ["SO0405", "SO0405"]),
         (call("E", "Export", parameters={"properties": {"a": 1}, "streamId": "x"}), ["SO0405"]),
         (call("E", "Export", parameters={"streamId": "x"}, annotations={"parallel": {"width": 2}}), ["CDISP0815E"]),
