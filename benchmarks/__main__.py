@@ -8,7 +8,7 @@ from importlib import import_module
 
 from benchmarks.harness import table
 
-NAMES = ("compile_size", "compile_start", "fusion_quality", "flights", "microbatch")
+NAMES = ("compile_size", "compile_start", "fusion_quality", "flights", "microbatch", "transport")
 OTHERS = ("flights_parquet",)
 """Those that take too long for every time."""
 

@@ -17,10 +17,12 @@ class Directories:
     streams: str
     states: str
     log: str
+    compression: str | None = None
+    """Of the segments that are written there: `lz4` or `zstd`."""
 
 
-def directories_of(home: Home, application: str, pe: int, base: str = "") -> Directories:
-    """The directories of one PE."""
+def directories_of(home: Home, application: str, pe: int, base: str = "", *, compression: str = "none") -> Directories:
+    """The directories of one PE, with the settings that concern their files."""
     data = home.data(application)
     return Directories(
         base=base,
@@ -28,4 +30,5 @@ def directories_of(home: Home, application: str, pe: int, base: str = "") -> Dir
         streams=str(data / "streams"),
         states=str(data / "states"),
         log=str(home.logs(application) / f"pe-{pe}.log"),
+        compression=None if compression == "none" else compression,
     )

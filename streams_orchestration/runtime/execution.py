@@ -334,7 +334,9 @@ class TaskRun:
         for stream, items in self.remote.items():
             directory = Path(self.directories.streams) / f"pe-{self.program.pe}"
             schema = arrow_schema(self.schemas[stream])
-            yield self.meter.writing(stream, partial(write_segment, directory, stream, schema, items))
+            yield self.meter.writing(
+                stream, partial(write_segment, directory, stream, schema, items, self.directories.compression)
+            )
 
     def _checkpoint(self) -> tuple[tuple[StoredState, ...], tuple[SinkFile, ...]]:
         """Store the state of the operators that the batch changed, and finish the files of sinks."""

@@ -98,6 +98,7 @@ class Host:
         )
         self.start_up.reached("session", time.time())
         log.info("Spark %s is up", self.spark.version)
+        threading.Thread(target=self._warm_up, daemon=True).start()
         self.presence.record_family()
         self.presence.report(state="RUNNING")
         collected = time.monotonic()
@@ -154,7 +155,7 @@ class Host:
     def _start(self, pe: int, generation: int) -> None:
         from streams_orchestration.runtime.query import PeQuery
 
-        directories = directories_of(self.home, self.application, pe, self.base)
+        directories = directories_of(self.home, self.application, pe, self.base, compression=self.settings.compression)
         query = PeQuery(
             self.spark,
             self.home,
@@ -167,6 +168,13 @@ class Host:
         self.queries[pe] = query
         query.start()
         self._report_pe(pe, "RUNNING", generation)
+
+    def _warm_up(self) -> None:
+        """Start workers while the queries start; they start anyway if this fails."""
+        from streams_orchestration.runtime.session import warm_up
+
+        with contextlib.suppress(Exception):
+            warm_up(self.spark)
 
     def _see_start(self) -> None:
         """Write down how long the start took, as soon as a batch of this host is committed."""

@@ -15,6 +15,10 @@ from streams_orchestration.operators.batch import TupleBatch
 from streams_orchestration.operators.contract import Punctuation
 from streams_orchestration.runtime.errors import StreamsRuntimeError
 
+REMEDY = (
+    "A reset of the region that writes it makes it anew, unless its epoch is complete: "
+    "then restore the file from a copy, or start anew with --fresh"
+)
 _MARK = b"streams.punctuation"
 _ORIGIN = b"streams.origin"
 
@@ -39,10 +43,12 @@ class Segment:
     """CRC-32 of the file."""
 
 
-def write_segment(directory: Path, stream: str, schema: pa.Schema, items: list[Item]) -> Segment:
+def write_segment(
+    directory: Path, stream: str, schema: pa.Schema, items: list[Item], compression: str | None = None
+) -> Segment:
     """Write the items to a new file, durable when this returns; garbage until a commit names it."""
     directory.mkdir(parents=True, exist_ok=True)
-    data = encode(items, schema)
+    data = encode(items, schema, compression)
     rows = sum(len(item) for item in items if isinstance(item, TupleBatch))
     path = directory / f"{uuid.uuid4().hex}.arrow"
     write_durably(path, data)
@@ -58,18 +64,25 @@ def read_segment(segment: Segment) -> Iterator[Item]:
     try:
         data = pa.py_buffer(Path(segment.path).read_bytes())
     except OSError as error:
-        message = f"stream {segment.stream}: the segment {segment.path} cannot be read: {error.strerror}"
+        message = f"stream {segment.stream}: the segment {segment.path} cannot be read: {error.strerror}. {REMEDY}"
         raise SegmentError(message) from error
     if len(data) != segment.size or zlib.crc32(data) != segment.checksum:
-        message = f"stream {segment.stream}: the segment {segment.path} is truncated or was altered; reset the region"
+        message = f"stream {segment.stream}: the segment {segment.path} is truncated or was altered. {REMEDY}"
         raise SegmentError(message)
     yield from decode(data)
 
 
-def encode(items: list[Item], schema: pa.Schema) -> pa.Buffer:
-    """Items as one Arrow IPC stream; a mark is an empty record batch with metadata."""
+def encode(items: list[Item], schema: pa.Schema, compression: str | None = None) -> pa.Buffer:
+    """Items as one Arrow IPC stream; a mark is an empty record batch with metadata.
+
+    Args:
+        items: in their order.
+        schema: of all of them.
+        compression: `lz4` or `zstd`, on this thread.
+    """
     sink = pa.BufferOutputStream()
-    with pa.ipc.new_stream(sink, schema) as writer:
+    options = pa.ipc.IpcWriteOptions(compression=compression, use_threads=False)
+    with pa.ipc.new_stream(sink, schema, options=options) as writer:
         for item in items:
             if isinstance(item, Punctuation):
                 writer.write_batch(

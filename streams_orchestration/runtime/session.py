@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 
+import pyarrow as pa
 from pyspark import SparkConf, SparkContext
 from pyspark.sql import SparkSession
 
@@ -68,6 +69,16 @@ def spark_session(settings: Mapping[str, str]) -> SparkSession:
     session.sparkContext.setLogLevel("WARN")
     session.dataSource.register(PeSource)
     return session
+
+
+def warm_up(session: SparkSession) -> None:
+    """Start the workers of a session, one for each core, so that the first batch finds them; takes seconds."""
+    cores = session.sparkContext.defaultParallelism
+    session.range(0, cores, 1, cores).mapInArrow(_passed, "id bigint").write.format("noop").mode("overwrite").save()
+
+
+def _passed(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+    yield from batches
 
 
 def _conf(settings: Mapping[str, str]) -> SparkConf:

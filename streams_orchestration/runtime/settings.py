@@ -10,6 +10,7 @@ from streams_orchestration.runtime.errors import StreamsRuntimeError
 from streams_orchestration.runtime.planning import SOURCE_LIMIT
 
 LIMIT, MEMORY, METRICS = "STREAMS_SOURCE_LIMIT", "STREAMS_DRIVER_MEMORY", "STREAMS_METRICS"
+COMPRESSION = "STREAMS_COMPRESSION"
 
 
 class SettingError(StreamsRuntimeError):
@@ -29,6 +30,8 @@ class Settings:
     """Heap of a host's JVM (`STREAMS_DRIVER_MEMORY`)."""
     metrics: bool = True
     """Do tasks count and time (`STREAMS_METRICS`: on or off)."""
+    compression: str = "none"
+    """Of streams between PEs (`STREAMS_COMPRESSION`: none, lz4 or zstd)."""
 
     @classmethod
     def from_environment(cls) -> Settings:
@@ -40,7 +43,8 @@ class Settings:
         limit = _given(LIMIT, str(cls().source_limit), r"[1-9][0-9]{0,8}", "a whole number from 1")
         memory = _given(MEMORY, cls().driver_memory, r"[1-9][0-9]*[kmgtKMGT]", "a size such as 512m or 2g")
         metrics = _given(METRICS, "on", r"on|off", "on or off")
-        return cls(int(limit), memory, metrics == "on")
+        compression = _given(COMPRESSION, cls().compression, r"none|lz4|zstd", "none, lz4 or zstd")
+        return cls(int(limit), memory, metrics == "on", compression)
 
 
 def _given(name: str, default: str, form: str, wanted: str) -> str:

