@@ -7,26 +7,25 @@ from typing import Literal
 
 from streams_orchestration.model.diagnostics import Diagnostic
 
-Subject = Literal["values", "types", "parallel", "regions", "placement"]
-"""What findings are about: values, tuple types, parallel regions and punctuation, consistent regions, PEs and hosts."""
+Subject = Literal["values", "types", "parallel", "regions", "placement", "threads"]
+"""What findings are about: values, tuple types, parallel regions and punctuation, consistent regions, PEs, threads."""
 
 _Subjects = frozenset[Subject]
 
-ALL: _Subjects = frozenset(("values", "types", "parallel", "regions", "placement"))
+ALL: _Subjects = frozenset(("values", "types", "parallel", "regions", "placement", "threads"))
 _NOTHING: _Subjects = frozenset()
 _TYPES: _Subjects = frozenset(("types",))
 _PARALLEL: _Subjects = frozenset(("parallel",))
 _REGIONS: _Subjects = frozenset(("regions",))
+_THREADS: _Subjects = frozenset(("threads",))
 _PLACEMENT: _Subjects = frozenset(("placement",))
 _GRAPH: _Subjects = frozenset(("types", "parallel", "regions"))
 
 _BY_CODE: dict[str, _Subjects] = {
-    # Queues, checkpoints, periods, threads, routing: the graph is the one that was meant.
-    **dict.fromkeys(
-        ("CDISP0090E", "CDISP0407E", "CDISP0408E", "CDISP0410E", "CDISP0489E", "CDISP0840E", "CDISP0841E"), _NOTHING
-    ),
-    **dict.fromkeys(("CDISP0848E", "CDISP0849E", "CDISP0851E", "SO0109"), _NOTHING),
-    **dict.fromkeys(("SO0305", "SO0307", "SO0402", "SO0403", "SO0405", "SO0407", "SO0408"), _NOTHING),
+    # Checkpoints, periods, routing: the graph is the one that was meant.
+    **dict.fromkeys(("CDISP0407E", "CDISP0408E", "CDISP0410E", "CDISP0840E", "CDISP0841E"), _NOTHING),
+    **dict.fromkeys(("CDISP0848E", "CDISP0849E", "SO0109", "SO0307", "SO0405", "SO0407", "SO0408"), _NOTHING),
+    **dict.fromkeys(("CDISP0090E", "CDISP0489E", "CDISP0851E", "SO0305", "SO0402", "SO0403"), _THREADS),
     # Streams and ports are missing or are others.
     **dict.fromkeys(("SO0101", "SO0102", "SO0104", "SO0107", "SO0108", "SO0303"), _GRAPH),
     "SO0103": _GRAPH | _PLACEMENT,
@@ -39,11 +38,11 @@ _BY_CODE: dict[str, _Subjects] = {
 _HARMLESS_KEYS = frozenset(
     (
         *("partitionBy", "broadcast", "replicateHostTags", "period", "drainTimeout", "resetTimeout"),
-        *("maxConsecutiveResetAttempts", "threading", "atomic", "threadedPort", "checkpoint", "description"),
+        *("maxConsecutiveResetAttempts", "atomic", "checkpoint", "description"),
     )
 )
 """Below these keys of an invocation nothing decides over a finding."""
-_HARMLESS_WHEN_UNKNOWN = frozenset(("parallel", "consistent", "threading"))
+_HARMLESS_WHEN_UNKNOWN = frozenset(("parallel", "consistent"))
 _NEED_TYPES = frozenset(("CDISP0824E", "SO0304", "SO0306"))
 """Findings on values that look at tuple types, too."""
 _NEED_PORTS = frozenset(("CDISP0823E", "SO0111", "SO0207", "CDISP0838E", "CDISP0839W", "CDISR1359E"))
@@ -98,6 +97,8 @@ def _of_path(error: Diagnostic) -> _Subjects:
         error.code == "CDISP0797E" and keys[-2:-1] and keys[-2] in _HARMLESS_WHEN_UNKNOWN
     ):
         return _NOTHING
+    if "threading" in keys or "threadedPort" in keys:
+        return _THREADS
     match keys:
         case ["annotations", "consistent" | "autonomous", *_]:
             return _REGIONS

@@ -52,7 +52,8 @@ def test_errors_of_all_stages_in_one_run() -> None:
 @pytest.mark.parametrize("identity", SEVERAL)
 def test_mistakes_are_reported_together_and_their_effects_are_not(identity: str, tmp_path: Path) -> None:
     path = tmp_path / "spec.yaml"
-    path.write_text(PLAIN + SEVERAL[identity]["spec"])
+    waiting = "Waiting: {inputs: [{}, {}], waits: [{port: 0, for: 1}]}"
+    path.write_text(PLAIN.replace("Sink: {", f"{waiting}, Sink: {{") + SEVERAL[identity]["spec"])
     with pytest.raises(ApplicationError) as caught:
         compile_spec(path)
     errors = {each.code for each in caught.value.diagnostics if each.severity == "error"}
