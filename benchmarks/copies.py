@@ -1,0 +1,82 @@
+"""One stream of wide tuples to four consumers of which one writes: copies as planned against copying for everybody.
+
+All run the same task of the same PE, without Spark, and every consumer reads every attribute. The plan that copies
+always says so at every connection. `--faithful` keeps the copy that Streams would make for the one who
+writes; without it the compiler serves that one last and saves the copy, too.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+from pathlib import Path
+from tempfile import TemporaryDirectory
+
+from benchmarks.graphs import HERE
+from benchmarks.harness import Row, seconds
+from benchmarks.sample_operators import SEEN, WIDE_ROWS
+from streams_orchestration.compiler.compilation import Compilation, compile_application
+from streams_orchestration.compiler.options import Options
+from streams_orchestration.model.loading import application_from_mapping
+from streams_orchestration.runtime.home import Home
+from streams_orchestration_tests.runtime.local import LocalApplication
+
+ATTRIBUTES, BATCHES, READERS = 100, 8, 3
+
+
+def planned(*, faithful: bool = False) -> Compilation:
+    """The application with the copies that the compiler plans."""
+    schema = ", ".join(f"a{number} double" for number in range(ATTRIBUTES))
+    consumers = {"Write": "Write"} | {f"Look{number}": "Look" for number in range(READERS)}
+    document = {
+        "specVersion": 1,
+        "application": "copies",
+        "operators": {
+            "Wide": {"implementation": f"{HERE}:Wide", "inputs": []},
+            "Look": {"implementation": f"{HERE}:Look", "inputs": [{}], "outputs": []},
+            "Write": {"implementation": f"{HERE}:Write", "inputs": [{"mutable": True}], "outputs": []},
+        },
+        "graph": [
+            {"name": "Wide", "operator": "Wide", "outputs": [{"stream": "Wide", "schema": schema}]},
+            *({"name": name, "operator": kind, "inputs": ["Wide"], "outputs": []} for name, kind in consumers.items()),
+        ],
+    }
+    options = Options(fusion="manual", pes=1, threading="manual", faithful=faithful)
+    return compile_application(application_from_mapping(document), options)
+
+
+def always(compilation: Compilation) -> Compilation:
+    """The same with a copy of all attributes at every connection."""
+    everything = tuple(each._replace(passing="copy", attributes=None) for each in compilation.copies.connections)
+    return replace(compilation, copies=replace(compilation.copies, connections=everything))
+
+
+def batch(home: Path, compilation: Compilation) -> Callable[[], tuple[int, dict[str, float]]]:
+    """Runs one micro-batch; gives the copies that were made and what the consumers saw."""
+    application = LocalApplication(Home(home), compilation, BATCHES * WIDE_ROWS)
+    (program,) = application.programs
+    plan = application.plan(program)
+    assert plan is not None
+
+    def run() -> tuple[int, dict[str, float]]:
+        SEEN.clear()
+        results = application.execute(program, plan)
+        assert not any(result.error for result in results), results
+        return sum(sum(result.copies.values()) for result in results), dict(SEEN)
+
+    return run
+
+
+def rows(*, quick: bool = False) -> list[Row]:
+    """Time of a micro-batch, and copies in it."""
+    variants = {"planned": planned(), "faithful": planned(faithful=True), "always": always(planned())}
+    with TemporaryDirectory(prefix="bench-") as directory:
+        runs = [batch(Path(directory, name), compilation) for name, compilation in variants.items()]
+        (none, expected), (few, found), (many, too) = (run() for run in runs)
+        assert found == expected == too, f"the consumers saw other tuples: {expected}, {found}, {too}"
+        least, one, most = seconds(*runs, repeat=5 if quick else 15)
+    what = f"{READERS + 1} consumers of {ATTRIBUTES} attributes, one writes: copying always"
+    return [
+        Row(f"{what} ({many} copies) / as planned ({none})", most, "s", least, 2.0, at_least=True),
+        Row(f"{what} / as planned with --faithful ({few})", most, "s", one, at_least=True),
+    ]
