@@ -13,7 +13,7 @@ import subprocess
 import threading
 import time
 from collections.abc import Callable
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from sqlalchemy import func, select, update
 
@@ -33,6 +33,9 @@ from streams_orchestration.runtime.program import PeProgram
 from streams_orchestration.runtime.publishing import complete, publish
 from streams_orchestration.runtime.settings import Settings
 from streams_orchestration.runtime.start_up import StartUp
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
 
 TICK_SECONDS = 0.1
 HEARTBEAT_SECONDS = 1.0
@@ -77,28 +80,20 @@ class Host:
         self.timed = tuple(unit for unit, host in first.items() if host == number)
         """Units whose epochs this host triggers: those whose first host it is."""
 
-    def run(self, jvm: Callable[[], object] = lambda: None) -> str:
+    def run(self, session: Callable[[], SparkSession]) -> str:
         """Until the PEs are complete, or are not wanted any more; returns the state to report.
 
         Args:
-            jvm: returns once the JVM is there.
+            session: gives Spark's session, once it is up.
         """
-        from streams_orchestration.runtime.session import session_settings, spark_session
-
         threading.Thread(target=self._beat, daemon=True).start()
         mine = [self.programs[pe] for pe in sorted(self.mine)]
         removed = sweep(self.catalog, self.home, self.application, self.mine, mine)
         log.info("host %s of %s: %s files that no commit names were removed", self.number, self.application, removed)
         self.start_up.reached("imports", time.time())
-        jvm()
-        self.start_up.reached("JVM", time.time())
-        scratch = self.home.data(self.application) / "spark"
-        self.spark = spark_session(
-            session_settings(f"{self.application}-{self.number}", scratch, memory=self.settings.driver_memory)
-        )
+        self.spark = session()
         self.start_up.reached("session", time.time())
         log.info("Spark %s is up", self.spark.version)
-        threading.Thread(target=self._warm_up, daemon=True).start()
         self.presence.record_family()
         self.presence.report(state="RUNNING")
         collected = time.monotonic()
@@ -168,13 +163,6 @@ class Host:
         self.queries[pe] = query
         query.start()
         self._report_pe(pe, "RUNNING", generation)
-
-    def _warm_up(self) -> None:
-        """Start workers while the queries start; they start anyway if this fails."""
-        from streams_orchestration.runtime.session import warm_up
-
-        with contextlib.suppress(Exception):
-            warm_up(self.spark)
 
     def _see_start(self) -> None:
         """Write down how long the start took, as soon as a batch of this host is committed."""

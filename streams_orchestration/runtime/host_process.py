@@ -1,4 +1,4 @@
-"""The process of a host: starts the JVM before anything else, since the rest can be loaded meanwhile.
+"""The process of a host: starts Spark before anything else, since the rest can be loaded meanwhile.
 
 Run as `python -m streams_orchestration.runtime.host_process --home DIR --application NAME --host N --incarnation ID`.
 """
@@ -18,6 +18,8 @@ from types import FrameType
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
     from streams_orchestration.runtime.host import Host
 
 JVM_SECONDS = 1.0
@@ -40,7 +42,7 @@ def main(arguments: list[str] | None = None) -> int:
     given = parser.parse_args(arguments)
     logging.basicConfig(level=logging.INFO, format="%(asctime)s %(levelname)s %(name)s: %(message)s", stream=sys.stderr)
     logging.getLogger("py4j").setLevel(logging.WARNING)
-    jvm = Jvm(given)
+    session = StartingSession(given)
     from streams_orchestration.runtime.errors import StreamsRuntimeError
     from streams_orchestration.runtime.home import Home
     from streams_orchestration.runtime.host import Host
@@ -50,12 +52,10 @@ def main(arguments: list[str] | None = None) -> int:
     try:
         host = Host(Home(given.home), given.application, given.host, given.incarnation)
         _listen(host)
-        state = host.run(jvm.wait)
+        state = host.run(session.wait)
         host.presence.report(state=state, error="it was told to end (SIGTERM)" if state == "FAILED" else None)
         log.info("host %s of %s: %s", given.host, given.application, state)
-        if host.spark is not None:
-            host.spark.stop()
-            jvm.end()
+        session.end()
         return 0 if state != "FAILED" else 1
     except UnwantedHostError as error:
         log.warning("%s; it ends", error)
@@ -72,46 +72,52 @@ def main(arguments: list[str] | None = None) -> int:
         return 1
 
 
-class Jvm:
-    """The JVM of this process, which starts on a thread."""
+class StartingSession:
+    """Spark's session, which starts on a thread with its JVM and its workers."""
 
     def __init__(self, given: argparse.Namespace) -> None:
         from streams_orchestration.runtime.class_archive import ClassArchive
         from streams_orchestration.runtime.home import Home
         from streams_orchestration.runtime.java import java_program
-        from streams_orchestration.runtime.session import JAVA_OPTIONS, session_settings, start_jvm
+        from streams_orchestration.runtime.session import JAVA_OPTIONS, session_settings
 
         scratch = Home(given.home).data(given.application) / "spark"
-        settings = session_settings(f"{given.application}-{given.host}", scratch, memory=given.memory)
-        self._archive = ClassArchive.find(java_program(), settings[JAVA_OPTIONS])
-        settings[JAVA_OPTIONS] += f" {self._archive.options}"
-        self._failed: list[Exception] = []
+        self._settings = session_settings(f"{given.application}-{given.host}", scratch, memory=given.memory)
+        self._archive = ClassArchive.find(java_program(), self._settings[JAVA_OPTIONS])
+        self._settings[JAVA_OPTIONS] += f" {self._archive.options}"
+        self._over = threading.Event()
+        self._session: SparkSession | None = None
+        self._error: Exception | None = None
+        threading.Thread(target=self._start, daemon=True).start()
 
-        def start() -> None:
-            try:
-                start_jvm(settings)
-            except Exception as error:
-                self._failed.append(error)
+    def _start(self) -> None:
+        from streams_orchestration.runtime.session import spark_session, warm_up
 
-        self._thread = threading.Thread(target=start, daemon=True)
-        self._thread.start()
+        try:
+            self._session = spark_session(self._settings)
+        except Exception as error:
+            self._error = error
+        self._over.set()
+        if self._session is not None:
+            with contextlib.suppress(Exception):  # workers start anyway, only later
+                warm_up(self._session)
 
-    def wait(self) -> None:
-        """Until it is there; raises what went wrong."""
-        self._thread.join()
-        if self._failed:
-            raise self._failed[0]
+    def wait(self) -> SparkSession:
+        """The session, once it is up; raises what went wrong."""
+        self._over.wait()
+        if self._session is None:
+            assert self._error is not None
+            raise self._error
+        return self._session
 
     def end(self) -> None:
-        """Have it end, and wait for the archive of its classes if it writes one."""
+        """Stop it; and wait for the archive of the JVM's classes, if it writes one."""
+        gateway: Any = self.wait().sparkContext._gateway
+        self.wait().stop()
         if self._archive.writes is not None:
-            from pyspark import SparkContext
-
-            gateway: Any = SparkContext._gateway
-            process = gateway.proc
-            process.stdin.close()
+            gateway.proc.stdin.close()
             with contextlib.suppress(subprocess.TimeoutExpired):
-                process.wait(ARCHIVE_SECONDS)
+                gateway.proc.wait(ARCHIVE_SECONDS)
                 self._archive.keep()
 
 

@@ -12,8 +12,8 @@ from streams_orchestration.runtime.errors import StreamsRuntimeError
 from streams_orchestration.runtime.home import Home
 from streams_orchestration.runtime.planning import SOURCE_LIMIT
 from streams_orchestration.runtime.program import PeProgram
-from streams_orchestration.runtime.reader import PeSource
 from streams_orchestration.runtime.scratch import Launched, Scratch, pe_logger
+from streams_orchestration.runtime.source import PeSource
 from streams_orchestration.runtime.stages import pe_query
 
 PROGRESS = {"asyncProgressTrackingEnabled": "true", "asyncProgressTrackingCheckpointIntervalMs": "3600000"}

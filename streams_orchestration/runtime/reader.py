@@ -1,4 +1,4 @@
-"""The source of a PE's query: plans micro-batches, runs their first level, and commits what Spark has run.
+"""Plans the micro-batches of a PE's query, and commits what Spark has run.
 
 Spark's offset of a PE is the number of its batch. The vector of stream positions and source offsets lives in the
 catalog, which is the authority on where a PE stands; so a query that starts anew goes on where the catalog says.
@@ -8,13 +8,9 @@ from __future__ import annotations
 
 import logging
 import time
-from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
-
-import pyarrow as pa
-from pyspark.sql.datasource import DataSource, DataSourceStreamReader, InputPartition
 
 from streams_orchestration.runtime.answers import take_answers
 from streams_orchestration.runtime.batches import BatchPlan, plan_codec
@@ -23,9 +19,8 @@ from streams_orchestration.runtime.commits import commit_batch
 from streams_orchestration.runtime.errors import StreamsRuntimeError
 from streams_orchestration.runtime.home import Home
 from streams_orchestration.runtime.planning import plan_batch
-from streams_orchestration.runtime.rows import PLAN, ROW_DDL, record_batches
 from streams_orchestration.runtime.scratch import Scratch, pe_logger
-from streams_orchestration.runtime.stages import Stage
+from streams_orchestration.runtime.source import Descriptor
 from streams_orchestration.runtime.views import read_view
 
 POLL_SECONDS = (0.005, 0.1)
@@ -34,33 +29,8 @@ PATIENCE_SECONDS = 0.25
 """How long one call waits for work before it gives Spark the word back."""
 
 
-class Descriptor(InputPartition):
-    """What one task of level 0 reads: a plan, ready to send."""
-
-    def __init__(self, partition: int, payload: bytes) -> None:
-        self.partition = partition
-        self.payload = payload
-
-
-class PeSource(DataSource):
-    """`spark.readStream.format("streams_pe")`; options: home, scratch, generation, limit."""
-
-    @classmethod
-    def name(cls) -> str:
-        """The format's name."""
-        return "streams_pe"
-
-    def schema(self) -> str:
-        """The rows of every level."""
-        return ROW_DDL
-
-    def streamReader(self, schema: Any) -> PeReader:  # noqa: N802 (Spark's name)
-        """A reader for one query."""
-        return PeReader({key: str(value) for key, value in self.options.items()})
-
-
-class PeReader(DataSourceStreamReader):
-    """Plans and commits batches in a Python process of its own beside the driver; `read` runs in Spark's workers."""
+class Planner:
+    """Plans and commits the batches of one query, for its `PeReader`."""
 
     def __init__(self, options: dict[str, str]) -> None:
         self.options = options
@@ -120,12 +90,6 @@ class PeReader(DataSourceStreamReader):
             Descriptor(given.partition, plan_codec.dump_json(replace(self._planned, inputs=(given,))))
             for given in self._planned.inputs
         ]
-
-    def read(self, partition: InputPartition) -> Iterator[pa.RecordBatch]:
-        """Run a task of level 0; its rows are for the tasks of later levels."""
-        assert isinstance(partition, Descriptor)
-        rows = record_batches([(partition.partition, 0, PLAN, 0, 0, partition.payload)])
-        yield from Stage(self.scratch, 0)(rows)
 
     def stop(self) -> None:
         """Close the catalog."""

@@ -5,10 +5,13 @@ from __future__ import annotations
 import os
 from collections.abc import Iterator, Mapping
 from pathlib import Path
+from typing import TYPE_CHECKING
 
-import pyarrow as pa
-from pyspark import SparkConf, SparkContext
+from pyspark import SparkConf
 from pyspark.sql import SparkSession
+
+if TYPE_CHECKING:
+    import pyarrow as pa
 
 JAVA_OPTIONS = "spark.driver.extraJavaOptions"
 SETTINGS = {
@@ -52,17 +55,9 @@ def session_settings(application: str, scratch: Path, *, memory: str, cores: int
     }
 
 
-def start_jvm(settings: Mapping[str, str]) -> None:
-    """Start the JVM of the session that these settings make, and connect to it; the session finds it there.
-
-    It takes a second in which this process has other things to do: call it on a thread.
-    """
-    SparkContext._ensure_initialized(conf=_conf(settings))
-
-
 def spark_session(settings: Mapping[str, str]) -> SparkSession:
-    """The session of this process."""
-    from streams_orchestration.runtime.reader import PeSource
+    """The session of this process, with a JVM of its own. It takes seconds of waiting: call it on a thread."""
+    from streams_orchestration.runtime.source import PeSource
 
     Path(settings["spark.local.dir"]).mkdir(parents=True, exist_ok=True)
     session = SparkSession.builder.config(conf=_conf(settings)).getOrCreate()  # type: ignore[attr-defined]

@@ -15,7 +15,7 @@ class StartUp:
 
     def __init__(self, launched_at: float, asked_at: float | None = None) -> None:
         self.seconds: dict[str, float] = {}
-        """Phase -> its seconds, in order: command, imports, JVM, session, queries, workers, first batch."""
+        """Phase -> its seconds, in order: command, imports, session, queries, workers, first batch."""
         self._at = launched_at if asked_at is None else asked_at
         if asked_at is not None:
             self.reached("command", launched_at)
@@ -37,6 +37,6 @@ class StartUp:
 
 
 def in_words(seconds: Mapping[str, float]) -> str:
-    """`7.3 s: imports 1.4, JVM 0.8, ...`."""
+    """`7.3 s: imports 1.4, session 0.8, ...`."""
     parts = ", ".join(f"{phase} {taken:.1f}" for phase, taken in seconds.items())
     return f"{sum(seconds.values()):.1f} s: {parts}"

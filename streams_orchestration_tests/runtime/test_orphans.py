@@ -17,7 +17,7 @@ import psutil
 import pytest
 from sqlalchemy import select, update
 
-from streams_orchestration.runtime import control, host, orphans, session, tables
+from streams_orchestration.runtime import control, host, orphans, tables
 from streams_orchestration.runtime import reset as resetting
 from streams_orchestration.runtime.catalog import Catalog
 from streams_orchestration.runtime.control import cancel, launch
@@ -301,10 +301,9 @@ def test_a_running_host_ends_when_its_catalog_goes(home: Home, monkeypatch: pyte
 
     jvm = subprocess.Popen([sys.executable, "-c", "input()"], stdin=subprocess.PIPE)
     context = SimpleNamespace(_gateway=SimpleNamespace(proc=jvm))
-    monkeypatch.setattr(session, "spark_session", lambda _settings: SimpleNamespace(version="0", sparkContext=context))
+    spark: Any = SimpleNamespace(version="0", sparkContext=context)
     monkeypatch.setattr("streams_orchestration.runtime.query.PeQuery", Query)
     monkeypatch.setattr(Host, "_beat", lambda _self: None)
-    monkeypatch.setattr(Host, "_warm_up", lambda _self: None)
     monkeypatch.setattr(host, "TICK_SECONDS", 0.0)
     joined(home)
     running = Host(home, "app", 0, "mine")
@@ -312,7 +311,7 @@ def test_a_running_host_ends_when_its_catalog_goes(home: Home, monkeypatch: pyte
 
     def run() -> None:
         try:
-            running.run()
+            running.run(lambda: spark)
         except UnwantedHostError as error:
             ended.append(error)
 

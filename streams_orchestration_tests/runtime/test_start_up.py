@@ -12,7 +12,7 @@ JVM = ProcessIdentity(1, 102.0, "/usr/bin/java -cp jars")
 
 def started(asked_at: float | None = None) -> StartUp:
     start_up = StartUp(100.0, asked_at)
-    for phase, at in (("imports", 101.5), ("JVM", 102.0), ("session", 105.0), ("queries", 106.0)):
+    for phase, at in (("imports", 101.5), ("session", 105.0), ("queries", 106.0)):
         start_up.reached(phase, at)
     return start_up
 
@@ -45,4 +45,4 @@ def test_what_ended_before_the_phase_in_front_of_it_took_no_time():
 
 def test_in_words():
     start_up = started()
-    assert str(start_up) == "6.0 s: imports 1.5, JVM 0.5, session 3.0, queries 1.0"
+    assert str(start_up) == "6.0 s: imports 1.5, session 3.5, queries 1.0"
