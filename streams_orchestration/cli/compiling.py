@@ -67,7 +67,7 @@ def check(spec: Path, options: Options, *, deployable: bool) -> Compilation:
     compilation = compile_spec(spec, options)
     diagnostics = compilation.diagnostics
     if deployable or any(each.parameters and each.kind in STANDARD for each in compilation.logical.operators):
-        # takes as long to import as a whole compilation, so only when there is something to check
+        # imported only when there is something to check
         from streams_orchestration.operators.checking import check_operators, check_parameters
 
         diagnostics = (*diagnostics, *(check_operators if deployable else check_parameters)(compilation))

@@ -11,6 +11,7 @@ from streams_orchestration.compiler.compilation import Compilation
 from streams_orchestration.compiler.graph import LogicalOperator
 from streams_orchestration.model.diagnostics import Diagnostic
 from streams_orchestration.model.names import nearest
+from streams_orchestration.model.schema import parse_schema
 from streams_orchestration.operators.arrow_types import arrow_schema
 from streams_orchestration.operators.contract import Operator, OperatorContext
 from streams_orchestration.operators.errors import UnknownAttributeError
@@ -20,6 +21,7 @@ from streams_orchestration.operators.implementation import (
     is_standard,
     load_operator,
 )
+from streams_orchestration.operators.mentions import Mentions
 from streams_orchestration.operators.running_limits import running_limits
 
 
@@ -34,7 +36,7 @@ def check_parameters(compilation: Compilation) -> list[Diagnostic]:
     return [
         finding.diagnostic
         for operator in standard
-        for finding in _findings(compilation, operator, {})
+        for finding in _findings(compilation, operator, None)
         if finding.anywhere
     ]
 
@@ -60,9 +62,15 @@ class _Finding(NamedTuple):
 
 
 def _findings(
-    compilation: Compilation, operator: LogicalOperator, places: dict[Path, LogicalOperator]
+    compilation: Compilation, operator: LogicalOperator, places: dict[Path, LogicalOperator] | None
 ) -> list[_Finding]:
-    """What is wrong with one operator; `places` are the directories that the ones before it publish into."""
+    """What is wrong with one operator.
+
+    Args:
+        compilation: the application.
+        operator: one of its operators.
+        places: directories that the operators before it publish into; None where only what is wrong anywhere counts.
+    """
     try:
         implementation = load_operator(operator)
     except ImplementationError as error:
@@ -76,16 +84,17 @@ def _findings(
         ]
     if conflict := _model_conflict(operator, implementation):
         return [_Finding(_diagnostic("SO5004", operator, conflict))]
-    context = _context(compilation, operator)
-    if context is None:
+    inputs = _input_types(compilation, operator)
+    if inputs is None or (places is None and _plainly_known(operator, implementation.mentions(parameters), inputs)):
         return []
+    context = _context(operator, inputs)
     try:
         implementation.check(context, parameters)
         place = implementation.directory(context, parameters)
     except Exception as error:  # whatever the code of a user's operator raises
         text = str(error) if isinstance(error, ValueError) else f"{type(error).__name__}: {error}"
         return [_Finding(_diagnostic("SO5004", operator, text), isinstance(error, UnknownAttributeError))]
-    if place is None or places.setdefault(place, operator) is operator:
+    if place is None or places is None or places.setdefault(place, operator) is operator:
         return []
     text = f"{place}: {places[place].name} publishes into this directory, too; give each a directory of its own"
     return [_Finding(_diagnostic("SO5004", operator, text))]
@@ -136,19 +145,34 @@ def _model_conflict(operator: LogicalOperator, implementation: type[Operator]) -
     )
 
 
-def _context(compilation: Compilation, operator: LogicalOperator) -> OperatorContext | None:
-    """The operator's surroundings, None when a stream has no schema, which other checks report."""
+def _input_types(compilation: Compilation, operator: LogicalOperator) -> list[str] | None:
+    """The tuple type of every input port, None when a stream has no schema, which other checks report."""
     inputs: list[str | None] = [None] * len(operator.inputs)
     for connection in compilation.logical.connections:
         if connection.target == operator.index:
             source = compilation.logical.operators[connection.source]
             inputs[connection.target_port] = source.outputs[connection.source_port].schema
-    if any(ddl is None for ddl in inputs):
-        return None
+    known = [ddl for ddl in inputs if ddl is not None]
+    return known if len(known) == len(inputs) else None
+
+
+def _plainly_known(operator: LogicalOperator, mentions: Mentions | None, inputs: list[str]) -> bool:
+    """Do the streams have all attributes that are named, as far as that is seen without Arrow and Polars?"""
+    if mentions is None:
+        return False
+    outputs = [output.schema for output in operator.outputs]
+    known = [inputs[0] if ddl is None and inputs else ddl for ddl in outputs]
+    return mentions.are_known(
+        [parse_schema(ddl).names for ddl in inputs], [parse_schema(ddl).names if ddl else () for ddl in known]
+    )
+
+
+def _context(operator: LogicalOperator, inputs: list[str]) -> OperatorContext:
+    """The operator's surroundings."""
     base = Path(operator.location.file).absolute().parent if operator.location else Path.cwd()
     return OperatorContext(
         name=operator.name,
-        inputs=tuple(arrow_schema(ddl) for ddl in inputs if ddl is not None),
+        inputs=tuple(arrow_schema(ddl) for ddl in inputs),
         outputs=tuple(None if output.schema is None else arrow_schema(output.schema) for output in operator.outputs),
         base=base,
     )

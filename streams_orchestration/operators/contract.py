@@ -14,6 +14,7 @@ from pydantic import BaseModel, ConfigDict
 from streams_orchestration.model.operators import OperatorModel
 from streams_orchestration.operators.batch import TupleBatch
 from streams_orchestration.operators.libraries import pa
+from streams_orchestration.operators.mentions import Mentions
 from streams_orchestration.operators.metrics import Metrics
 from streams_orchestration.operators.state import State
 
@@ -112,6 +113,15 @@ class Operator:
         Raises:
             ValueError: says what is wrong with which parameter, and the remedy.
         """
+
+    @classmethod
+    def mentions(cls, parameters: Any) -> Mentions | None:
+        """The attributes that the parameters name; None where only `check` knows.
+
+        Where the streams plainly have all of them, `check` must not raise UnknownAttributeError: compiling leaves it
+        out then, and with it everything that takes long to import.
+        """
+        return None
 
     @classmethod
     def published(cls, context: OperatorContext, parameters: Any) -> tuple[Path, ...]:

@@ -123,7 +123,8 @@ def _names_across(node: Any) -> bool:
 def _empty_frame(schema: pa.Schema) -> pl.LazyFrame:
     import polars as pl
 
-    return cast("pl.DataFrame", pl.from_arrow(schema.empty_table())).lazy()
+    # Schema.empty_table() would import pandas, which takes longer than all else
+    return cast("pl.DataFrame", pl.from_arrow(pa.Table.from_batches([], schema))).lazy()
 
 
 def _first_line(error: Exception) -> str:

@@ -15,6 +15,7 @@ from streams_orchestration.operators.contract import Operator, OperatorContext, 
 from streams_orchestration.operators.errors import UnknownAttributeError
 from streams_orchestration.operators.keys import Key, factorize, key_columns, key_values
 from streams_orchestration.operators.libraries import np, pa
+from streams_orchestration.operators.mentions import Mentions
 from streams_orchestration.operators.sliding_windows import SlidingWindows
 from streams_orchestration.operators.standard.measure import Measure, parse_measure
 from streams_orchestration.operators.standard.refused import REFUSED
@@ -67,6 +68,15 @@ class Aggregate(Operator):
     Parameters = AggregateParameters
     unsupported = REFUSED["Aggregate"]
     stateful = True
+
+    @classmethod
+    def mentions(cls, parameters: AggregateParameters) -> Mentions:
+        """Those of groups, windows and functions, and what the functions give."""
+        window = parse_window(parameters.window)
+        attributes = (parameters.time_attribute, window.eviction.attribute, window.trigger.attribute)
+        return Mentions.of(output=parameters.output)._replace(
+            inputs=[*parameters.group_by, *parameters.partition_by, *(each for each in attributes if each is not None)]
+        )
 
     @classmethod
     def check(cls, context: OperatorContext, parameters: AggregateParameters) -> None:

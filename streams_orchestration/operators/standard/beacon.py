@@ -20,6 +20,7 @@ from streams_orchestration.operators.contract import (
     SourceOperator,
 )
 from streams_orchestration.operators.libraries import np, pa
+from streams_orchestration.operators.mentions import Mentions
 from streams_orchestration.operators.standard.refused import REFUSED
 
 COUNTER = "IterationCount"
@@ -59,6 +60,11 @@ class Beacon(SourceOperator):
     def initial_offset(cls) -> Offset:
         """No tuple."""
         return {"iteration": 0}
+
+    @classmethod
+    def mentions(cls, parameters: BeaconParameters) -> Mentions:
+        """What the expressions are for; they are over no stream."""
+        return Mentions.of(output=parameters.output)
 
     @classmethod
     def check(cls, context: OperatorContext, parameters: BeaconParameters) -> None:

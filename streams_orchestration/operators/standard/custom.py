@@ -15,6 +15,7 @@ from streams_orchestration.operators.contract import Operator, OperatorContext, 
 from streams_orchestration.operators.errors import TupleError
 from streams_orchestration.operators.function import FunctionOperator, as_batch
 from streams_orchestration.operators.implementation import import_name
+from streams_orchestration.operators.mentions import Mentions
 from streams_orchestration.operators.standard.refused import REFUSED
 from streams_orchestration.operators.state import State
 from streams_orchestration.operators.tuple_outputs import TupleOutputs
@@ -57,6 +58,11 @@ class Custom(Operator):
     Parameters = CustomParameters
     unsupported = REFUSED["Custom"]
     stateful = True
+
+    @classmethod
+    def mentions(cls, parameters: CustomParameters) -> Mentions:
+        """None."""
+        return Mentions()
 
     @classmethod
     def check(cls, context: OperatorContext, parameters: CustomParameters) -> None:

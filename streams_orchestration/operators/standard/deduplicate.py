@@ -15,6 +15,7 @@ from streams_orchestration.operators.expressions import evaluate, expression_typ
 from streams_orchestration.operators.keyed_state import KeyedState
 from streams_orchestration.operators.libraries import compute as pc
 from streams_orchestration.operators.libraries import np, pa
+from streams_orchestration.operators.mentions import Mentions
 from streams_orchestration.operators.standard.refused import REFUSED
 from streams_orchestration.operators.state import State
 
@@ -56,6 +57,13 @@ class DeDuplicate(Operator):
     Parameters = DeDuplicateParameters
     unsupported = REFUSED["DeDuplicate"]
     stateful = True
+
+    @classmethod
+    def mentions(cls, parameters: DeDuplicateParameters) -> Mentions:
+        """Those of the keys, and the one that delta is of."""
+        keys = [parameters.key] if isinstance(parameters.key, str) else parameters.key
+        attribute = parameters.delta_attribute
+        return Mentions(inputs=() if attribute is None else (attribute,), expressions=keys)
 
     @classmethod
     def check(cls, context: OperatorContext, parameters: DeDuplicateParameters) -> None:

@@ -14,6 +14,7 @@ from streams_orchestration.operators.batch import TupleBatch
 from streams_orchestration.operators.contract import Operator, OperatorContext, Parameters, PendingFile
 from streams_orchestration.operators.errors import DataError, UnknownAttributeError
 from streams_orchestration.operators.libraries import pa, pa_csv, pq
+from streams_orchestration.operators.mentions import Mentions
 from streams_orchestration.operators.standard.json_lines import check_json_schema
 from streams_orchestration.operators.standard.refused import REFUSED
 
@@ -64,6 +65,11 @@ class FileSink(Operator):
     Parameters = FileSinkParameters
     unsupported = REFUSED["FileSink"]
     stateful = True
+
+    @classmethod
+    def mentions(cls, parameters: FileSinkParameters) -> Mentions:
+        """Those that are not written."""
+        return Mentions(inputs=parameters.suppress)
 
     @classmethod
     def check(cls, context: OperatorContext, parameters: FileSinkParameters) -> None:

@@ -22,6 +22,7 @@ from streams_orchestration.operators.contract import (
 from streams_orchestration.operators.errors import DataError
 from streams_orchestration.operators.files import open_decompressed, resolve_input
 from streams_orchestration.operators.libraries import pa, pq
+from streams_orchestration.operators.mentions import Mentions
 from streams_orchestration.operators.standard.csv_file import CsvFile
 from streams_orchestration.operators.standard.json_lines import check_json_schema, read_json_lines
 from streams_orchestration.operators.standard.refused import REFUSED
@@ -52,6 +53,11 @@ class FileSource(SourceOperator):
     def initial_offset(cls) -> Offset:
         """Row 0."""
         return {"row": 0}
+
+    @classmethod
+    def mentions(cls, parameters: FileSourceParameters) -> Mentions:
+        """None."""
+        return Mentions()
 
     @classmethod
     def check(cls, context: OperatorContext, parameters: FileSourceParameters) -> None:

@@ -10,6 +10,7 @@ from streams_orchestration.operators.batch import TupleBatch
 from streams_orchestration.operators.contract import Operator, OperatorContext, Parameters
 from streams_orchestration.operators.expressions import Condition, evaluate, parse_condition
 from streams_orchestration.operators.libraries import compute as pc
+from streams_orchestration.operators.mentions import Mentions
 
 
 class FilterParameters(Parameters):
@@ -23,6 +24,11 @@ class Filter(Operator):
 
     Parameters = FilterParameters
     pure = True
+
+    @classmethod
+    def mentions(cls, parameters: FilterParameters) -> Mentions:
+        """Those of the condition."""
+        return Mentions.of(parameters.filter)
 
     @classmethod
     def check(cls, context: OperatorContext, parameters: FilterParameters) -> None:

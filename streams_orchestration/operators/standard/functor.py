@@ -11,6 +11,7 @@ from streams_orchestration.operators.batch import TupleBatch
 from streams_orchestration.operators.contract import Operator, OperatorContext, Parameters
 from streams_orchestration.operators.expressions import Condition, evaluate, parse_condition
 from streams_orchestration.operators.libraries import compute as pc
+from streams_orchestration.operators.mentions import Mentions
 
 
 class FunctorParameters(Parameters):
@@ -31,6 +32,11 @@ class Functor(Operator):
 
     Parameters = FunctorParameters
     pure = True
+
+    @classmethod
+    def mentions(cls, parameters: FunctorParameters) -> Mentions:
+        """Those of the expressions, and what they are for."""
+        return Mentions.of(parameters.filter, output=parameters.output)
 
     @classmethod
     def check(cls, context: OperatorContext, parameters: FunctorParameters) -> None:

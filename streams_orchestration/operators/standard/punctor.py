@@ -12,6 +12,7 @@ from streams_orchestration.operators.contract import Operator, OperatorContext, 
 from streams_orchestration.operators.expressions import Condition, evaluate, parse_condition
 from streams_orchestration.operators.libraries import compute as pc
 from streams_orchestration.operators.libraries import np
+from streams_orchestration.operators.mentions import Mentions
 
 
 class PunctorParameters(Parameters):
@@ -27,6 +28,11 @@ class Punctor(Operator):
 
     Parameters = PunctorParameters
     pure = True
+
+    @classmethod
+    def mentions(cls, parameters: PunctorParameters) -> Mentions:
+        """Those of the expressions, and what they are for."""
+        return Mentions.of(parameters.punctuate, output=parameters.output)
 
     @classmethod
     def check(cls, context: OperatorContext, parameters: PunctorParameters) -> None:

@@ -14,6 +14,7 @@ from streams_orchestration.operators.expressions import evaluate, expression_typ
 from streams_orchestration.operators.files import resolve_input
 from streams_orchestration.operators.libraries import compute as pc
 from streams_orchestration.operators.libraries import np, pa
+from streams_orchestration.operators.mentions import Mentions
 
 DEFAULT = "default"
 """The line of a mapping file for keys that have none."""
@@ -41,6 +42,12 @@ class Split(Operator):
 
     Parameters = SplitParameters
     pure = True
+
+    @classmethod
+    def mentions(cls, parameters: SplitParameters) -> Mentions:
+        """Those of the expressions."""
+        given = parameters.index if isinstance(parameters.index, list) else [parameters.index]
+        return Mentions.of(parameters.key, *(str(index) for index in given if index is not None))
 
     @classmethod
     def check(cls, context: OperatorContext, parameters: SplitParameters) -> None:

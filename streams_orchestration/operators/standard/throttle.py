@@ -8,6 +8,7 @@ from pydantic import Field
 
 from streams_orchestration.operators.batch import TupleBatch
 from streams_orchestration.operators.contract import Operator, Parameters
+from streams_orchestration.operators.mentions import Mentions
 from streams_orchestration.operators.standard.refused import REFUSED
 
 LONGEST_PAUSE = 5.0
@@ -29,6 +30,11 @@ class Throttle(Operator):
 
     Parameters = ThrottleParameters
     unsupported = REFUSED["Throttle"]
+
+    @classmethod
+    def mentions(cls, parameters: ThrottleParameters) -> Mentions:
+        """None."""
+        return Mentions()
 
     def setup(self) -> None:
         """The first tuples may come at once."""

@@ -6,10 +6,16 @@ from streams_orchestration.operators.assignments import Assignments
 from streams_orchestration.operators.batch import TupleBatch
 from streams_orchestration.operators.contract import Operator, OperatorContext
 from streams_orchestration.operators.libraries import pa
+from streams_orchestration.operators.mentions import Mentions
 
 
 class Union(Operator):
     """Passes on what arrives on any port, in order of arrival, with the attributes of the output stream."""
+
+    @classmethod
+    def mentions(cls, parameters: object) -> Mentions:
+        """None."""
+        return Mentions()
 
     @classmethod
     def check(cls, context: OperatorContext, parameters: object) -> None:

@@ -1,0 +1,84 @@
+"""Where it is plain that an expression names no attribute that the stream lacks, Polars says so, too."""
+
+from __future__ import annotations
+
+import random
+
+import polars as pl
+import pytest
+
+from streams_orchestration.operators.mentions import Mentions, is_over
+
+NAMES = ["n", "s", "dep_delay"]
+WORDS = [
+    *("AND", "OR", "NOT", "IS", "IN", "LIKE", "BETWEEN", "NULL", "TRUE", "FALSE", "CASE", "WHEN", "THEN", "END"),
+    *("AS", "CAST", "ILIKE", "DIV", "INTERVAL", "DATE", "EXISTS", "ANY", "ARRAY", "STRUCT", "TRIM", "PRIOR", "ISNULL"),
+    *("SELECT", "FROM", "OVER", "AT", "MAP", "ESCAPE", "COLLATE", "EXTRACT", "CEIL", "ELSE", "nn"),
+]
+MARKS = [
+    *("=", "<", ">", "<>", "<=", ">=", "!=", "+", "-", "*", "/", "%", "||", "(", ")", ",", "--", "/*", ";", "[", "::"),
+    *("LOWER(", "COALESCE(", "CAST(", "1", "2.5", "1e3", "1n", "'a'", "''", "E'n'", ".", '"n"', "`n`"),
+]
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "dep_delay IS NOT NULL AND dep_delay > 15", "s = 'UA'", "true", "LOWER(s) LIKE 'J%'", "n NOT IN (1, 2)",
+        "COALESCE(n, 0) + 1", "n BETWEEN 1 AND 3 OR NOT n > -2.5e3", "(n + 1) * (n - 1)", "s = 'it''s' || 'x'", "now()",
+        "CAST(n AS DOUBLE) > 1",
+    ],
+)  # fmt: skip
+def test_what_is_plain(text: str) -> None:
+    assert is_over(text, NAMES)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "nn > 1",
+        "N > 1",
+        "n > nn",
+        "LOWER(t)",
+        '"nn" > 1',
+        "s.t = 1",
+        "n > 1 AND",
+        "NOT",
+        "AND > 1",
+        "n -- nn",
+        "n nn",
+        "",
+    ],
+)
+def test_what_is_not(text: str) -> None:
+    assert not is_over(text, NAMES)
+
+
+def test_polars_agrees() -> None:
+    """Whatever is put together from words and marks; an attribute may have the name of a word."""
+    draw = random.Random(1)
+    plain = 0
+    for _ in range(30_000):
+        word = draw.choice(WORDS)
+        names = [*NAMES, draw.choice((word, word.lower(), "n"))]
+        kinds = draw.choices((names, WORDS, MARKS), (3, 3, 4), k=draw.randint(1, 7))
+        text = draw.choice((" ", " ", " ", "")).join(draw.choice(kind) for kind in kinds)
+        if not is_over(text, names):
+            continue
+        try:
+            expression = pl.sql_expr(text)
+        except pl.exceptions.PolarsError:
+            continue  # of that compiling says nothing
+        plain += 1
+        assert set(expression.meta.root_names()) <= set(names), text
+    assert plain > 300
+
+
+def test_attributes_are_looked_for_in_every_stream() -> None:
+    mentions = Mentions.of("n > 1", None, output={"a": "s"})
+    assert mentions.are_known([["n", "s"]], [["a"], ["a", "b"]])
+    assert not mentions.are_known([["n", "s"]], [["a"], ["b"]])
+    assert not mentions.are_known([["n", "s"], ["n"]], [["a"]])
+    assert not mentions.are_known([], [["a"]])
+    assert Mentions().are_known([], [])
+    assert not Mentions(inputs=["n"]).are_known([["s"]], [])
