@@ -42,6 +42,8 @@ class Placements:
     """The same, and what host isolation adds to it (rule 52)."""
     host_colocated: DisjointSets
     """Operators that must share a host: fused, host-colocated, or on the same named host."""
+    any: bool
+    """Is there any config that the mappings and sets are of?"""
 
 
 Claim = tuple[tuple[str, str], int]
@@ -136,6 +138,7 @@ def resolve_placements(logical: LogicalGraph, physical: PhysicalGraph) -> Placem
         partition.sets,
         fused,
         host.sets,
+        any(placed) or any(operator.host_pool is not None for operator in physical.operators),
     )
 
 

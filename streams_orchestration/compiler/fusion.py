@@ -41,11 +41,13 @@ def fuse(
     if options.profile is not None:
         rates, findings = measured_rates(logical, physical, options.profile)
         diagnostics += findings
-    units = fusable_units(logical, physical, regions, placements, options)
-    if options.fusion == "legacy":
-        pes = [list(unit.operators) for unit in units]
-    else:
-        pes = _packed(logical, physical, placements, units, rates, options)
+    pes = _alike(logical, physical, regions, placements, options)
+    if pes is None:
+        units = fusable_units(logical, physical, regions, placements, options)
+        if options.fusion == "legacy":
+            pes = [list(unit.operators) for unit in units]
+        else:
+            pes = _packed(logical, physical, placements, units, rates, options)
     pes.sort()
     wanted = min(options.pes or 1, len(physical.operators))
     if options.fusion == "manual" and len(pes) != wanted:
@@ -53,6 +55,31 @@ def fuse(
         diagnostics.append(Diagnostic.of("CDISR3035W", message))
     hosts, problems = place_on_hosts(logical, physical, placements, pes)
     return _plan(logical, physical, pes, hosts, options), diagnostics + problems
+
+
+def _alike(
+    logical: LogicalGraph, physical: PhysicalGraph, regions: RegionMap, placements: Placements, options: Options
+) -> list[list[int]] | None:
+    """Operators of every PE where each kind has one, None where more may be asked for or configs have a say.
+
+    Most applications are like this, and large ones then need no fusable units.
+    """
+    if options.fusion == "legacy" or options.channel_fusion != "noChannelInfluence" or placements.any:
+        return None
+    by_origin: dict[tuple[int, int], list[int]] = {}
+    for operator, region in zip(physical.operators, regions.region_of, strict=True):
+        origin = operator.logical, region
+        if origin in by_origin:
+            by_origin[origin].append(operator.index)
+        else:
+            by_origin[origin] = [operator.index]
+    by_kind: dict[tuple[bool, bool, int], list[int]] = {}
+    for (index, region), operators in by_origin.items():
+        model = logical.operators[index]
+        by_kind.setdefault((model.restartable, model.restartable and model.relocatable, region), []).extend(operators)
+    if options.fusion == "manual" and (options.pes or 1) > len(by_kind):
+        return None
+    return [sorted(operators) for operators in by_kind.values()]
 
 
 def _packed(
