@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import glob
 import gzip
 import importlib.util
 import io
@@ -47,6 +48,31 @@ def resolve_input(path: str, base: Path) -> Path:
         message = f"{found}: cannot be read: {error.strerror}; check its permissions"
         raise ValueError(message) from error
     return found
+
+
+def resolve_inputs(path: str, base: Path) -> list[Path]:
+    """The files that a spec names, in the order of their paths: one, those of a directory, or those of a pattern.
+
+    In a directory, names that begin with a dot or an underscore are left out. A pattern has `*`, `?` or `[...]`.
+
+    Raises:
+        ValueError: there is none, or the first one cannot be read; says what to do.
+    """
+    place = base / path
+    if path.startswith(PACKAGE) or place.is_file():
+        return [resolve_input(path, base)]
+    if place.is_dir():
+        found = [file for file in place.iterdir() if file.is_file() and not file.name.startswith((".", "_"))]
+    elif any(mark in path for mark in "*?["):
+        names = glob.glob(str(place), recursive=True)  # noqa: PTH207 - the pattern may be absolute
+        found = [Path(name) for name in names if Path(name).is_file()]
+    else:
+        return [resolve_input(path, base)]
+    if not found:
+        message = f"{place}: no files there; relative paths start from the directory of the spec, {base.absolute()}"
+        raise ValueError(message)
+    ordered = sorted(found, key=str)
+    return [resolve_input(str(ordered[0].absolute()), base), *ordered[1:]]
 
 
 @contextmanager

@@ -35,10 +35,12 @@ class CsvFile:
         """
         with open_decompressed(self.path) as file:
             line = file.readline()
+            while line.count(b'"') % 2 and len(line) < BLOCK_BYTES and (more := file.readline()):
+                line += more
         if not line.strip():
             return []
         try:
-            return pa_csv.read_csv(pa.py_buffer(line), parse_options=self._parse_options()).column_names
+            return pa_csv.read_csv(pa.py_buffer(line), parse_options=self.parse_options()).column_names
         except pa.ArrowInvalid as error:
             message = f"{self.path}, line 1: {error}"
             raise DataError(message) from error
@@ -72,7 +74,7 @@ class CsvFile:
         names = None if self.has_header_line else schema.names
         options = {
             "read_options": pa_csv.ReadOptions(use_threads=False, block_size=block, column_names=names),
-            "parse_options": self._parse_options(),
+            "parse_options": self.parse_options(),
             "convert_options": pa_csv.ConvertOptions(
                 column_types=schema, include_columns=schema.names, strings_can_be_null=True
             ),
@@ -83,7 +85,8 @@ class CsvFile:
                     yield batch.slice(skip)
                 skip = max(skip - batch.num_rows, 0)
 
-    def _parse_options(self) -> pa_csv.ParseOptions:
+    def parse_options(self) -> pa_csv.ParseOptions:
+        """How Arrow tells rows and values apart."""
         # without newlines_in_values a block may end within quotes
         return pa_csv.ParseOptions(delimiter=self.separator, newlines_in_values=True)
 
@@ -102,7 +105,7 @@ class CsvFile:
                     if row and len(row) != len(header):
                         return f"line {rows.line_num}: {len(row)} columns, {len(header)} are wanted"
                     for position, field in positions if row else ():
-                        if reason := _misfit(row[position], field.type):
+                        if reason := misfit(row[position], field.type):
                             return f"line {rows.line_num}, column {field.name}: {reason}"
             except csv.Error as malformed:
                 return f"line {rows.line_num}: {malformed}"
@@ -110,7 +113,7 @@ class CsvFile:
 
 
 @functools.lru_cache(maxsize=65_536)
-def _misfit(text: str, kind: pa.DataType) -> str:
+def misfit(text: str, kind: pa.DataType) -> str:
     """Why a value is not of a type, empty if it is."""
     try:
         text.encode()

@@ -1,4 +1,4 @@
-"""FileSource: the tuples of a file, replayable from any row."""
+"""FileSource: the tuples of files, replayable from any row."""
 
 from __future__ import annotations
 
@@ -6,10 +6,8 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Literal
 
-from pydantic import Field
+from pydantic import Field, model_validator
 
-from streams_orchestration.model.names import nearest
-from streams_orchestration.operators.arrow_types import fits
 from streams_orchestration.operators.batch import TupleBatch
 from streams_orchestration.operators.contract import (
     Offset,
@@ -20,30 +18,49 @@ from streams_orchestration.operators.contract import (
     SourceOperator,
 )
 from streams_orchestration.operators.errors import DataError
-from streams_orchestration.operators.files import open_decompressed, resolve_input
-from streams_orchestration.operators.libraries import pa, pq
+from streams_orchestration.operators.files import resolve_inputs
+from streams_orchestration.operators.libraries import pa
 from streams_orchestration.operators.mentions import Mentions
-from streams_orchestration.operators.standard.csv_file import CsvFile
-from streams_orchestration.operators.standard.json_lines import check_json_schema, read_json_lines
+from streams_orchestration.operators.standard.file_rows import Malformed, Rows
 from streams_orchestration.operators.standard.refused import REFUSED
+from streams_orchestration.operators.standard.source_file import Format, SourceFile
 
-BLOCK_BYTES = 4 << 20
+LOGGED = 5
+"""Malformed rows that are logged one by one; then the log has their number whenever it has grown tenfold."""
 
 
 class FileSourceParameters(Parameters):
     """Parameters of `FileSource`."""
 
-    file: str = Field(min_length=1, description="path; relative to the spec, or package://<package>/<path>")
-    format: Literal["csv", "line", "jsonl", "parquet", "arrow"] = "csv"
+    file: str = Field(
+        min_length=1, description="file, directory or pattern; relative to the spec, or package://<package>/<path>"
+    )
+    format: Format = "csv"
     has_header_line: bool = Field(default=True, alias="hasHeaderLine", description="csv: the first line names columns")
     separator: str = Field(default=",", min_length=1, max_length=1, description="csv")
+    parsing: Literal["strict", "permissive", "fast"] = Field(
+        default="strict", description="permissive: malformed rows are dropped and counted; fast is strict here"
+    )
+
+    @model_validator(mode="after")
+    def _go_together(self) -> FileSourceParameters:
+        if self.parsing == "permissive" and self.format in ("parquet", "arrow"):
+            message = (
+                f"parsing: permissive goes with csv, line and jsonl; rows of {self.format} are all readable, or none"
+            )
+            raise ValueError(message)
+        return self
 
 
 class FileSource(SourceOperator):
-    """Reads a file once, front to back; the offset is the number of rows produced so far.
+    """Reads each file once, front to back; the offset is the file and the number of its rows so far.
 
     Only the attributes of the output stream are read, by name where the format has names. The reader stays open between
-    calls; after a restore the rows before the offset are skipped. A window marker follows the last tuple.
+    calls; after a restore the rows before the offset are skipped. A window marker follows the last tuple of a file.
+    Several files are read in the order of their paths; the next one is looked for when one has ended.
+
+    A second output port gets malformed rows, or, if its tuples are a text and an int, the path of every file that has
+    been read, with 0, as in Streams.
     """
 
     Parameters = FileSourceParameters
@@ -51,7 +68,7 @@ class FileSource(SourceOperator):
 
     @classmethod
     def initial_offset(cls) -> Offset:
-        """Row 0."""
+        """Row 0 of the first file."""
         return {"row": 0}
 
     @classmethod
@@ -61,34 +78,36 @@ class FileSource(SourceOperator):
 
     @classmethod
     def check(cls, context: OperatorContext, parameters: FileSourceParameters) -> None:
-        """Raises ValueError when the file is missing or does not have the output stream's attributes."""
+        """Raises ValueError when a file is missing or does not have the output stream's attributes."""
+        if context.inputs:
+            message = "FileSource has no input port here; name several files with a directory or a pattern in file"
+            raise ValueError(message)
         schema = context.outputs[0]
         if schema is None:
             message = "the output stream needs a schema: outputs: [{stream: Name, schema: Type}]"
             raise ValueError(message)
-        path = resolve_input(parameters.file, context.base)
-        if parameters.format == "line":
-            if len(schema) != 1 or not pa.types.is_string(schema.field(0).type):
-                message = "format line: the output stream must have exactly one string attribute"
-                raise ValueError(message)
-            return
-        match parameters.format:
-            case "parquet" | "arrow":
-                _check_columnar(path, parameters.format, schema)
-            case "jsonl":
-                check_json_schema(schema)
-            case _:
-                _check_csv(_csv(path, parameters), schema)
+        second = context.outputs[1] if len(context.outputs) > 1 else None
+        if len(context.outputs) > 1 and not _is_file_port(second):
+            _check_malformed_port(second, parameters)
+        for path in resolve_inputs(parameters.file, context.base):
+            _source_file(path, parameters, schema).check()
 
     def setup(self) -> None:
-        """Find the file; it is opened by the first call of `produce`."""
-        self.path = resolve_input(self.parameters.file, self.context.base)
+        """Find the files; the first one is opened by the first call of `produce`."""
+        files = resolve_inputs(self.parameters.file, self.context.base)
+        self.path, self.several = files[0], self._pattern_names_several()
         schema = self.context.outputs[0]
         assert schema is not None
         self.schema = schema
+        self.second = self.context.outputs[1] if len(self.context.outputs) > 1 else None
         self.first, self.row = 0, -1
-        self.rest: pa.RecordBatch | None = None
-        self.batches: Iterator[pa.RecordBatch] = iter(())
+        self.rest: Rows | None = None
+        self.pieces: Iterator[Rows] = iter(())
+        self.malformed = 0
+
+    def _pattern_names_several(self) -> bool:
+        place = self.context.base / self.parameters.file
+        return not self.parameters.file.startswith("package://") and not place.is_file()
 
     def produce(self, offset: Offset, limit: int) -> ProducedTo:
         """Submit the next rows.
@@ -96,17 +115,60 @@ class FileSource(SourceOperator):
         Raises:
             DataError: a row does not fit the schema; names the file and, where it can be found, the line.
         """
-        wanted = offset["row"]
-        if wanted != self.row:
-            self.batches, self.rest, self.row = self._read(), None, 0
-            self._advance(wanted, submit=False)
-            if self.row != wanted:
-                message = f"{self.path}: {self.row} rows, but {wanted} were read before; was the file cut?"
+        path = self.path
+        if "file" in offset:
+            path = self.context.base / offset["file"]
+        elif self.several:
+            path = resolve_inputs(self.parameters.file, self.context.base)[0]
+        if (path, offset["row"]) != (self.path, self.row):
+            self._open(path, check=self.several)
+            self._advance(offset["row"], submit=False)
+            if self.row != offset["row"]:
+                message = f"{path}: {self.row} rows, but {offset['row']} were read before; was the file cut?"
                 raise DataError(message)
-        exhausted = self._advance(limit, submit=True)
-        if exhausted:
-            self.punctuate(Punctuation.WINDOW)
-        return ProducedTo({"row": self.row}, exhausted)
+        while self._advance(limit, submit=True):
+            self._end_file()
+            following = self._following()
+            if following is None:
+                return ProducedTo(self._offset(), True)
+            limit -= self.row - offset["row"]
+            offset = {"row": 0}
+            self._open(following, check=True)
+            if limit <= 0:
+                break
+        return ProducedTo(self._offset(), False)
+
+    def _offset(self) -> Offset:
+        if not self.several:
+            return {"row": self.row}
+        inside = self.path.is_relative_to(self.context.base)
+        return {"row": self.row, "file": str(self.path.relative_to(self.context.base) if inside else self.path)}
+
+    def _following(self) -> Path | None:
+        """The next file: files that come while others are read are found, if their names come later."""
+        if not self.several:
+            return None
+        files = resolve_inputs(self.parameters.file, self.context.base)
+        return next((file for file in files if str(file) > str(self.path)), None)
+
+    def _open(self, path: Path, *, check: bool) -> None:
+        file = _source_file(path, self.parameters, self.schema)
+        if check:
+            try:
+                file.check()
+            except (ValueError, OSError) as error:
+                raise DataError(str(error)) from error
+        self.path, self.pieces, self.rest, self.first, self.row = path, file.rows(), None, 0, 0
+        self.malformed = 0
+
+    def _end_file(self) -> None:
+        self.punctuate(Punctuation.WINDOW)
+        if self.malformed > LOGGED:
+            self.context.logger.warning("%s: %d malformed rows in all", self.path, self.malformed)
+        if _is_file_port(self.second):
+            assert self.second is not None
+            columns = {field.name: [str(self.path) if field.type == pa.string() else 0] for field in self.second}
+            self.submit(TupleBatch.from_columns(columns, self.second), 1)
 
     def place(self) -> str:
         """The file and its rows, counted from 1, that were submitted last."""
@@ -115,101 +177,69 @@ class FileSource(SourceOperator):
     def _advance(self, rows: int, *, submit: bool) -> bool:
         """Go on by at most `rows` rows; True when the file has ended."""
         while rows > 0:
-            batch = self.rest if self.rest is not None else next(self.batches, None)
+            piece = self.rest if self.rest is not None else next(self.pieces, None)
             self.rest = None
-            if batch is None:
+            if piece is None:
                 return True
-            taken = batch.slice(0, rows)
-            if batch.num_rows > rows:
-                self.rest = batch.slice(rows)
-            self.first, self.row = self.row, self.row + taken.num_rows
-            rows -= taken.num_rows
+            taken = piece
+            if piece.size > rows:
+                taken, self.rest = piece.split(rows)
+            self.first, self.row = self.row, self.row + taken.size
+            rows -= taken.size
             if submit:
-                self.submit(TupleBatch(taken))
+                self.submit(TupleBatch(taken.batch))
+                self._set_aside(taken.malformed)
         if self.rest is None:
-            self.rest = next(self.batches, None)
+            self.rest = next((piece for piece in self.pieces if piece.size), None)
         return self.rest is None
 
-    def _read(self) -> Iterator[pa.RecordBatch]:
-        match self.parameters.format:
-            case "csv":
-                return _csv(self.path, self.parameters).read(self.schema)
-            case "line":
-                return self._read_lines()
-            case "jsonl":
-                return read_json_lines(self.path, self.schema)
-            case _:
-                return self._read_columnar()
-
-    def _read_lines(self) -> Iterator[pa.RecordBatch]:
-        number = 0
-        with open_decompressed(self.path) as file:
-            while lines := file.readlines(BLOCK_BYTES):
-                texts: list[str] = []
-                for line in lines:
-                    number += 1
-                    try:
-                        texts.append(line.removesuffix(b"\n").removesuffix(b"\r").decode())
-                    except UnicodeDecodeError as error:
-                        message = f"{self.path}, line {number}: not UTF-8 text: {error}"
-                        raise DataError(message) from error
-                yield pa.RecordBatch.from_arrays([pa.array(texts, pa.string())], schema=self.schema)
-
-    def _read_columnar(self) -> Iterator[pa.RecordBatch]:
-        try:
-            if self.parameters.format == "parquet":
-                with pq.ParquetFile(self.path) as file:
-                    yield from map(self._cast, file.iter_batches(columns=self.schema.names, use_threads=False))
-            else:
-                with pa.memory_map(str(self.path)) as source, pa.ipc.open_file(source) as file:
-                    yield from (self._cast(file.get_batch(i)) for i in range(file.num_record_batches))
-        except (pa.ArrowInvalid, KeyError, OSError, DataError) as error:
-            message = f"{self.path}: {error}"
-            raise DataError(message) from error
-
-    def _cast(self, batch: pa.RecordBatch) -> pa.RecordBatch:
-        columns = dict(zip(batch.schema.names, batch.columns, strict=True))
-        return TupleBatch.from_columns(columns, self.schema).arrow
+    def _set_aside(self, rows: tuple[Malformed, ...]) -> None:
+        """Count, log and route malformed rows."""
+        if not rows:
+            return
+        for row in rows:
+            self.malformed += 1
+            if self.malformed <= LOGGED:
+                column = f", column {row.column}" if row.column else ""
+                self.context.logger.warning("%s: line %d%s: %s", self.path, row.line, column, row.reason)
+            elif str(self.malformed).strip("0") == "1":
+                self.context.logger.warning("%s: %d malformed rows up to line %d", self.path, self.malformed, row.line)
+        if self.second is None or _is_file_port(self.second):
+            self.context.metrics.dropped.add(len(rows))
+            return
+        self.context.metrics.counter("malformed", "rows that could not be read, sent to the second output port").add(
+            len(rows)
+        )
+        columns = {
+            "file": [str(self.path)] * len(rows),
+            "line": [row.line for row in rows],
+            "column": [row.column for row in rows],
+            "reason": [row.reason for row in rows],
+            "text": [row.text for row in rows],
+        }
+        self.submit(TupleBatch.from_columns(columns, self.second), 1)
 
 
-def _csv(path: Path, parameters: FileSourceParameters) -> CsvFile:
-    return CsvFile(path, parameters.separator, parameters.has_header_line)
+def _source_file(path: Path, parameters: FileSourceParameters, schema: pa.Schema) -> SourceFile:
+    return SourceFile(
+        path, parameters.format, schema, parameters.separator, parameters.has_header_line,
+        permissive=parameters.parsing == "permissive",
+    )  # fmt: skip
 
 
-def _check_csv(file: CsvFile, schema: pa.Schema) -> None:
-    nested = next((field for field in schema if pa.types.is_nested(field.type)), None)
-    if nested is not None:
-        message = f"format csv: the attribute {nested.name} is {nested.type}, which csv cannot hold"
+def _is_file_port(schema: pa.Schema | None) -> bool:
+    """Are the tuples a text and an int, as those of the second output port in Streams."""
+    return schema is not None and {field.type for field in schema} == {pa.string(), pa.int32()} and len(schema) == 2
+
+
+def _check_malformed_port(schema: pa.Schema | None, parameters: FileSourceParameters) -> None:
+    known = {"file": "string", "line": "int64", "column": "string", "reason": "string", "text": "string"}
+    if schema is None or any(known.get(field.name) != str(field.type) for field in schema):
+        message = (
+            "the second output port has attributes among `file string, line bigint, column string, reason string, "
+            "text string` for malformed rows, or a string and an int for the files that were read"
+        )
         raise ValueError(message)
-    names = file.first_line()
-    if file.has_header_line:
-        if not names:
-            message = f"{file.path}: the file is empty, a first line with the column names is wanted"
-            raise ValueError(message)
-        _check_columns(file.path, names, schema)
-    elif names and len(names) != len(schema):
-        message = f"{file.path}: {len(names)} columns in line 1, the output stream has {len(schema)} attributes"
+    if parameters.parsing != "permissive":
+        message = "the second output port never gets a malformed row, since one fails; say parsing: permissive"
         raise ValueError(message)
-
-
-def _check_columnar(path: Path, format: str, schema: pa.Schema) -> None:
-    try:
-        there = pq.read_schema(path) if format == "parquet" else pa.ipc.open_file(path).schema
-    except pa.ArrowInvalid as error:
-        message = f"{path}: not {'a Parquet' if format == 'parquet' else 'an Arrow IPC'} file: {error}"
-        raise ValueError(message) from error
-    _check_columns(path, there.names, schema)
-    for field in schema:
-        if not fits(there.field(field.name).type, field.type):
-            message = f"{path}: column {field.name} is {there.field(field.name).type}, the attribute is {field.type}"
-            raise ValueError(message)
-
-
-def _check_columns(path: Path, names: list[str], schema: pa.Schema) -> None:
-    for name in schema.names:
-        if name not in names:
-            message = f"{path}: the file has no column {name}{nearest(name, names)}"
-            raise ValueError(message)
-        if names.count(name) > 1:
-            message = f"{path}: the file has {names.count(name)} columns {name}"
-            raise ValueError(message)

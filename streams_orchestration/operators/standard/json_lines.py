@@ -10,6 +10,7 @@ from streams_orchestration.operators.batch import TupleBatch
 from streams_orchestration.operators.errors import DataError
 from streams_orchestration.operators.files import open_decompressed
 from streams_orchestration.operators.libraries import pa, pa_json
+from streams_orchestration.operators.standard.file_rows import RawRow, Rows, sift
 
 BLOCK_BYTES = 4 << 20
 
@@ -43,9 +44,40 @@ def read_json_lines(path: Path, schema: pa.Schema) -> Iterator[pa.RecordBatch]:
             number += len(lines)
 
 
+def sift_json_lines(path: Path, schema: pa.Schema) -> Iterator[Rows]:
+    """The same; what does not fit is set aside."""
+    number = 0
+    with open_decompressed(path) as file:
+        while lines := file.readlines(BLOCK_BYTES):
+            rows = [RawRow(number, line) for number, line in enumerate(lines, number + 1) if line.strip()]
+            try:
+                yield Rows(
+                    _parse([row.text for row in rows], schema) if rows else pa.RecordBatch.from_pylist([], schema)
+                )
+            except (pa.ArrowInvalid, pa.ArrowNotImplementedError, DataError):
+                suspects = [i for i, row in enumerate(rows) if not _is_object(row.text)]
+                yield sift(rows, lambda part: _parse([row.text for row in part], schema), suspects, _explain, schema)
+            number += len(lines)
+
+
+def _is_object(text: bytes) -> bool:
+    try:
+        return isinstance(json.loads(text), dict)
+    except ValueError:
+        return False
+
+
+def _explain(row: RawRow, error: Exception) -> tuple[str, str]:
+    try:
+        wrong = "" if isinstance(json.loads(row.text), dict) else "an object is wanted"
+    except ValueError as malformed:
+        wrong = str(malformed)
+    return "", wrong or str(error)
+
+
 def _parse(lines: list[bytes], schema: pa.Schema) -> pa.RecordBatch:
     read_as = pa.schema([field.with_type(pa.string()) if _is_time(field.type) else field for field in schema])
-    content = b"".join(lines)
+    content = b"\n".join(lines)
     options = pa_json.ReadOptions(use_threads=False, block_size=len(content) + 1)
     parse = pa_json.ParseOptions(explicit_schema=read_as, unexpected_field_behavior="ignore", newlines_in_values=False)
     table = pa_json.read_json(pa.BufferReader(content), read_options=options, parse_options=parse)

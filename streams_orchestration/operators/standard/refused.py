@@ -47,7 +47,6 @@ REFUSED: dict[str, dict[str, str]] = {
         "ignoreOpenErrors": "a file that cannot be opened would be missing from the results unnoticed",
         "initDelay": "consumers are ready before anything is read, so nothing has to be waited for; leave it out",
         "moveFileToDirectory": "the file must stay, since it is read again after a reset",
-        "parsing": "a malformed row fails; leave it out",
         "readPunctuations": "there is no format bin; a Punctor makes window markers",
     },
     "Join": {"defaultTupleLHS": _NULLS, "defaultTupleRHS": _NULLS, "partitionByLHS": _WHOLE, "partitionByRHS": _WHOLE},

@@ -1,0 +1,185 @@
+"""CSV files whose malformed rows are set aside: whole blocks where they can be read, row by row where not."""
+
+from __future__ import annotations
+
+import csv
+import io
+import re
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+
+from streams_orchestration.operators.errors import DataError
+from streams_orchestration.operators.files import open_decompressed
+from streams_orchestration.operators.libraries import pa, pa_csv
+from streams_orchestration.operators.standard.csv_file import CsvFile, misfit
+from streams_orchestration.operators.standard.file_rows import RawRow, Rows, sift
+
+LONGEST_ROW_BYTES = 1 << 20
+"""A quote that is not paired within so many bytes is malformed, and the next row begins on the next line."""
+
+HEADER_BYTES = 1 << 16
+"""In which the header is looked for first."""
+
+
+@dataclass(frozen=True)
+class CsvSieve:
+    """Reads one file; what a row is depends on nothing but the file, so that a replay finds the same ones."""
+
+    file: CsvFile
+    schema: pa.Schema
+
+    def read(self) -> Iterator[Rows]:
+        """The rows in order.
+
+        Raises:
+            DataError: the file is damaged, empty where a header is wanted, or lacks a column.
+        """
+        block, line, rest = self.file.block_bytes, 1, b""
+        names = None if self.file.has_header_line else self.schema.names
+        with open_decompressed(self.file.path) as file:
+            while True:
+                data = file.read(block)
+                text, ended = rest + data, not data
+                if names is None:
+                    text = text.removeprefix(b"\xef\xbb\xbf")
+                    rows = self._raw_rows(text[:HEADER_BYTES], 1, ended and len(text) <= HEADER_BYTES)[0]
+                    rows, rest = (rows, b"") if rows else self._raw_rows(text, 1, ended)
+                    if not rows and not ended:
+                        continue
+                    names = self._header(rows[0] if rows else RawRow(1, b""))
+                    begin = text.find(rows[0].text) + len(rows[0].text)
+                    line, text = 1 + text[:begin].count(b"\n"), text[begin:]
+                end = len(text) if ended else text.rfind(b"\n") + 1
+                whole = text[:end]
+                found = self._block(whole, names) if self._is_paired(whole) else None
+                if found is not None:
+                    rest = text[end:]
+                    yield found
+                else:
+                    rows, rest = self._raw_rows(text, line, ended)
+                    yield self._sifted(rows, names)
+                line += text.count(b"\n") - rest.count(b"\n")
+                if ended:
+                    return
+
+    def _is_paired(self, text: bytes) -> bool:
+        """Do quotes stand around whole values only, so that the text surely ends with a row."""
+        if b'"' not in text:
+            return True
+        separator = re.escape(self.file.separator.encode())
+        value = rb'(?:"[^"]*+(?:""[^"]*+)*+"\r?+|[^"\n' + separator + rb"]*+)"
+        return re.fullmatch(rb"(?:" + value + rb"(?:\n|" + separator + rb"))*+" + value, text) is not None
+
+    def _header(self, row: RawRow) -> list[str]:
+        names = next(csv.reader([_text(row)], delimiter=self.file.separator), [])
+        if not names:
+            message = f"{self.file.path}: the file is empty, a header is wanted"
+            raise DataError(message)
+        for name in self.schema.names:
+            if name not in names:
+                message = f"{self.file.path}: the file has no column {name}"
+                raise DataError(message)
+        return names
+
+    def _block(self, text: bytes, names: list[str]) -> Rows | None:
+        """All rows of a block; None when some are malformed."""
+        try:
+            return Rows(self._parse(text, names))
+        except (pa.ArrowInvalid, pa.ArrowKeyError):
+            return None
+
+    def _parse(self, text: bytes, names: list[str]) -> pa.RecordBatch:
+        if not text.strip(b"\r\n"):
+            return pa.RecordBatch.from_pylist([], schema=self.schema)
+        table = pa_csv.read_csv(
+            pa.BufferReader(text),
+            read_options=pa_csv.ReadOptions(use_threads=False, block_size=len(text) + 1, column_names=names),
+            parse_options=self.file.parse_options(),
+            convert_options=pa_csv.ConvertOptions(
+                column_types=self.schema, include_columns=self.schema.names, strings_can_be_null=True
+            ),
+        )
+        return table.combine_chunks().to_batches()[0] if len(table) else self._parse(b"", names)
+
+    def _sifted(self, rows: Sequence[RawRow], names: list[str]) -> Rows:
+        def parse(part: Sequence[RawRow]) -> pa.RecordBatch:
+            if len(part) == 1 and part[0].text.count(b'"') % 2:
+                try:  # Arrow takes what follows a quote for a value, up to the end
+                    next(csv.reader([_text(part[0])], delimiter=self.file.separator, strict=True), [])
+                except csv.Error as error:
+                    raise DataError(str(error)) from error
+            return self._parse(b"".join(row.text for row in part), names)
+
+        def explain(row: RawRow, error: Exception) -> tuple[str, str]:
+            try:
+                values = next(
+                    csv.reader(_text(row).splitlines(keepends=True), delimiter=self.file.separator, strict=True)
+                )
+            except csv.Error as malformed:
+                return "", str(malformed)
+            if len(values) != len(names):
+                return "", f"{len(values)} columns, {len(names)} are wanted"
+            for field in self.schema:
+                if reason := misfit(values[names.index(field.name)], field.type):
+                    return field.name, reason
+            return "", str(error)
+
+        return sift(rows, parse, self._suspects(rows, names), explain, self.schema)
+
+    def _suspects(self, rows: Sequence[RawRow], names: list[str]) -> Iterator[int]:
+        checked = [(names.index(field.name), _CHECKS[kind]) for field in self.schema if (kind := _kind(field.type))]
+        for number, row in enumerate(rows):
+            try:
+                values = next(csv.reader(io.StringIO(_text(row), newline=""), delimiter=self.file.separator))
+            except csv.Error:
+                values = []
+            if len(values) != len(names) or any(not check(values[position]) for position, check in checked):
+                yield number
+
+    def _raw_rows(self, text: bytes, line: int, ended: bool) -> tuple[list[RawRow], bytes]:
+        """Where rows begin and end, blank lines left out; and what the last one may still lack."""
+        lines = io.BytesIO(text).readlines()
+        rows: list[RawRow] = []
+        i = 0
+        while i < len(lines):
+            if not ended and not lines[i].endswith(b"\n"):
+                break
+            j, size, quotes = i + 1, len(lines[i]), lines[i].count(b'"')
+            while quotes % 2 and j < len(lines) and size < LONGEST_ROW_BYTES:
+                size, quotes, j = size + len(lines[j]), quotes + lines[j].count(b'"'), j + 1
+            complete = quotes % 2 == 0 and (ended or lines[j - 1].endswith(b"\n"))
+            if not complete and not ended and size < LONGEST_ROW_BYTES:
+                break
+            if j > i + 1 and not (complete and self._is_row(b"".join(lines[i:j]))):
+                j = i + 1
+            if lines[i].strip(b"\r\n"):
+                rows.append(RawRow(line + i, b"".join(lines[i:j])))
+            i = j
+        return rows, b"".join(lines[i:])
+
+    def _is_row(self, text: bytes) -> bool:
+        """Is this one row, if its quotes are where quotes may be."""
+        decoded = text.decode(errors="surrogateescape").splitlines(keepends=True)
+        try:
+            return len(list(csv.reader(decoded, delimiter=self.file.separator, strict=True))) == 1
+        except csv.Error:
+            return False
+
+
+def _kind(kind: pa.DataType) -> str:
+    return "whole" if pa.types.is_integer(kind) else "real" if pa.types.is_floating(kind) else ""
+
+
+def _is_real(text: str) -> bool:
+    try:
+        return float(text) is not None
+    except ValueError:
+        return text in ("", "null", "NULL", "NA")
+
+
+_CHECKS: dict[str, Callable[[str], object]] = {"whole": re.compile(r"\s*-?\d+\s*|").fullmatch, "real": _is_real}
+"""Probably a value of the type, by its text."""
+
+
+def _text(row: RawRow) -> str:
+    return row.text.decode(errors="surrogateescape").rstrip("\r\n")

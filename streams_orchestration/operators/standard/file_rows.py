@@ -1,0 +1,109 @@
+"""Rows of a file: those that could be read, and the malformed ones between them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from typing import NamedTuple
+
+from streams_orchestration.operators.errors import DataError
+from streams_orchestration.operators.libraries import pa
+
+
+class RawRow(NamedTuple):
+    """A row as it stands in its file."""
+
+    line: int
+    """Its first line, counted from 1."""
+    text: bytes
+
+
+class Malformed(NamedTuple):
+    """A row that cannot be read as the output stream's attributes."""
+
+    position: int
+    """Among the rows that it came with, readable ones included."""
+    line: int
+    column: str
+    """Empty when it is not one column that is wrong."""
+    reason: str
+    text: str
+
+
+class Rows(NamedTuple):
+    """Rows in order. The number of a row counts malformed ones, too, whatever is done with them."""
+
+    batch: pa.RecordBatch
+    malformed: tuple[Malformed, ...] = ()
+
+    @property
+    def size(self) -> int:
+        """Readable and malformed rows."""
+        return self.batch.num_rows + len(self.malformed)
+
+    def split(self, count: int) -> tuple[Rows, Rows]:
+        """The first rows, and the others."""
+        before = tuple(row for row in self.malformed if row.position < count)
+        after = tuple(row._replace(position=row.position - count) for row in self.malformed[len(before) :])
+        readable = count - len(before)
+        return Rows(self.batch.slice(0, readable), before), Rows(self.batch.slice(readable), after)
+
+
+def sift(
+    rows: Sequence[RawRow],
+    parse: Callable[[Sequence[RawRow]], pa.RecordBatch],
+    suspects: Iterable[int],
+    explain: Callable[[RawRow, Exception], tuple[str, str]],
+    schema: pa.Schema,
+) -> Rows:
+    """Tell the malformed rows from the others.
+
+    Args:
+        rows: of the file.
+        parse: reads rows; raises when any of them is malformed.
+        suspects: those that are probably malformed; what is found out does not depend on it, but the time does.
+        explain: column and reason of a row that `parse` refused.
+        schema: of the tuples.
+    """
+    errors: dict[int, Exception] = {}
+    for number in suspects:
+        _read((number, number + 1), rows, parse, errors)
+    left = [number for number in range(len(rows)) if number not in errors] if errors else range(len(rows))
+    kept, found = [rows[number] for number in left], dict[int, Exception]()
+    batches = _read((0, len(kept)), kept, parse, found)
+    errors |= {left[number]: error for number, error in found.items()}
+    table = pa.Table.from_batches(batches, schema=schema).combine_chunks().to_batches()
+    malformed = tuple(
+        _malformed(number, rows[number], explain(rows[number], errors[number])) for number in sorted(errors)
+    )
+    return Rows(table[0] if table else pa.RecordBatch.from_pylist([], schema=schema), malformed)
+
+
+def _read(
+    run: tuple[int, int],
+    rows: Sequence[RawRow],
+    parse: Callable[[Sequence[RawRow]], pa.RecordBatch],
+    errors: dict[int, Exception],
+) -> list[pa.RecordBatch]:
+    """Read a run of rows; by halves where some of them are malformed, whose numbers `errors` gets."""
+    batches: list[pa.RecordBatch] = []
+    pending = [run] if run[0] < run[1] else []
+    while pending:
+        first, last = pending.pop()
+        try:
+            batch = parse(rows[first:last])
+            if batch.num_rows == last - first:
+                batches.append(batch)
+                continue
+            error: Exception = DataError(f"{batch.num_rows} rows in it")
+        except (pa.ArrowInvalid, pa.ArrowNotImplementedError, pa.ArrowKeyError, ValueError) as raised:
+            error = raised
+        if last - first > 1:
+            middle = (first + last) // 2
+            pending += [(middle, last), (first, middle)]
+        else:
+            errors[first] = error
+    return batches
+
+
+def _malformed(number: int, row: RawRow, reason: tuple[str, str]) -> Malformed:
+    return Malformed(number, row.line, *reason, row.text.decode(errors="replace").rstrip("\r\n"))

@@ -1,0 +1,158 @@
+"""One input file of a FileSource: its check, and its rows in order."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Literal
+
+from streams_orchestration.model.names import nearest
+from streams_orchestration.operators.arrow_types import fits
+from streams_orchestration.operators.batch import TupleBatch
+from streams_orchestration.operators.errors import DataError
+from streams_orchestration.operators.files import open_decompressed
+from streams_orchestration.operators.libraries import pa, pq
+from streams_orchestration.operators.standard.csv_file import CsvFile
+from streams_orchestration.operators.standard.csv_sieve import CsvSieve
+from streams_orchestration.operators.standard.file_rows import Malformed, Rows
+from streams_orchestration.operators.standard.json_lines import check_json_schema, read_json_lines, sift_json_lines
+
+BLOCK_BYTES = 4 << 20
+
+Format = Literal["csv", "line", "jsonl", "parquet", "arrow"]
+
+
+@dataclass(frozen=True)
+class SourceFile:
+    """A file, and how it is read."""
+
+    path: Path
+    format: Format
+    schema: pa.Schema
+    separator: str
+    has_header_line: bool
+    permissive: bool
+    """Malformed rows are set aside."""
+
+    def check(self) -> None:
+        """Raises ValueError when the file does not have the output stream's attributes."""
+        match self.format:
+            case "line":
+                if len(self.schema) != 1 or not pa.types.is_string(self.schema.field(0).type):
+                    message = "format line: the output stream must have exactly one string attribute"
+                    raise ValueError(message)
+            case "parquet" | "arrow":
+                _check_columnar(self.path, self.format, self.schema)
+            case "jsonl":
+                check_json_schema(self.schema)
+            case _:
+                _check_csv(self._csv, self.schema, first_row=not self.permissive)
+
+    def rows(self) -> Iterator[Rows]:
+        """All rows, front to back.
+
+        Raises:
+            DataError: the file is damaged, or has a malformed row that is not to be set aside; names the place.
+        """
+        match self.format:
+            case "csv" if self.permissive:
+                return CsvSieve(self._csv, self.schema).read()
+            case "csv":
+                return map(Rows, self._csv.read(self.schema))
+            case "line":
+                return self._lines()
+            case "jsonl" if self.permissive:
+                return sift_json_lines(self.path, self.schema)
+            case "jsonl":
+                return map(Rows, read_json_lines(self.path, self.schema))
+            case _:
+                return map(Rows, self._columnar())
+
+    @property
+    def _csv(self) -> CsvFile:
+        return CsvFile(self.path, self.separator, self.has_header_line)
+
+    def _lines(self) -> Iterator[Rows]:
+        number = 0
+        with open_decompressed(self.path) as file:
+            while lines := file.readlines(BLOCK_BYTES):
+                texts: list[str] = []
+                malformed: list[Malformed] = []
+                for position, line in enumerate(lines):
+                    try:
+                        texts.append(line.removesuffix(b"\n").removesuffix(b"\r").decode())
+                    except UnicodeDecodeError as error:
+                        place = number + position + 1
+                        if not self.permissive:
+                            message = f"{self.path}, line {place}: not UTF-8 text: {error}"
+                            raise DataError(message) from error
+                        text = line.decode(errors="replace").rstrip("\r\n")
+                        malformed.append(Malformed(position, place, "", f"not UTF-8 text: {error}", text))
+                number += len(lines)
+                batch = pa.RecordBatch.from_arrays([pa.array(texts, pa.string())], schema=self.schema)
+                yield Rows(batch, tuple(malformed))
+
+    def _columnar(self) -> Iterator[pa.RecordBatch]:
+        place = "at its end"
+        try:
+            if self.format == "parquet":
+                with pq.ParquetFile(self.path) as file:
+                    for group in range(file.num_row_groups):
+                        place = f"row group {group + 1} of {file.num_row_groups}"
+                        names = self.schema.names
+                        for batch in file.iter_batches(row_groups=[group], columns=names, use_threads=False):
+                            yield self._cast(batch)
+            else:
+                with pa.memory_map(str(self.path)) as source, pa.ipc.open_file(source) as file:
+                    for number in range(file.num_record_batches):
+                        place = f"record batch {number + 1} of {file.num_record_batches}"
+                        yield self._cast(file.get_batch(number))
+        except (pa.ArrowInvalid, KeyError, OSError, DataError) as error:
+            message = f"{self.path}, {place}: {error}"
+            raise DataError(message) from error
+
+    def _cast(self, batch: pa.RecordBatch) -> pa.RecordBatch:
+        columns = dict(zip(batch.schema.names, batch.columns, strict=True))
+        return TupleBatch.from_columns(columns, self.schema).arrow
+
+
+def _check_csv(file: CsvFile, schema: pa.Schema, *, first_row: bool) -> None:
+    nested = next((field for field in schema if pa.types.is_nested(field.type)), None)
+    if nested is not None:
+        message = f"format csv: the attribute {nested.name} is {nested.type}, which csv cannot hold"
+        raise ValueError(message)
+    if not file.has_header_line and not first_row:
+        return
+    names = file.first_line()
+    if file.has_header_line:
+        if not names:
+            message = f"{file.path}: the file is empty, a first line with the column names is wanted"
+            raise ValueError(message)
+        _check_columns(file.path, names, schema)
+    elif names and len(names) != len(schema):
+        message = f"{file.path}: {len(names)} columns in line 1, the output stream has {len(schema)} attributes"
+        raise ValueError(message)
+
+
+def _check_columnar(path: Path, format: str, schema: pa.Schema) -> None:
+    try:
+        there = pq.read_schema(path) if format == "parquet" else pa.ipc.open_file(path).schema
+    except pa.ArrowInvalid as error:
+        message = f"{path}: not {'a Parquet' if format == 'parquet' else 'an Arrow IPC'} file: {error}"
+        raise ValueError(message) from error
+    _check_columns(path, there.names, schema)
+    for field in schema:
+        if not fits(there.field(field.name).type, field.type):
+            message = f"{path}: column {field.name} is {there.field(field.name).type}, the attribute is {field.type}"
+            raise ValueError(message)
+
+
+def _check_columns(path: Path, names: list[str], schema: pa.Schema) -> None:
+    for name in schema.names:
+        if name not in names:
+            message = f"{path}: the file has no column {name}{nearest(name, names)}"
+            raise ValueError(message)
+        if names.count(name) > 1:
+            message = f"{path}: the file has {names.count(name)} columns {name}"
+            raise ValueError(message)

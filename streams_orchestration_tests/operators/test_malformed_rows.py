@@ -1,0 +1,151 @@
+"""Malformed rows under `parsing: permissive`: dropped and counted, or sent to the second output port; replayable."""
+
+from __future__ import annotations
+
+import logging
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from streams_orchestration.operators.arrow_types import arrow_schema
+from streams_orchestration.operators.errors import DataError
+from streams_orchestration.operators.standard.csv_file import CsvFile
+from streams_orchestration.operators.standard.csv_sieve import CsvSieve
+from streams_orchestration.operators.standard.file_source import FileSource
+from streams_orchestration_tests.operators.harness import Bench
+
+SCHEMA = "n int, s string"
+MALFORMED = "line bigint, column string, reason string, text string"
+CSV = 'n,s\n1,a\nx,b\n2\n\n3,c,d\n4,"e\nf"\n5,"g\n6,h\n'
+JSON = b'{"n": 1, "s": "a"}\n{"n": "x"}\n\n[1]\n{"n": 2, "s"\n{"n": 3, "s": "b"}\n'
+GOOD = ["1,a", '2,"b,c"', '3,"d\ne"', "4,", '5,f"g']
+BAD = ["x,a", "6", "7,a,b", "1.5,a", "99999999999,a"]
+
+
+def source(path: Path, *second: str, schema: str = SCHEMA, **parameters: Any) -> Bench:
+    given: dict[str, Any] = {"file": path.name, "parsing": "permissive"} | parameters
+    return Bench(FileSource, outputs=[schema, *second], base=path.parent, **given)
+
+
+def test_rows_of_csv_that_cannot_be_read_are_named_with_line_and_column(tmp_path: Path):
+    path = tmp_path / "rows.csv"
+    path.write_text(CSV)
+    bench = source(path, MALFORMED)
+    assert bench.produce() == ({"row": 7}, True)
+    assert bench.rows() == [(1, "a"), (4, "e\nf"), (6, "h")]
+    assert bench.rows(1) == [
+        (3, "n", "'x' is no int32", "x,b"),
+        (4, "", "1 columns, 2 are wanted", "2"),
+        (6, "", "3 columns, 2 are wanted", "3,c,d"),
+        (9, "", "unexpected end of data", '5,"g'),
+    ]
+    assert bench.metrics == {"malformed": 4}
+
+
+def test_they_are_dropped_and_counted_without_a_second_port(tmp_path: Path):
+    path = tmp_path / "rows.csv"
+    path.write_text(CSV)
+    bench = source(path)
+    bench.produce()
+    assert len(bench.rows()) == 3
+    assert bench.metrics == {"dropped": 4}
+
+
+def test_lines_of_json_and_text(tmp_path: Path):
+    path = tmp_path / "rows.jsonl"
+    path.write_bytes(JSON)
+    bench = source(path, "line bigint, text string", format="jsonl")
+    bench.produce()
+    assert bench.rows() == [(1, "a"), (3, "b")]
+    assert bench.rows(1) == [(2, '{"n": "x"}'), (4, "[1]"), (5, '{"n": 2, "s"')]
+    path = tmp_path / "rows.txt"
+    path.write_bytes(b"a\n\xff\nb\n")
+    bench = source(path, "file string, line bigint", schema="text string", format="line")
+    bench.produce()
+    assert bench.rows() == [("a",), ("b",)]
+    assert bench.rows(1) == [(str(path), 2)]
+
+
+@given(
+    st.lists(st.sampled_from(GOOD + BAD), max_size=30), st.integers(1, 64), st.integers(1, 7), st.integers(0, 30),
+    st.booleans(),
+)  # fmt: skip
+@settings(max_examples=150)
+def test_a_replay_from_any_offset_gives_the_same_rows(
+    tmp_path_factory: pytest.TempPathFactory, rows: list[str], block: int, limit: int, stop: int, header: bool
+):
+    path = tmp_path_factory.getbasetemp() / "replayed.csv"
+    path.write_text(("n,s\n" if header else "") + "".join(f"{row}\n" for row in rows))
+    good = [row.partition(",")[0] for row in rows if row in GOOD]
+    pieces = list(CsvSieve(CsvFile(path, ",", header, block), arrow_schema(SCHEMA)).read())
+    assert [str(n) for piece in pieces for n in piece.batch.column("n").to_pylist()] == good
+    assert [row.text for piece in pieces for row in piece.malformed] == [row for row in rows if row in BAD]
+    whole = source(path, "text string", hasHeaderLine=header)
+    whole.produce(limit=10**6)
+    parts = source(path, "text string", hasHeaderLine=header)
+    offset, done = {"row": 0}, False
+    for step in range(100):
+        offset, done = parts.produce(offset, limit)
+        if step == stop:
+            parts.restart()
+        if done:
+            break
+    assert done
+    assert [parts.rows(port) for port in (0, 1)] == [whole.rows(port) for port in (0, 1)]
+
+
+def test_a_quote_without_its_pair_costs_one_row(tmp_path: Path):
+    path = tmp_path / "rows.csv"
+    rows = "".join(f"{i},ok\n" for i in range(2000))
+    path.write_text(f'n,s\n1,"never closed\n{rows}')
+    sieve = CsvSieve(CsvFile(path, ",", has_header_line=True, block_bytes=512), arrow_schema(SCHEMA))
+    pieces = list(sieve.read())
+    assert sum(piece.batch.num_rows for piece in pieces) == 2000
+    assert [(row.line, row.text) for piece in pieces for row in piece.malformed] == [(2, '1,"never closed')]
+
+
+def test_the_log_has_the_first_ones_and_then_their_number(tmp_path: Path, caplog: pytest.LogCaptureFixture):
+    path = tmp_path / "rows.csv"
+    path.write_text("n,s\n" + "x,a\n" * 250)
+    with caplog.at_level(logging.WARNING):
+        source(path).produce()
+    texts = [record.getMessage().removeprefix(f"{path}: ") for record in caplog.records]
+    assert texts == [
+        *(f"line {line}, column n: 'x' is no int32" for line in range(2, 7)),
+        "10 malformed rows up to line 11",
+        "100 malformed rows up to line 101",
+        "250 malformed rows in all",
+    ]
+
+
+@pytest.mark.parametrize(
+    ("second", "parameters", "message"),
+    [
+        (("line int",), {}, "the second output port has attributes among"),
+        (("lines bigint",), {}, "the second output port has attributes among"),
+        (
+            ("line bigint",),
+            {"parsing": "strict"},
+            "never gets a malformed row, since one fails; say parsing: permissive",
+        ),
+        ((), {"format": "parquet"}, "parsing: permissive goes with csv, line and jsonl"),
+    ],
+)
+def test_what_a_second_port_cannot_be_is_said(
+    tmp_path: Path, second: tuple[str], parameters: dict[str, Any], message: str
+):
+    path = tmp_path / "rows.csv"
+    path.write_text(CSV)
+    with pytest.raises(ValueError, match=message):
+        source(path, *second, **parameters)
+
+
+@pytest.mark.parametrize("parsing", ["strict", "fast"])
+def test_otherwise_a_malformed_row_fails(tmp_path: Path, parsing: str):
+    path = tmp_path / "rows.csv"
+    path.write_text(CSV)
+    with pytest.raises(DataError, match=r"rows.csv: line 3, column n: 'x' is no int32"):
+        source(path, parsing=parsing).produce()

@@ -1,0 +1,131 @@
+"""FileSource over a directory or a pattern: files in the order of their paths, replayable, each checked as it comes."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+
+from streams_orchestration.operators.contract import Punctuation
+from streams_orchestration.operators.errors import DataError
+from streams_orchestration.operators.standard.file_source import FileSource
+from streams_orchestration_tests.operators.harness import Bench
+
+SCHEMA = "n int, s string"
+
+
+@pytest.fixture
+def directory(tmp_path: Path) -> Path:
+    for number, name in enumerate(("b.csv", "a.csv", "c.csv")):
+        (tmp_path / name).write_text("n,s\n" + "".join(f"{number * 10 + i},{name}\n" for i in range(3)))
+    (tmp_path / "_hidden").write_text("x")
+    (tmp_path / "d.csv").mkdir()
+    return tmp_path
+
+
+def source(base: Path, file: str, *second: str, **parameters: Any) -> Bench:
+    return Bench(FileSource, outputs=[SCHEMA, *second], base=base, file=file, **parameters)
+
+
+@pytest.mark.parametrize("file", [".", "*.csv", "[a-c].csv"])
+def test_files_come_in_the_order_of_their_paths_each_with_a_marker(directory: Path, file: str):
+    bench = source(directory, file)
+    assert bench.produce().exhausted
+    expected: list[Any] = []
+    for number, name in ((1, "a.csv"), (0, "b.csv"), (2, "c.csv")):
+        expected += [*((number * 10 + i, name) for i in range(3)), Punctuation.WINDOW]
+    assert bench.items() == expected
+
+
+@pytest.mark.parametrize("limit", [1, 2, 3, 4, 7, 9])
+def test_a_replay_from_any_offset_gives_the_same_tuples(directory: Path, limit: int):
+    whole, parts = source(directory, "."), source(directory, ".")
+    whole.produce()
+    offset, done = {"row": 0}, False
+    while not done:
+        offset, done = parts.restart().produce(offset, limit)
+    assert parts.items() == whole.items()
+
+
+def test_a_file_that_comes_while_others_are_read_is_read_if_its_turn_is_still_to_come(directory: Path):
+    bench = source(directory, ".")
+    offset = bench.produce(limit=4).offset
+    (directory / "aa.csv").write_text("n,s\n100,early\n")
+    (directory / "bb.csv").write_text("n,s\n200,late\n")
+    bench.produce(offset)
+    assert [s for _, s in bench.rows()][6:8] == ["late", "c.csv"]
+
+
+def test_a_file_that_is_gone_is_named(directory: Path):
+    bench = source(directory, ".")
+    offset = bench.produce(limit=4).offset
+    (directory / "b.csv").unlink()
+    with pytest.raises(DataError, match=r"b.csv"):
+        bench.restart().produce(offset)
+
+
+def test_the_second_port_has_the_files_that_were_read_as_in_streams(directory: Path):
+    bench = source(directory, ".", "name string, error int")
+    bench.produce()
+    assert bench.rows(1) == [(str(directory / name), 0) for name in ("a.csv", "b.csv", "c.csv")]
+
+
+@pytest.mark.parametrize(
+    ("content", "message"),
+    [
+        ("n\n1\n", "c.csv: the file has no column s"),
+        ("n,t\n1,a\n", "c.csv: the file has no column s"),
+        ("", "c.csv: the file is empty, a first line with the column names is wanted"),
+    ],
+)
+def test_a_file_whose_columns_are_others_is_named_before_it_runs_and_when_it_comes_later(
+    directory: Path, content: str, message: str
+):
+    late = source(directory, ".")
+    (directory / "c.csv").write_text(content)
+    with pytest.raises(ValueError, match=message):
+        source(directory, ".")
+    with pytest.raises(DataError, match=message):
+        late.produce()
+
+
+def test_columns_that_are_new_or_elsewhere_do_no_harm(directory: Path):
+    (directory / "c.csv").write_text("more,s,n\nx,c.csv,20\n")
+    bench = source(directory, ".")
+    bench.produce()
+    assert bench.rows()[-1] == (20, "c.csv")
+
+
+@pytest.mark.parametrize(
+    ("columns", "message"),
+    [
+        ({"n": ["1"], "s": ["a"]}, "b.parquet: column n is string, the attribute is int32"),
+        ({"m": [1], "s": ["a"]}, "b.parquet: the file has no column n"),
+    ],
+)
+def test_types_of_parquet_files_are_compared_with_the_stream_s(tmp_path: Path, columns: dict[str, Any], message: str):
+    pq.write_table(pa.table({"n": [1], "s": ["a"]}), tmp_path / "a.parquet")
+    bench = source(tmp_path, "*.parquet", format="parquet")
+    pq.write_table(pa.table(columns), tmp_path / "b.parquet")
+    with pytest.raises(DataError, match=message):
+        bench.produce()
+
+
+def test_a_piece_that_cannot_be_read_is_named(tmp_path: Path):
+    path = tmp_path / "rows.parquet"
+    pq.write_table(pa.table({"n": range(1000), "s": ["a"] * 1000}), path, row_group_size=500, compression="NONE")
+    bench = source(tmp_path, "rows.parquet", format="parquet")
+    start = pq.ParquetFile(path).metadata.row_group(1).column(0).dictionary_page_offset
+    content = bytearray(path.read_bytes())
+    content[start : start + 40] = b"\xff" * 40
+    path.write_bytes(bytes(content))
+    with pytest.raises(DataError, match=r"rows.parquet, row group 2 of 2: "):
+        bench.produce(limit=10**6)
+
+
+def test_an_input_port_of_streams_is_refused(directory: Path):
+    with pytest.raises(ValueError, match="FileSource has no input port here; name several files"):
+        Bench(FileSource, ["file string"], [SCHEMA], base=directory, file="a.csv")
