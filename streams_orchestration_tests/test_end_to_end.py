@@ -20,6 +20,7 @@ import pytest
 from streams_orchestration.orchestration.instance import dagster_instance
 from streams_orchestration.runtime.home import Home
 from streams_orchestration.runtime.inspection import deployed_applications, read_status
+from streams_orchestration.runtime.recording import read_metrics
 from streams_orchestration.runtime.status import ApplicationStatus
 
 pytestmark = pytest.mark.e2e
@@ -71,6 +72,19 @@ def assert_same(found: pa.Table, wanted: pa.Table) -> None:
     for name in wanted.column_names:
         values, expected = found.column(name).to_pylist(), wanted.column(name).to_pylist()
         assert values == (pytest.approx(expected, rel=1e-12) if name in ("mean_delay", "late_share") else expected)
+
+
+def assert_measured(home: Home, results: int) -> None:
+    """What Spark's tasks have counted is what is in the file, and everything took time."""
+    metrics = read_metrics(home, "flights")
+    operators = {operator.name: operator for operator in metrics.operators}
+    assert operators["Flights"].outputs[0].tuples == 336_776
+    assert sum(o.inputs[0].tuples for o in metrics.operators if o.name.endswith(".Named")) == 328_521
+    assert all(operator.cpu_ns > 0 for operator in metrics.operators)
+    assert sum(stream.tuples for stream in metrics.streams) == results
+    assert all((r.tuples, r.lag_segments) == (s.tuples, 0) for s in metrics.streams for r in s.readers)
+    assert all(pe.plan_ns and pe.spark_ns > pe.work_ns > 0 for pe in metrics.pes)
+    assert all(queue.wait_ns > 0 for queue in metrics.queues)
 
 
 @contextmanager
@@ -140,6 +154,7 @@ def test_run_gives_what_an_independent_computation_gives_and_shows_in_dagster(tm
     status = read_status(home, "flights")
     assert status.state == "COMPLETED"
     assert [pe.rows_in for pe in status.pes] == [336_776, wanted.num_rows]
+    assert_measured(home, wanted.num_rows)
     wait_for(home, lambda status: not any(host.alive for host in status.hosts))
     with dagster_instance(home) as instance:
         runs = instance.get_runs()

@@ -14,25 +14,32 @@ if TYPE_CHECKING:
     from rich.console import RenderableType
 
     from streams_orchestration.runtime.home import Home
+    from streams_orchestration.runtime.metrics import ApplicationMetrics
     from streams_orchestration.runtime.status import ApplicationStatus
 
 
 @click.command()
 @click.argument("application", metavar="[APP]", required=False)
+@click.option("--metrics", "measured", is_flag=True, help="Also everything that was measured; JSON always has it.")
 @format_option
-def status(application: str | None, format_: str) -> None:
+def status(application: str | None, measured: bool, format_: str) -> None:
     """Show what one application does, or all that are deployed."""
     import time
 
     from streams_orchestration.runtime.deployment import deployed_applications, read_status
     from streams_orchestration.runtime.home import Home
+    from streams_orchestration.runtime.recording import read_metrics
+
+    if measured and application is None:
+        message = "--metrics is of one application. Write `streams status APP --metrics`."
+        raise click.UsageError(message)
 
     home = Home.default()
     names = [application] if application else deployed_applications(home)
     statuses = [read_status(home, name) for name in names]
     now = time.time()
     if format_ == "json":
-        found = [document(status, now) for status in statuses]
+        found = [document(status, read_metrics(home, status.application, now), now) for status in statuses]
         text = json.dumps(found[0] if application else found, indent=2, ensure_ascii=False, default=str)
         click.echo(text)
         return
@@ -40,7 +47,12 @@ def status(application: str | None, format_: str) -> None:
 
     console = results()
     if application:
-        console.print(details(statuses[0], now))
+        metrics = read_metrics(home, application, now)
+        console.print(details(statuses[0], now, metrics))
+        if measured:
+            from streams_orchestration.cli.metrics import metrics_tables
+
+            console.print(metrics_tables(metrics))
     elif statuses:
         console.print(overview(statuses, now))
     else:
@@ -58,25 +70,28 @@ def status_if_deployed(home: Home, application: str) -> ApplicationStatus | None
         return None
 
 
-def document(status: ApplicationStatus, now: float) -> dict[str, Any]:
-    """The status as a JSON document, with what has failed."""
+def document(status: ApplicationStatus, metrics: ApplicationMetrics, now: float) -> dict[str, Any]:
+    """The status as a JSON document, with what has failed and what was measured."""
     from streams_orchestration.runtime.status import failures
 
-    return {**asdict(status), "failures": [asdict(failure) for failure in failures(status, now)]}
+    failed = [asdict(failure) for failure in failures(status, now)]
+    return {**asdict(status), "failures": failed, "metrics": asdict(metrics)}
 
 
-def details(status: ApplicationStatus, now: float) -> RenderableType:
-    """One application: progress, hosts, results, and what to do about failures."""
+def details(status: ApplicationStatus, now: float, metrics: ApplicationMetrics) -> RenderableType:
+    """One application: progress, hosts, results, what stands out of its metrics, and what to do about failures."""
     from rich.console import Group
     from rich.text import Text
 
+    from streams_orchestration.cli.metrics import facts, rates
     from streams_orchestration.cli.names import plural
     from streams_orchestration.cli.progress import progress_table
     from streams_orchestration.cli.tasks import tasks_table
     from streams_orchestration.runtime.start_up import in_words
     from streams_orchestration.runtime.status import failures
 
-    lines: list[RenderableType] = [progress_table(status, {}, now), Text(), tasks_table(status), Text()]
+    lines: list[RenderableType] = [progress_table(status, rates(metrics), now), *facts(metrics)]
+    lines += [Text(), tasks_table(status), Text()]
     for host in status.hosts:
         process = f"pid {host.pid}{'' if host.alive else ' (gone)'}" if host.pid is not None else "no process"
         took = f"; start-up {in_words(host.start_up)}" if host.start_up else ""

@@ -10,6 +10,7 @@ import dagster as dg
 
 from streams_orchestration.compiler.compilation import Compilation
 from streams_orchestration.runtime.home import Home
+from streams_orchestration.runtime.metrics import ApplicationMetrics
 from streams_orchestration.runtime.status import ApplicationStatus
 
 
@@ -55,6 +56,10 @@ class Deployments(dg.ConfigurableResource):
     def status(self, application: str) -> ApplicationStatus:
         """What the application is doing now."""
         return _runtime().read_status(self._home, application)
+
+    def metrics(self, application: str) -> ApplicationMetrics:
+        """What was measured of the application."""
+        return _runtime().read_metrics(self._home, application)
 
     def names(self) -> tuple[str, ...]:
         """All deployed applications."""

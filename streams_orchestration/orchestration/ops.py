@@ -82,14 +82,14 @@ def launch_hosts(context: dg.OpExecutionContext, config: LaunchHosts, deployment
 @dg.op(ins=AFTER, out=NOTHING)
 def await_heartbeats(context: dg.OpExecutionContext, config: AwaitHeartbeats, deployments: Deployments) -> None:
     """Wait until every PE has shown that it works, and record where the application stands."""
-    _record(context, deployments.await_running(application_of(context), config.timeout))
+    _record(context, deployments, deployments.await_running(application_of(context), config.timeout))
 
 
 @dg.op(out=NOTHING)
 def stop_hosts(context: dg.OpExecutionContext, config: CancelApplication, deployments: Deployments) -> None:
     """Stop the application. What it has committed is kept; deploying it again goes on from there."""
     _stop_orphans(context, deployments)
-    _record(context, deployments.cancel(application_of(context), config.timeout))
+    _record(context, deployments, deployments.cancel(application_of(context), config.timeout))
 
 
 @dg.op(out=NOTHING)
@@ -113,11 +113,12 @@ def _stop_orphans(context: dg.OpExecutionContext, deployments: Deployments) -> N
         context.log.warning(stopped)
 
 
-def _record(context: dg.OpExecutionContext, status: ApplicationStatus) -> None:
+def _record(context: dg.OpExecutionContext, deployments: Deployments, status: ApplicationStatus) -> None:
     """Show on the assets what was reached."""
-    context.log_event(deployment_event(status))
+    metrics = deployments.metrics(status.application)
+    context.log_event(deployment_event(status, metrics))
     for pe in status.pes:
-        context.log_event(pe_event(status.application, pe))
+        context.log_event(pe_event(status.application, pe, metrics))
     for sink in status.sinks:
         if sink.rows:
             context.log_event(sink_event(status.application, sink))

@@ -6,11 +6,15 @@ from datetime import UTC, datetime
 
 import dagster as dg
 
+from streams_orchestration.runtime.metrics import ApplicationMetrics
 from streams_orchestration.runtime.status import ApplicationStatus, PeStatus, SinkStatus
 
+LISTED_OPERATORS = 20
+"""Operators in the table of an event: those that took most processor time."""
 
-def deployment_event(status: ApplicationStatus) -> dg.AssetMaterialization:
-    """State of the application and of its units of recovery."""
+
+def deployment_event(status: ApplicationStatus, metrics: ApplicationMetrics) -> dg.AssetMaterialization:
+    """State of the application and of its units of recovery, and its operators that work most."""
     units = [
         dg.TableRecord(
             {
@@ -44,6 +48,8 @@ def deployment_event(status: ApplicationStatus) -> dg.AssetMaterialization:
     if units:
         metadata["streams/units"] = dg.MetadataValue.table(units, schema)
         metadata["streams/completed_epoch"] = dg.MetadataValue.int(min(u.completed_epoch for u in status.units))
+    if metrics.operators:
+        metadata["streams/operators"] = _operators(metrics)
     return dg.AssetMaterialization(
         [status.application, "deployment"],
         description=f"{status.application} is {status.state}",
@@ -51,8 +57,30 @@ def deployment_event(status: ApplicationStatus) -> dg.AssetMaterialization:
     )
 
 
-def pe_event(application: str, pe: PeStatus) -> dg.AssetMaterialization:
+def _operators(metrics: ApplicationMetrics) -> dg.TableMetadataValue:
+    busiest = sorted(metrics.operators, key=lambda operator: -operator.cpu_ns)[:LISTED_OPERATORS]
+    records = [
+        dg.TableRecord(
+            {
+                "operator": operator.name,
+                "PE": operator.pe,
+                "tuples in": sum(port.tuples for port in operator.inputs),
+                "tuples out": sum(port.tuples for port in operator.outputs),
+                "cpu seconds": round(operator.cpu_ns / 1e9, 3),
+            }
+        )
+        for operator in busiest
+    ]
+    kinds = {"PE": "int", "tuples in": "int", "tuples out": "int", "cpu seconds": "float"}
+    columns = [dg.TableColumn(name, kinds.get(name, "string")) for name in ("operator", *kinds)]
+    return dg.MetadataValue.table(records, dg.TableSchema(columns))
+
+
+def pe_event(application: str, pe: PeStatus, metrics: ApplicationMetrics) -> dg.AssetMaterialization:
     """Where one PE stands."""
+    cpu = sum(each.cpu_ns for each in (*metrics.pes, *metrics.operators) if each.pe == pe.id)
+    cpu += sum(stream.serialise_ns for stream in metrics.streams if stream.pe == pe.id)
+    cpu += sum(reader.deserialise_ns for stream in metrics.streams for reader in stream.readers if reader.pe == pe.id)
     return dg.AssetMaterialization(
         [application, "pes", f"pe_{pe.id}"],
         description=f"PE {pe.id} is {pe.state}",
@@ -64,6 +92,7 @@ def pe_event(application: str, pe: PeStatus) -> dg.AssetMaterialization:
             "streams/epoch": dg.MetadataValue.int(pe.epoch),
             "streams/rows_in": dg.MetadataValue.int(pe.rows_in),
             "streams/rows_out": dg.MetadataValue.int(pe.rows_out),
+            "streams/cpu_seconds": dg.MetadataValue.float(cpu / 1e9),
             "streams/log": dg.MetadataValue.path(pe.log),
         },
     )

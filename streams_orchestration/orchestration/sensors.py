@@ -49,7 +49,10 @@ def failed_units_sensor(application: str, reset_job: dg.JobDefinition) -> dg.Sen
                 why,
                 failure.log,
             )
-        events = [deployment_event(status), *(sink_event(application, sink) for sink in seen.sinks)]
+        events: list[dg.AssetMaterialization] = []
+        if seen.report:
+            events = [deployment_event(status, deployments.metrics(application))]
+            events += [sink_event(application, sink) for sink in seen.sinks]
         return dg.SensorResult(
             run_requests=[
                 dg.RunRequest(
@@ -64,7 +67,7 @@ def failed_units_sensor(application: str, reset_job: dg.JobDefinition) -> dg.Sen
                 )
                 for reset in seen.resets
             ],
-            asset_events=events if seen.report else [],
+            asset_events=events,
             cursor=seen.memory.dump(),
         )
 

@@ -28,6 +28,7 @@ from streams_orchestration.runtime.inspection import deployed_applications, depl
 from streams_orchestration.runtime.orphans import stop_orphans
 from streams_orchestration.runtime.outputs import published_files
 from streams_orchestration.runtime.program import PeProgram
+from streams_orchestration.runtime.recording import read_metrics
 from streams_orchestration.runtime.reset import reset
 from streams_orchestration.runtime.settings import Settings
 from streams_orchestration.runtime.spread import spread
@@ -40,6 +41,7 @@ __all__ = [
     "deployed_applications",
     "deployed_compilation",
     "launch",
+    "read_metrics",
     "read_status",
     "reset",
     "stop_orphans",

@@ -5,6 +5,17 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
+from streams_orchestration.runtime.metrics import (
+    ApplicationMetrics,
+    ConnectionMetrics,
+    CustomMetric,
+    OperatorMetrics,
+    PeMetrics,
+    PortMetrics,
+    QueueMetrics,
+    ReaderMetrics,
+    StreamMetrics,
+)
 from streams_orchestration.runtime.status import ApplicationStatus, HostStatus, PeStatus, SinkStatus, UnitStatus
 
 NOW = 1_700_000_000.0
@@ -86,3 +97,43 @@ def status(**facts: Any) -> ApplicationStatus:
         "logs": LOGS,
     }
     return ApplicationStatus(**usual | facts)
+
+
+def operator_metrics(name: str, **facts: Any) -> OperatorMetrics:
+    port = PortMetrics(port=0, tuples=1000, batches=4, bytes=8_000_000, marks=1)
+    usual: dict[str, Any] = {
+        "name": name,
+        "pe": 0,
+        "calls": 5,
+        "cpu_ns": 2_000_000,
+        "inputs": (port,),
+        "outputs": (),
+        "state_bytes": 1500,
+        "checkpoints": 2,
+        "checkpoint_bytes": 3000,
+        "custom": (),
+        "cores": 0.25,
+        "tuples_per_second": 100.0,
+    }
+    return OperatorMetrics(**usual | facts)
+
+
+def metrics(**facts: Any) -> ApplicationMetrics:
+    reader = ReaderMetrics(
+        pe=1, tuples=500, bytes=4000, segments=1, deserialise_ns=5000, lag_segments=9, lag_tuples=4500, lag_seconds=12.0
+    )
+    usual: dict[str, Any] = {
+        "application": "flights",
+        "life": "l",
+        "at": NOW,
+        "measured": True,
+        "pes": (PeMetrics(0, NOW - 60, NOW, 10, 1000, 500, 10**7, 10**9, 5 * 10**8, 2 * 10**7, 10**6, 77.0),),
+        "operators": (
+            operator_metrics("Flights", cores=0.004),
+            operator_metrics("Delays", custom=(CustomMetric("dropped", "counter", 12, "rows"),), cores=0.61),
+        ),
+        "streams": (StreamMetrics("Delays", 0, 5000, 40_000, 10, 10_000, 99.0, (reader,)),),
+        "queues": (QueueMetrics("Delays", 0, 0, 1000, 8000, 4, 3000, 2000, 8 * 10**6),),
+        "connections": (ConnectionMetrics("Flights:0 -> Delays:0", 0, 3, 4),),
+    }
+    return ApplicationMetrics(**usual | facts)

@@ -9,7 +9,7 @@ from streams_orchestration.cli.observing import details, document, overview, sta
 from streams_orchestration.cli.terminal import rendered
 from streams_orchestration.runtime.home import Home
 from streams_orchestration.runtime.spread import LevelSpread, Share
-from streams_orchestration_tests.cli.made_up import NOW, host, pe, sink, status, unit
+from streams_orchestration_tests.cli.made_up import NOW, host, metrics, pe, sink, status, unit
 
 FAILED = status(pes=(pe(0, state="FAILED", error="boom"), pe(1)))
 
@@ -23,11 +23,11 @@ def test_overview_has_a_line_for_every_application():
 
 
 def test_details_show_hosts_results_and_logs():
-    text = rendered(details(status(), NOW), colour=False)
+    text = rendered(details(status(), NOW, metrics()), colour=False)
     for part in ("host 0  RUNNING, pid 4711", "Results  16 rows in 1 file  /results/Results", "logs  /logs"):
         assert part in text
     assert "host 0  RUNNING, pid 4711 (gone)" in rendered(
-        details(status(hosts=(host(alive=False),)), NOW), colour=False
+        details(status(hosts=(host(alive=False),)), NOW, metrics()), colour=False
     )
 
 
@@ -36,7 +36,7 @@ def test_details_show_how_channels_are_spread_over_tasks():
         LevelSpread(1, Share(2, 2, 2)),
         LevelSpread(3, Share(7, 2, 3), {"Out": Share(2, 1, 1), "In": Share(3, 1, 2)}),
     )
-    lines = rendered(details(status(pes=(pe(7, levels=levels),)), NOW), colour=False, width=200).splitlines()
+    lines = rendered(details(status(pes=(pe(7, levels=levels),)), NOW, metrics()), colour=False, width=200).splitlines()
     first = next(number for number, line in enumerate(lines) if line.split()[:3] == ["PE", "level", "tasks"])
     assert [" ".join(line.split()) for line in lines[first + 1 : first + 3]] == [
         "7 0 1 2 -",
@@ -45,17 +45,24 @@ def test_details_show_how_channels_are_spread_over_tasks():
 
 
 def test_details_say_what_to_do_about_a_failure():
-    text = " ".join(rendered(details(FAILED, NOW), colour=False, width=1000).split())
+    text = " ".join(rendered(details(FAILED, NOW, metrics()), colour=False, width=1000).split())
     assert "region-0: PE 0 failed: boom. Log: /logs/pe-0.log. `streams reset flights --unit region-0`" in text
     exhausted = status(pes=FAILED.pes, units=(unit(attempts=5),))
-    assert "--unit region-0 --force`" in rendered(details(exhausted, NOW), colour=False, width=1000)
+    assert "--unit region-0 --force`" in rendered(details(exhausted, NOW, metrics()), colour=False, width=1000)
 
 
 def test_the_document_is_json_with_what_has_failed():
-    found = json.loads(json.dumps(document(FAILED, NOW), default=str))
+    found = json.loads(json.dumps(document(FAILED, metrics(), NOW), default=str))
     assert found["application"] == "flights"
     assert found["sinks"][0]["path"] == str(sink().path)
     assert [failure["unit"] for failure in found["failures"]] == ["region-0"]
+    assert found["metrics"]["operators"][0]["inputs"][0]["tuples"] == 1000
+    assert found["metrics"]["streams"][0]["readers"][0]["lag_segments"] == 9
+
+
+def test_metrics_are_of_one_application(capsys: pytest.CaptureFixture[str]):
+    assert main(["status", "--metrics"]) == 2
+    assert "streams status APP --metrics" in capsys.readouterr().err
 
 
 def test_nothing_is_deployed(tmp_path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]):

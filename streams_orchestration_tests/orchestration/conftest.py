@@ -11,7 +11,8 @@ from streams_orchestration.orchestration import deployments
 from streams_orchestration.orchestration.application import build_application_definitions
 from streams_orchestration.runtime.errors import NotDeployedError
 from streams_orchestration.runtime.home import Home
-from streams_orchestration_tests.orchestration.statuses import running
+from streams_orchestration.runtime.metrics import ApplicationMetrics
+from streams_orchestration_tests.orchestration.statuses import measured, running
 
 DEMO = """\
 specVersion: 1
@@ -100,6 +101,9 @@ class Runtime(SimpleNamespace):
         if self.status is None:
             raise NotDeployedError(application, (), home.root)
         return self.status
+
+    def read_metrics(self, home: Home, application: str) -> ApplicationMetrics:
+        return measured()
 
     def deployed_applications(self, home: Home) -> tuple[str, ...]:
         return ("demo",) if self.status else ()

@@ -6,6 +6,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+from streams_orchestration.runtime.metrics import ApplicationMetrics, OperatorMetrics, PortMetrics
 from streams_orchestration.runtime.status import ApplicationStatus, HostStatus, PeStatus, SinkStatus, UnitStatus
 
 NOW = 1_800_000_000.0
@@ -38,6 +39,18 @@ def running(**changes: Any) -> ApplicationStatus:
     sink = SinkStatus("Results", Path("results"), "csv", 2, 500)
     status = ApplicationStatus("demo", "RUNNING", "fingerprint", NOW - 100, (host,), pes, (unit,), (sink,), LOGS)
     return replace(status, **changes)
+
+
+def measured() -> ApplicationMetrics:
+    """What `demo` has done: 1000 tuples from Numbers to Results."""
+    port = PortMetrics(port=0, tuples=1000, batches=2, bytes=8000, marks=0)
+    common: dict[str, Any] = {"calls": 2, "state_bytes": 0, "checkpoints": 0, "checkpoint_bytes": 0, "custom": ()}
+    common |= {"cores": 0.5, "tuples_per_second": 10.0}
+    operators = (
+        OperatorMetrics("Numbers", 0, cpu_ns=1_500_000_000, inputs=(), outputs=(port,), **common),
+        OperatorMetrics("Results", 1, cpu_ns=2_000_000_000, inputs=(port,), outputs=(), **common),
+    )
+    return ApplicationMetrics("demo", "life", NOW, measured=True, operators=operators)
 
 
 def failed(status: ApplicationStatus, **changes: Any) -> ApplicationStatus:

@@ -32,6 +32,19 @@ def test_deploying_writes_launches_and_waits(defs: dg.Definitions, runtime: Runt
     assert recorded(result) == {"demo/deployment", "demo/pes/pe_0", "demo/pes/pe_1", "demo/sinks/Results"}
 
 
+def test_what_was_measured_shows_on_the_assets(defs: dg.Definitions, runtime: Runtime):
+    runtime.status = running()
+    events = run(defs, "cancel_demo").get_asset_materialization_events()
+    shown = {e.asset_key.to_user_string(): e.materialization.metadata for e in events if e.asset_key}
+    operators = shown["demo/deployment"]["streams/operators"]
+    assert isinstance(operators, dg.TableMetadataValue)
+    assert [dict(record.data) for record in operators.records] == [
+        {"operator": "Results", "PE": 1, "tuples in": 1000, "tuples out": 0, "cpu seconds": 2.0},
+        {"operator": "Numbers", "PE": 0, "tuples in": 0, "tuples out": 1000, "cpu seconds": 1.5},
+    ]
+    assert shown["demo/pes/pe_0"]["streams/cpu_seconds"].value == 1.5
+
+
 def test_what_was_not_compiled_is_not_deployed(defs: dg.Definitions, runtime: Runtime):
     with pytest.raises(StageMissingError, match="compile_demo"):
         run(defs, "deploy_demo")
