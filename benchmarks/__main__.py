@@ -10,7 +10,7 @@ from benchmarks.harness import table
 
 NAMES = (
     *("compile_size", "compile_start", "fusion_quality"),
-    *("flights", "microbatch", "chain", "copies", "scaling", "transport"),
+    *("flights", "microbatch", "metrics", "chain", "copies", "scaling", "transport"),
 )
 OTHERS = ("flights_parquet",)
 """Those that take too long for every time."""

@@ -1,9 +1,9 @@
 """Durations of micro-batches over tiny data in one Spark session: `python -m benchmarks.batch_durations WHOSE ROUNDS`.
 
-`WHOSE` is `ours`, the session of a host, with PEs of one, two and three levels and bare Spark queries, or `defaults`,
-the bare queries in a session as Spark sets it up, but for the 200 partitions, which are two as everywhere here. The
-last line printed is JSON, variant -> durations of its triggers in seconds, as Spark reports them. The variants
-run by turns; the first batches of each do not count.
+`WHOSE` is `ours`, the session of a host, with PEs of one, two and three levels and bare Spark queries, `defaults`, the
+bare queries in a session as Spark sets it up, but for the 200 partitions, which are two as everywhere here, or
+`metrics`, a PE of three levels with measuring on and off. The last line printed is JSON, variant -> durations of its
+triggers in seconds, as Spark reports them. The variants run by turns; the first batches of each do not count.
 
 A PE has two tasks a level and a stateful operator in each; a bare query has two partitions. All take ten tuples a task.
 The host's own loop runs beside its PE, as ever.
@@ -40,7 +40,7 @@ from streams_orchestration.runtime.inspection import read_status
 from streams_orchestration.runtime.launcher import HostStart
 from streams_orchestration.runtime.processes import ProcessIdentity, identify
 from streams_orchestration.runtime.session import session_settings, spark_session
-from streams_orchestration.runtime.settings import LIMIT
+from streams_orchestration.runtime.settings import LIMIT, METRICS
 
 TASKS, TUPLES = 2, 10
 WARM, COUNTED = 8, 25
@@ -213,6 +213,20 @@ def ours(scratch: Path, rounds: int) -> Durations:
     return measured(bare_variants(spark) | levels, rounds)
 
 
+def metrics(scratch: Path, rounds: int) -> Durations:
+    """A PE of three levels with measuring on and off."""
+    os.environ[LIMIT] = str(TUPLES)
+    home = Home(scratch / "home").prepare()
+    spark = spark_session(session_settings("bench", scratch / "spark", memory="1g"))
+    spark.conf.set("spark.sql.shuffle.partitions", str(TASKS))
+
+    def running(setting: str) -> Any:
+        os.environ[METRICS] = setting
+        return running_pe(spark, home, 3)
+
+    return measured({setting: lambda setting=setting: running(setting) for setting in ("on", "off")}, rounds)
+
+
 def bare_variants(spark: SparkSession) -> dict[str, Callable[[], Any]]:
     """What the PE is compared with."""
     return {
@@ -242,7 +256,7 @@ def defaults(scratch: Path, rounds: int) -> Durations:
 
 def main(whose: str, rounds: str) -> None:
     with TemporaryDirectory(prefix="bench-") as scratch:
-        print(json.dumps({"ours": ours, "defaults": defaults}[whose](Path(scratch), int(rounds))))
+        print(json.dumps({"ours": ours, "defaults": defaults, "metrics": metrics}[whose](Path(scratch), int(rounds))))
 
 
 if __name__ == "__main__":

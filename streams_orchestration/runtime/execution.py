@@ -344,8 +344,9 @@ class TaskRun:
         files: list[SinkFile] = []
         for index in sorted(self.prepared):
             program, instance = self.program.operators[index], self.instances[index]
-            for file in self._guard(program, instance.operator.prepare_commit):
-                files.append(SinkFile(program.name, str(file.pending), str(file.final), file.rows, file.size))
+            if type(instance.operator).prepare_commit is not Operator.prepare_commit:
+                for file in self._guard(program, instance.operator.prepare_commit):
+                    files.append(SinkFile(program.name, str(file.pending), str(file.final), file.rows, file.size))
             if program.stateful and index in self.changed:
                 state = dict(self._guard(program, instance.operator.checkpoint))
                 if instance.round_robin:

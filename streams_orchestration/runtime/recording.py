@@ -7,7 +7,7 @@ from collections import defaultdict
 from collections.abc import Sequence
 from typing import Any
 
-from sqlalchemy import Connection, func, select
+from sqlalchemy import Connection, bindparam, func, select
 from sqlalchemy.dialects.sqlite import insert
 
 from streams_orchestration.runtime import tables
@@ -34,6 +34,16 @@ SAMPLE_SECONDS = 5.0
 """Between two totals in the ring, at least."""
 SAMPLES = 16
 """Totals in the ring of a PE: somewhat more than the window of the rates."""
+
+_m = tables.pe_metrics
+# made once: every commit runs them, and making a statement takes longer than running it
+_TOTAL = select(_m.c.since, _m.c.sampled_at, _m.c.counts).where(
+    _m.c.application == bindparam("application"), _m.c.pe == bindparam("pe")
+)
+_new = insert(_m)
+_STORE = _new.on_conflict_do_update(
+    set_={name: _new.excluded[name] for name in ("since", "at", "sampled_at", "counts")}
+)
 
 
 def batch_counts(plan: BatchPlan, results: Sequence[TaskResult], spark: float, commit: float) -> Counts:
@@ -92,20 +102,17 @@ def record(connection: Connection, program: PeProgram, counts: Counts, began: fl
         began: unix seconds; of a first batch the total is known to have been 0 then.
         now: unix seconds.
     """
-    m, s = tables.pe_metrics, tables.metrics_sample
-    application, pe = program.application, program.pe
-    key = {"application": application, "pe": pe}
-    this = (m.c.application == application, m.c.pe == pe)
-    row = connection.execute(select(m).where(*this)).one_or_none()
+    key = {"application": program.application, "pe": program.pe}
+    row = connection.execute(_TOTAL, key).one_or_none()
+    total = add(row.counts if row else nothing_yet(program), counts)
+    since, sampled = (row.since, row.sampled_at) if row else (began, began)
     if row is None:
         _sample(connection, key, began, {})
-    total = add(row.counts if row else nothing_yet(program), counts)
-    since = row.since if row else began
-    values = {"since": since, "at": now, "counts": total}
-    connection.execute(insert(m).values(**key, **values).on_conflict_do_update(set_=values))
-    newest = connection.scalar(select(func.max(s.c.at)).where(s.c.application == application, s.c.pe == pe))
-    if newest is None or now - newest >= SAMPLE_SECONDS:
+    if now - sampled >= SAMPLE_SECONDS:
         _sample(connection, key, now, total)
+        sampled = now
+    values = {"since": since, "at": now, "sampled_at": sampled, "counts": total}
+    connection.execute(_STORE, key | values)
 
 
 def _sample(connection: Connection, key: dict[str, Any], at: float, counts: Counts) -> None:

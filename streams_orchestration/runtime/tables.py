@@ -177,6 +177,7 @@ pe_metrics = Table(
     Column("pe", Integer, primary_key=True),
     Column("since", Float, nullable=False),
     Column("at", Float, nullable=False),
+    Column("sampled_at", Float, nullable=False),  # the newest one in the ring
     Column("counts", JSON, nullable=False),  # totals of this life; a reset does not take them back
 )
 

@@ -1,0 +1,111 @@
+"""What metrics cost: the same batches with measuring on and off, by turns.
+
+Without Spark PEs are stepped in this process, every other pair of batches measured, and processor time counts, since
+the disk's is the same for both. With Spark a host runs a PE of three levels by turns; medians of triggers count.
+"""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+import time
+from pathlib import Path
+from statistics import median
+from tempfile import TemporaryDirectory
+from typing import Any
+
+from benchmarks.harness import Row
+from streams_orchestration.compiler.compilation import Compilation, compile_application
+from streams_orchestration.compiler.options import Options
+from streams_orchestration.model.loading import application_from_mapping
+from streams_orchestration.runtime.home import Home
+from streams_orchestration.runtime.scratch import Scratch
+from streams_orchestration_tests.runtime.local import LocalApplication
+
+BATCHES, WARM = 150, 10
+"""Of each kind."""
+TARGET = 1.02
+
+
+def application() -> Compilation:
+    """A source, filters and functors in a row and in two channels, and a merge: nothing that takes long."""
+
+    def node(name: str, operator: str, stream: str, **parameters: Any) -> dict[str, Any]:
+        outputs = [{"stream": name, "schema": "Row"}]
+        return {"name": name, "operator": operator, "inputs": [stream], "outputs": outputs, "parameters": parameters}
+
+    made = {"k": "'k' || (IterationCount() % 5)", "n": "IterationCount()"}
+    source = {"name": "Made", "operator": "Beacon", "parameters": {"output": made}}
+    source |= {"outputs": [{"stream": "Made", "schema": "Row"}]}
+    source |= {"annotations": {"consistent": {"trigger": "periodic", "period": 2.0}}}
+    by_key = {"parallel": {"width": 2, "partitionBy": [{"port": "In", "attributes": ["k"]}]}}
+    channels = {"name": "PerKey", "operator": "Channel", "inputs": ["F2"], "outputs": ["PerKey"], "annotations": by_key}
+    document = {
+        "specVersion": 1,
+        "application": "measured",
+        "schemas": {"Row": "k string, n bigint"},
+        "composites": {
+            "Channel": {
+                "inputs": ["In"],
+                "outputs": ["C3"],
+                "graph": [
+                    node("C1", "Functor", "In", output={"n": "n + 1"}),
+                    node("C2", "Filter", "C1", filter="n > 0"),
+                    node("C3", "Functor", "C2", output={"n": "n - 1"}),
+                ],
+            }
+        },
+        "graph": [
+            source,
+            node("F1", "Functor", "Made", output={"n": "n * 2"}),
+            node("F2", "Filter", "F1", filter="n >= 0"),
+            channels,
+            node("F3", "Filter", "PerKey", filter="n >= 0"),
+            node("F4", "Filter", "F3", filter="n < 0"),
+        ],
+    }
+    return compile_application(application_from_mapping(document), Options(fusion="manual", pes=1))
+
+
+def by_turns(tuples: int, batches: int) -> tuple[float, float]:
+    """Processor seconds of a batch with and without measuring."""
+    with TemporaryDirectory(prefix="bench-") as scratch:
+        local = LocalApplication(Home(Path(scratch) / "home"), application(), tuples)
+        (program,) = local.programs
+        found: dict[bool, list[float]] = {True: [], False: []}
+        scratches: dict[bool, dict[int, Scratch]] = {True: {}, False: {}}
+        for number in range(2 * (batches + WARM)):
+            # two on, two off: whatever comes with every other batch meets both
+            local.measured = number % 4 < 2
+            local.scratches = scratches[local.measured]
+            begin = time.process_time()
+            assert local.step(program)
+            if number >= 2 * WARM:
+                found[local.measured].append(time.process_time() - begin)
+            local.results.clear()
+    return median(found[True]), median(found[False])
+
+
+def with_spark(rounds: int) -> tuple[float, float]:
+    """Seconds of a trigger with and without measuring."""
+    command = [sys.executable, "-m", "benchmarks.batch_durations", "metrics", str(rounds)]
+    done = subprocess.run(command, capture_output=True, text=True)
+    if done.returncode:
+        sys.exit(f"{' '.join(command)} failed:\n{done.stderr[-3000:]}")
+    found = json.loads(done.stdout.splitlines()[-1])
+    return median(found["on"]), median(found["off"])
+
+
+def rows(*, quick: bool = False) -> list[Row]:
+    """Large batches, small ones, and Spark's."""
+    batches = BATCHES // 5 if quick else BATCHES
+    result = []
+    for tuples in (65_536, 1_000):
+        on, off = by_turns(tuples, batches)
+        result.append(
+            Row(f"batch of {tuples:,} tuples, measured / not, without Spark", on * 1e3, "ms", off * 1e3, TARGET)
+        )
+    on, off = with_spark(1 if quick else 2)
+    result.append(Row("micro-batch of three levels, measured / not, Spark", on, "s", off, TARGET))
+    return result
