@@ -12,7 +12,7 @@ NAMES = (
     *("compile_size", "compile_start", "fusion_quality"),
     *("flights", "microbatch", "metrics", "chain", "copies", "scaling", "transport"),
 )
-OTHERS = ("flights_parquet",)
+OTHERS = ("flights_parquet", "soak")
 """Those that take too long for every time."""
 
 
@@ -22,7 +22,8 @@ def main() -> None:
     parser = argparse.ArgumentParser(
         prog="python -m benchmarks",
         description="Ratios of time, memory and traffic to what the targets name, measured on this machine.",
-        epilog=f"Without names: {', '.join(NAMES)}. Only when named: flights_parquet.",
+        epilog=f"Without names: {', '.join(NAMES)}. Only when named: flights_parquet, "
+        "and soak, which takes ten minutes (one with --quick) and draws docs/soak.svg.",
     )
     parser.add_argument("names", nargs="*", metavar="NAME", help="what to measure")
     parser.add_argument("--quick", action="store_true", help="less data and fewer repetitions: rougher figures")
