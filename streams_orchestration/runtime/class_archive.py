@@ -1,7 +1,7 @@
 """The archive of Spark's classes (class data sharing): a JVM that maps it need not load, check and link them anew.
 
-It is written by the first JVM that ends well, and belongs to one Java, one Spark and one set of options. A JVM that it
-does not fit ignores it.
+It is written by the JVM of the first application that is complete, after its end, and belongs to one Java, one Spark
+and one set of options. A JVM that it does not fit ignores it.
 """
 
 from __future__ import annotations
@@ -14,6 +14,7 @@ import shutil
 import time
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import pyspark
 
@@ -23,7 +24,7 @@ KEPT = 2
 """Archives that are kept, the youngest ones."""
 STALE_SECONDS = 3600.0
 QUIET = "-Xlog:disable -Xlog:all=error:stderr"
-"""The JVM says of thousands of classes why they are not in the archive."""
+"""An archive that does not fit is no matter for the log."""
 
 log = logging.getLogger("streams.host")
 
@@ -34,7 +35,7 @@ class ClassArchive:
 
     path: Path
     writes: Path | None
-    """Where the JVM writes it when it ends; None when it is there, or cannot be written."""
+    """Where the JVM is to write it; None when it is there, or cannot be written."""
 
     @classmethod
     def find(cls, java: Path, options: str, directory: Path | None = None) -> ClassArchive:
@@ -62,12 +63,33 @@ class ClassArchive:
     @property
     def options(self) -> str:
         """For the JVM's command line."""
-        if self.writes is not None:
-            return f"-XX:ArchiveClassesAtExit={self.writes} {QUIET}"
         return f"-XX:SharedArchiveFile={self.path} {QUIET}" if self.path.exists() else ""
 
+    def write(self, gateway: Any) -> None:
+        """Have the JVM write it: what `jcmd VM.cds static_dump` does, without a need for that program.
+
+        A JVM told at its start to write its classes at its end is slower by seconds; this costs only time afterwards.
+        """
+        java = gateway.jvm.java.lang
+
+        def array(kind: Any, *items: Any) -> Any:
+            made = gateway.new_array(kind, len(items))
+            for number, item in enumerate(items):
+                made[number] = item
+            return made
+
+        strings = "[Ljava.lang.String;"
+        kinds = ("javax.management.ObjectName", "java.lang.String", "[Ljava.lang.Object;", strings)
+        invoke = java.Class.forName("javax.management.MBeanServerConnection").getMethod(
+            "invoke", array(java.Class, *map(java.Class.forName, kinds))
+        )
+        arguments = array(java.Object, array(java.String, "static_dump", str(self.writes)))
+        commands = gateway.jvm.javax.management.ObjectName("com.sun.management:type=DiagnosticCommand")
+        server = java.management.ManagementFactory.getPlatformMBeanServer()
+        invoke.invoke(server, array(java.Object, commands, "vmCds", arguments, array(java.String, strings)))
+
     def keep(self) -> None:
-        """Take the archive that the JVM has written, once it has ended; leave only the youngest ones."""
+        """Take the archive that the JVM has written; leave only the youngest ones."""
         if self.writes is None or not self.writes.exists():
             return
         try:

@@ -10,9 +10,10 @@ import contextlib
 import logging
 import os
 import signal
-import subprocess
 import sys
 import threading
+import time
+from collections.abc import Callable
 from pathlib import Path
 from types import FrameType
 from typing import TYPE_CHECKING, Any
@@ -25,8 +26,9 @@ if TYPE_CHECKING:
 JVM_SECONDS = 1.0
 """A JVM whose connections break has ended by then, or does not end."""
 
-ARCHIVE_SECONDS = 60.0
-"""The JVM has written its classes by then, or is left alone."""
+ARCHIVE_SECONDS = 120.0
+"""The JVM has written its classes by then, or does not."""
+WANTED_SECONDS = 0.25
 
 log = logging.getLogger("streams.host")
 
@@ -55,6 +57,8 @@ def main(arguments: list[str] | None = None) -> int:
         state = host.run(session.wait)
         host.presence.report(state=state, error="it was told to end (SIGTERM)" if state == "FAILED" else None)
         log.info("host %s of %s: %s", given.host, given.application, state)
+        if state == "COMPLETED":
+            session.archive(host.presence.wanted)
         session.end()
         return 0 if state != "FAILED" else 1
     except UnwantedHostError as error:
@@ -111,14 +115,34 @@ class StartingSession:
         return self._session
 
     def end(self) -> None:
-        """Stop it; and wait for the archive of the JVM's classes, if it writes one."""
-        gateway: Any = self.wait().sparkContext._gateway
+        """Stop it."""
         self.wait().stop()
-        if self._archive.writes is not None:
-            gateway.proc.stdin.close()
-            with contextlib.suppress(subprocess.TimeoutExpired):
-                gateway.proc.wait(ARCHIVE_SECONDS)
-                self._archive.keep()
+
+    def archive(self, wanted: Callable[[], bool]) -> None:
+        """Have the JVM archive its classes, unless that was done before, as long as `wanted` says so."""
+        if self._archive.writes is None:
+            return
+        from streams_orchestration.runtime.processes import kill, process_started
+
+        gateway: Any = self.wait().sparkContext._gateway
+        jvm = gateway.proc.pid
+        writing = threading.Thread(target=self._write_archive, args=(gateway,), daemon=True)
+        writing.start()
+        until = time.monotonic() + ARCHIVE_SECONDS
+        while writing.is_alive() and wanted() and time.monotonic() < until:
+            writing.join(WANTED_SECONDS)
+        if writing.is_alive():
+            kill(jvm, process_started(jvm))
+            self._archive.writes.unlink(missing_ok=True)
+        for name in ("stdout", "stderr"):  # of the process that writes for the JVM
+            Path(f"java_pid{jvm}_{name}").unlink(missing_ok=True)
+
+    def _write_archive(self, gateway: Any) -> None:
+        try:
+            self._archive.write(gateway)
+            self._archive.keep()
+        except Exception as error:
+            log.info("Spark's classes are not archived: %s", str(error).partition("\n")[0])
 
 
 def _listen(host: Host) -> None:

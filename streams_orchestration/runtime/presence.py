@@ -72,6 +72,13 @@ class Presence:
             raise UnwantedHostError(message)
         return row
 
+    def wanted(self) -> bool:
+        """Is the host wanted, and the application to run."""
+        try:
+            return self.row().wanted == "RUNNING"
+        except StreamsRuntimeError:
+            return False
+
     def report(self, **values: Any) -> None:
         """Write the heartbeat and the values into the host's row, unless that is another's now."""
         h, a = tables.host, tables.application
