@@ -122,20 +122,23 @@ class StartingSession:
         """Have the JVM archive its classes, unless that was done before, as long as `wanted` says so."""
         if self._archive.writes is None:
             return
-        from streams_orchestration.runtime.processes import kill, process_started
+        from streams_orchestration.runtime.processes import family, kill, process_started
 
         gateway: Any = self.wait().sparkContext._gateway
         jvm = gateway.proc.pid
         writing = threading.Thread(target=self._write_archive, args=(gateway,), daemon=True)
         writing.start()
         until = time.monotonic() + ARCHIVE_SECONDS
+        writers: set[int] = set()
         while writing.is_alive() and wanted() and time.monotonic() < until:
             writing.join(WANTED_SECONDS)
+            writers |= {process.pid for process in family(jvm)}
         if writing.is_alive():
             kill(jvm, process_started(jvm))
             self._archive.writes.unlink(missing_ok=True)
-        for name in ("stdout", "stderr"):  # of the process that writes for the JVM
-            Path(f"java_pid{jvm}_{name}").unlink(missing_ok=True)
+        for writer in writers:  # a process that writes for the JVM leaves what it says in the working directory
+            for name in ("stdout", "stderr"):
+                Path(f"java_pid{writer}_{name}").unlink(missing_ok=True)
 
     def _write_archive(self, gateway: Any) -> None:
         try:
