@@ -42,7 +42,7 @@ class Stored:
 
     def replace(self, _key: int) -> None:
         """Another object takes the place of a part."""
-        self.state["dict"] = DictState(self.state["dict"])
+        self.state["dict"] = DictState({**self.state["dict"], "new": self.version})
 
     def store(self, key: int = 0) -> None:
         self.version += 1 + key % 3
@@ -77,6 +77,7 @@ STEPS = ["put", "put", "delete", "clear", "replace", "store", "store", "restore"
 @settings(max_examples=60)
 def test_a_state_comes_back_from_any_chain_also_from_a_former_one(steps: list[tuple[str, int]]):
     stored = Stored()
+    stored.state["keyed"].put_many(range(200, 4000), {"v": [0] * 3800})  # so that changes are worth it
     stored.store()
     history = [(list(stored.chain), stored.content())]
     for step, number in steps:

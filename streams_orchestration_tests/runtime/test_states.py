@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import zlib
 from collections import Counter
 from pathlib import Path
 
@@ -16,6 +17,7 @@ from streams_orchestration.runtime.home import Home
 from streams_orchestration.runtime.reset import reset
 from streams_orchestration.runtime.states import newest_states, state_files
 from streams_orchestration_tests.runtime.applications import (
+    ALONE,
     compiled,
     expected_totals,
     node,
@@ -50,9 +52,9 @@ def epoch(local: LocalApplication) -> None:
     batches(local, 1)
 
 
-def stored(local: LocalApplication) -> StoredState:
+def stored(local: LocalApplication, pe: int = 0) -> StoredState:
     with local.catalog.read() as connection:
-        return newest_states(connection, local.name, 0)["Totals"]
+        return newest_states(connection, local.name, pe)["Totals"]
 
 
 def another_worker(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -182,6 +184,31 @@ def test_what_only_a_former_cut_needed_is_collected_when_there_is_a_new_one(loca
         assert kept(local)["Totals"] == 1
 
 
+def test_a_boundary_that_may_become_the_cut_yet_keeps_its_state(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    """One PE is beyond the boundary, the other one has not come to it."""
+    monkeypatch.setattr("streams_orchestration.operators.state.SMALL", 0)
+    monkeypatch.setattr("streams_orchestration.runtime.reset.launch", lambda *_: ())
+    file = write_rows(tmp_path / "rows.parquet", COUNT)
+    graph = [source("Rows", file), node("Totals", "KeyedTotals", "Rows", schema="Total")]
+    graph.append(sink("Out", "Totals", config=ALONE))
+    local = LocalApplication(Home(tmp_path / "home"), compiled(graph, fusion="manual", pes=2), 4)
+    (writes,) = [program for program in local.programs if program.sources]
+    (reads,) = [program for program in local.programs if not program.sources]
+    local.trigger()
+    assert local.step(writes)
+    boundary = stored(local, writes.pe)
+    for _ in range(3):
+        assert local.step(writes)
+    collect_garbage(local.catalog, local.name, local.programs)
+    assert kept(local)["Totals"] == 2
+    while local.step(reads):
+        pass
+    back(local)
+    assert stored(local, writes.pe) == boundary
+    another_worker(monkeypatch)
+    finish(local)
+
+
 def truncate(path: Path) -> None:
     path.write_bytes(path.read_bytes()[:-1])
 
@@ -193,9 +220,12 @@ def alter(path: Path) -> None:
 
 
 def exchange(path: Path) -> None:
-    """A whole file, but another one."""
-    other = next(each for each in path.parent.iterdir() if each != path)
-    path.write_bytes(other.read_bytes())
+    """A whole file of the same size, but another one."""
+    content = bytearray(path.read_bytes())
+    start = content.index(b"\n") + 1
+    content[-30] ^= 1
+    content[start : start + 4] = zlib.crc32(content[start + 4 :]).to_bytes(4, "big")
+    path.write_bytes(content)
 
 
 @pytest.mark.parametrize("harm", [truncate, alter, exchange, Path.unlink])
