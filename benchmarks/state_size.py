@@ -1,0 +1,139 @@
+"""State of 1,000,000 keys of which 1,000 change in a batch: what a checkpoint takes and writes, whole and as changes.
+
+The state is a count and a sum for every key, a number or a string. The whole checkpoint is that of a table as Arrow
+writes it, and that of a dictionary as JSON, which is what simpler operators store. Times of checkpoints are wall times
+with the file durable on disk; restoring and memory are measured without the disk.
+"""
+
+from __future__ import annotations
+
+import os
+import tempfile
+import time
+from collections.abc import Callable
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+
+from benchmarks.harness import Row, memory, seconds
+from streams_orchestration.operators.dict_state import DictState
+from streams_orchestration.operators.keyed_state import KeyedState
+from streams_orchestration.operators.state import dump_state, load_state
+
+KEYS, CHANGED = 1_000_000, 1_000
+BATCHES = 60
+
+
+def keys(kind: str, count: int = KEYS) -> pa.Array:
+    """Different keys in no order."""
+    numbers = np.random.default_rng(7).permutation(count) * 7919
+    return pa.array(numbers) if kind == "bigint" else pa.array([f"customer-{number:012}" for number in numbers])
+
+
+def filled(kind: str, count: int = KEYS) -> KeyedState:
+    """The state after its keys have come once."""
+    state = KeyedState(f"k {kind}", "count bigint, total double")
+    state.put_many(keys(kind, count), {"count": np.arange(count), "total": np.arange(count) / 3})
+    return state
+
+
+class Stored:
+    """A state and its chain, with the files that the runtime would write."""
+
+    def __init__(self, state: dict[str, Any], directory: Path) -> None:
+        self.state = state
+        self.directory = directory
+        self.chain: list[tuple[int, bytes]] = []
+        self.version = 0
+
+    def store(self) -> tuple[float, int]:
+        """One checkpoint: its seconds, and the bytes that it wrote."""
+        begin = time.perf_counter()
+        self.version += 1
+        data, kept = dump_state(self.state, self.version, [(version, len(data)) for version, data in self.chain])
+        with (self.directory / f"{self.version}.state").open("wb") as file:
+            file.write(data)
+            file.flush()
+            os.fsync(file.fileno())
+        self.chain = [*self.chain[:kept], (self.version, data)]
+        return time.perf_counter() - begin, len(data)
+
+
+def batches(stored: Stored, change: Callable[[int], None], count: int) -> tuple[float, float]:
+    """Change and store; seconds and bytes of a checkpoint on the average, merges and whole ones among them."""
+    found = []
+    for number in range(count):
+        change(number)
+        found.append(stored.store())
+    return tuple(sum(each) / count for each in zip(*found, strict=True))  # type: ignore[return-value]
+
+
+def restoring() -> Callable[[], Any]:
+    """For `memory`: a state comes back from its file."""
+    data = dump_state({"state": filled("string")}).data
+    return lambda: load_state([data])
+
+
+def remembering() -> Callable[[], Any]:
+    """For `memory`: the same in a dictionary of tuples, as operators in Python would have it."""
+    table = filled("string").table()
+    return lambda: {
+        (key,): (count, total) for key, count, total in zip(*(c.to_pylist() for c in table.columns), strict=True)
+    }
+
+
+def rows(*, quick: bool = False) -> list[Row]:
+    """Checkpoints, restoring, memory."""
+    count = BATCHES // 6 if quick else BATCHES
+    result: list[Row] = []
+    for kind in ("bigint", "string"):
+        with tempfile.TemporaryDirectory() as place:
+            directory, names = Path(place), keys(kind)
+            state = filled(kind)
+            stored = Stored({"state": state}, directory)
+            stored.store()
+
+            def change(number: int, state: KeyedState = state, names: pa.Array = names) -> None:
+                some = names.slice(number * CHANGED, CHANGED)
+                state.column("count")[state.rows_of(some)] += 1
+
+            took, written = batches(stored, change, count)
+            whole = Stored({"state": state.table()}, directory)
+            whole_took, whole_written = batches(whole, lambda _: None, 5)
+            what = f"checkpoint of {KEYS:,} {kind} keys, {CHANGED:,} changed"
+            result += [
+                Row(f"{what}: time / whole", took * 1e3, "ms", whole_took * 1e3, 0.2),
+                Row(f"{what}: bytes / whole", written / 1e6, "MB", whole_written / 1e6, 0.05),
+            ]
+            data = [data for _, data in stored.chain]
+            back, base, table = seconds(
+                partial(load_state, data),
+                partial(load_state, data[:1]),
+                partial(load_state, [whole.chain[0][1]]),
+                repeat=3,
+            )
+            what = f"restoring {KEYS:,} {kind} keys"
+            result += [
+                Row(f"{what}, {len(data)} files / the whole alone", back, "s", base, 1.2),
+                Row(f"{what} / reading them as a table only", back, "s", table),
+            ]
+    simple = DictState({f"customer-{number:012}": [number, number / 3] for number in range(KEYS // 10)})
+    with tempfile.TemporaryDirectory() as place:
+        stored = Stored({"state": simple}, Path(place))
+        first, size = stored.store()
+
+        def assign(number: int) -> None:
+            simple.update({f"customer-{key:012}": [number, 0.5] for key in range(number * 100, number * 100 + 100)})
+
+        took, written = batches(stored, assign, count)
+        what = f"checkpoint of a dictionary of {KEYS // 10:,} keys, 100 changed"
+        result += [
+            Row(f"{what}: time / whole", took * 1e3, "ms", first * 1e3, 0.2),
+            Row(f"{what}: bytes / whole", written / 1e6, "MB", size / 1e6, 0.05),
+        ]
+    what = f"memory of {KEYS:,} string keys with two numbers / a dictionary of tuples"
+    result.append(Row(what, memory(restoring), "MB", memory(remembering), 1.0))
+    return result
