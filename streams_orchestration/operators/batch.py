@@ -10,6 +10,9 @@ from streams_orchestration.operators.errors import ConstTupleError, DataError
 from streams_orchestration.operators.libraries import compute as pc
 from streams_orchestration.operators.libraries import np, pa
 
+_NOTHING: dict[str, np.ndarray] = {}
+"""What most batches have written; shared, since there may be very many of them."""
+
 
 class TupleBatch:
     """Some tuples of one stream, in order.
@@ -27,7 +30,7 @@ class TupleBatch:
         self._arrow = arrow
         self._bytes = nbytes
         self._mutable = mutable
-        self._written: dict[str, np.ndarray] = {}
+        self._written = _NOTHING
         self._unwritten: pa.RecordBatch | None = arrow
         self.origin = ""
         """Where the tuples were read, for errors; known of what came through a queue."""
@@ -113,6 +116,8 @@ class TupleBatch:
         """
         self._check_mutable(name)
         self._unwritten = None
+        if self._written is _NOTHING:
+            self._written = {}
         if name not in self._written:
             values = self._array(name).to_numpy(zero_copy_only=False)
             self._written[name] = values.copy()
@@ -156,6 +161,8 @@ class TupleBatch:
         for name in names:
             array = source.column(name)
             if pa.types.is_primitive(array.type) and array.null_count == 0:
+                if copied._written is _NOTHING:
+                    copied._written = {}
                 copied._written[name] = array.to_numpy(zero_copy_only=False).copy()
             else:
                 index = source.schema.get_field_index(name)

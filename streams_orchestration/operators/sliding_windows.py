@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, NamedTuple
 
 from streams_orchestration.operators.keys import Key, key_columns, key_values
 from streams_orchestration.operators.libraries import np, pa
@@ -20,6 +20,14 @@ class _Partition:
     mark: Any = None
 
 
+class Firings(NamedTuple):
+    """What is in windows whenever one is triggered: a range of tuples each, partition by partition."""
+
+    tuples: pa.RecordBatch
+    starts: np.ndarray
+    ends: np.ndarray
+
+
 class SlidingWindows:
     """The tuples of all partitions' windows, and what is in them whenever one is triggered."""
 
@@ -33,37 +41,63 @@ class SlidingWindows:
         self.tuples: pa.RecordBatch | None = None
         self.partitions: dict[Key, _Partition] = {}
 
-    def insert(
-        self, keys: list[Key], codes: np.ndarray, batch: pa.RecordBatch
-    ) -> tuple[pa.RecordBatch, list[np.ndarray]]:
-        """Let tuples arrive, one after another.
-
-        Returns:
-            The tuples before and these, and for every time that a window was triggered the rows of its tuples.
-        """
+    def insert(self, keys: list[Key], codes: np.ndarray, batch: pa.RecordBatch) -> Firings:
+        """Let tuples arrive, one after another."""
         tuples = batch if self.tuples is None else pa.concat_batches([self.tuples, batch])
-        base, fired = tuples.num_rows - batch.num_rows, []
+        base = tuples.num_rows - batch.num_rows
+        for key in keys:
+            self.partitions.setdefault(key, _Partition())
+        counted = self.eviction.attribute is None and self.trigger.attribute is None
+        fired = (self._count if counted else self._visit)(keys, codes, batch, base)
+        places, rows, begin = {}, [np.zeros(0, np.int64)], 0
+        for key, part in self.partitions.items():
+            places[key] = begin
+            begin += len(part.rows)
+            rows.append(np.array(part.rows, np.int64))
+        offsets = np.array([places[key] for key in keys], np.int64)[fired[:, 0]]
+        self._compact(tuples)
+        return Firings(tuples.take(pa.array(np.concatenate(rows))), offsets + fired[:, 1], offsets + fired[:, 2])
+
+    def _count(self, keys: list[Key], codes: np.ndarray, _batch: pa.RecordBatch, base: int) -> np.ndarray:
+        """All windows by count: where they begin and end is plain, without looking at one tuple after another."""
+        size, step = int(self.eviction.size), int(self.trigger.size)
+        order = np.argsort(codes, kind="stable")
+        bounds = np.searchsorted(codes[order], np.arange(len(keys) + 1)).tolist()
+        fired = [np.zeros((0, 4), np.int64)]
+        for code, key in enumerate(keys):
+            part, arrived = self.partitions[key], order[bounds[code] : bounds[code + 1]]
+            before, count = len(part.rows), len(arrived)
+            at = np.arange(step - part.since, count + 1, step)  # 1 for the first one that arrived
+            ends = before + at
+            fired.append(
+                np.column_stack([np.full(len(at), code), np.maximum(ends - size, part.low), ends, arrived[at - 1]])
+            )
+            part.rows += (base + arrived).tolist()
+            part.values += [0] * count
+            part.since = (part.since + count) % step
+            part.low = max(part.low, len(part.rows) - size)
+        found = np.concatenate(fired)
+        return found[np.argsort(found[:, 3], kind="stable"), :3]
+
+    def _visit(self, keys: list[Key], codes: np.ndarray, batch: pa.RecordBatch, base: int) -> np.ndarray:
+        fired: list[tuple[int, int, int]] = []
         triggers = self.trigger.values(batch)
         for i, (code, value) in enumerate(zip(codes.tolist(), self.eviction.values(batch), strict=True)):
-            key = keys[code]
-            part = self.partitions.setdefault(key, _Partition())
+            part = self.partitions[keys[code]]
             if self.trigger.attribute is not None:
                 if part.mark is None:
                     part.mark = triggers[i]
                 elif triggers[i] - part.mark > self.trigger.size:
-                    fired.append((key, part.low, len(part.rows)))
+                    fired.append((code, part.low, len(part.rows)))
                     part.mark = triggers[i]
             self._evict(part, value)
             part.rows.append(base + i)
             part.values.append(value)
             part.since += 1
             if self.trigger.kind == "count" and part.since == self.trigger.size:
-                fired.append((key, part.low, len(part.rows)))
+                fired.append((code, part.low, len(part.rows)))
                 part.since = 0
-        arrays = {key: np.array(part.rows, np.int64) for key, part in self.partitions.items()}
-        firings = [arrays[key][low:high] for key, low, high in fired]
-        self._compact(tuples)
-        return tuples, firings
+        return np.array(fired, np.int64).reshape(-1, 3)
 
     def _evict(self, part: _Partition, value: Any) -> None:
         if self.eviction.kind == "count":

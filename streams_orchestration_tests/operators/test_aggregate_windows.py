@@ -130,6 +130,28 @@ def test_overlapping_windows_may_be_laid_out_in_parts(monkeypatch: pytest.Monkey
     assert bench("sliding, count(7), count(2)").send(data).items() == whole
 
 
+@pytest.mark.parametrize("windows", [2, 2000])
+def test_sums_are_added_in_the_order_of_arrival_whether_windows_are_few_or_many(windows: int):
+    numbers = [(i * 7919 % 1000) * 0.1 for i in range(2000)]
+    schemas: Any = ["x double"], ["total double, least double"]
+    clause = f"sliding, count(700), count({2000 // windows})"
+    output = {"total": "Sum(x)", "least": "Min(x)"}
+    found = Bench(Aggregate, *schemas, window=clause, output=output).send([(x,) for x in numbers]).rows()
+    step = 2000 // windows
+    expected: list[Any] = []
+    for end in range(step, 2001, step):
+        total = 0.0
+        for x in numbers[max(end - 700, 0) : end]:
+            total += x
+        expected.append((total, min(numbers[max(end - 700, 0) : end])))
+    assert repr(found) == repr(expected)
+
+
+def test_a_sum_beyond_bigint_is_an_error_of_the_data_in_sliding_windows_too():
+    with pytest.raises(DataError, match="the sum 9223372036854775808 is beyond the range of bigint"):
+        bench("sliding, count(2)").send([("x", "a", 2**63 - 1, 0), ("x", "a", 1, 0)])
+
+
 def test_the_trigger_of_a_sliding_window_is_every_tuple_unless_it_is_given():
     data = [("x", "a", 1, 0)] * 3
     assert [number for _, number, *_ in bench("sliding, count(2)").send(data).rows()] == [1, 2, 2]

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
+import itertools
 from collections import Counter
-from collections.abc import Iterator
 from typing import Any
 
 from pydantic import Field, model_validator
@@ -16,11 +16,12 @@ from streams_orchestration.operators.errors import UnknownAttributeError
 from streams_orchestration.operators.keys import Key, factorize, key_columns, key_values
 from streams_orchestration.operators.libraries import np, pa
 from streams_orchestration.operators.mentions import Mentions
-from streams_orchestration.operators.sliding_windows import SlidingWindows
+from streams_orchestration.operators.sliding_windows import Firings, SlidingWindows
 from streams_orchestration.operators.standard.measure import Measure, parse_measure
 from streams_orchestration.operators.standard.refused import REFUSED
 from streams_orchestration.operators.state import State
 from streams_orchestration.operators.tumbling_windows import TumblingWindows
+from streams_orchestration.operators.window_ranges import groups_of, whole_windows
 from streams_orchestration.operators.windows import Window, parse_window
 
 ROWS_AT_ONCE = 1_000_000
@@ -150,13 +151,26 @@ class Aggregate(Operator):
             self._add(numbers, source)
             self._emit(closed)
             return
-        tuples, firings = self.sliding.insert(keys, codes, source)
-        for first, some in _chunks(firings):
-            rows = pa.array(np.concatenate(some))
-            lengths = [len(firing) for firing in some]
-            numbers = np.repeat(np.arange(first, first + len(some)), lengths)
-            self._add(numbers, tuples.take(rows))
-            self._emit(list(range(first, first + len(some))))
+        self._summarise(self.sliding.insert(keys, codes, source))
+
+    def _summarise(self, firings: Firings) -> None:
+        """Submit the groups of windows that overlap."""
+        tuples, count = firings.tuples, len(firings.starts)
+        if self.keys.names == self.partition.names:
+            groups, grouped = whole_windows(firings.starts, firings.ends), tuples
+        else:
+            codes = factorize([tuples.column(name) for name in self.keys.names], tuples.num_rows)[1]
+            groups = groups_of(codes, firings.starts, firings.ends, ROWS_AT_ONCE)
+            grouped = tuples.take(pa.array(groups.order))
+        rows = pa.array(groups.rows)
+        columns: dict[str, Any] = {name: tuples.column(name).take(rows) for name in self.keys.names}
+        columns |= {name: m.over(grouped, groups.starts, groups.ends) for name, m in self.measures.items()}
+        result = TupleBatch.from_columns({name: columns[name] for name in self.schema.names}, self.schema).arrow
+        bounds = np.searchsorted(groups.windows, np.arange(count + 1)).tolist()
+        for first, last in itertools.pairwise(bounds):
+            if first < last:
+                self.submit(TupleBatch(result.slice(first, last - first)))
+            self.punctuate(Punctuation.WINDOW)
 
     def _partitions(self, source: pa.RecordBatch) -> tuple[list[Key], np.ndarray]:
         return factorize([source.column(name) for name in self.partition.names], source.num_rows)
@@ -234,17 +248,3 @@ class Aggregate(Operator):
     def _group_schema(self) -> pa.Schema:
         # the first part is the number of the window; names of attributes may be anything
         return pa.schema([pa.field(str(i), kind) for i, kind in enumerate([pa.int64(), *self.keys.types])])
-
-
-def _chunks(firings: list[np.ndarray]) -> Iterator[tuple[int, list[np.ndarray]]]:
-    """Windows, in runs of about `ROWS_AT_ONCE` rows, each with the number of its first one."""
-    some: list[np.ndarray] = []
-    first = size = 0
-    for number, firing in enumerate(firings):
-        if some and size + len(firing) > ROWS_AT_ONCE:
-            yield first, some
-            some, first, size = [], number, 0
-        some.append(firing)
-        size += len(firing)
-    if some:
-        yield first, some

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import re
 from typing import Any
 
@@ -10,6 +11,7 @@ from streams_orchestration.operators.errors import DataError
 from streams_orchestration.operators.expressions import evaluate, expression_type, parse_expression
 from streams_orchestration.operators.libraries import compute as pc
 from streams_orchestration.operators.libraries import np, pa
+from streams_orchestration.operators.window_ranges import reduce_ranges
 
 FUNCTIONS = ("Count", "Sum", "Average", "Min", "Max")
 
@@ -69,6 +71,27 @@ class Measure:
                 case _:
                     np.add.at(self.values, groups, values)
 
+    def over(self, batch: pa.RecordBatch, starts: np.ndarray, ends: np.ndarray) -> pa.Array:
+        """The values of ranges of tuples, which may overlap, each added up in order; null where there is no value."""
+        if self.expression is None:
+            return pa.array(ends - starts)
+        array = pc.cast(evaluate(self.expression, batch), pa.from_numpy_dtype(self.type))
+        if array.null_count:
+            before = np.r_[0, np.cumsum(array.is_valid().to_numpy(zero_copy_only=False))]
+            starts, ends, array = before[starts], before[ends], array.drop_null()
+        values, counts = array.to_numpy(zero_copy_only=False), ends - starts
+        operation = {"Min": np.minimum, "Max": np.maximum}.get(self.function, np.add)
+        whole = operation is np.add and self.type == np.int64
+        if whole and _largest(values) * int(counts.max(initial=0)) > np.iinfo(np.int64).max:
+            for start, end in zip(starts.tolist(), ends.tolist(), strict=True):
+                for total in itertools.accumulate(values[start:end].tolist()):
+                    self._check_range(total)
+        with np.errstate(invalid="ignore"):
+            reached = reduce_ranges(operation, values, starts, ends, self.start)
+        if self.function == "Average":
+            return pa.array(reached / np.maximum(counts, 1), mask=counts == 0)
+        return pa.array(reached, mask=counts == 0)
+
     def _may_overflow(self, values: np.ndarray) -> bool:
         """Could a sum of whole numbers leave 64 bits; cheap, and true too often rather than too seldom."""
         if self.type != np.int64 or not len(values):
@@ -76,13 +99,16 @@ class Measure:
         return _largest(self.values) + _largest(values) * len(values) > np.iinfo(np.int64).max
 
     def _add_exactly(self, groups: np.ndarray, values: np.ndarray) -> None:
-        limits = np.iinfo(np.int64)
         for group, value in zip(groups.tolist(), values.tolist(), strict=True):
             total = int(self.values[group]) + value
-            if not limits.min <= total <= limits.max:
-                message = f"{self.function}: the sum {total} is beyond the range of bigint; CAST the argument to DOUBLE"
-                raise DataError(message)
+            self._check_range(total)
             self.values[group] = total
+
+    def _check_range(self, total: int) -> None:
+        limits = np.iinfo(np.int64)
+        if not limits.min <= total <= limits.max:
+            message = f"{self.function}: the sum {total} is beyond the range of bigint; CAST the argument to DOUBLE"
+            raise DataError(message)
 
     @property
     def result_type(self) -> pa.DataType:
