@@ -88,6 +88,12 @@ class ClassArchive:
         server = java.management.ManagementFactory.getPlatformMBeanServer()
         invoke.invoke(server, array(java.Object, commands, "vmCds", arguments, array(java.String, strings)))
 
+    def drop(self) -> None:
+        """Remove what a JVM that was killed had written."""
+        if self.writes is not None:
+            for path in (self.writes, self.writes.with_name(f"{self.writes.name}.classlist")):
+                path.unlink(missing_ok=True)
+
     def keep(self) -> None:
         """Take the archive that the JVM has written; leave only the youngest ones."""
         if self.writes is None or not self.writes.exists():
@@ -96,7 +102,7 @@ class ClassArchive:
             self.writes.replace(self.path)
             log.info("Spark's classes are archived in %s, for a quicker start", self.path)
             archives = sorted(self.path.parent.glob("spark-*.jsa"), key=lambda path: path.stat().st_mtime)
-            stale = [path for path in self.path.parent.glob("spark-*.tmp") if _age(path) > STALE_SECONDS]
+            stale = [path for path in self.path.parent.glob("spark-*.tmp*") if _age(path) > STALE_SECONDS]
             for path in (*archives[:-KEPT], *stale):
                 path.unlink(missing_ok=True)
         except OSError as error:

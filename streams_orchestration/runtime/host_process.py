@@ -135,7 +135,7 @@ class StartingSession:
             writers |= {process.pid for process in family(jvm)}
         if writing.is_alive():
             kill(jvm, process_started(jvm))
-            self._archive.writes.unlink(missing_ok=True)
+            self._archive.drop()
         for writer in writers:  # a process that writes for the JVM leaves what it says in the working directory
             for name in ("stdout", "stderr"):
                 Path(f"java_pid{writer}_{name}").unlink(missing_ok=True)

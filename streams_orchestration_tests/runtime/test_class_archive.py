@@ -44,8 +44,13 @@ def test_another_java_and_other_options_have_their_own(java: Path, tmp_path: Pat
 
 
 def test_a_jvm_that_was_killed_leaves_none(java: Path, tmp_path: Path):
-    archive = ClassArchive.find(java, "", tmp_path)
+    archive = ClassArchive.find(java, "", tmp_path / "cache")
     archive.keep()
+    assert archive.writes is not None
+    for name in ("", ".classlist"):
+        archive.writes.with_name(f"{archive.writes.name}{name}").write_text("half of it")
+    archive.drop()
+    assert list((tmp_path / "cache").iterdir()) == []
     assert not archive.path.exists()
     assert ClassArchive.find(java, "", tmp_path).writes is not None
 
