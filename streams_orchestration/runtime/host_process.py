@@ -57,9 +57,9 @@ def main(arguments: list[str] | None = None) -> int:
         state = host.run(session.wait)
         host.presence.report(state=state, error="it was told to end (SIGTERM)" if state == "FAILED" else None)
         log.info("host %s of %s: %s", given.host, given.application, state)
+        session.end()
         if state == "COMPLETED":
             session.archive(host.presence.wanted)
-        session.end()
         return 0 if state != "FAILED" else 1
     except UnwantedHostError as error:
         log.warning("%s; it ends", error)
@@ -115,16 +115,18 @@ class StartingSession:
         return self._session
 
     def end(self) -> None:
-        """Stop it."""
+        """Stop it; its JVM lives as long as this process."""
         self.wait().stop()
 
     def archive(self, wanted: Callable[[], bool]) -> None:
         """Have the JVM archive its classes, unless that was done before, as long as `wanted` says so."""
         if self._archive.writes is None:
             return
+        from pyspark import SparkContext
+
         from streams_orchestration.runtime.processes import family, kill, process_started
 
-        gateway: Any = self.wait().sparkContext._gateway
+        gateway: Any = SparkContext._gateway
         jvm = gateway.proc.pid
         writing = threading.Thread(target=self._write_archive, args=(gateway,), daemon=True)
         writing.start()
