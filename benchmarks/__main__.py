@@ -9,7 +9,7 @@ from importlib import import_module
 from benchmarks.harness import table
 
 NAMES = (
-    *("compile_size", "compile_start", "fusion_quality"),
+    *("compile_size", "compile_start", "fusion_quality", "state_size"),
     *("flights", "microbatch", "metrics", "chain", "copies", "scaling", "transport"),
 )
 OTHERS = ("flights_parquet", "soak")
