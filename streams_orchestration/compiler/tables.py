@@ -68,10 +68,14 @@ class Named:
         """The name."""
         return self._names[value]
 
+    def texts(self) -> list[str]:
+        """All names in quotes."""
+        self._texts = self._texts or list(map(encode_basestring, self._names))
+        return self._texts
+
     def encoder(self) -> Encoder:
         """The name in quotes."""
-        self._texts = self._texts or list(map(encode_basestring, self._names))
-        return self._texts.__getitem__
+        return self.texts().__getitem__
 
 
 class Record:
@@ -79,6 +83,7 @@ class Record:
 
     def __init__(self, cells: Mapping[str, Cell]) -> None:
         self._cells = cells
+        self._heads: list[str] = []
 
     def document(self, value: Sequence[Any]) -> dict[str, Any]:
         """The object."""
@@ -87,9 +92,11 @@ class Record:
     def encoder(self) -> Encoder:
         """The object."""
         template, encoders = _row(self._cells)
-        if len(encoders) == 2:  # nearly all are: something and its number
-            first, second = encoders
-            return lambda value: template % (first(value[0]), second(value[1]))
+        name, *others = self._cells.values()
+        if isinstance(name, Named) and others == [INTEGER]:  # nearly all are: something and its number
+            before, between, after = template.split("%s")
+            heads = self._heads = self._heads or [f"{before}{text}{between}" for text in name.texts()]
+            return lambda value: f"{heads[value[0]]}{value[1]}{after}"
         return lambda value: template % tuple(map(_call, encoders, value))
 
 
