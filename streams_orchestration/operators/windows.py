@@ -99,8 +99,8 @@ class Window:
         return Window(self.tumbling, eviction, trigger, self.partitioned)
 
 
-def parse_window(text: str) -> Window:
-    """Read a window clause.
+def parse_window(text: str, *, least: int = 1) -> Window:
+    """Read a window clause; `least` is the smallest count.
 
     Raises:
         ValueError: it is none; says what is expected.
@@ -115,7 +115,7 @@ def parse_window(text: str) -> Window:
     if not 1 <= len(policies) <= (1 if tumbling else 2):
         message = f"{text!r}: a {kind} window has {'one policy' if tumbling else 'an eviction and a trigger policy'}"
         raise ValueError(message)
-    eviction = _policy(policies[0], text)
+    eviction = _policy(policies[0], text, least)
     trigger = _policy(policies[1], text) if len(policies) > 1 else eviction if tumbling else Policy("count", 1)
     if not tumbling and "punct" in (eviction.kind, trigger.kind):
         message = f"{text!r}: punct() goes with tumbling windows only"
@@ -123,7 +123,7 @@ def parse_window(text: str) -> Window:
     return Window(tumbling, eviction, trigger, partitioned)
 
 
-def _policy(text: str, window: str) -> Policy:
+def _policy(text: str, window: str, least: int = 1) -> Policy:
     match = _POLICY.fullmatch(text)
     kinds: tuple[PolicyKind, ...] = get_args(PolicyKind)
     if match is None or match[1] not in kinds:
@@ -141,7 +141,7 @@ def _policy(text: str, window: str) -> Policy:
         size = int(arguments[-1]) if kind == "count" or arguments[-1].isdigit() else float(arguments[-1])
     except ValueError:
         size = -1
-    if not (size >= (1 if kind == "count" else 0) and size < float("inf")):
+    if not (size >= (least if kind == "count" else 0) and size < float("inf")):
         number = "a positive integer" if kind == "count" else "a number that is not negative"
         message = f"{window!r}: {arguments[-1]!r} in {kind}(...) is not {number}"
         raise ValueError(message)

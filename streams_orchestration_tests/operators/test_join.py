@@ -20,7 +20,7 @@ LEFT, RIGHT = "k string, n bigint, t bigint", "k string, m bigint, t bigint"
 OUT = "n bigint, m bigint, a string, b string"
 TUPLES = st.tuples(st.sampled_from(["a", "b", None]), st.integers(0, 5), st.integers(0, 9))
 ARRIVALS = st.lists(st.tuples(st.integers(0, 1), TUPLES), max_size=14)
-POLICIES = st.sampled_from([("count", 1), ("count", 3), ("delta", 0), ("delta", 3)])
+POLICIES = st.sampled_from([("count", 0), ("count", 1), ("count", 3), ("delta", 0), ("delta", 3)])
 
 
 def bench(window: Any = "sliding, count(3)", **parameters: Any) -> Bench:
@@ -57,6 +57,8 @@ def account(
             if (same or not equal) and (left[1] < right[1] or not match):
                 own[-1][1] = candidate[1] = True
                 tell(left, right)
+        if (kind, size) == ("count", 0):
+            leave(port)
     for port in (0, 1):
         while windows[port]:
             leave(port)

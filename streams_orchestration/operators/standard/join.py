@@ -42,7 +42,7 @@ class JoinParameters(Parameters):
     @model_validator(mode="after")
     def _go_together(self) -> JoinParameters:
         clauses = [self.window] * 2 if isinstance(self.window, str) else self.window
-        windows = [parse_window(clause) for clause in clauses]
+        windows = [parse_window(clause, least=0) for clause in clauses]
         if len(windows) != 2:
             message = "a window for each of the two streams is wanted"
             raise ValueError(message)
@@ -57,7 +57,7 @@ class JoinParameters(Parameters):
 
     def eviction(self, side: int) -> Policy:
         """What drops tuples from the window of a stream."""
-        return parse_window(self.window if isinstance(self.window, str) else self.window[side]).eviction
+        return parse_window(self.window if isinstance(self.window, str) else self.window[side], least=0).eviction
 
 
 class Join(Operator):
