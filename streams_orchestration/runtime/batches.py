@@ -107,6 +107,10 @@ class TaskResult:
     partition: int
     rows_in: int = 0
     rows_out: int = 0
+    bytes_in: int = 0
+    """Size of the tuples that came in."""
+    seconds: float = 0.0
+    """That the task took, without making its operators."""
     sources: dict[str, dict[str, Any]] = field(default_factory=dict)
     exhausted: tuple[str, ...] = ()
     segments: tuple[Segment, ...] = ()

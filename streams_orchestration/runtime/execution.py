@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import logging
+import time
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
@@ -89,6 +90,9 @@ class TaskRun:
         self.origin: Callable[[], str] = str
         """Where the tuples under way were read."""
         self.rows_in = 0
+        self.bytes_in = 0
+        self.began = time.monotonic()
+        self.setup_seconds = 0.0
         self.rows_written = 0
 
     def run(self, given: TaskInput | None, received: Iterator[tuple[int, int, Item]]) -> TaskResult:
@@ -110,6 +114,7 @@ class TaskRun:
                 if produced.exhausted:
                     exhausted.append(name)
             for operator, port, segment in given.segments:
+                self.bytes_in += segment.size
                 self._read(operator, port, segment)
             self.origin = str
         for operator, port, item in received:
@@ -123,8 +128,8 @@ class TaskRun:
         states, files = self._checkpoint()
         written = sum(segment.rows for segment in segments) + sum(file.rows for file in files)
         return TaskResult(
-            self.task.level, self.task.partition, self.rows_in, written, sources, tuple(exhausted), segments,
-            states, files, dict(self.copies), dict(self.enqueued),
+            self.task.level, self.task.partition, self.rows_in, written, self.bytes_in, 0.0, sources, tuple(exhausted),
+            segments, states, files, dict(self.copies), dict(self.enqueued),
         )  # fmt: skip
 
     def _read(self, operator: int, port: int, segment: Segment) -> None:
@@ -164,6 +169,7 @@ class TaskRun:
             nonlocal count
             count = len(batch)
             self.rows_in += count
+            self.bytes_in += batch.nbytes
             submit(port, batch)
 
         self.origin = origin
@@ -267,7 +273,11 @@ class TaskRun:
             operator.restore(state)
             return Instance(operator, stored, round_robin=positions)
 
-        return self._guard(program, build)
+        began = time.monotonic()
+        try:
+            return self._guard(program, build)
+        finally:
+            self.setup_seconds += time.monotonic() - began
 
     def _submit(self, program: OperatorProgram, port: int, batch: TupleBatch) -> None:
         ddl = program.outputs[port]
@@ -357,6 +367,11 @@ class TaskRun:
                     states.append(instance.state)
             instance.dirty = False
         return tuple(states), tuple(files)
+
+    @property
+    def seconds(self) -> float:
+        """Up to now, without making operators."""
+        return time.monotonic() - self.began - self.setup_seconds
 
     def counts(self) -> Counts:
         """What was measured of the task up to now."""

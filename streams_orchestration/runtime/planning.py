@@ -6,14 +6,14 @@ have delivered theirs. A PE that starts a region ends it when the trigger says s
 
 from __future__ import annotations
 
+import itertools
 from dataclasses import dataclass, field
 
 from streams_orchestration.runtime.batches import BatchPlan, Position, StoredState, TaskInput
+from streams_orchestration.runtime.pacing import FIRST
 from streams_orchestration.runtime.program import InputStream, PeProgram
 from streams_orchestration.runtime.segments import Segment
 
-SOURCE_LIMIT = 65_536
-"""Tuples that a source may produce in one batch."""
 SEGMENTS_LIMIT = 64
 """Segments that a batch may read from one stream."""
 OUTSTANDING_LIMIT = 32
@@ -49,24 +49,29 @@ class PeView:
     trigger_epoch: int
     final_epoch: int | None
     streams: dict[str, StreamView] = field(default_factory=dict)
+    period: float | None = None
+    """Of the region, in seconds."""
     outstanding: int = 0
     """Segments that the slowest consumer of any of its streams has still to read."""
 
 
-def plan_batch(program: PeProgram, view: PeView, *, source_limit: int = SOURCE_LIMIT) -> BatchPlan | None:
+def plan_batch(
+    program: PeProgram, view: PeView, *, source_limit: int = FIRST, stream_limit: int | None = None
+) -> BatchPlan | None:
     """The next batch, None when there is nothing to do yet.
 
     Args:
         program: the PE.
         view: what the catalog shows.
         source_limit: tuples that a source may produce.
+        stream_limit: tuples that may be read from a stream, unless its next segment is larger.
     """
     if view.final:
         return None
     # A PE that waits for its consumers reads nothing, but ends an epoch that needs no more tuples: consumers outside of
     # the region may be waiting for just that.
     held = view.outstanding >= OUTSTANDING_LIMIT
-    taken = {stream.stream: () if held else _take(view, stream) for stream in program.inputs}
+    taken = {stream.stream: () if held else _take(view, stream, stream_limit) for stream in program.inputs}
     names = {source: program.operators[source].name for source in program.sources}
     producing = {s: name for s, name in names.items() if name not in view.position.exhausted}
     closing_foreign = _ended_streams(program, view, taken)
@@ -107,10 +112,13 @@ def plan_batch(program: PeProgram, view: PeView, *, source_limit: int = SOURCE_L
     )  # fmt: skip
 
 
-def _take(view: PeView, stream: InputStream) -> tuple[Segment, ...]:
+def _take(view: PeView, stream: InputStream, limit: int | None) -> tuple[Segment, ...]:
     """The segments to read: of the region's own streams those of the open epoch only."""
     shown = view.streams[stream.stream]
     readable = [segment for _, epoch, segment in shown.segments if stream.foreign or epoch == view.epoch]
+    if limit is not None:
+        read = itertools.accumulate(segment.rows for segment in readable)
+        readable = readable[: max(sum(rows <= limit for rows in read), 1)]
     return tuple(readable[:SEGMENTS_LIMIT])
 
 

@@ -10,7 +10,7 @@ from pyspark.sql.streaming.query import StreamingQuery
 from streams_orchestration.runtime.directories import Directories
 from streams_orchestration.runtime.errors import StreamsRuntimeError
 from streams_orchestration.runtime.home import Home
-from streams_orchestration.runtime.planning import SOURCE_LIMIT
+from streams_orchestration.runtime.pacing import MOST
 from streams_orchestration.runtime.program import PeProgram
 from streams_orchestration.runtime.scratch import Launched, Scratch, pe_logger
 from streams_orchestration.runtime.source import PeSource
@@ -25,7 +25,7 @@ class PeQuery:
 
     def __init__(
         self, spark: SparkSession, home: Home, program: PeProgram, directories: Directories, generation: int,
-        *, source_limit: int = SOURCE_LIMIT, measured: bool = True,
+        *, source_limit: int = MOST, measured: bool = True,
     ) -> None:  # fmt: skip
         self.spark = spark
         self.home = home

@@ -7,6 +7,7 @@ catalog, which is the authority on where a PE stands; so a query that starts ane
 from __future__ import annotations
 
 import logging
+import os
 import time
 from dataclasses import replace
 from pathlib import Path
@@ -18,6 +19,7 @@ from streams_orchestration.runtime.catalog import Catalog
 from streams_orchestration.runtime.commits import commit_batch
 from streams_orchestration.runtime.errors import StreamsRuntimeError
 from streams_orchestration.runtime.home import Home
+from streams_orchestration.runtime.pacing import Pace
 from streams_orchestration.runtime.planning import plan_batch
 from streams_orchestration.runtime.scratch import Scratch, pe_logger
 from streams_orchestration.runtime.source import Descriptor
@@ -36,6 +38,8 @@ class Planner:
         self.options = options
         self.scratch = Scratch(options["scratch"])
         self._planned: BatchPlan | None = None
+        self._pace = Pace(int(options["limit"]), os.cpu_count() or 1)
+        self._period: float | None = None
         self._began = 0.0
         self._commit_seconds = 0.0
         """Of the last commit, which counts with the next one."""
@@ -65,8 +69,9 @@ class Planner:
                 self.scratch.rest()
                 time.sleep(longest)
                 return start
-            plan = plan_batch(program, view, source_limit=int(self.options["limit"]))
+            plan = plan_batch(program, view, source_limit=self._pace.limit, stream_limit=self._pace.limit)
             if plan is not None:
+                self._period = view.period
                 self._began = time.monotonic()
                 self._planned = replace(plan, planned_at=time.time(), plan_seconds=self._began - began)
                 return {"batch": plan.batch}
@@ -121,6 +126,7 @@ class Planner:
                 raise StreamsRuntimeError(message)
             began = time.monotonic()
             took = began - self._began
+            self._pace.learn(results, took, self._period)
             commit_batch(self._catalog, program, plan, results, took, commit_before=self._commit_seconds)
             self._commit_seconds = time.monotonic() - began
         except StreamsRuntimeError as error:

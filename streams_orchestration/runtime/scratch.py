@@ -38,6 +38,7 @@ class Scratch:
         """Make the directory for a query."""
         scratch = cls(str(path))
         Path(scratch.answers).mkdir(parents=True)
+        (path / "owners").mkdir()
         (path / "launched.pickle").write_bytes(pickle.dumps(launched))
         return scratch
 
@@ -50,6 +51,10 @@ class Scratch:
     def answers(self) -> str:
         """Where tasks say what they did."""
         return f"{self.path}/answers"
+
+    def owner(self, level: int, partition: int) -> Path:
+        """Which worker runs a task."""
+        return Path(self.path) / "owners" / f"{level}-{partition}"
 
     @property
     def checkpoint(self) -> str:

@@ -7,7 +7,7 @@ import re
 from dataclasses import dataclass
 
 from streams_orchestration.runtime.errors import StreamsRuntimeError
-from streams_orchestration.runtime.planning import SOURCE_LIMIT
+from streams_orchestration.runtime.pacing import MOST
 
 LIMIT, MEMORY, METRICS = "STREAMS_SOURCE_LIMIT", "STREAMS_DRIVER_MEMORY", "STREAMS_METRICS"
 COMPRESSION = "STREAMS_COMPRESSION"
@@ -24,8 +24,8 @@ class SettingError(StreamsRuntimeError):
 class Settings:
     """What every host of the application starts with, also after a reset."""
 
-    source_limit: int = SOURCE_LIMIT
-    """Tuples that a source may produce in one batch (`STREAMS_SOURCE_LIMIT`)."""
+    source_limit: int = MOST
+    """Most tuples that a source may produce in one batch (`STREAMS_SOURCE_LIMIT`)."""
     driver_memory: str = "1g"
     """Heap of a host's JVM (`STREAMS_DRIVER_MEMORY`)."""
     metrics: bool = True

@@ -16,6 +16,7 @@ from streams_orchestration.runtime.batches import BatchPlan, TaskResult, plan_co
 from streams_orchestration.runtime.errors import OperatorError, StreamsRuntimeError
 from streams_orchestration.runtime.execution import InstanceCache, TaskRun, operator_logger
 from streams_orchestration.runtime.meter import Meter
+from streams_orchestration.runtime.owners import Worker
 from streams_orchestration.runtime.program import Task
 from streams_orchestration.runtime.rows import PLAN, ROW_DDL, Row, record_batches
 from streams_orchestration.runtime.scratch import Scratch
@@ -46,11 +47,12 @@ class Stage:
         plans = sorted(row for row in here if row[2] == PLAN)
         items = sorted((row for row in here if row[2] != PLAN), key=lambda row: (row[2], row[3], row[4]))
         for row in plans:
-            task = self.scratch.launched.program.levels[self.level][row[0]]
-            own = [item for item in items if item[0] == task.partition]
-            yield from record_batches(self._run(task, plan_codec.validate_json(row[5]), own))
+            own = [item for item in items if item[0] == row[0]]
+            request = Request(self, row[0], row[5], own)
+            yield from record_batches(_WORKER.run(self.scratch.owner(self.level, row[0]), request))
 
-    def _run(self, task: Task, plan: BatchPlan, rows: list[Row]) -> Iterator[Row]:
+    def run(self, task: Task, plan: BatchPlan, rows: list[Row]) -> Iterator[Row]:
+        """Run a task in this process, which is its owner."""
         launched = self.scratch.launched
         program, directories = launched.program, launched.directories
         header = plan.header()
@@ -73,8 +75,27 @@ class Stage:
             data = run.meter.sending(operator, port, items, lambda i=items, s=schema: encode(i, s).to_pybytes())
             yield (target.partition, target.level, operator, port, origin, data)
         if result.error is None:
-            result = replace(result, metrics=run.counts())
+            result = replace(result, metrics=run.counts(), seconds=run.seconds)
         give_answer(self.scratch.answers, plan.batch, result)
+
+
+@dataclass(frozen=True)
+class Request:
+    """A task to run, as it is sent to its owner."""
+
+    stage: Stage
+    partition: int
+    plan: bytes
+    rows: list[Row]
+
+
+def _serve(request: Request) -> list[Row]:
+    stage = request.stage
+    task = stage.scratch.launched.program.levels[stage.level][request.partition]
+    return list(stage.run(task, plan_codec.validate_json(request.plan), request.rows))
+
+
+_WORKER = Worker(_serve)
 
 
 def pe_query(first: Any, scratch: Scratch) -> Any:

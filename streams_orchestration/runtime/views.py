@@ -26,7 +26,7 @@ def read_view(catalog: Catalog, program: PeProgram) -> PeView:
     a, u, p = tables.application, tables.unit, tables.pe
     with catalog.read() as connection:
         row = connection.execute(
-            select(p, u.c.generation, u.c.trigger_epoch, u.c.final_epoch, a.c.life, a.c.wanted)
+            select(p, u.c.generation, u.c.trigger_epoch, u.c.final_epoch, u.c.period, a.c.life, a.c.wanted)
             .join(u, (u.c.application == p.c.application) & (u.c.name == p.c.unit))
             .join(a, a.c.name == p.c.application)
             .where(p.c.application == program.application, p.c.id == program.pe)
@@ -46,6 +46,7 @@ def read_view(catalog: Catalog, program: PeProgram) -> PeView:
             states=newest_states(connection, program.application, program.pe),
             trigger_epoch=row.trigger_epoch,
             final_epoch=row.final_epoch,
+            period=row.period,
             streams={
                 stream.stream: _stream(connection, program.application, stream, position) for stream in program.inputs
             },
