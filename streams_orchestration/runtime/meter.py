@@ -7,6 +7,8 @@ from collections import defaultdict
 from collections.abc import Callable, Iterator, Mapping
 from typing import TypeVar
 
+import pyarrow as pa
+
 from streams_orchestration.operators.batch import TupleBatch
 from streams_orchestration.operators.contract import Operator
 from streams_orchestration.runtime.counts import Counts
@@ -170,12 +172,12 @@ class Meter:
         account.pieces += 1
         return segment
 
-    def sending(self, operator: int, port: int, items: list[Item], encode: Callable[[], bytes]) -> bytes:
+    def sending(self, operator: int, port: int, items: list[Item], encode: Callable[[], pa.Buffer]) -> pa.Buffer:
         """Encode what goes into an exchange, which pays."""
         account = self.sent[operator, port]
         data = self.charge(account, encode)
         account.tuples += sum(len(item) for item in items if isinstance(item, TupleBatch))
-        account.bytes += len(data)
+        account.bytes += data.size
         account.pieces += len(items)
         return data
 
@@ -258,7 +260,7 @@ class NoMeter(Meter):
         """The segment."""
         return write()
 
-    def sending(self, operator: int, port: int, items: list[Item], encode: Callable[[], bytes]) -> bytes:
+    def sending(self, operator: int, port: int, items: list[Item], encode: Callable[[], pa.Buffer]) -> pa.Buffer:
         """The bytes."""
         return encode()
 

@@ -16,7 +16,7 @@ FIRST = 65_536
 LEAST = 1_024
 MOST = 1 << 24
 GROWTH = 8
-"""From one batch to the next."""
+"""From one batch to the next, twofold at most where batches take long already."""
 SECONDS = (0.1, 1.0)
 """Bounds of what a batch should take."""
 REMEMBERED = 6
@@ -61,8 +61,9 @@ class Pace:
         least, most = SECONDS
         target = most if period is None else min(max(period * PART, least), most)
         aim = max(target - max(wall - work, 0.0) - fixed, target / 2)
-        wanted = min(aim / each, rows * GROWTH, BYTES * rows / max(fullest.bytes_in, 1))
-        self.limit = min(max(int(wanted), LEAST), self.ceiling)
+        growth = GROWTH if wall < target / 4 else 2
+        wanted = max(min(aim / each, rows * growth), LEAST)
+        self.limit = max(min(int(wanted), int(BYTES * rows / max(fullest.bytes_in, 1)), self.ceiling), 1)
 
     def _line(self) -> tuple[float, float]:
         """Seconds of work for any batch, and for each of its tuples; a smaller batch is no remedy for the former."""
@@ -70,5 +71,5 @@ class Pace:
         rows, work = (sum(values) / count for values in zip(*self._seen, strict=True))
         spread = sum((r - rows) ** 2 for r, _ in self._seen)
         slope = sum((r - rows) * (w - work) for r, w in self._seen) / spread if spread else work / rows
-        each = min(max(slope, work / rows / GROWTH, 1e-9), work / rows or 1e-9)
+        each = max(min(slope, work / rows), 1e-9)
         return max(work - each * rows, 0.0), each

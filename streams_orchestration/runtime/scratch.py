@@ -39,6 +39,7 @@ class Scratch:
         scratch = cls(str(path))
         Path(scratch.answers).mkdir(parents=True)
         (path / "owners").mkdir()
+        Path(scratch.exchange).mkdir()
         (path / "launched.pickle").write_bytes(pickle.dumps(launched))
         return scratch
 
@@ -51,6 +52,11 @@ class Scratch:
     def answers(self) -> str:
         """Where tasks say what they did."""
         return f"{self.path}/answers"
+
+    @property
+    def exchange(self) -> str:
+        """Where what is too large for a row passes from level to level."""
+        return f"{self.path}/exchange"
 
     def owner(self, level: int, partition: int) -> Path:
         """Which worker runs a task."""

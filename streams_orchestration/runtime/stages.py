@@ -14,10 +14,11 @@ from streams_orchestration.operators.state import StateError
 from streams_orchestration.runtime.answers import give_answer
 from streams_orchestration.runtime.batches import BatchPlan, TaskResult, plan_codec
 from streams_orchestration.runtime.errors import OperatorError, StreamsRuntimeError
+from streams_orchestration.runtime.exchange import hand_over, take_over
 from streams_orchestration.runtime.execution import InstanceCache, TaskRun, operator_logger
 from streams_orchestration.runtime.meter import Meter
 from streams_orchestration.runtime.owners import Worker
-from streams_orchestration.runtime.program import Task
+from streams_orchestration.runtime.program import PeProgram, Task
 from streams_orchestration.runtime.rows import PLAN, ROW_DDL, Row, record_batches
 from streams_orchestration.runtime.scratch import Scratch
 from streams_orchestration.runtime.segments import Item, decode, encode
@@ -51,32 +52,37 @@ class Stage:
             request = Request(self, row[0], row[5], own)
             yield from record_batches(_WORKER.run(self.scratch.owner(self.level, row[0]), request))
 
-    def run(self, task: Task, plan: BatchPlan, rows: list[Row]) -> Iterator[Row]:
+    def run(self, task: Task, plan: BatchPlan, rows: list[Row]) -> list[Row]:
         """Run a task in this process, which is its owner."""
         launched = self.scratch.launched
         program, directories = launched.program, launched.directories
         header = plan.header()
         run = TaskRun(program, task, header, directories, _CACHE, measured=launched.measured)
+        given: list[Row] = []
         try:
             result = run.run(plan.inputs[0] if plan.inputs else None, _items(rows, run.meter))
+            given = list(self._exchanged(program, task, run))
         except Exception as error:
             operator_logger("task", directories.log).exception("batch %s failed", plan.batch)
-            permanent = isinstance(error, OperatorError) and isinstance(error.__cause__, _PERMANENT)
+            permanent = isinstance(error, OperatorError) and isinstance(error.__cause__, DataError | StateError)
             result = TaskResult(task.level, task.partition, error=_explained(error), permanent=permanent)
         if task.level == 0 and task.partition == 0:
             payload = plan_codec.dump_json(header)
-            for later in program.tasks:
-                if later.level > 0:
-                    yield (later.partition, later.level, PLAN, 0, 0, payload)
+            given += [(later.partition, later.level, PLAN, 0, 0, payload) for later in program.tasks if later.level]
+        if result.error is None:
+            result = replace(result, metrics=run.counts(), seconds=run.seconds)
+        give_answer(self.scratch.answers, plan.batch, result)
+        return given
+
+    def _exchanged(self, program: PeProgram, task: Task, run: TaskRun) -> Iterator[Row]:
+        """What goes to tasks of later levels."""
         origin = task.level * 1_000_000 + task.partition
         for (operator, port), items in run.exchanged.items():
             target = program.task_of[operator]
             schema = arrow_schema(program.operators[operator].inputs[port])
-            data = run.meter.sending(operator, port, items, lambda i=items, s=schema: encode(i, s).to_pybytes())
-            yield (target.partition, target.level, operator, port, origin, data)
-        if result.error is None:
-            result = replace(result, metrics=run.counts(), seconds=run.seconds)
-        give_answer(self.scratch.answers, plan.batch, result)
+            data = run.meter.sending(operator, port, items, lambda i=items, s=schema: encode(i, s))
+            payload = hand_over(self.scratch.exchange, data)
+            yield (target.partition, target.level, operator, port, origin, payload)
 
 
 @dataclass(frozen=True)
@@ -92,7 +98,7 @@ class Request:
 def _serve(request: Request) -> list[Row]:
     stage = request.stage
     task = stage.scratch.launched.program.levels[stage.level][request.partition]
-    return list(stage.run(task, plan_codec.validate_json(request.plan), request.rows))
+    return stage.run(task, plan_codec.validate_json(request.plan), request.rows)
 
 
 _WORKER = Worker(_serve)
@@ -120,5 +126,6 @@ def _explained(error: Exception) -> str:
 
 def _items(rows: list[Row], meter: Meter) -> Iterator[tuple[int, int, Item]]:
     for _, _, operator, port, _, payload in rows:
-        for item in meter.receiving(operator, port, decode(payload), len(payload)):
+        data = take_over(payload)
+        for item in meter.receiving(operator, port, decode(data), data.size):
             yield operator, port, item

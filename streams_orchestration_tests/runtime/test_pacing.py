@@ -1,0 +1,56 @@
+"""Batches grow with what waits, up to what fits into a part of the period."""
+
+from __future__ import annotations
+
+import pytest
+
+from streams_orchestration.runtime.batches import TaskResult
+from streams_orchestration.runtime.pacing import BYTES, FIRST, LEAST, PART, Pace
+
+PERIOD = 3.0
+TARGET = PERIOD * PART
+
+
+def paced(*, each: float, fixed: float = 0.0, width: int = 8, batches: int = 12, ceiling: int = 1 << 24) -> Pace:
+    """After some batches that cost `fixed` seconds, and `each` seconds a tuple of `width` bytes."""
+    pace = Pace(ceiling, cores=2)
+    for _ in range(batches):
+        work = fixed + each * pace.limit
+        pace.learn([TaskResult(0, 0, pace.limit, bytes_in=pace.limit * width, seconds=work)], work, PERIOD)
+    return pace
+
+
+@pytest.mark.parametrize("each", [1e-6, 1e-5, 1e-4])
+def test_a_batch_takes_about_a_part_of_the_period(each: float):
+    assert paced(each=each).limit * each == pytest.approx(TARGET, rel=0.1)
+
+
+def test_slow_operators_get_small_batches_but_never_tiny_ones():
+    assert paced(each=10.0).limit == LEAST
+
+
+def test_the_ceiling_is_kept_from_the_first_batch_on():
+    assert Pace(100, cores=2).limit == 100
+    assert paced(each=1e-9, ceiling=100).limit == 100
+
+
+def test_wide_tuples_are_bounded_by_memory():
+    assert paced(each=1e-9, width=1 << 20).limit * (1 << 20) <= BYTES
+
+
+def test_a_cost_that_does_not_depend_on_the_size_does_not_make_batches_small():
+    assert paced(each=1e-7, fixed=5.0).limit > FIRST
+
+
+def test_a_source_that_had_little_teaches_nothing():
+    pace = Pace(1 << 24, cores=2)
+    pace.learn([TaskResult(0, 0, 10, seconds=1.0)], 1.0, PERIOD)
+    assert pace.limit == FIRST
+
+
+def test_tasks_that_share_the_cores_count_together():
+    alone, beside = Pace(1 << 24, cores=1), Pace(1 << 24, cores=4)
+    for pace in (alone, beside):
+        results = [TaskResult(0, i, FIRST, bytes_in=FIRST, seconds=0.5) for i in range(4)]
+        pace.learn(results, 0.5, PERIOD)
+    assert alone.limit < beside.limit
