@@ -18,13 +18,15 @@ from streams_orchestration.operators.contract import (
     SourceOperator,
 )
 from streams_orchestration.operators.errors import DataError
-from streams_orchestration.operators.files import resolve_inputs
+from streams_orchestration.operators.files import ahead, resolve_inputs
 from streams_orchestration.operators.libraries import pa
 from streams_orchestration.operators.mentions import Mentions
 from streams_orchestration.operators.standard.file_rows import Malformed, Rows
 from streams_orchestration.operators.standard.refused import REFUSED
 from streams_orchestration.operators.standard.source_file import Format, SourceFile
 
+AHEAD = 4
+"""Pieces of a file that are read while tuples before them are processed, and between batches."""
 LOGGED = 5
 """Malformed rows that are logged one by one; then the log has their number whenever it has grown tenfold."""
 
@@ -158,7 +160,7 @@ class FileSource(SourceOperator):
                 file.check()
             except (ValueError, OSError) as error:
                 raise DataError(str(error)) from error
-        self.path, self.pieces, self.rest, self.first, self.row = path, file.rows(), None, 0, 0
+        self.path, self.pieces, self.rest, self.first, self.row = path, ahead(file.rows(), AHEAD), None, 0, 0
         self.malformed = 0
 
     def _end_file(self) -> None:
