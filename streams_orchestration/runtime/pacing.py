@@ -62,7 +62,12 @@ class Pace:
         target = most if period is None else min(max(period * PART, least), most)
         aim = max(target - max(wall - work, 0.0) - fixed, target / 2)
         growth = GROWTH if wall < target / 4 else 2
-        wanted = max(min(aim / each, rows * growth), LEAST)
+        wanted = aim / each
+        if work < target / 2:  # what remains of the time does not come from the tuples
+            wanted = max(wanted, 2 * rows)
+        if work < 2 * target:  # as a busy machine makes of any batch now and then
+            wanted = max(wanted, min(rows, FIRST))
+        wanted = max(min(wanted, rows * growth), LEAST)
         self.limit = max(min(int(wanted), int(BYTES * rows / max(fullest.bytes_in, 1)), self.ceiling), 1)
 
     def _line(self) -> tuple[float, float]:

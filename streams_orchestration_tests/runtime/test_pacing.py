@@ -42,6 +42,14 @@ def test_a_cost_that_does_not_depend_on_the_size_does_not_make_batches_small():
     assert paced(each=1e-7, fixed=5.0).limit > FIRST
 
 
+def test_a_busy_machine_does_not_make_batches_small():
+    pace = Pace(1 << 24, cores=2)
+    for turn in range(12):
+        work = 0.8 * TARGET if turn % 3 == 0 else 1e-7 * pace.limit
+        pace.learn([TaskResult(0, 0, pace.limit, bytes_in=pace.limit, seconds=work)], work + TARGET, PERIOD)
+    assert pace.limit > 2 * FIRST
+
+
 def test_a_source_that_had_little_teaches_nothing():
     pace = Pace(1 << 24, cores=2)
     pace.learn([TaskResult(0, 0, 10, seconds=1.0)], 1.0, PERIOD)
