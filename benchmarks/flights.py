@@ -43,6 +43,8 @@ class Data:
     directory: Path
     format: str = "csv"
     copies: int = COPIES
+    every: int = 1
+    """Only every so many-th flight."""
     tuples: int = 0
 
     def __post_init__(self) -> None:
@@ -52,7 +54,8 @@ class Data:
         self.parts = self.directory / "parts"
         self.parts.mkdir(parents=True)
         with ZipFile(package / "flights.csv.zip") as archive:
-            year = archive.read("flights.csv")
+            header, *flights = archive.read("flights.csv").splitlines(keepends=True)
+        year = b"".join([header, *flights[:: self.every]])
         if self.format == "csv":
             self._write_csv(year)
         else:
@@ -125,8 +128,8 @@ def variants(data: Data) -> dict[str, Callable[[Path], tuple[float, float, pa.Ta
     loop = ("pyarrow_loop", str(data.file), airlines, "RESULT")
     found = {
         "product": lambda scratch: product(data, scratch),
-        "PySpark, mapInArrow": peer("spark_query", "arrow", directory, airlines, "RESULT"),
-        "Spark SQL": peer("spark_query", "sql", directory, airlines, "RESULT"),
+        "PySpark, mapInArrow": peer("spark_query", "arrow", directory, airlines, "RESULT", str(data.tuples)),
+        "Spark SQL": peer("spark_query", "sql", directory, airlines, "RESULT", str(data.tuples)),
         "pyarrow loop, 1 thread": peer(*loop, "1"),
         "pyarrow loop, its threads": peer(*loop, "0"),
     }

@@ -42,7 +42,7 @@ def steady(points: Sequence[Point]) -> float:
     return (last[1] - first[1]) / (last[0] - first[0])
 
 
-def answer(result: pa.Table, file: Path, points: Sequence[Point]) -> None:
+def answer(result: pa.Table, points: Sequence[Point], file: Path) -> None:
     """Write the result and print the throughput."""
     pq.write_table(result.select(RESULT.names).cast(RESULT), file)
     print(json.dumps({"steady": steady(points), "tuples": points[-1][1]}))

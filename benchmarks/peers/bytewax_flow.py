@@ -110,7 +110,7 @@ def lead(source: str, airlines: str, result: str, tuples: str, processes: str) -
         if any(other.wait() for other in others):
             sys.exit("a Bytewax process failed")
         ended = time.monotonic()
-        answer(table(Path(target)), Path(result), [(began, 0), (ended, int(tuples))])
+        answer(table(Path(target)), [(began, 0), (ended, int(tuples))], Path(result))
 
 
 def follow(source: str, airlines: str, target: str, addresses: str, number: str) -> None:

@@ -79,7 +79,7 @@ def main(file: str, airlines: str, result: str, threads: str) -> None:
         pa.set_io_thread_count(1)
     began = time.monotonic()
     table, count = statistics(Path(file), Path(airlines), threads=threads != "1")
-    answer(table, Path(result), [(began, 0), (time.monotonic(), count)])
+    answer(table, [(began, 0), (time.monotonic(), count)], Path(result))
 
 
 if __name__ == "__main__":

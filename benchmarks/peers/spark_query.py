@@ -1,4 +1,4 @@
-"""The flights job in PySpark: `python -m benchmarks.peers.spark_query HOW DIRECTORY AIRLINES RESULT`.
+"""The flights job in PySpark: `python -m benchmarks.peers.spark_query HOW DIRECTORY AIRLINES RESULT TUPLES`.
 
 `HOW` is `sql`, the whole job in Spark SQL, or `arrow`, with the filter and the look-up in Python under `mapInArrow`.
 Both stream the directory's files, one a micro-batch, until all are read; Spark aggregates. Partitions are as many as
@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import os
 import sys
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from datetime import datetime
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -89,35 +89,45 @@ def named_by_arrow(spark: SparkSession, flights: DataFrame, airlines: str) -> Da
     return flights.select("month", "carrier", "dep_delay").mapInArrow(enrich, schema)
 
 
-def main(how: str, directory: str, airlines: str, result: str) -> None:
-    with TemporaryDirectory() as scratch:
-        spark = session(Path(scratch))
-        flights = read(spark, Path(directory))
-        named = (named_by_sql if how == "sql" else named_by_arrow)(spark, flights, airlines)
-        named.createOrReplaceTempView("named")
+def statistics(
+    spark: SparkSession, how: str, directory: Path, airlines: str, tuples: int
+) -> tuple[pa.Table, list[Point]]:
+    """The result, and the end of every micro-batch."""
+    named = (named_by_sql if how == "sql" else named_by_arrow)(spark, read(spark, directory), airlines)
+    named.createOrReplaceTempView("named")
+    with TemporaryDirectory() as checkpoint:
         query = (
             spark.sql(STATISTICS)
             .writeStream.outputMode("complete")
             .format("memory")
             .queryName("statistics")
-            .option("checkpointLocation", str(Path(scratch, "checkpoint")))
+            .option("checkpointLocation", checkpoint)
             .trigger(availableNow=True)
             .start()
         )
         query.awaitTermination()
-        points = list(progress_points(query.recentProgress))
-        table = spark.table("statistics").toArrow()
-        answer(table, Path(result), points)
-        spark.stop()
+        return spark.table("statistics").toArrow(), list(progress_points(query.recentProgress, tuples))
 
 
-def progress_points(progress: Iterable[Any]) -> Iterator[Point]:
-    """The end of every micro-batch."""
-    count = 0
+def progress_points(progress: Sequence[Any], tuples: int) -> Iterator[Point]:
+    """The end of every micro-batch.
+
+    Args:
+        progress: of all micro-batches.
+        tuples: of all files. Spark counts less where the reader of files filters already.
+    """
+    counted, total = 0, sum(batch.numInputRows for batch in progress)
     for batch in progress:
-        count += batch.numInputRows
+        counted += batch.numInputRows
         began = datetime.fromisoformat(batch.timestamp.replace("Z", "+00:00")).timestamp()
-        yield began + batch.durationMs["triggerExecution"] / 1000, count
+        yield began + batch.durationMs["triggerExecution"] / 1000, round(tuples * counted / total)
+
+
+def main(how: str, directory: str, airlines: str, result: str, tuples: str) -> None:
+    with TemporaryDirectory() as scratch:
+        spark = session(Path(scratch))
+        answer(*statistics(spark, how, Path(directory), airlines, int(tuples)), Path(result))
+        spark.stop()
 
 
 if __name__ == "__main__":

@@ -1,0 +1,132 @@
+"""What benchmarks compare does the same work, and their verdicts are those of their figures."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from importlib import import_module
+from importlib.util import find_spec
+from pathlib import Path
+from tempfile import TemporaryDirectory
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+import yaml
+from pyspark.sql import SparkSession
+
+from benchmarks import copies, flights, soak
+from benchmarks.__main__ import NAMES, OTHERS
+from benchmarks.harness import Row, table
+from benchmarks.peers import pyarrow_loop, spark_query
+from benchmarks.peers.answer import steady
+from streams_orchestration.compiler.compilation import compile_application
+from streams_orchestration.compiler.options import Options
+from streams_orchestration.model.loading import application_from_mapping
+from streams_orchestration.operators.libraries import compute
+from streams_orchestration.runtime.home import Home
+from streams_orchestration_tests.runtime.local import LocalApplication
+
+ONLY_CSV = pytest.mark.parametrize("data", ["csv"], indirect=True, scope="module")
+
+
+@pytest.fixture(scope="module", params=["csv", "parquet"])
+def data(request: pytest.FixtureRequest) -> Iterator[flights.Data]:
+    """Every 500th flight, twice."""
+    with TemporaryDirectory() as directory:
+        yield flights.Data(Path(directory), request.param, copies=2, every=500)
+
+
+@pytest.fixture(scope="module")
+def expected(data: flights.Data) -> pa.Table:
+    result, count = pyarrow_loop.statistics(data.file, data.airlines, threads=False)
+    assert count == data.tuples == 2 * 674
+    return result
+
+
+def test_the_loop_gives_the_product_s_result(data: flights.Data, expected: pa.Table, tmp_path: Path):
+    text = flights.SPEC.read_text().replace(flights.SOURCE, str(data.file))
+    document = yaml.safe_load(text.replace("format: csv", f"format: {data.format}"))
+    compilation = compile_application(application_from_mapping(document), Options())
+    application = LocalApplication(Home(tmp_path / "home"), compilation)
+    application.run()
+    product = pa.concat_tables([pq.read_table(file) for file in application.published("delays")])
+    flights.check({"product": product, "loop": expected})
+
+
+@pytest.mark.skipif(find_spec("bytewax") is None, reason="Bytewax comes with make bench, where it has a wheel")
+@ONLY_CSV
+@pytest.mark.parametrize("tuned", [False, True], ids=["documented", "tuned"])
+def test_bytewax_gives_the_loop_s_result(data: flights.Data, expected: pa.Table, tmp_path: Path, tuned: bool):
+    source = data.parts if tuned else data.file
+    result = tmp_path / "result.parquet"
+    arguments = (str(source), str(data.airlines), str(result), str(data.tuples), "1")
+    import_module("benchmarks.peers.bytewax_flow").lead(*arguments)
+    flights.check({"loop": expected, "Bytewax": pq.read_table(result)})
+
+
+@pytest.fixture(scope="module")
+def spark(tmp_path_factory: pytest.TempPathFactory) -> Iterator[SparkSession]:
+    session = spark_query.session(tmp_path_factory.mktemp("spark"))
+    yield session
+    session.stop()
+
+
+@ONLY_CSV
+@pytest.mark.spark
+def test_spark_gives_the_loop_s_result(data: flights.Data, expected: pa.Table, spark: SparkSession):
+    for how in ("arrow", "sql"):
+        result, points = spark_query.statistics(spark, how, data.parts, str(data.airlines), data.tuples)
+        assert [count for _, count in points] == [data.tuples // 2, data.tuples]
+        flights.check({"loop": expected, how: result})
+
+
+def test_results_that_differ_are_found(expected: pa.Table):
+    flights.check({"one": expected, "shuffled": expected.take(list(reversed(range(len(expected)))))})
+    changed = expected.set_column(3, "flights", compute.add(expected["flights"], 1))
+    for other in (expected.slice(1), changed):
+        with pytest.raises(AssertionError, match="one and other differ"):
+            flights.check({"one": expected, "other": other})
+
+
+def test_copying_always_changes_nothing_but_the_copies(tmp_path: Path):
+    plans = {"planned": copies.planned(), "always": copies.always(copies.planned())}
+    (made, seen), (many, too) = (copies.batch(tmp_path / name, plan)() for name, plan in plans.items())
+    assert seen == too
+    assert (made, many) == (0, copies.BATCHES * (copies.READERS + 1))
+
+
+@pytest.mark.parametrize(
+    ("points", "speed"),
+    [
+        pytest.param([(10.0, 0), (12.0, 100)], 50.0, id="no start-up: from the start"),
+        pytest.param([(0.0, 10), (8.0, 20), (9.0, 60), (10.0, 100)], 40.0, id="from the first fifth"),
+        pytest.param([(0.0, 20), (1.0, 100), (5.0, 100)], 80.0, id="to the last tuple"),
+    ],
+)
+def test_throughput_is_that_behind_the_start_up(points: list[tuple[float, int]], speed: float):
+    assert steady(points) == speed
+
+
+@pytest.mark.parametrize(
+    ("row", "wanted", "verdict"),
+    [
+        (Row("", 3.0, "s", 1.0, 3.0), "<= 3", "met"),
+        (Row("", 3.1, "s", 1.0, 3.0), "<= 3", "missed"),
+        (Row("", 3.0, "/s", 1.0, 3.0, at_least=True), ">= 3", "met"),
+        (Row("", 2.9, "/s", 1.0, 3.0, at_least=True), ">= 3", "missed"),
+        (Row("", 2.0, "s", 1.0), "", ""),
+    ],
+)
+def test_a_row_tells_its_target_and_whether_it_was_met(row: Row, wanted: str, verdict: str):
+    assert (row.wanted, row.verdict) == (wanted, verdict)
+    assert table([row]).splitlines()[1].endswith(verdict or f"{row.ratio:.3f}")
+
+
+def test_every_benchmark_has_rows():
+    assert all(callable(import_module(f"benchmarks.{name}").rows) for name in (*NAMES, *OTHERS))
+
+
+def test_a_curve_of_memory_starts_from_zero():
+    assert soak.spark_line([0.0, 50.0, 100.0], width=3) == "▁▅█"
+    samples = [soak.Sample(second, 1.0, 2.0, 3.0) for second in (0.0, 60.0)]
+    assert soak.picture(samples).count("<polyline") == 4
