@@ -15,7 +15,7 @@ from benchmarks.harness import Row
 from streams_orchestration.runtime.home import Home
 
 OPERATORS = 8
-TUPLES = 1_500_000
+TUPLES = 6_000_000
 ROUNDS = 2
 
 
