@@ -121,7 +121,7 @@ def running_pe(spark: SparkSession, home: Home, levels: int) -> Iterator[Streami
     launcher = ThisProcess()
     launch(home, name, launcher=launcher)
     host = Host(home, name, 0, launcher.incarnation)
-    thread = threading.Thread(target=host.run)
+    thread = threading.Thread(target=host.run, args=(lambda: spark,))
     thread.start()
     try:
         until = time.monotonic() + PATIENCE_SECONDS
@@ -214,15 +214,14 @@ def ours(scratch: Path, rounds: int) -> Durations:
 
 
 def metrics(scratch: Path, rounds: int) -> Durations:
-    """A PE of three levels with measuring on and off."""
+    """A PE of three levels with measuring on and off, each in a home of its own: one round."""
     os.environ[LIMIT] = str(TUPLES)
-    home = Home(scratch / "home").prepare()
     spark = spark_session(session_settings("bench", scratch / "spark", memory="1g"))
     spark.conf.set("spark.sql.shuffle.partitions", str(TASKS))
 
     def running(setting: str) -> Any:
         os.environ[METRICS] = setting
-        return running_pe(spark, home, 3)
+        return running_pe(spark, Home(scratch / setting).prepare(), 3)
 
     return measured({setting: lambda setting=setting: running(setting) for setting in ("on", "off")}, rounds)
 

@@ -6,9 +6,6 @@ the disk's is the same for both. With Spark a host runs a PE of three levels by 
 
 from __future__ import annotations
 
-import json
-import subprocess
-import sys
 import time
 from pathlib import Path
 from statistics import median
@@ -16,6 +13,7 @@ from tempfile import TemporaryDirectory
 from typing import Any
 
 from benchmarks.harness import Row
+from benchmarks.microbatch import durations
 from streams_orchestration.compiler.compilation import Compilation, compile_application
 from streams_orchestration.compiler.options import Options
 from streams_orchestration.model.loading import application_from_mapping
@@ -89,12 +87,9 @@ def by_turns(tuples: int, batches: int) -> tuple[float, float]:
 
 def with_spark(rounds: int) -> tuple[float, float]:
     """Seconds of a trigger with and without measuring."""
-    command = [sys.executable, "-m", "benchmarks.batch_durations", "metrics", str(rounds)]
-    done = subprocess.run(command, capture_output=True, text=True)
-    if done.returncode:
-        sys.exit(f"{' '.join(command)} failed:\n{done.stderr[-3000:]}")
-    found = json.loads(done.stdout.splitlines()[-1])
-    return median(found["on"]), median(found["off"])
+    found = [durations("metrics") for _ in range(rounds)]
+    on, off = (median(each for one in found for each in one[setting]) for setting in ("on", "off"))
+    return on, off
 
 
 def rows(*, quick: bool = False) -> list[Row]:
