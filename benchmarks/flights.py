@@ -2,7 +2,7 @@
 
 Whole job: from the start of the command to its end. Steady: after start-up. For the product it is counted between two
 commits of the PE that reads, the first one behind a fifth of the tuples and the one with the last of them; for Spark
-between the ends of such micro-batches; Bytewax and the pyarrow loop have no start-up and count from their first tuple.
+between the ends of such micro-batches, for the pyarrow loop between such batches; Bytewax counts from its first tuples.
 The product, the loop and Bytewax read one file; Spark and the tuned Bytewax flow read the same rows as a directory of
 files, which they need to work in micro-batches and on all cores.
 """

@@ -34,7 +34,7 @@ def steady(points: Sequence[Point]) -> float:
 
     Args:
         points: in order of time, the last one with all tuples. The start itself is a point only of what needs no
-            start-up: a loop in a process that runs already.
+            start-up.
     """
     total = points[-1][1]
     first = next(point for point in points if point[1] >= WARM * total or (point is points[0] and point[1] == 0))

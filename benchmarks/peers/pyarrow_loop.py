@@ -1,11 +1,12 @@
 """The flights job as a bare loop over pyarrow: `python -m benchmarks.peers.pyarrow_loop FILE AIRLINES RESULT THREADS`.
 
-No checkpoint, no recovery, no streams: the least that reading and computing can cost in Python. `THREADS` is 1, or 0
-for as many as pyarrow takes by default.
+No checkpoint, no recovery, no streams: the least that reading and computing can cost in Python. `THREADS` is 1, on
+one core, or 0 for as many as pyarrow takes by default.
 """
 
 from __future__ import annotations
 
+import os
 import sys
 import time
 from collections.abc import Iterator
@@ -17,7 +18,7 @@ import pyarrow.compute
 import pyarrow.csv as pa_csv
 import pyarrow.parquet as pq
 
-from benchmarks.peers.answer import LATE, answer
+from benchmarks.peers.answer import LATE, Point, answer
 
 pc: Any = pyarrow.compute
 COLUMNS = {"month": pa.int32(), "carrier": pa.string(), "dep_delay": pa.float64()}
@@ -34,11 +35,11 @@ def batches(file: Path, *, threads: bool) -> Iterator[pa.RecordBatch]:
     yield from pa_csv.open_csv(file, read_options=read, convert_options=convert)
 
 
-def statistics(file: Path, airlines: Path, *, threads: bool) -> tuple[pa.Table, int]:
-    """The result, and the number of tuples read."""
+def statistics(file: Path, airlines: Path, *, threads: bool) -> tuple[pa.Table, list[Point]]:
+    """The result, and when how many tuples were read."""
     names = pa_csv.read_csv(airlines)
     keys, values = names["carrier"].combine_chunks(), names["name"].combine_chunks()
-    parts, count = [], 0
+    parts, points, count = [], [], 0
     for batch in batches(file, threads=threads):
         count += batch.num_rows
         batch = batch.filter(pc.is_valid(batch["dep_delay"]))
@@ -57,6 +58,7 @@ def statistics(file: Path, airlines: Path, *, threads: bool) -> tuple[pa.Table, 
                 [("delay", "count"), ("delay", "sum"), ("delay", "max"), ("late", "sum")]
             )
         )
+        points.append((time.monotonic(), count))
     whole = (
         pa.concat_tables(parts)
         .group_by(KEYS, use_threads=threads)
@@ -70,16 +72,17 @@ def statistics(file: Path, airlines: Path, *, threads: bool) -> tuple[pa.Table, 
         "max_delay": whole["delay_max_max"],
         "late_share": pc.divide(pc.cast(whole["late_sum_sum"], pa.float64()), flights),
     }
-    return pa.table(result), count
+    points[-1] = (time.monotonic(), count)
+    return pa.table(result), points
 
 
 def main(file: str, airlines: str, result: str, threads: str) -> None:
     if threads == "1":
         pa.set_cpu_count(1)
         pa.set_io_thread_count(1)
-    began = time.monotonic()
-    table, count = statistics(Path(file), Path(airlines), threads=threads != "1")
-    answer(table, [(began, 0), (time.monotonic(), count)], Path(result))
+        if hasattr(os, "sched_setaffinity"):
+            os.sched_setaffinity(0, {min(os.sched_getaffinity(0))})  # pyarrow's readers have a thread more
+    answer(*statistics(Path(file), Path(airlines), threads=threads != "1"), Path(result))
 
 
 if __name__ == "__main__":
