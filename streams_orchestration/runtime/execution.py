@@ -3,11 +3,9 @@
 from __future__ import annotations
 
 import json
-import logging
 import time
-from collections import Counter, defaultdict
+from collections import Counter
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
 from typing import Any, TypeVar
@@ -16,50 +14,22 @@ import pyarrow as pa
 
 from streams_orchestration.operators.arrow_types import arrow_schema
 from streams_orchestration.operators.batch import TupleBatch
-from streams_orchestration.operators.contract import Operator, OperatorContext, Punctuation, SourceOperator
+from streams_orchestration.operators.contract import Operator, Punctuation, SourceOperator
 from streams_orchestration.operators.errors import DataError, TupleError
-from streams_orchestration.operators.implementation import import_operator
 from streams_orchestration.runtime.batches import BatchPlan, SinkFile, StoredState, TaskInput, TaskResult
 from streams_orchestration.runtime.counts import Counts
 from streams_orchestration.runtime.directories import Directories
 from streams_orchestration.runtime.errors import OperatorError
+from streams_orchestration.runtime.instances import SPLITTERS, Instance, InstanceCache, make_instance
 from streams_orchestration.runtime.meter import Meter, NoMeter
+from streams_orchestration.runtime.outbox import Outbox, frozen
 from streams_orchestration.runtime.places import Place
 from streams_orchestration.runtime.program import Delivery, Direct, Exchange, OperatorProgram, PeProgram, Split, Task
 from streams_orchestration.runtime.routing import hash_channels, round_robin_channels, split
-from streams_orchestration.runtime.segments import Item, Segment, SegmentError, read_segment, write_segment
-from streams_orchestration.runtime.state_files import read_state, state_data, write_state_file
+from streams_orchestration.runtime.segments import Item, Segment, SegmentError, read_segment
+from streams_orchestration.runtime.state_files import state_data, write_state_file
 
 T = TypeVar("T")
-
-SPLITTERS = "@splitters"
-"""Key in an operator's state for the positions of its round-robin splitters (rule 21)."""
-
-
-@dataclass(slots=True)
-class Instance:
-    """An operator object that a worker keeps, and which stored state it holds."""
-
-    operator: Operator
-    state: StoredState | None = None
-    """What equals the object's state; None for the initial state."""
-    dirty: bool = False
-    """A batch began with it and did not end."""
-    round_robin: dict[str, int] = field(default_factory=dict)
-
-
-class InstanceCache:
-    """The operator objects of one worker, by PE and task, for one generation: an older one's are dropped."""
-
-    def __init__(self) -> None:
-        self._instances: dict[tuple[str, int, int], tuple[str, dict[int, Instance]]] = {}
-
-    def of(self, program: PeProgram, task: Task, plan: BatchPlan) -> dict[int, Instance]:
-        """The objects of one task."""
-        key, version = (program.application, program.pe, task.home), f"{plan.life}/{plan.generation}"
-        if self._instances.get(key, ("", {}))[0] != version:
-            self._instances[key] = (version, {})
-        return self._instances[key][1]
 
 
 class TaskRun:
@@ -75,16 +45,11 @@ class TaskRun:
         self.plan = plan
         self.directories = directories
         self.instances = {} if task.forwards else cache.of(program, task, plan)
-        self.exchanged: dict[tuple[int, int], list[Item]] = defaultdict(list)
-        """(operator, port) -> what goes through its exchange."""
-        self.remote: dict[str, list[Item]] = defaultdict(list)
-        self.schemas: dict[str, str] = {}
+        self.outbox = Outbox(program.pe, directories, self.meter)
         self.prepared: set[int] = set()
         """Operators whose objects hold the state that the plan names."""
         self.changed: set[int] = set()
         """Operators that were called, so that their state may have changed."""
-        self.copies: Counter[int] = Counter()
-        self.enqueued: Counter[int] = Counter()
         self.arrived: Counter[tuple[int, int]] = Counter()
         """(operator, port) -> tuples so far."""
         self.origin: Callable[[], str] = str
@@ -124,12 +89,12 @@ class TaskRun:
         self.origin = str
         if not self.task.forwards:
             self._close()
-        segments = tuple(self._write_segments())
+        segments = tuple(self.outbox.segments())
         states, files = self._checkpoint()
         written = sum(segment.rows for segment in segments) + sum(file.rows for file in files)
         return TaskResult(
             self.task.level, self.task.partition, self.rows_in, written, self.bytes_in, 0.0, sources, tuple(exhausted),
-            segments, states, files, dict(self.copies), dict(self.enqueued),
+            segments, states, files, dict(self.outbox.copies), dict(self.outbox.enqueued),
         )  # fmt: skip
 
     def _read(self, operator: int, port: int, segment: Segment) -> None:
@@ -183,11 +148,11 @@ class TaskRun:
     def _enter(self, operator: int, port: int, item: Item) -> None:
         """An item arrives at the task: it is the task's own, so a mutating operator may write to it (rules 86, 87)."""
         if self.task.forwards:
-            self._exchange(operator, port, item)
+            self.outbox.forward(operator, port, item, self.origin())
         elif self.program.operators[operator].mutable[port]:
             self._call(operator, port, item)
         else:
-            self._call(operator, port, _frozen(item))
+            self._call(operator, port, frozen(item))
 
     def _close(self) -> None:
         """After the last tuple: final punctuation, then drain, in topological order."""
@@ -248,7 +213,9 @@ class TaskRun:
         if instance is not None and index in self.prepared:
             return instance
         if instance is None or instance.dirty or (program.stateful and instance.state != wanted):
-            instance = self._create(program, wanted)
+            began = time.monotonic()
+            instance = self._guard(program, lambda: make_instance(program, wanted, self.directories))
+            self.setup_seconds += time.monotonic() - began
             self.instances[index] = instance
         instance.dirty = True
         context = instance.operator.context
@@ -257,27 +224,6 @@ class TaskRun:
         context.punctuate = lambda port, mark: self._punctuate(program, port, mark)
         self.prepared.add(index)
         return instance
-
-    def _create(self, program: OperatorProgram, stored: StoredState | None) -> Instance:
-        implementation = import_operator(program.implementation)
-        context = operator_context(program, self.directories)
-        context.logger = operator_logger(program.name, self.directories.log)
-
-        def build() -> Instance:
-            operator = implementation(context, implementation.Parameters.model_validate(program.parameters))
-            operator.setup()
-            if stored is None:
-                return Instance(operator)
-            state = read_state(stored)
-            positions = state.pop(SPLITTERS, {})
-            operator.restore(state)
-            return Instance(operator, stored, round_robin=positions)
-
-        began = time.monotonic()
-        try:
-            return self._guard(program, build)
-        finally:
-            self.setup_seconds += time.monotonic() - began
 
     def _submit(self, program: OperatorProgram, port: int, batch: TupleBatch) -> None:
         ddl = program.outputs[port]
@@ -296,30 +242,13 @@ class TaskRun:
     def _deliver(self, program: OperatorProgram, port: int, delivery: Delivery, item: Item) -> None:
         match delivery:
             case Direct():
-                if isinstance(item, TupleBatch):
-                    item = self._pass(delivery, item)
-                self._call(delivery.operator, delivery.port, item)
+                self._call(delivery.operator, delivery.port, self.outbox.passed(delivery, item))
             case Exchange():
-                self._exchange(delivery.operator, delivery.port, _frozen(item))
-                if isinstance(item, TupleBatch) and delivery.queue:
-                    self.enqueued[delivery.connection] += 1
+                self.outbox.enqueue(delivery, item, self.origin())
             case Split():
                 self._split(program, port, delivery, item)
             case _:
-                self.schemas[delivery.stream] = program.outputs[port] or ""
-                self.remote[delivery.stream].append(_frozen(item))
-
-    def _exchange(self, operator: int, port: int, item: Item) -> None:
-        self.meter.enqueues(operator, port)
-        if isinstance(item, TupleBatch):
-            item.origin = self.origin()
-        self.exchanged[operator, port].append(item)
-
-    def _pass(self, delivery: Direct, batch: TupleBatch) -> TupleBatch:
-        if delivery.copies:
-            self.copies[delivery.connection] += 1
-            return batch.copy(delivery.attributes)
-        return batch.own() if delivery.mutable else batch.const()
+                self.outbox.send(delivery, program.outputs[port], item)
 
     def _split(self, program: OperatorProgram, port: int, splitter: Split, item: Item) -> None:
         width = len(splitter.channels)
@@ -339,14 +268,6 @@ class TaskRun:
             if part is not None:
                 for delivery in deliveries:
                     self._deliver(program, port, delivery, part)
-
-    def _write_segments(self) -> Iterator[Segment]:
-        for stream, items in self.remote.items():
-            directory = Path(self.directories.streams) / f"pe-{self.program.pe}"
-            schema = arrow_schema(self.schemas[stream])
-            yield self.meter.writing(
-                stream, partial(write_segment, directory, stream, schema, items, self.directories.compression)
-            )
 
     def _checkpoint(self) -> tuple[tuple[StoredState, ...], tuple[SinkFile, ...]]:
         """Store the state of the operators that the batch changed, and finish the files of sinks."""
@@ -376,7 +297,7 @@ class TaskRun:
     def counts(self) -> Counts:
         """What was measured of the task up to now."""
         objects = {index: instance.operator for index, instance in self.instances.items() if index in self.prepared}
-        return self.meter.counts(self.copies, self.enqueued, objects)
+        return self.meter.counts(self.outbox.copies, self.outbox.enqueued, objects)
 
     def _store(self, program: OperatorProgram, state: dict[str, Any], former: StoredState | None) -> StoredState:
         data, before = self._guard(program, lambda: state_data(state, self.plan.batch, former))
@@ -385,37 +306,5 @@ class TaskRun:
         return StoredState(program.name, (*before, file))
 
 
-def operator_context(program: OperatorProgram, directories: Directories) -> OperatorContext:
-    """The surroundings of an operator, from its program."""
-    return OperatorContext(
-        name=program.name,
-        inputs=tuple(arrow_schema(ddl) for ddl in program.inputs),
-        outputs=tuple(None if ddl is None else arrow_schema(ddl) for ddl in program.outputs),
-        channel=program.channel,
-        max_channels=program.max_channels,
-        local_channel=program.local_channel,
-        local_max_channels=program.local_max_channels,
-        base=Path(directories.base),
-        results=Path(directories.results),
-    )
-
-
 def _types(schema: pa.Schema) -> str:
     return ", ".join(f"{field.name} {field.type}" for field in schema)
-
-
-def operator_logger(name: str, log: str) -> logging.Logger:
-    """A logger that writes to the PE's log, whatever process the operator runs in."""
-    root = logging.getLogger(f"streams.task.{log.replace('.', '_')}")
-    if not root.handlers:
-        Path(log).parent.mkdir(parents=True, exist_ok=True)
-        handler = logging.FileHandler(log)
-        handler.setFormatter(logging.Formatter("%(asctime)s %(levelname)s %(message)s"))
-        root.addHandler(handler)
-        root.setLevel(logging.INFO)
-        root.propagate = False
-    return root.getChild(name.replace(".", "_"))
-
-
-def _frozen(item: Item) -> Item:
-    return item.const() if isinstance(item, TupleBatch) else item

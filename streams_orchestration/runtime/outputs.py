@@ -10,8 +10,8 @@ from pydantic import BaseModel
 from streams_orchestration.operators.contract import Operator, OperatorContext
 from streams_orchestration.operators.implementation import import_operator
 from streams_orchestration.runtime.directories import directories_of
-from streams_orchestration.runtime.execution import operator_context
 from streams_orchestration.runtime.home import Home
+from streams_orchestration.runtime.instances import operator_context
 from streams_orchestration.runtime.program import PeProgram
 
 

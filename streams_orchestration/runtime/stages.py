@@ -15,7 +15,8 @@ from streams_orchestration.runtime.answers import give_answer
 from streams_orchestration.runtime.batches import BatchPlan, TaskResult, plan_codec
 from streams_orchestration.runtime.errors import OperatorError, StreamsRuntimeError
 from streams_orchestration.runtime.exchange import hand_over, take_over
-from streams_orchestration.runtime.execution import InstanceCache, TaskRun, operator_logger
+from streams_orchestration.runtime.execution import TaskRun
+from streams_orchestration.runtime.instances import InstanceCache, operator_logger
 from streams_orchestration.runtime.meter import Meter
 from streams_orchestration.runtime.owners import Worker
 from streams_orchestration.runtime.program import PeProgram, Task
@@ -77,7 +78,7 @@ class Stage:
     def _exchanged(self, program: PeProgram, task: Task, run: TaskRun) -> Iterator[Row]:
         """What goes to tasks of later levels."""
         origin = task.level * 1_000_000 + task.partition
-        for (operator, port), items in run.exchanged.items():
+        for (operator, port), items in run.outbox.exchanged.items():
             target = program.task_of[operator]
             schema = arrow_schema(program.operators[operator].inputs[port])
             data = run.meter.sending(operator, port, items, lambda i=items, s=schema: encode(i, s))

@@ -12,9 +12,9 @@ from sqlalchemy import select, update
 from streams_orchestration.runtime import stages, tables
 from streams_orchestration.runtime.commits import commit_batch
 from streams_orchestration.runtime.errors import StaleGenerationError, StreamsRuntimeError
-from streams_orchestration.runtime.execution import InstanceCache
 from streams_orchestration.runtime.home import Home
 from streams_orchestration.runtime.inspection import read_status
+from streams_orchestration.runtime.instances import InstanceCache
 from streams_orchestration.runtime.publishing import complete, publish
 from streams_orchestration.runtime.reset import reset
 from streams_orchestration_tests.runtime.applications import (

@@ -17,9 +17,9 @@ from streams_orchestration.runtime import stages
 from streams_orchestration.runtime.batches import BatchPlan, TaskResult
 from streams_orchestration.runtime.commits import commit_batch
 from streams_orchestration.runtime.errors import StaleGenerationError
-from streams_orchestration.runtime.execution import InstanceCache
 from streams_orchestration.runtime.garbage import collect_garbage, sweep
 from streams_orchestration.runtime.home import Home
+from streams_orchestration.runtime.instances import InstanceCache
 from streams_orchestration.runtime.program import PeProgram
 from streams_orchestration.runtime.publishing import publish
 from streams_orchestration.runtime.reset import reset

@@ -11,9 +11,9 @@ from sqlalchemy import select
 
 from streams_orchestration.runtime import stages, tables
 from streams_orchestration.runtime.batches import StoredState
-from streams_orchestration.runtime.execution import InstanceCache
 from streams_orchestration.runtime.garbage import collect_garbage, sweep
 from streams_orchestration.runtime.home import Home
+from streams_orchestration.runtime.instances import InstanceCache
 from streams_orchestration.runtime.reset import reset
 from streams_orchestration.runtime.states import newest_states, state_files
 from streams_orchestration_tests.runtime.applications import (

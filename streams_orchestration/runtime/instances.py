@@ -1,0 +1,92 @@
+"""The operator objects that a worker keeps from batch to batch, each with what it knows of its surroundings."""
+
+from __future__ import annotations
+
+import logging
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from streams_orchestration.operators.arrow_types import arrow_schema
+from streams_orchestration.operators.contract import Operator, OperatorContext
+from streams_orchestration.operators.implementation import import_operator
+from streams_orchestration.runtime.batches import BatchPlan, StoredState
+from streams_orchestration.runtime.directories import Directories
+from streams_orchestration.runtime.program import OperatorProgram, PeProgram, Task
+from streams_orchestration.runtime.state_files import read_state
+
+SPLITTERS = "@splitters"
+"""Key in an operator's state for the positions of its round-robin splitters (rule 21)."""
+
+
+@dataclass(slots=True)
+class Instance:
+    """An operator object that a worker keeps, and which stored state it holds."""
+
+    operator: Operator
+    state: StoredState | None = None
+    """What equals the object's state; None for the initial state."""
+    dirty: bool = False
+    """A batch began with it and did not end."""
+    round_robin: dict[str, int] = field(default_factory=dict)
+
+
+class InstanceCache:
+    """The operator objects of one worker, by PE and task, for one generation: an older one's are dropped."""
+
+    def __init__(self) -> None:
+        self._instances: dict[tuple[str, int, int], tuple[str, dict[int, Instance]]] = {}
+
+    def of(self, program: PeProgram, task: Task, plan: BatchPlan) -> dict[int, Instance]:
+        """The objects of one task."""
+        key, version = (program.application, program.pe, task.home), f"{plan.life}/{plan.generation}"
+        if self._instances.get(key, ("", {}))[0] != version:
+            self._instances[key] = (version, {})
+        return self._instances[key][1]
+
+
+def make_instance(program: OperatorProgram, stored: StoredState | None, directories: Directories) -> Instance:
+    """A new operator object with a stored state, or the initial one.
+
+    Raises:
+        ImplementationError: its class cannot be imported.
+        StateError: the stored state is gone or altered.
+    """
+    implementation = import_operator(program.implementation)
+    context = operator_context(program, directories)
+    context.logger = operator_logger(program.name, directories.log)
+    operator = implementation(context, implementation.Parameters.model_validate(program.parameters))
+    operator.setup()
+    if stored is None:
+        return Instance(operator)
+    state = read_state(stored)
+    positions = state.pop(SPLITTERS, {})
+    operator.restore(state)
+    return Instance(operator, stored, round_robin=positions)
+
+
+def operator_context(program: OperatorProgram, directories: Directories) -> OperatorContext:
+    """The surroundings of an operator, from its program."""
+    return OperatorContext(
+        name=program.name,
+        inputs=tuple(arrow_schema(ddl) for ddl in program.inputs),
+        outputs=tuple(None if ddl is None else arrow_schema(ddl) for ddl in program.outputs),
+        channel=program.channel,
+        max_channels=program.max_channels,
+        local_channel=program.local_channel,
+        local_max_channels=program.local_max_channels,
+        base=Path(directories.base),
+        results=Path(directories.results),
+    )
+
+
+def operator_logger(name: str, log: str) -> logging.Logger:
+    """A logger that writes to the PE's log, whatever process the operator runs in."""
+    root = logging.getLogger(f"streams.task.{log.replace('.', '_')}")
+    if not root.handlers:
+        Path(log).parent.mkdir(parents=True, exist_ok=True)
+        handler = logging.FileHandler(log)
+        handler.setFormatter(logging.Formatter("%(asctime)s %(levelname)s %(message)s"))
+        root.addHandler(handler)
+        root.setLevel(logging.INFO)
+        root.propagate = False
+    return root.getChild(name.replace(".", "_"))
