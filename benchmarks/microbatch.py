@@ -16,9 +16,9 @@ from benchmarks.harness import Row
 ROUNDS = 2
 
 
-def durations(whose: str) -> dict[str, list[float]]:
-    """One round in a process of its own, variant -> durations of triggers in seconds."""
-    command = [sys.executable, "-m", "benchmarks.batch_durations", whose, "1"]
+def durations(whose: str, rounds: int = 1) -> dict[str, list[float]]:
+    """Rounds in a process of their own, variant -> durations of triggers in seconds."""
+    command = [sys.executable, "-m", "benchmarks.batch_durations", whose, str(rounds)]
     done = subprocess.run(command, capture_output=True, text=True)
     if done.returncode:
         sys.exit(f"{' '.join(command)} failed:\n{done.stderr[-3000:]}")
