@@ -6,6 +6,7 @@ import os
 import subprocess
 import sys
 import time
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -28,55 +29,59 @@ class Run:
     home: Home
     whole: float
     """Seconds from the start of the command to its end."""
-    points: list[Point]
-    """Commits of the PE that was watched: when, and how many tuples it had read."""
+    points: dict[str, list[Point]]
+    """Commits of the PEs that were watched: when, and how many tuples they had read."""
 
-    @property
-    def steady(self) -> float:
-        """Tuples a second after start-up."""
-        return steady(self.points)
+    def steady(self, operator: str) -> float:
+        """Tuples a second of one PE after start-up."""
+        return steady(self.points[operator])
 
-    @property
-    def tuples(self) -> int:
-        """Tuples that the PE has read."""
-        return self.points[-1][1]
+    def through(self, first: str, last: str) -> float:
+        """Tuples a second from the first commit of the one PE to the last commit of the other."""
+        (began, before), (ended, tuples) = self.points[first][0], self.points[last][-1]
+        return (tuples - before) / (ended - began)
 
 
-def run(spec: Path, home: Home, watched: str, *options: str) -> Run:
-    """`streams run`, with the commits of the PE that holds an operator.
+def run(spec: Path, home: Home, watched: Sequence[str], *options: str) -> Run:
+    """`streams run`, with the commits of the PEs that hold some operators.
 
     Args:
         spec: the application.
         home: an empty state directory.
-        watched: name of the operator.
+        watched: names of the operators.
         options: of the command.
     """
     command = [sys.executable, "-m", "streams_orchestration", "run", str(spec), *options]
     log = home.root.with_suffix(".log")
-    points: list[Point] = []
+    points: dict[str, list[Point]] = {operator: [] for operator in watched}
     with log.open("wb") as output:
         began = time.monotonic()
         environment = os.environ | {"STREAMS_HOME": str(home.root)}
         process = subprocess.Popen(command, env=environment, stdout=output, stderr=output)
         while process.poll() is None:
             time.sleep(POLL_SECONDS)
-            point = last_commit(home, watched)
-            if point is not None and point[1] > (points[-1][1] if points else 0):
-                points.append(point)
+            for operator, point in last_commits(home, watched).items():
+                if point[1] > (points[operator][-1][1] if points[operator] else 0):
+                    points[operator].append(point)
         whole = time.monotonic() - began
     if process.returncode:
         sys.exit(f"{' '.join(command)} failed:\n{log.read_text()[-2000:]}")
     return Run(home, whole, points)
 
 
-def last_commit(home: Home, watched: str) -> Point | None:
-    """When the PE with an operator made its last commit, and how many tuples it has read; None before the first."""
+def last_commits(home: Home, watched: Sequence[str]) -> dict[str, Point]:
+    """When the PE with each operator made its last commit, and how many tuples it has read; not before the first."""
     pe = tables.pe
     if not home.catalog.exists():
-        return None
+        return {}
     try:
         with Catalog(home).read() as connection:
             rows = connection.execute(select(pe.c.committed_at, pe.c.rows_in, pe.c.operators)).all()
     except (SQLAlchemyError, StreamsRuntimeError):  # it is just being made
-        return None
-    return next(((row[0], row[1]) for row in rows if watched in row[2] and row[0] is not None), None)
+        return {}
+    return {
+        operator: (at, tuples)
+        for operator in watched
+        for at, tuples, operators in rows
+        if operator in operators and at is not None
+    }

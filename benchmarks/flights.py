@@ -100,9 +100,9 @@ def product(data: Data, scratch: Path) -> tuple[float, float, pa.Table]:
     spec = scratch / "flights.yaml"
     text = SPEC.read_text().replace(SOURCE, str(data.file))
     spec.write_text(text.replace("format: csv", f"format: {data.format}"))
-    done = run_application(spec, Home(scratch / "home"), "Flights")
+    done = run_application(spec, Home(scratch / "home"), ["Flights"])
     files = (done.home.results("flights") / "delays").glob("part-*")
-    return done.whole, done.steady, pa.concat_tables([pq.read_table(file) for file in files])
+    return done.whole, done.steady("Flights"), pa.concat_tables([pq.read_table(file) for file in files])
 
 
 def peer(module: str, *arguments: str) -> Callable[[Path], tuple[float, float, pa.Table]]:
