@@ -12,7 +12,7 @@ from streams_orchestration.operators.contract import Offset, ProducedTo, SourceO
 
 ROUNDS = 60
 """Of `Digest`, for every tuple."""
-WIDE_ROWS = 8192
+WIDE_ROWS = 65_536
 SEEN: defaultdict[str, float] = defaultdict(float)
 """What `Look` and `Write` saw, added up, by operator; of this process."""
 

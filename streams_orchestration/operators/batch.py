@@ -198,10 +198,11 @@ class TupleBatch:
             raise ConstTupleError(message)
 
     def _field(self, name: str) -> pa.Field:
-        if name not in self._arrow.schema.names:
-            message = f"no attribute {name}; there are {', '.join(self._arrow.schema.names)}"
+        schema = self._arrow.schema
+        if schema.get_field_index(name) < 0:  # a list of all names would make reading all attributes quadratic
+            message = f"no attribute {name}; there are {', '.join(schema.names)}"
             raise KeyError(message)
-        return self._arrow.schema.field(name)
+        return schema.field(name)
 
     def _array(self, name: str) -> pa.Array:
         self._field(name)
