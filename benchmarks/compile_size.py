@@ -22,6 +22,13 @@ from streams_orchestration.model.loading import application_from_mapping
 
 WIDTH, LENGTH = 126, 39
 """Channels of either half of a block, and operators of a channel."""
+OTHERS = {
+    "20 PEs": Options(fusion="manual", pes=20),
+    "legacy fusion": Options(fusion="legacy"),
+    "isolated channels": Options(channel_fusion="channelIsolation"),
+    "dedicated threads": Options(threading="dedicated"),
+}
+"""Options that make more work than the default."""
 
 
 def application(blocks: int) -> Application:
@@ -117,15 +124,18 @@ def building_memory() -> Callable[[], Any]:
 
 def rows(*, quick: bool = False) -> list[Row]:
     """Time and memory at 100,000 operators, and growth from 10,000 to 1,000,000."""
-    manual = Options(fusion="manual", pes=20)
     named, numbered = merely_built(10, by_name=True), merely_built(10, by_name=False)
-    compiled, packed, by_name, by_number = seconds(whole(10), whole(10, manual), named, numbered, repeat=4)
+    others = [whole(10, options) for options in OTHERS.values()]
+    compiled, by_name, by_number, *otherwise = seconds(whole(10), named, numbered, *others, repeat=4)
     (small,) = seconds(whole(1), repeat=6)
     (large,) = seconds(whole(100), repeat=1)
     return [
         Row("compile 98,282 operators, 395,640 connections / networkx, by name", compiled, "s", by_name, 3.0),
         Row("the same / networkx, by number", compiled, "s", by_number, 3.0),
-        Row("the same into 20 PEs / networkx, by name", packed, "s", by_name, 3.0),
+        *(
+            Row(f"the same with {what} / networkx, by name", each, "s", by_name, 3.0)
+            for what, each in zip(OTHERS, otherwise, strict=True)
+        ),
         Row("its memory / networkx, by number", memory(compiling_memory), "MB", memory(building_memory), 3.0),
         Row("compile 982,802 operators / 100 times 9,830", large, "s", small * 982802 / 9830, 1.2),
     ]

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Mapping, Sequence
+from collections.abc import Callable, Hashable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import NamedTuple
+from functools import partial
+from typing import Any, NamedTuple
 
 from streams_orchestration.compiler.disjoint_sets import DisjointSets
 from streams_orchestration.compiler.graph import (
     LogicalGraph,
-    LogicalOperator,
     PhysicalGraph,
     PhysicalOperator,
     PlacementGroup,
@@ -154,46 +154,47 @@ def fusable_units(
     """
     specs = host_specs(placements)
     bound = _bound_host_sets(logical, physical, placements)
-    models = [logical.operators[operator.logical] for operator in physical.operators]
+    innermost = _innermost_channels(logical, physical) if options.channel_fusion == "channelIsolation" else None
+    exlocated = options.channel_fusion == "channelExlocation"
     quirk = options.faithful and options.fusion == "manual"
-    kinds: dict[tuple[int, int, HostSpec | None], Kind] = {}
-    """Of units of one operator, by logical operator, region and host."""
+    flags = [(model.restartable, model.restartable and model.relocatable) for model in logical.operators]
+    agreed = [flags[operator.logical] for operator in physical.operators]
+    kinds: dict[tuple[tuple[bool, bool], int, HostSpec | None, Hashable], Kind] = {}
+    """Of units of one operator."""
     units: list[FusableUnit] = []
     for number, members in enumerate(placements.fused.groups().values()):
-        host_set = placements.host_colocated.find(members[0])
+        first = members[0]
+        host_set = placements.host_colocated.find(first)
         spec = specs.get(host_set)
-        if len(members) == 1:
-            key = models[members[0]].index, regions.region_of[members[0]], spec
-            kind = kinds.get(key) or kinds.setdefault(key, _kind([models[members[0]]], regions, members, spec))
-        else:
-            kind = _kind([models[member] for member in members], regions, members, spec)
         claims: list[Claim] = []
         if placements.exlocation:
             tags = [tag for member in members for tag in placements.exlocation.get(member, ())]
             claims += [(("exlocation", tag), number) for tag in tags]
-        isolated = not placements.isolated.isdisjoint(members)
-        if quirk and len(members) > 1 and kind.regions != {-1}:
-            isolated = True
-        if options.channel_fusion != "noChannelInfluence":
-            replicas = [physical.operators[member] for member in members]
-            channel, crossing = _by_channel(logical, replicas, options, claims)
-            kind, isolated = kind._replace(channel=channel), isolated or crossing
-        units.append(
-            FusableUnit(
-                tuple(members),
-                isolated,
-                kind,
-                tuple(claims),
-                host_set if host_set in bound else -1,
-            )
-        )
+        isolated = bool(placements.isolated) and not placements.isolated.isdisjoint(members)
+        channel: Hashable = None
+        if len(members) == 1:
+            channel = innermost[first] if innermost else None
+            key = agreed[first], regions.region_of[first], spec, channel
+            if key not in kinds:
+                kinds[key] = Kind(*agreed[first], frozenset({regions.region_of[first]}), spec, channel)
+            kind = kinds[key]
+        else:
+            if innermost:
+                channels = {innermost[member] for member in members}
+                channel = channels.pop() if len(channels) == 1 else None
+                isolated = isolated or len(channels) > 1
+            restartable, relocatable = (all(each) for each in zip(*(agreed[member] for member in members), strict=True))
+            of_members = frozenset(regions.region_of[member] for member in members)
+            kind = Kind(restartable, relocatable, of_members, spec, channel)
+            isolated = isolated or (quirk and of_members != {-1})
+        if exlocated:
+            isolated = not _claim_channels(logical, [physical.operators[each] for each in members], claims) or isolated
+        host_set = host_set if host_set in bound else -1
+        units.append(_unit((tuple(members), isolated, kind, tuple(claims), host_set)))
     return units
 
 
-def _kind(models: Sequence[LogicalOperator], regions: RegionMap, members: Sequence[int], host: HostSpec | None) -> Kind:
-    restartable = all(model.restartable for model in models)
-    relocatable = restartable and all(model.relocatable for model in models)
-    return Kind(restartable, relocatable, frozenset(regions.region_of[member] for member in members), host)
+_unit: Callable[[tuple[Any, ...]], FusableUnit] = partial(tuple.__new__, FusableUnit)
 
 
 def _bound_host_sets(logical: LogicalGraph, physical: PhysicalGraph, placements: Placements) -> set[int]:
@@ -214,21 +215,18 @@ def host_specs(placements: Placements) -> dict[int, HostSpec]:
     return specs
 
 
-def _by_channel(
-    logical: LogicalGraph,
-    replicas: Sequence[PhysicalOperator],
-    options: Options,
-    claims: list[Claim],
-) -> tuple[Hashable, bool]:
-    """The channel of a unit, and whether it crosses channels and needs a PE of its own; adds what channels claim."""
-    around = [list(zip(logical.operators[each.logical].regions, each.channels, strict=False)) for each in replicas]
-    if options.channel_fusion == "channelIsolation":
-        innermost = {channels[-1] if channels else None for channels in around}
-        return next(iter(innermost)) if len(innermost) == 1 else None, len(innermost) > 1
+def _innermost_channels(logical: LogicalGraph, physical: PhysicalGraph) -> list[tuple[int, int] | None]:
+    """Per operator the innermost parallel region around it and its channel there."""
+    innermost = [model.regions[-1] if model.regions else -1 for model in logical.operators]
+    return [(innermost[each.logical], each.channels[-1]) if each.channels else None for each in physical.operators]
+
+
+def _claim_channels(logical: LogicalGraph, replicas: Sequence[PhysicalOperator], claims: list[Claim]) -> bool:
+    """Add what a unit claims for being in its channels; False when it crosses some."""
     channel_of: dict[int, int] = {}
-    for channels in around:
-        for region, channel in channels:
+    for each in replicas:
+        for region, channel in zip(logical.operators[each.logical].regions, each.channels, strict=False):
             if channel_of.setdefault(region, channel) != channel:
-                return None, True
+                return False
     claims += [(("channel", str(region)), channel) for region, channel in channel_of.items()]
-    return None, False
+    return True

@@ -18,6 +18,7 @@ from streams_orchestration.compiler.options import Options
 from streams_orchestration.compiler.packing import Packing
 from streams_orchestration.compiler.pe_ports import pe_ports
 from streams_orchestration.compiler.placement_checks import check_placements
+from streams_orchestration.compiler.replicas import replicas_of
 from streams_orchestration.compiler.schemes import allot
 from streams_orchestration.compiler.stage_results import FusionPlan, ProcessingElement, RegionMap
 from streams_orchestration.model.diagnostics import Diagnostic
@@ -43,10 +44,10 @@ def fuse(
         diagnostics += findings
     pes = _alike(logical, physical, regions, placements, options)
     if pes is None:
-        units = fusable_units(logical, physical, regions, placements, options)
         if options.fusion == "legacy":
-            pes = [list(unit.operators) for unit in units]
+            pes = list(placements.fused.groups().values())
         else:
+            units = fusable_units(logical, physical, regions, placements, options)
             pes = _packed(logical, physical, placements, units, rates, options)
     pes.sort()
     wanted = min(options.pes or 1, len(physical.operators))
@@ -99,10 +100,7 @@ def _packed(
         packing.isolate(number)
     for each, size in zip(allotment.classes, allotment.sizes, strict=True):
         packing.pack(each.units, size)
-    return [
-        sorted(operator for unit in container.units for operator in units[unit].operators)
-        for container in packing.containers
-    ]
+    return packing.pes()
 
 
 def _plan(
@@ -118,18 +116,18 @@ def _plan(
         for operator in operators:
             pe_of[operator] = pe
     inputs, outputs = pe_ports(physical, pe_of)
+    pinned = replicas_of(logical, physical, lambda model: not model.relocatable)
+    fragile = replicas_of(logical, physical, lambda model: not model.restartable)
     elements = []
     for pe, operators in enumerate(pes):
-        models = [logical.operators[physical.operators[operator].logical] for operator in operators]
-        restartable = all(model.restartable for model in models)
-        relocatable = restartable and all(model.relocatable for model in models)
+        restartable = fragile.isdisjoint(operators)
         elements.append(
             ProcessingElement(
                 pe,
                 tuple(operators),
                 hosts[pe],
                 restartable,
-                relocatable,
+                restartable and pinned.isdisjoint(operators),
                 inputs.get(pe, ()),
                 outputs.get(pe, ()),
             )

@@ -235,11 +235,10 @@ class LogicalGraph:
     description: str = ""
 
 
-@dataclass(frozen=True, slots=True)
-class PhysicalOperator:
+class PhysicalOperator(NamedTuple):
     """One replica of a logical operator (rules 5, 27-31)."""
 
-    index: int
+    index: int  # pyright: ignore[reportIncompatibleMethodOverride]
     name: str
     """Physical name with global channels, `P1[1].H2[5]`."""
     logical: int

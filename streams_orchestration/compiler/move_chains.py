@@ -9,7 +9,10 @@ from __future__ import annotations
 
 import heapq
 import random
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Sequence
+
+from streams_orchestration.compiler.allocation import Allocation
+from streams_orchestration.compiler.unit_flows import UnitFlows
 
 _STEPS = 40_000
 """Moves looked at in one search, so that its time has a bound whatever the size of the graph."""
@@ -21,44 +24,22 @@ _LEAST = 1e-9
 """What counts as a gain, since sums of rates are not exact."""
 
 
-class MoveChains:
-    """Units, the containers they are in, and the traffic that every unit shares with every container."""
+class MoveChains(Allocation):
+    """The search, with the traffic that every unit shares with every container."""
 
     def __init__(
-        self,
-        home: list[int],
-        units: Sequence[int],
-        sizes: Sequence[int],
-        neighbours: Callable[[int], Iterable[tuple[int, float]]],
-        most: int,
+        self, home: list[int], units: Sequence[int], sizes: Sequence[int], flows: UnitFlows, most: int
     ) -> None:
-        """Take a packing over, as `Refinement` does.
-
-        Args:
-            home: container of every unit; changed in place.
-            units: the units that share containers with one another, and with no others.
-            sizes: operators of every unit.
-            neighbours: units connected with a unit, with the traffic between.
-            most: operators that a container may grow to; one that is larger already does not grow.
-        """
-        self._home = home
-        self._sizes = sizes
-        self._between: dict[int, dict[int, float]] = {}
-        self._shared: dict[int, dict[int, float]] = {}
-        self._operators: dict[int, int] = {}
-        self._units: dict[int, int] = {}
-        inside = frozenset(units)
-        for unit in units:
-            container = home[unit]
-            self._operators[container] = self._operators.get(container, 0) + sizes[unit]
-            self._units[container] = self._units.get(container, 0) + 1
-            between = self._between[unit] = dict[int, float]()
-            shared = self._shared[unit] = dict[int, float]()
-            for other, weight in neighbours(unit):
-                if other in inside:
-                    between[other] = between.get(other, 0.0) + weight
-                    shared[home[other]] = shared.get(home[other], 0.0) + weight
+        """Take a packing over, see `Allocation`; a container that is larger than `most` already does not grow."""
+        super().__init__(home, units, sizes, flows, most)
         self._bound = {container: max(most, size) for container, size in self._operators.items()}
+        self._shared = {unit: self._shares(unit) for unit in units}
+        self._between: dict[int, dict[int, float]] = {}
+        for unit in units:
+            between = self._between[unit] = dict[int, float]()
+            for other, weight in flows.of(unit):
+                if other in self._shared:
+                    between[other] = between.get(other, 0.0) + weight
         self._steps = _STEPS
 
     @staticmethod
@@ -176,10 +157,7 @@ class MoveChains:
             return 0.0
         shared = self._shared[unit]
         gain = shared.get(there, 0.0) - shared.get(here, 0.0)
-        self._home[unit] = there
-        for container, sign in ((here, -1), (there, 1)):
-            self._operators[container] += sign * self._sizes[unit]
-            self._units[container] += sign
+        self._move(unit, there)
         for other, weight in self._between[unit].items():
             of_other = self._shared[other]
             of_other[here] -= weight

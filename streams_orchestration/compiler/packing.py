@@ -3,18 +3,19 @@
 from __future__ import annotations
 
 import heapq
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Container as Collection
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
-from itertools import chain
 
+from streams_orchestration.compiler.frontier import DOWNSTREAM, UPSTREAM, Frontier
 from streams_orchestration.compiler.fusable_units import Claim, FusableUnit
 from streams_orchestration.compiler.graph import LogicalGraph, PhysicalGraph
 from streams_orchestration.compiler.host_bindings import HostBindings
 from streams_orchestration.compiler.measured_rates import Rates
 from streams_orchestration.compiler.move_chains import MoveChains
 from streams_orchestration.compiler.refinement import Refinement
-from streams_orchestration.compiler.traffic import connection_traffic
+from streams_orchestration.compiler.unit_flows import UnitFlows, unit_flows
 
 _TRIES = 256
 """Units, or containers, that are tried in vain before the search goes another way: keeps it near linear."""
@@ -30,7 +31,6 @@ def most_operators(operators: int, containers: int) -> int:
 class Container:
     """A PE in the making."""
 
-    units: list[int] = field(default_factory=list)
     operators: int = 0
     claims: dict[tuple[str, str], int] = field(default_factory=dict)
     host_set: int = -1
@@ -47,31 +47,20 @@ class Packing:
         hosts: HostBindings,
         rates: Rates,
     ) -> None:
-        self.containers: list[Container] = []
+        self._containers: list[Container] = []
         self._units = units
         self._logical = logical
         self._physical = physical
         self._hosts = hosts
         self._rates = rates
         self._sizes = [len(unit.operators) for unit in units]
+        self._bound = {number for number, unit in enumerate(units) if unit.claims or unit.host_set >= 0}
+        """Units with claims or wishes for their host."""
         self._container_of = [-1] * len(units)
 
     @cached_property
-    def _flows(self) -> tuple[list[list[tuple[int, float]]], list[list[tuple[int, float]]]]:
-        """Per unit the units downstream, and those upstream, each with the traffic between."""
-        unit_of = [0] * len(self._physical.operators)
-        for number, unit in enumerate(self._units):
-            for operator in unit.operators:
-                unit_of[operator] = number
-        downstream: list[list[tuple[int, float]]] = [[] for _ in self._units]
-        upstream: list[list[tuple[int, float]]] = [[] for _ in self._units]
-        traffic = connection_traffic(self._logical, self._physical, self._rates)
-        for connection, weight in zip(self._physical.connections, traffic, strict=True):
-            source, target = unit_of[connection[0]], unit_of[connection[2]]
-            if source != target:
-                downstream[source].append((target, weight))
-                upstream[target].append((source, weight))
-        return downstream, upstream
+    def _flows(self) -> UnitFlows:
+        return unit_flows(self._units, self._logical, self._physical, self._rates)
 
     def isolate(self, unit: int) -> None:
         """Give a unit a container of its own."""
@@ -84,60 +73,64 @@ class Packing:
         then always the unit that shares most traffic with the container, downstream ones and the latest reached
         first, so that chains stay whole. One unit is kept back for every container still to come.
         """
-        if count == 1 and not any(self._units[each].claims or self._units[each].host_set >= 0 for each in members):
+        if count == 1 and self._bound.isdisjoint(members):
             self._fill(members)
             return
-        downstream, upstream = self._flows
-        kind = frozenset(members)
-        order = sorted(members, key=self._precedence(members))
-        first = len(self.containers)
-        units_left, operators_left, cursor = len(order), sum(self._sizes[each] for each in order), 0
+        flows = self._flows
+        order = self._in_order(members)
+        waiting = set(order)
+        first = len(self._containers)
+        operators_left, cursor = sum(self._sizes[each] for each in order), 0
         for to_come in range(count - 1, -1, -1):
             container = self._open()
             share = -(-operators_left // (to_come + 1))
-            frontier: list[tuple[float, int, int, int]] = []
-            gain: dict[int, float] = {}
+            frontier = Frontier(waiting)
             refused: set[int] = set()
-            while units_left > to_come and container.operators < share:
+            while len(waiting) > to_come and container.operators < share:
                 unit = self._next_neighbour(frontier, container, share, refused)
                 if unit is None:
-                    while cursor < len(order) and self._container_of[order[cursor]] >= 0:
+                    while cursor < len(order) and order[cursor] not in waiting:
                         cursor += 1
-                    unit = self._next_seed(order, cursor, container, share, refused)
+                    unit = self._next_seed(order, cursor, waiting, container, share, refused)
                 if unit is None:
                     break
                 self._put(container, unit)
-                units_left -= 1
-                operators_left -= self._sizes[unit]
-                for direction, neighbours in enumerate((downstream[unit], upstream[unit])):
-                    for other, weight in neighbours:
-                        if self._container_of[other] < 0 and other in kind:
-                            gain[other] = gain.get(other, 0.0) + weight
-                            heapq.heappush(frontier, (-gain[other], direction, -len(container.units), other))
-            if not container.units:
-                self.containers.pop()
-        self._place_rest([unit for unit in order if self._container_of[unit] < 0], first)
+                waiting.remove(unit)
+                frontier.reach(flows.downstream[unit], DOWNSTREAM)
+                frontier.reach(flows.upstream[unit], UPSTREAM)
+            operators_left -= container.operators
+            if not container.operators:
+                self._containers.pop()
+        self._place_rest([unit for unit in order if unit in waiting], first)
         self._refine(order, first)
+
+    def pes(self) -> list[list[int]]:
+        """Operators of every container."""
+        pes: list[list[int]] = [[] for _ in self._containers]
+        for unit, container in zip(self._units, self._container_of, strict=True):
+            pes[container] += unit.operators
+        for operators in pes:
+            operators.sort()
+        return pes
 
     def _fill(self, members: Sequence[int]) -> None:
         """Put units that nothing keeps apart into one container."""
         container = self._open()
-        container.units.extend(members)
         container.operators = sum(self._sizes[each] for each in members)
         for each in members:
-            self._container_of[each] = len(self.containers) - 1
+            self._container_of[each] = len(self._containers) - 1
 
     def _open(self) -> Container:
         container = Container()
-        self.containers.append(container)
+        self._containers.append(container)
         return container
 
     def _put(self, container: Container, unit: int, number: int = -1) -> None:
-        self._container_of[unit] = number if number >= 0 else len(self.containers) - 1
-        container.units.append(unit)
+        self._container_of[unit] = number if number >= 0 else len(self._containers) - 1
         container.operators += self._sizes[unit]
-        container.claims.update(self._units[unit].claims)
-        container.host_set = self._hosts.join(container.host_set, self._units[unit].host_set)
+        if unit in self._bound:
+            container.claims.update(self._units[unit].claims)
+            container.host_set = self._hosts.join(container.host_set, self._units[unit].host_set)
 
     def _fits(self, container: Container, unit: int) -> bool:
         claims = container.claims
@@ -145,50 +138,61 @@ class Packing:
             container.host_set, self._units[unit].host_set
         )
 
-    def _precedence(self, members: Sequence[int]) -> Callable[[int], tuple[int, bool, bool, bool, int, int, int]]:
-        """The order of first units: one for every claimed value, then rule 55, with unconnected ones as filling."""
-        rank: dict[int, int] = {}
+    def _in_order(self, members: Sequence[int]) -> list[int]:
+        """First units first: one for every claimed value, then rule 55, with unconnected ones as filling."""
+        alike: dict[tuple[int, int, bool, bool, int], list[int]] = {}
         seen: dict[Claim, int] = {}
-        for member in members:
-            claims = self._units[member].claims
-            rank[member] = max((seen.get(claim, 0) for claim in claims), default=len(self._units))
-            for claim in claims:
-                seen[claim] = seen.get(claim, 0) + 1
+        downstream, upstream = self._flows.downstream, self._flows.upstream
+        for unit in members:
+            rank = len(self._units)
+            if claims := self._units[unit].claims:
+                rank = max(seen.get(claim, 0) for claim in claims)
+                for claim in claims:
+                    seen[claim] = seen.get(claim, 0) + 1
+            leaving, entering = len(downstream[unit]), len(upstream[unit])
+            key = rank, self._sizes[unit], leaving > 0, entering > 0, leaving + entering
+            if key in alike:
+                alike[key].append(unit)
+            else:
+                alike[key] = [unit]
 
-        def key(unit: int) -> tuple[int, bool, bool, bool, int, int, int]:
-            downstream, upstream = self._flows[0][unit], self._flows[1][unit]
-            operators = self._sizes[unit]
-            connections = len(downstream) + len(upstream)
-            return rank[unit], not connections, bool(upstream), bool(downstream), -operators, -connections, unit
+        def precedence(key: tuple[int, int, bool, bool, int]) -> tuple[int, bool, bool, bool, int, int]:
+            rank, operators, leaves, enters, connections = key
+            return rank, not connections, enters, leaves, -operators, -connections
 
-        return key
+        return [unit for key in sorted(alike, key=precedence) for unit in sorted(alike[key])]
 
-    def _next_neighbour(
-        self, frontier: list[tuple[float, int, int, int]], container: Container, share: int, refused: set[int]
-    ) -> int | None:
-        while frontier:
-            unit = heapq.heappop(frontier)[3]
-            if self._container_of[unit] < 0 and unit not in refused:
-                if self._has_room(container, unit, share) and self._fits(container, unit):
+    def _next_neighbour(self, frontier: Frontier, container: Container, share: int, refused: set[int]) -> int | None:
+        while (unit := frontier.pop()) is not None:
+            if unit not in refused:
+                if self._takes(container, unit, share):
                     return unit
                 refused.add(unit)
         return None
 
     def _next_seed(
-        self, order: Sequence[int], cursor: int, container: Container, share: int, refused: set[int]
+        self,
+        order: Sequence[int],
+        cursor: int,
+        waiting: Collection[int],
+        container: Container,
+        share: int,
+        refused: Collection[int],
     ) -> int | None:
         tries = 0
         while cursor < len(order) and tries < _TRIES:
             unit = order[cursor]
             cursor += 1
-            if self._container_of[unit] < 0 and unit not in refused:
-                if self._has_room(container, unit, share) and self._fits(container, unit):
+            if unit in waiting and unit not in refused:
+                if self._takes(container, unit, share):
                     return unit
                 tries += 1
         return None
 
-    def _has_room(self, container: Container, unit: int, share: int) -> bool:
-        return not container.units or container.operators + self._sizes[unit] <= share
+    def _takes(self, container: Container, unit: int, share: int) -> bool:
+        """Is there room, and does nothing keep the unit away?"""
+        room = not container.operators or container.operators + self._sizes[unit] <= share
+        return room and (unit not in self._bound or self._fits(container, unit))
 
     def _place_rest(self, rest: Sequence[int], first: int) -> None:
         """Put the rest into containers that claim the same, else into the smallest that fit, else into new ones."""
@@ -196,26 +200,26 @@ class Packing:
             return
         claimed: dict[Claim, int] = {}
         room: list[tuple[int, int]] = []
-        for number in range(first, len(self.containers)):
-            claimed.update(dict.fromkeys(self.containers[number].claims.items(), number))
-            room.append((self.containers[number].operators, number))
+        for number in range(first, len(self._containers)):
+            claimed.update(dict.fromkeys(self._containers[number].claims.items(), number))
+            room.append((self._containers[number].operators, number))
         heapq.heapify(room)
         for unit in rest:
             alike = [claimed[claim] for claim in self._units[unit].claims if claim in claimed]
-            found = next((number for number in alike if self._fits(self.containers[number], unit)), None)
+            found = next((number for number in alike if self._fits(self._containers[number], unit)), None)
             tried: list[tuple[int, int]] = []
             while found is None and room and len(tried) < _TRIES:
                 entry = heapq.heappop(room)
                 tried.append(entry)
-                if self._fits(self.containers[entry[1]], unit):
+                if self._fits(self._containers[entry[1]], unit):
                     found = entry[1]
             if found is None:
                 self._open()
-                found = len(self.containers) - 1
+                found = len(self._containers) - 1
                 tried.append((0, found))
-            self._put(self.containers[found], unit, found)
+            self._put(self._containers[found], unit, found)
             for _, number in tried:
-                heapq.heappush(room, (self.containers[number].operators, number))
+                heapq.heappush(room, (self._containers[number].operators, number))
             claimed.update(dict.fromkeys(self._units[unit].claims, found))
 
     def _refine(self, members: Sequence[int], first: int) -> None:
@@ -223,21 +227,11 @@ class Packing:
 
         Units with claims or wishes for their host stay where they are.
         """
-        count = len(self.containers) - first
+        count = len(self._containers) - first
         if count < 2:
             return
         most = most_operators(sum(self._sizes[each] for each in members), count)
-        free = [each for each in members if not self._units[each].claims and self._units[each].host_set < 0]
-        Refinement(self._container_of, members, self._sizes, self._neighbours, most).improve(free)
+        free = [each for each in members if each not in self._bound]
+        Refinement(self._container_of, members, self._sizes, self._flows, most).improve(free)
         if MoveChains.reach(members):
-            MoveChains(self._container_of, members, self._sizes, self._neighbours, most).improve(free)
-        for container in self.containers[first:]:
-            container.units.clear()
-            container.operators = 0
-        for unit in members:
-            container = self.containers[self._container_of[unit]]
-            container.units.append(unit)
-            container.operators += self._sizes[unit]
-
-    def _neighbours(self, unit: int) -> Iterator[tuple[int, float]]:
-        return chain(self._flows[0][unit], self._flows[1][unit])
+            MoveChains(self._container_of, members, self._sizes, self._flows, most).improve(free)

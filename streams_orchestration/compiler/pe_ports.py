@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from functools import partial
 from typing import TypeVar
 
 from streams_orchestration.compiler.graph import PhysicalGraph
@@ -21,24 +22,37 @@ def pe_ports(
     Ports are numbered by the smallest PE at their other end; those with nothing but an import or export come last.
     """
     nobody = len(pe_of)
-    inputs: dict[PeInputPort, int] = {}
-    outputs: dict[PeOutputPort, int] = {}
-    for connection in physical.connections if max(pe_of, default=0) else ():
-        source, target = pe_of[connection.source], pe_of[connection.target]
-        if source != target:
-            entry = PeInputPort(connection.target, connection.target_port)
-            exit_ = PeOutputPort(connection.source, connection.source_port, connection.splitter, connection.channel)
-            inputs[entry] = min(inputs.get(entry, nobody), source)
-            outputs[exit_] = min(outputs.get(exit_, nobody), target)
+    inputs: dict[tuple[int, int], int] = {}
+    outputs: dict[tuple[int, int, int, int], int] = {}
+    for source, port, target, target_port, splitter, channel in physical.connections if max(pe_of, default=0) else ():
+        here, there = pe_of[source], pe_of[target]
+        if here != there:
+            entry, exit_ = (target, target_port), (source, port, splitter, channel)
+            if here < inputs.get(entry, nobody):
+                inputs[entry] = here
+            if there < outputs.get(exit_, nobody):
+                outputs[exit_] = there
     for link in physical.imports:
-        inputs.setdefault(PeInputPort(link.operator, link.port), nobody)
+        inputs.setdefault((link.operator, link.port), nobody)
     for link in physical.exports:
-        outputs.setdefault(PeOutputPort(link.operator, link.port), nobody)
-    return _by_pe(inputs.items(), pe_of), _by_pe(outputs.items(), pe_of)
+        outputs.setdefault((link.operator, link.port, -1, -1), nobody)
+    return _by_pe(inputs, pe_of, partial(tuple.__new__, PeInputPort)), _by_pe(
+        outputs, pe_of, partial(tuple.__new__, PeOutputPort)
+    )
 
 
-def _by_pe(ports: Iterable[tuple[_Port, int]], pe_of: Sequence[int]) -> dict[int, tuple[_Port, ...]]:
-    grouped: dict[int, list[tuple[int, _Port]]] = {}
-    for port, peer in ports:
-        grouped.setdefault(pe_of[port.operator], []).append((peer, port))
-    return {pe: tuple(port for _, port in sorted(entries)) for pe, entries in grouped.items()}
+def _by_pe(
+    peers: Mapping[tuple[int, ...], int], pe_of: Sequence[int], make: Callable[[tuple[int, ...]], _Port]
+) -> dict[int, tuple[_Port, ...]]:
+    grouped: dict[int, list[tuple[int, ...]]] = {}
+    for port in peers:
+        pe = pe_of[port[0]]
+        if pe in grouped:
+            grouped[pe].append(port)
+        else:
+            grouped[pe] = [port]
+    for ports in grouped.values():
+        if len(ports) > 1:
+            ports.sort()
+            ports.sort(key=peers.__getitem__)
+    return {pe: tuple(map(make, ports)) for pe, ports in grouped.items()}

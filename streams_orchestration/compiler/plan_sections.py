@@ -22,10 +22,11 @@ from streams_orchestration.compiler.tables import (
     VALUE,
     Cell,
     Column,
+    Extended,
     Fields,
     Listed,
-    Named,
     Nullable,
+    Numbered,
     Record,
     Shared,
     Table,
@@ -67,12 +68,16 @@ class Terms:
     """What the sections of a plan have in common: names, ends of connections, channels of splitters."""
 
     def __init__(self, graph: PhysicalGraph | LogicalGraph | None) -> None:
-        self.name = Named([operator.name for operator in graph.operators] if graph is not None else [])
+        self.name = Numbered(TEXT, [operator.name for operator in graph.operators] if graph is not None else [])
         self.port = Record({"operator": self.name, "port": INTEGER})
         self.end = Shared(self.port)
         """Of (operator, port)."""
+        connections = graph.connections if graph is not None else ()
+        self.source = Numbered(self.end, connections, itemgetter(0, 1))
+        self.target = Numbered(self.end, connections, itemgetter(2, 3))
+        """Of a connection's number."""
         ids = [splitter.id for splitter in graph.splitters] if isinstance(graph, PhysicalGraph) else []
-        self.channel = Nullable(Record({"id": Named(ids), "channel": INTEGER}))
+        self.channel = Nullable(Record({"id": Numbered(TEXT, ids), "channel": INTEGER}))
         """Of (splitter, channel)."""
 
 
@@ -114,7 +119,7 @@ def _logical_graph(stages: Stages, terms: Terms) -> Section:
 
 def _physical_graph(stages: Stages, terms: Terms) -> Section:
     graph = _physical(stages)
-    logical = Named([operator.name for operator in stages.logical.operators])
+    logical = Numbered(TEXT, [operator.name for operator in stages.logical.operators])
     return {
         "operators": _columns(
             graph.operators,
@@ -130,9 +135,9 @@ def _physical_graph(stages: Stages, terms: Terms) -> Section:
         ),
         "connections": Table(
             {
-                "from": Column(terms.end, map(_SOURCE, graph.connections)),
-                "to": Column(terms.end, map(_TARGET, graph.connections)),
-                "splitter": Column(terms.channel, map(_CHANNEL, graph.connections)),
+                "from": Column(terms.source, range(len(graph.connections))),
+                "to": Column(terms.target, range(len(graph.connections))),
+                "splitter": Column(terms.channel, map(itemgetter(4, 5), graph.connections)),
             }
         ),
         "splitters": Table(
@@ -153,10 +158,6 @@ def _physical_graph(stages: Stages, terms: Terms) -> Section:
     }
 
 
-_SOURCE, _TARGET, _CHANNEL = itemgetter(0, 1), itemgetter(2, 3), itemgetter(4, 5)
-"""Ends of a connection, and the splitter channel on which it hangs."""
-
-
 def _links(graph: PhysicalGraph, terms: Terms, links: Iterable[PortLink]) -> Table:
     ordered = sorted(links, key=lambda each: (each.name, graph.operators[each.operator].name, each.port))
     return _columns(
@@ -173,10 +174,6 @@ def _links(graph: PhysicalGraph, terms: Terms, links: Iterable[PortLink]) -> Tab
 def _fusion_plan(stages: Stages, terms: Terms) -> Section:
     plan = stages.fusion
     assert plan is not None
-    output = Record({"operator": terms.name, "port": INTEGER, "splitter": terms.channel})
-    ports = (
-        [(operator, port, (splitter, channel)) for operator, port, splitter, channel in pe.outputs] for pe in plan.pes
-    )
     return {
         "scheme": plan.scheme,
         "pes": Table(
@@ -186,8 +183,10 @@ def _fusion_plan(stages: Stages, terms: Terms) -> Section:
                 "host": Column(INTEGER, (pe.host for pe in plan.pes)),
                 "restartable": Column(BOOLEAN, (pe.restartable for pe in plan.pes)),
                 "relocatable": Column(BOOLEAN, (pe.relocatable for pe in plan.pes)),
-                "inputPorts": Column(Listed(terms.port), (pe.inputs for pe in plan.pes)),
-                "outputPorts": Column(Listed(output), ports),
+                "inputPorts": Column(Listed(terms.end), (pe.inputs for pe in plan.pes)),
+                "outputPorts": Column(
+                    Listed(Extended(terms.end, "splitter", terms.channel)), (pe.outputs for pe in plan.pes)
+                ),
             }
         ),
     }
@@ -222,14 +221,13 @@ def _thread_plan(stages: Stages, terms: Terms) -> Section:
 
 
 def _copy_plan(stages: Stages, terms: Terms) -> Section:
-    graph, plan = _physical(stages), stages.copies
+    plan = stages.copies
     assert plan is not None
-    served = [graph.connections[number] for number in plan.order]
     return {
         "connections": Table(
             {
-                "from": Column(terms.end, map(_SOURCE, served)),
-                "to": Column(terms.end, map(_TARGET, served)),
+                "from": Column(terms.source, plan.order),
+                "to": Column(terms.target, plan.order),
                 "passing": Column(Fields(_passing), map(plan.connections.__getitem__, plan.order)),
             }
         ),

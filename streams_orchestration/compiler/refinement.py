@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Sequence
+
+from streams_orchestration.compiler.allocation import Allocation
+from streams_orchestration.compiler.unit_flows import UnitFlows
 
 _PASSES = 4
 """Rounds over all units; later ones gain next to nothing."""
@@ -10,52 +13,41 @@ _PARTNER = 128
 """Connections of a unit up to which others may swap with it, since every try looks at all of them."""
 
 
-class Refinement:
-    """Units, the containers they are in, and a bound on the containers' sizes.
+class Refinement(Allocation):
+    """Moves and swaps of single units.
 
     Every step saves traffic, so the search ends, and a round looks at every connection a bounded number of times.
     """
 
     def __init__(
-        self,
-        home: list[int],
-        units: Sequence[int],
-        sizes: Sequence[int],
-        neighbours: Callable[[int], Iterable[tuple[int, float]]],
-        most: int,
+        self, home: list[int], units: Sequence[int], sizes: Sequence[int], flows: UnitFlows, most: int
     ) -> None:
-        """Take a packing over.
-
-        Args:
-            home: container of every unit; changed in place.
-            units: the units that share containers with one another, and with no others.
-            sizes: operators of every unit.
-            neighbours: units connected with a unit, with the traffic between.
-            most: operators that a container may grow to.
-        """
-        self._home = home
-        self._sizes = sizes
-        self._neighbours = neighbours
-        self._most = most
-        self._operators: dict[int, int] = {}
-        self._units: dict[int, int] = {}
+        """Take a packing over, see `Allocation`."""
+        super().__init__(home, units, sizes, flows, most)
+        self._border: set[int] = set()
+        """All units with traffic to other containers, and some more: the only ones that may gain from anything."""
         for unit in units:
-            container = home[unit]
-            self._operators[container] = self._operators.get(container, 0) + sizes[unit]
-            self._units[container] = self._units.get(container, 0) + 1
+            here = home[unit]
+            for other, _ in flows.downstream[unit]:
+                if home[other] != here:
+                    self._border.add(unit)
+                    self._border.add(other)
 
     def improve(self, units: Sequence[int]) -> None:
         """Move and swap `units` until nothing is gained, or enough rounds were made."""
         for _ in range(_PASSES):
             wishes: dict[tuple[int, int], tuple[float, int]] = {}
-            if not sum(self._improve(unit, wishes) for unit in units):
+            gained = False
+            for unit in units:
+                if unit in self._border and self._improve(unit, wishes):
+                    gained = True
+            if not gained:
                 return
 
     def _improve(self, unit: int, wishes: dict[tuple[int, int], tuple[float, int]]) -> bool:
         """Move one unit to the container it shares most with; when that is full, swap it with one that wants out."""
         here = self._home[unit]
-        neighbours = list(self._neighbours(unit))
-        shared = self._shared(neighbours)
+        shared = self._shares(unit)
         stays = shared.pop(here, 0.0)
         if not shared:
             return False
@@ -63,33 +55,25 @@ class Refinement:
         gain = shared[there] - stays
         if gain > 0:
             if self._units[here] > 1 and self._operators[there] + self._sizes[unit] <= self._most:
-                self._go(unit, there)
+                self._move(unit, there)
                 return True
             other = wishes.get((there, here), (0.0, -1))[1]
-            if other >= 0 and self._home[other] == there and self._swaps(unit, other, gain, neighbours):
-                self._go(unit, there)
-                self._go(other, here)
+            if other >= 0 and self._home[other] == there and self._swaps(unit, other, gain):
+                self._move(unit, there)
+                self._move(other, here)
                 return True
-        for container, weight in shared.items() if len(neighbours) <= _PARTNER else ():
-            wish = weight - stays, unit
-            if wish > wishes.get((here, container), (-float("inf"), -1)):
-                wishes[here, container] = wish
+        if len(self._flows.downstream[unit]) + len(self._flows.upstream[unit]) <= _PARTNER:
+            for container, weight in shared.items():
+                wish = weight - stays, unit
+                if wish > wishes.get((here, container), (-float("inf"), -1)):
+                    wishes[here, container] = wish
         return False
 
-    def _shared(self, neighbours: Iterable[tuple[int, float]]) -> dict[int, float]:
-        """Traffic with every container."""
-        shared: dict[int, float] = {}
-        for other, weight in neighbours:
-            container = self._home[other]
-            if container in self._units:
-                shared[container] = shared.get(container, 0.0) + weight
-        return shared
-
-    def _swaps(self, unit: int, other: int, gain: float, neighbours: Iterable[tuple[int, float]]) -> bool:
+    def _swaps(self, unit: int, other: int, gain: float) -> bool:
         """Does a swap save traffic, and do both containers stay in bounds?"""
         here, there = self._home[unit], self._home[other]
-        shared = self._shared(self._neighbours(other))
-        between = sum(weight for neighbour, weight in neighbours if neighbour == other)
+        shared = self._shares(other)
+        between = sum(weight for neighbour, weight in self._flows.of(unit) if neighbour == other)
         grown = self._sizes[unit] - self._sizes[other]
         return (
             gain + shared.get(here, 0.0) - shared.get(there, 0.0) - 2 * between > 1e-9
@@ -97,9 +81,7 @@ class Refinement:
             and self._operators[here] - grown <= self._most
         )
 
-    def _go(self, unit: int, there: int) -> None:
-        here = self._home[unit]
-        self._home[unit] = there
-        for container, sign in ((here, -1), (there, 1)):
-            self._operators[container] += sign * self._sizes[unit]
-            self._units[container] += sign
+    def _move(self, unit: int, there: int) -> None:
+        super()._move(unit, there)
+        self._border.add(unit)
+        self._border.update(other for other, _ in self._flows.of(unit))

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from math import prod
 
-from streams_orchestration.compiler.graph import LogicalGraph, LogicalOperator
+from streams_orchestration.compiler.graph import LogicalGraph, LogicalOperator, PhysicalGraph
 
 Replica = tuple[int, int]
 """A logical operator and the rank of one of its replicas, as far as the regions expanded so far go."""
@@ -78,3 +78,11 @@ def _tree(operators: Sequence[LogicalOperator]) -> _Composite:
             composite = composite.composites[name]
         composite.primitives.append(operator)
     return root
+
+
+def replicas_of(
+    logical: LogicalGraph, physical: PhysicalGraph, chosen: Callable[[LogicalOperator], bool]
+) -> frozenset[int]:
+    """The numbers of all replicas of the operators that are chosen."""
+    models = {model.index for model in logical.operators if chosen(model)}
+    return frozenset(each.index for each in physical.operators if each.logical in models) if models else frozenset()

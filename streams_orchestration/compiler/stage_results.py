@@ -54,8 +54,7 @@ class PeOutputPort(NamedTuple):
     channel: int = -1
 
 
-@dataclass(frozen=True, slots=True)
-class ProcessingElement:
+class ProcessingElement(NamedTuple):
     """One PE (rules 52-63)."""
 
     id: int
@@ -77,8 +76,7 @@ class FusionPlan:
     """Per physical operator the id of its PE."""
 
 
-@dataclass(frozen=True, slots=True)
-class Queue:
+class Queue(NamedTuple):
     """A threaded port of the finished plan (rules 64-66)."""
 
     operator: int

@@ -57,24 +57,29 @@ INTEGER: Cell = Plain(str)
 BOOLEAN: Cell = Plain({False: "false", True: "true"}.__getitem__)
 
 
-class Named:
-    """A number that stands for a name."""
+class Numbered:
+    """A number that stands for a value of another cell: each is put into words once, at the first column of it."""
 
-    def __init__(self, names: Sequence[str]) -> None:
-        self._names = names
+    def __init__(self, cell: Cell, rows: Sequence[Any], pick: Callable[[Any], Any] | None = None) -> None:
+        """`rows` are the values, or what `pick` makes these of."""
+        self._cell = cell
+        self._rows = rows
+        self._pick = pick
         self._texts: list[str] = []
 
-    def document(self, value: int) -> str:
-        """The name."""
-        return self._names[value]
+    def document(self, value: int) -> Any:
+        """What the other cell makes of the value."""
+        row = self._rows[value]
+        return self._cell.document(self._pick(row) if self._pick else row)
 
     def texts(self) -> list[str]:
-        """All names in quotes."""
-        self._texts = self._texts or list(map(encode_basestring, self._names))
+        """The texts of all values."""
+        if not self._texts:
+            self._texts = list(map(self._cell.encoder(), map(self._pick, self._rows) if self._pick else self._rows))
         return self._texts
 
     def encoder(self) -> Encoder:
-        """The name in quotes."""
+        """The other cell's text."""
         return self.texts().__getitem__
 
 
@@ -93,11 +98,29 @@ class Record:
         """The object."""
         template, encoders = _row(self._cells)
         name, *others = self._cells.values()
-        if isinstance(name, Named) and others == [INTEGER]:  # nearly all are: something and its number
+        if isinstance(name, Numbered) and others == [INTEGER]:  # nearly all are: something and its number
             before, between, after = template.split("%s")
             heads = self._heads = self._heads or [f"{before}{text}{between}" for text in name.texts()]
             return lambda value: f"{heads[value[0]]}{value[1]}{after}"
         return lambda value: template % tuple(map(_call, encoders, value))
+
+
+class Extended:
+    """A tuple that stands for an object with one more key, of which the last two items are the value."""
+
+    def __init__(self, cell: Cell, key: str, more: Cell) -> None:
+        self._cell = cell
+        self._key = key
+        self._more = more
+
+    def document(self, value: Sequence[Any]) -> dict[str, Any]:
+        """The object."""
+        return {**self._cell.document(value[:-2]), self._key: self._more.document(value[-2:])}
+
+    def encoder(self) -> Encoder:
+        """The object."""
+        encode, more, key = self._cell.encoder(), self._more.encoder(), encode_basestring(self._key)
+        return lambda value: f"{encode(value[:-2])[:-1]}, {key}: {more(value[-2:])}}}"
 
 
 class Fields:

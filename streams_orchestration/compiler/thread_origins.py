@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection
+from collections.abc import Collection
 from dataclasses import dataclass
 from typing import Literal
 
 from streams_orchestration.compiler.graph import Connection, LogicalGraph, LogicalOperator, PhysicalGraph
 from streams_orchestration.compiler.options import Options
+from streams_orchestration.compiler.replicas import replicas_of
 from streams_orchestration.compiler.stage_results import FusionPlan
 
 Model = Literal["manual", "automatic", "dynamic", "dedicated"]
@@ -48,7 +49,7 @@ def find_origins(
     options: Options,
 ) -> ThreadOrigins:
     """Sort operators, ports and connections by what they do to threads."""
-    dynamic = _replicas(logical, physical, lambda model: threading_model(model, options) == "dynamic")
+    dynamic = replicas_of(logical, physical, lambda model: threading_model(model, options) == "dynamic")
     remote = {(link.operator, link.port) for link in physical.imports}
     followed: list[Connection] = []
     stopped: list[Connection] = []
@@ -63,22 +64,15 @@ def find_origins(
         elif target not in dynamic:
             followed.append(connection)
     return ThreadOrigins(
-        _replicas(logical, physical, lambda model: threading_model(model, options) == "manual"),
+        replicas_of(logical, physical, lambda model: threading_model(model, options) == "manual"),
         dynamic,
-        _replicas(logical, physical, lambda model: not model.inputs),
-        _replicas(logical, physical, lambda model: model.single_threaded == "Never"),
+        replicas_of(logical, physical, lambda model: not model.inputs),
+        replicas_of(logical, physical, lambda model: model.single_threaded == "Never"),
         frozenset(queued),
         frozenset(remote),
         tuple(followed),
         tuple(stopped),
     )
-
-
-def _replicas(
-    logical: LogicalGraph, physical: PhysicalGraph, chosen: Callable[[LogicalOperator], bool]
-) -> frozenset[int]:
-    models = {model.index for model in logical.operators if chosen(model)}
-    return frozenset(each.index for each in physical.operators if each.logical in models) if models else frozenset()
 
 
 Begin = Literal["source", "queue", "PE input", "port"]

@@ -1,4 +1,4 @@
-"""How many threads enter every operator, queue and PE output port (rules 73, 74)."""
+"""How many threads enter every operator and queue, and leave every operator (rules 73, 74)."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from streams_orchestration.compiler.components import producers_first
 from streams_orchestration.compiler.graph import LogicalGraph, PhysicalGraph
-from streams_orchestration.compiler.stage_results import FusionPlan, PeOutputPort
+from streams_orchestration.compiler.stage_results import FusionPlan
 from streams_orchestration.compiler.thread_origins import ThreadOrigins, threads_at
 
 EXACT_BITS = 1 << 28
@@ -23,7 +23,8 @@ class Entering:
     operators: list[int]
     queues: dict[tuple[int, int], int]
     """Threads that put tuples into a queue."""
-    pe_outputs: dict[PeOutputPort, int]
+    submitting: list[int]
+    """Threads that submit to the output ports of an operator, its own among them."""
 
 
 def count_threads(
@@ -47,17 +48,13 @@ def count_threads(
     queues = {port: number for number, port in enumerate(origins.queued, len(successors))}
     for source, _, target, port, _, _ in origins.stopped:
         successors[source].append(queues[target, port])
-    outputs: dict[int, list[PeOutputPort]] = {}
-    for pe in fusion.pes:
-        for port in pe.outputs:
-            outputs.setdefault(port.operator, []).append(port)
 
     kinds = [_EXACT if each else _TRUNCATED for each in exact]
     pe_of = fusion.pe_of
     entering: list[int] = [kinds[pe].span(*span) for pe, span in zip(pe_of, own, strict=True)]
     entering += [0] * len(queues)
-    counts = [0] * len(successors)
-    pe_outputs: dict[PeOutputPort, int] = {}
+    counts = [0] * len(pe_of)
+    submitting = [0] * len(pe_of)
     for component in components:
         sets = kinds[pe_of[component[0]]]
         join = sets.join
@@ -71,20 +68,19 @@ def count_threads(
             inside = frozenset(component)
         for index in component:
             leaving = entering[index]
-            counts[index] = sets.count(leaving)
+            counts[index] = submitting[index] = sets.count(leaving)
             entering[index] = 0
             if index in behind:
                 leaving = join(leaving, sets.span(*behind[index]))
+                submitting[index] = sets.count(leaving)
             for successor in successors[index]:
                 before = entering[successor]
                 if before != _SEVERAL and successor not in inside:
                     entering[successor] = join(before, leaving)
-            for port in outputs.get(index, ()):
-                pe_outputs[port] = sets.count(leaving)
     producers = {
         port: kinds[pe_of[port[0]]].count(entering[queue]) + (port in origins.remote) for port, queue in queues.items()
     }
-    return Entering(counts, producers, pe_outputs)
+    return Entering(counts, producers, submitting)
 
 
 def _own_threads(

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 from streams_orchestration.compiler.deadlock import check_waits
 from streams_orchestration.compiler.graph import LogicalGraph, PhysicalGraph
 from streams_orchestration.compiler.options import Options
@@ -38,8 +36,11 @@ def plan_threads(
             made[key] = OperatorThreads(threads, single, single and model.single_threaded == "Always", not single)
         operators.append(made[key])
     plan = ThreadPlan(
-        tuple(replace(queue, single_producer=entering.queues[queue.operator, queue.port] <= 1) for queue in queues),
+        tuple(
+            queue if entering.queues[queue.operator, queue.port] > 1 else queue._replace(single_producer=True)
+            for queue in queues
+        ),
         tuple(operators),
-        tuple(port for pe in fusion.pes for port in pe.outputs if entering.pe_outputs[port] <= 1),
+        tuple(port for pe in fusion.pes for port in pe.outputs if entering.submitting[port.operator] <= 1),
     )
     return plan, check_waits(logical, physical, origins)

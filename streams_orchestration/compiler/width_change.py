@@ -169,7 +169,7 @@ def _facts(compilation: Compilation, operators: Sequence[Replica]) -> list[_Fact
         splitters[splitter.operator].append(key)
     return [
         _Facts(
-            replace(each, index=0),
+            each._replace(index=0),
             models[each.logical],
             tuple(splitters[each.index]),
             frozenset(leaving[each.index]),

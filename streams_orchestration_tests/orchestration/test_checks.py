@@ -122,7 +122,7 @@ def fusion(done: Progress, change: Callable[[FusionPlan], FusionPlan]) -> Progre
 def test_an_operator_in_two_pes_or_none(done: Progress):
     def twice(plan: FusionPlan) -> FusionPlan:
         first, *rest = plan.pes
-        return replace(plan, pes=(replace(first, operators=(*first.operators, 1)), *rest))
+        return replace(plan, pes=(first._replace(operators=(*first.operators, 1)), *rest))
 
     assert "Even[0] is in 2 PEs" in violations(FUSION, fusion(done, twice))
     assert "is in 0 PEs" in violations(FUSION, fusion(done, lambda plan: replace(plan, pes=plan.pes[1:])))
@@ -130,7 +130,7 @@ def test_an_operator_in_two_pes_or_none(done: Progress):
 
 def test_a_missing_pe_port(done: Progress):
     def closed(plan: FusionPlan) -> FusionPlan:
-        return replace(plan, pes=tuple(replace(pe, inputs=(), outputs=()) for pe in plan.pes))
+        return replace(plan, pes=tuple(pe._replace(inputs=(), outputs=()) for pe in plan.pes))
 
     found = violations(FUSION, fusion(done, closed))
     assert "without a PE output port" in found
