@@ -240,6 +240,7 @@ def bare_variants(spark: SparkSession) -> dict[str, Callable[[], Any]]:
 
 def defaults(scratch: Path, rounds: int) -> Durations:
     """The bare queries with nothing set but RocksDB and the partitions."""
+    os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
     builder = SparkSession.builder.master(f"local[{os.cpu_count()}]")  # type: ignore[attr-defined]
     settings = {
         "spark.ui.showConsoleProgress": "false",

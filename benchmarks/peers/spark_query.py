@@ -37,6 +37,7 @@ STATISTICS = f"""
 
 def session(scratch: Path) -> SparkSession:
     """As a user with this machine sets it up: partitions for its cores, larger Arrow batches, no UI."""
+    os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
     builder = SparkSession.builder.master("local[*]").appName("flights")  # type: ignore[attr-defined]
     settings = {
         "spark.ui.enabled": "false",
