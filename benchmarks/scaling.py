@@ -14,7 +14,7 @@ from benchmarks.application import run
 from benchmarks.harness import Row
 from streams_orchestration.runtime.home import Home
 
-TUPLES = 500_000
+TUPLES = 2_000_000
 ROUNDS = 2
 TARGET = 1.6
 """Two cores that do nothing but the operator would give 2; they also run the source, the sink, and Spark."""
