@@ -81,8 +81,8 @@ class PeQuery:
                 self.error = StreamsRuntimeError(message)
                 return self.error
             exception = self._query.exception()
-            reason = _reason(str(exception)) if exception else "the query stopped by itself"
-            message = f"PE {self.program.pe}: {reason} (log: {self.directories.log})"
+            why = reason(str(exception)) if exception else "the query stopped by itself"
+            message = f"PE {self.program.pe}: {why} (log: {self.directories.log})"
             self.error = StreamsRuntimeError(message)
             self.log.error("%s\n%s", message, exception)
         return self.error
@@ -95,8 +95,10 @@ class PeQuery:
         self.log.info("generation %s stopped", self.generation)
 
 
-def _reason(text: str) -> str:
+def reason(text: str) -> str:
     """The telling line of a Spark exception."""
+    if "Python worker exited unexpectedly" in text:
+        return "a Python process that ran its tasks has ended: killed, or out of memory; see the host's log"
     lines = [line.strip() for line in text.splitlines() if line.strip() and not line.strip().startswith("at ")]
     telling = [line for line in lines if "Error" in line or "Exception" in line or "crashed" in line]
     return (telling or lines or ["unknown"])[-1][:500]
