@@ -129,5 +129,4 @@ class TaskResult:
 
 
 plan_codec: TypeAdapter[BatchPlan] = TypeAdapter(BatchPlan)
-input_codec: TypeAdapter[TaskInput] = TypeAdapter(TaskInput)
 result_codec: TypeAdapter[TaskResult] = TypeAdapter(TaskResult)

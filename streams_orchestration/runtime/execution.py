@@ -58,7 +58,6 @@ class TaskRun:
         self.bytes_in = 0
         self.began = time.monotonic()
         self.setup_seconds = 0.0
-        self.rows_written = 0
 
     def run(self, given: TaskInput | None, received: Iterator[tuple[int, int, Item]]) -> TaskResult:
         """Run the task on its sources and streams (level 0) or on what exchanges brought, in order.

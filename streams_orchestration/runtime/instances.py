@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import logging
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -11,6 +10,7 @@ from streams_orchestration.operators.contract import Operator, OperatorContext
 from streams_orchestration.operators.implementation import import_operator
 from streams_orchestration.runtime.batches import BatchPlan, StoredState
 from streams_orchestration.runtime.directories import Directories
+from streams_orchestration.runtime.logs import operator_logger
 from streams_orchestration.runtime.program import OperatorProgram, PeProgram, Task
 from streams_orchestration.runtime.state_files import read_state
 
@@ -77,16 +77,3 @@ def operator_context(program: OperatorProgram, directories: Directories) -> Oper
         base=Path(directories.base),
         results=Path(directories.results),
     )
-
-
-def operator_logger(name: str, log: str) -> logging.Logger:
-    """A logger that writes to the PE's log, whatever process the operator runs in."""
-    root = logging.getLogger(f"streams.task.{log.replace('.', '_')}")
-    if not root.handlers:
-        Path(log).parent.mkdir(parents=True, exist_ok=True)
-        handler = logging.FileHandler(log)
-        handler.setFormatter(logging.Formatter("%(asctime)s %(levelname)s %(message)s"))
-        root.addHandler(handler)
-        root.setLevel(logging.INFO)
-        root.propagate = False
-    return root.getChild(name.replace(".", "_"))

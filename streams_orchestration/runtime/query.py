@@ -10,9 +10,10 @@ from pyspark.sql.streaming.query import StreamingQuery
 from streams_orchestration.runtime.directories import Directories
 from streams_orchestration.runtime.errors import StreamsRuntimeError
 from streams_orchestration.runtime.home import Home
+from streams_orchestration.runtime.logs import pe_logger
 from streams_orchestration.runtime.pacing import MOST
 from streams_orchestration.runtime.program import PeProgram
-from streams_orchestration.runtime.scratch import Launched, Scratch, pe_logger
+from streams_orchestration.runtime.scratch import Launched, Scratch
 from streams_orchestration.runtime.source import PeSource
 from streams_orchestration.runtime.stages import pe_query
 

@@ -19,9 +19,10 @@ from streams_orchestration.runtime.catalog import Catalog
 from streams_orchestration.runtime.commits import commit_batch
 from streams_orchestration.runtime.errors import StreamsRuntimeError
 from streams_orchestration.runtime.home import Home
+from streams_orchestration.runtime.logs import pe_logger
 from streams_orchestration.runtime.pacing import Pace
 from streams_orchestration.runtime.planning import plan_batch
-from streams_orchestration.runtime.scratch import Scratch, pe_logger
+from streams_orchestration.runtime.scratch import Scratch
 from streams_orchestration.runtime.source import Descriptor
 from streams_orchestration.runtime.views import read_view
 

@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import functools
 import json
-import logging
 import pickle
 import shutil
 from dataclasses import dataclass
@@ -97,15 +96,3 @@ class Scratch:
 @functools.lru_cache(maxsize=256)
 def _read(path: str) -> Launched:
     return pickle.loads((Path(path) / "launched.pickle").read_bytes())
-
-
-def pe_logger(path: str) -> logging.Logger:
-    """The log of one PE, on the side of the host and of its planner."""
-    logger = logging.getLogger(f"streams.host.{Path(path).stem}")
-    if not logger.handlers:
-        Path(path).parent.mkdir(parents=True, exist_ok=True)
-        handler = logging.FileHandler(path)
-        handler.setFormatter(logging.Formatter("%(asctime)s %(levelname)s %(message)s"))
-        logger.addHandler(handler)
-        logger.setLevel(logging.INFO)
-    return logger

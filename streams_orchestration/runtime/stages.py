@@ -16,7 +16,8 @@ from streams_orchestration.runtime.batches import BatchPlan, TaskResult, plan_co
 from streams_orchestration.runtime.errors import OperatorError, StreamsRuntimeError
 from streams_orchestration.runtime.exchange import hand_over, take_over
 from streams_orchestration.runtime.execution import TaskRun
-from streams_orchestration.runtime.instances import InstanceCache, operator_logger
+from streams_orchestration.runtime.instances import InstanceCache
+from streams_orchestration.runtime.logs import operator_logger
 from streams_orchestration.runtime.meter import Meter
 from streams_orchestration.runtime.owners import Worker
 from streams_orchestration.runtime.program import PeProgram, Task
