@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pydantic import TypeAdapter
-from sqlalchemy import Connection, select
+from sqlalchemy import Connection, func, select
 
 from streams_orchestration.runtime import tables
 from streams_orchestration.runtime.batches import Position
@@ -26,7 +26,16 @@ def read_view(catalog: Catalog, program: PeProgram) -> PeView:
     a, u, p = tables.application, tables.unit, tables.pe
     with catalog.read() as connection:
         row = connection.execute(
-            select(p, u.c.generation, u.c.trigger_epoch, u.c.final_epoch, u.c.period, a.c.life, a.c.wanted)
+            select(
+                p,
+                u.c.generation,
+                u.c.trigger_epoch,
+                u.c.completed_epoch,
+                u.c.final_epoch,
+                u.c.period,
+                a.c.life,
+                a.c.wanted,
+            )
             .join(u, (u.c.application == p.c.application) & (u.c.name == p.c.unit))
             .join(a, a.c.name == p.c.application)
             .where(p.c.application == program.application, p.c.id == program.pe)
@@ -50,25 +59,52 @@ def read_view(catalog: Catalog, program: PeProgram) -> PeView:
             streams={
                 stream.stream: _stream(connection, program.application, stream, position) for stream in program.inputs
             },
-            outstanding=_outstanding(connection, program, position),
+            outstanding=_outstanding(connection, program, position, row.completed_epoch),
         )
 
 
-def _outstanding(connection: Connection, program: PeProgram, position: Position) -> int:
-    """How far the slowest consumer is behind, in segments, over all streams that the PE writes."""
+def _outstanding(connection: Connection, program: PeProgram, position: Position, completed: int) -> int:
+    """How far the slowest consumer is behind, in segments, over all streams that the PE writes.
+
+    A consumer outside of the region cannot read the open epoch, so it is behind in what lies before that only: the
+    epoch would never end if the PE waited for it.
+    """
     p = tables.pe
     readers = {pe for consumers in program.consumers.values() for pe in consumers}
     if not readers:
         return 0
     rows = connection.execute(
-        select(p.c.id, p.c.position).where(p.c.application == program.application, p.c.id.in_(readers))
+        select(p.c.id, p.c.unit, p.c.position).where(p.c.application == program.application, p.c.id.in_(readers))
     )
-    read = {row.id: row.position["inputs"] for row in rows}
-    return max(
-        position.outputs.get(stream, 0) - read[pe].get(stream, 0)
-        for stream, consumers in program.consumers.items()
-        for pe in consumers
+    members = {row.id: row for row in rows}
+    most = 0
+    for stream, consumers in program.consumers.items():
+        written = position.outputs.get(stream, 0)
+        for outside in (False, True):
+            readers = [members[pe] for pe in consumers if (members[pe].unit != program.unit) is outside]
+            slowest = min((row.position["inputs"].get(stream, 0) for row in readers), default=written)
+            if written - slowest > most:
+                end = visible_end(connection, program.application, stream, completed, written) if outside else written
+                most = max(most, end - slowest)
+    return most
+
+
+def visible_end(connection: Connection, application: str, stream: str, completed: int, written: int) -> int:
+    """The number behind the last segment of a stream that readers outside of its region may read.
+
+    Args:
+        connection: of a transaction.
+        application: that writes the stream.
+        stream: its name.
+        completed: the last complete epoch of its region.
+        written: the number of the next segment to write.
+    """
+    s = tables.segment
+    hidden = select(func.min(s.c.number)).where(
+        s.c.application == application, s.c.stream == stream, s.c.epoch > completed
     )
+    first = connection.scalar(hidden)
+    return written if first is None else first
 
 
 def _stream(connection: Connection, application: str, stream: InputStream, position: Position) -> StreamView:

@@ -3,13 +3,24 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 from sqlalchemy import func, select
 
 from streams_orchestration.runtime import tables
 from streams_orchestration.runtime.home import Home
 from streams_orchestration.runtime.planning import OUTSTANDING_LIMIT
-from streams_orchestration_tests.runtime.applications import expected_totals, published, rows, totals, write_rows
+from streams_orchestration_tests.runtime.applications import (
+    compiled,
+    expected_totals,
+    node,
+    published,
+    rows,
+    sink,
+    source,
+    totals,
+    write_rows,
+)
 from streams_orchestration_tests.runtime.local import LocalApplication
 
 COUNT = 4 * OUTSTANDING_LIMIT
@@ -28,3 +39,16 @@ def test_a_producer_stops_at_the_limit_and_goes_on_when_the_consumer_has_read(tm
     assert longest == OUTSTANDING_LIMIT - 1
     local.run()
     assert published(local.published("Out")) == expected_totals(rows(COUNT))
+
+
+def test_a_long_epoch_does_not_wait_for_a_consumer_outside_of_the_region_that_waits_for_its_end(tmp_path: Path):
+    file = write_rows(tmp_path / "rows.parquet", COUNT)
+    outside: Any = {"annotations": {"autonomous": True}}
+    graph = [source("Rows", file), node("Doubled", "Doubling", "Rows"), node("Out", "Passing", "Doubled", **outside)]
+    local = LocalApplication(Home(tmp_path / "home"), compiled([*graph, sink("Kept", "Out")], fusion="legacy"), 1)
+    inside = [program for program in local.programs if program.unit == "region-0"]
+    for _ in range(2 * OUTSTANDING_LIMIT):
+        for program in inside:
+            local.step(program)
+    local.run()
+    assert published(local.published("Kept")) == sorted((k, 2 * n) for k, n in rows(COUNT))
