@@ -1,0 +1,186 @@
+"""The product's own transactions on a real catalog, step by step as the model takes them; the tuples are made up."""
+
+from __future__ import annotations
+
+import contextlib
+import json
+from pathlib import Path
+from typing import Any
+
+from sqlalchemy import select
+
+from streams_orchestration.runtime import tables
+from streams_orchestration.runtime.batches import BatchPlan, SinkFile, StateFile, StoredState, TaskResult
+from streams_orchestration.runtime.catalog import Catalog
+from streams_orchestration.runtime.commits import commit_batch
+from streams_orchestration.runtime.deployment import deploy
+from streams_orchestration.runtime.epochs import trigger_epochs
+from streams_orchestration.runtime.errors import StaleGenerationError
+from streams_orchestration.runtime.garbage import collect_garbage
+from streams_orchestration.runtime.home import Home
+from streams_orchestration.runtime.planning import PeView
+from streams_orchestration.runtime.publishing import complete, publish
+from streams_orchestration.runtime.reset import reset
+from streams_orchestration.runtime.segments import Segment
+from streams_orchestration.runtime.states import newest_states
+from streams_orchestration.runtime.views import read_view
+from streams_orchestration_tests.protocol.steps import HELD, Protocol
+from streams_orchestration_tests.protocol.world import Flight, World
+
+
+class Product:
+    """A deployed application without hosts."""
+
+    def __init__(self, directory: Path, protocol: Protocol) -> None:
+        self.protocol, self.topology = protocol, protocol.topology
+        self.home, self.directory = Home(directory / "home"), directory
+        deploy(self.home, self.topology.compilation)
+        self.name = self.topology.compilation.logical.application
+        self.catalog = Catalog(self.home)
+        self.files = 0
+        with self.catalog.read() as connection:
+            self.life = connection.scalar(select(tables.application.c.life))
+
+    def commit(self, pe: int, flight: Flight) -> bool:
+        """Commit a batch; False when it is refused."""
+        t = self.topology
+        program = t.programs[pe]
+        position = self.protocol.position(pe, self._row(flight))
+        (source,) = position.sources or ("",)
+        ended = (source,) if source in flight.done else ()
+        segments, files = (), ()
+        if flight.items and t.readers[pe]:
+            (stream,) = program.consumers
+            segments = (Segment(stream, str(self._file(flight.items)), len(flight.items), 1, 0),)
+        elif flight.items:
+            final = self.directory / f"sink-{pe}" / f"{flight.epoch:03d}-{flight.batch:03d}"
+            final.parent.mkdir(exist_ok=True)
+            files = (SinkFile("Sink", str(self._file(flight.items)), str(final), len(flight.items), 1),)
+        state = StoredState(f"State{pe}", (StateFile(str(self._file(flight.state)), 1, 0, flight.batch),))
+        result = TaskResult(
+            0, 0, sources=position.sources, exhausted=ended, segments=segments, states=(state,), files=files
+        )
+        plan = BatchPlan(
+            str(self.life),
+            flight.generation,
+            flight.batch,
+            flight.epoch,
+            flight.boundary,
+            flight.final,
+            2,
+            position,
+            (),
+        )
+        try:
+            commit_batch(self.catalog, program, plan, [result], 0.0)
+        except StaleGenerationError:
+            return False
+        return True
+
+    def trigger(self, unit: int) -> None:
+        assert trigger_epochs(self.catalog, self.name, (self.topology.units[unit],), 0.0, 1e12)
+
+    def reset(self, unit: int) -> None:
+        reset(self.home, self.name, self.topology.units[unit], force=True)
+
+    def publish(self) -> None:
+        publish(self.catalog, self.name)
+
+    def complete(self) -> None:
+        complete(self.catalog, self.name)
+
+    def collect(self) -> None:
+        collect_garbage(self.catalog, self.name, self.topology.programs)
+
+    def view(self, pe: int) -> dict[str, Any]:
+        return told(read_view(self.catalog, self.topology.programs[pe]))
+
+    def state(self) -> dict[str, Any]:
+        """What the catalog and the directories hold, in the model's words."""
+        p, u, c, s, f = tables.pe, tables.unit, tables.commit, tables.segment, tables.sink_file
+        t = self.topology
+        with self.catalog.read() as connection:
+            units = {row.name: row for row in connection.execute(select(u))}
+            pes = connection.execute(select(p).order_by(p.c.id)).all()
+            segments = connection.execute(select(s).order_by(s.c.number)).all()
+            files = connection.execute(select(f).where(~f.c.published).order_by(f.c.batch)).all()
+            commits = connection.execute(select(c).where(c.c.boundary).order_by(c.c.batch)).all()
+            states = [newest_states(connection, self.name, pe.id).get(f"State{pe.id}") for pe in pes]
+        completed = [units[program.unit].completed_epoch for program in t.programs]
+        return {
+            "pes": [(pe.batch, pe.epoch, pe.exhausted, pe.final, _position(pe.position)) for pe in pes],
+            "units": [
+                (row.generation, row.trigger_epoch, row.completed_epoch, row.final_epoch, row.state == "COMPLETED")
+                for row in (units[name] for name in t.units)
+            ],
+            "segments": [
+                [(row.number, row.batch, row.epoch, _items(row.path)) for row in segments if row.pe == pe.id]
+                for pe in pes
+            ],
+            "files": [[(row.batch, row.epoch, _items(row.pending)) for row in files if row.pe == pe.id] for pe in pes],
+            "boundaries": [
+                [(row.epoch, row.batch) for row in commits if row.pe == pe.id and row.epoch >= completed[pe.id]]
+                for pe in pes
+            ],
+            "states": [_items(stored.files[-1].path) if stored else [] for stored in states],
+            "visible": [self._visible(pe.id) for pe in pes],
+        }
+
+    def _visible(self, pe: int) -> list[int]:
+        return [item for path in sorted((self.directory / f"sink-{pe}").glob("*")) for item in _items(path)]
+
+    def _row(self, flight: Flight) -> Any:
+        """The flight as a row: it has the same fields as far as a position goes."""
+        return flight
+
+    def _file(self, items: tuple[int, ...]) -> Path:
+        self.files += 1
+        path = self.directory / f"{self.files}.json"
+        path.write_text(json.dumps(items))
+        return path
+
+
+def told(view: PeView) -> dict[str, Any]:
+    """What a view says, without what the model leaves out."""
+    return {
+        "row": (view.generation, view.batch, view.epoch, view.final, view.trigger_epoch, view.final_epoch),
+        "position": (view.position.inputs, view.position.sources, set(view.position.exhausted), view.position.outputs),
+        "streams": {
+            name: ([(number, epoch, segment.rows) for number, epoch, segment in s.segments], s.producer_epoch, s.ended)
+            for name, s in view.streams.items()
+        },
+        "outstanding": max(view.outstanding, 0),
+    }
+
+
+def told_by_model(protocol: Protocol, world: World, pe: int) -> dict[str, Any]:
+    """The model's view of a PE."""
+    found = told(protocol.view(world, pe))
+    return found | {"outstanding": found["outstanding"] // HELD}
+
+
+def state_of_model(protocol: Protocol, world: World) -> dict[str, Any]:
+    """The model's world as `Product.state` tells it; files that are moved and not marked count as published."""
+    positions = [protocol.position(number, pe) for number, pe in enumerate(world.pes)]
+    return {
+        "pes": [
+            (pe.batch, pe.epoch, pe.exhausted, pe.final, (p.inputs, p.sources, set(p.exhausted), p.outputs))
+            for pe, p in zip(world.pes, positions, strict=True)
+        ],
+        "units": [(u.generation, u.trigger, u.completed, u.last, u.done) for u in world.units],
+        "segments": [[(p.number, p.batch, p.epoch, list(p.items)) for p in pieces] for pieces in world.streams],
+        "files": [[(f.batch, f.epoch, list(f.items)) for f in files if not f.moved] for files in world.files],
+        "boundaries": [[(b.epoch, b.pe.batch) for b in boundaries] for boundaries in world.boundaries],
+        "states": [list(pe.state) for pe in world.pes],
+        "visible": [list(items) for items in world.visible],
+    }
+
+
+def _position(stored: dict[str, Any]) -> tuple[Any, ...]:
+    return stored["inputs"], stored["sources"], set(stored["exhausted"]), stored["outputs"]
+
+
+def _items(path: Path | str) -> list[int]:
+    with contextlib.suppress(FileNotFoundError):
+        return json.loads(Path(path).read_text())
+    return [-1]

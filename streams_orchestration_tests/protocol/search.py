@@ -1,0 +1,173 @@
+"""Every course of events, breadth first, so that what is found is found on a shortest way."""
+
+from __future__ import annotations
+
+from collections import Counter, deque
+from dataclasses import dataclass
+
+from streams_orchestration_tests.protocol.steps import FAULTS, Protocol, Step
+from streams_orchestration_tests.protocol.topologies import Topology
+from streams_orchestration_tests.protocol.world import Items, Pe, ViolationError, World
+
+
+@dataclass(frozen=True)
+class Found:
+    """The outcome of a search."""
+
+    worlds: int
+    ends: int
+    """Worlds in which all is complete."""
+    violation: str | None = None
+    trace: tuple[str, ...] = ()
+    """The steps to the violation."""
+    exhaustive: bool = True
+    """Nothing was left out."""
+
+
+def search(protocol: Protocol, *, most: int = 10_000_000, at_ends: bool = False) -> Found:
+    """Try everything.
+
+    Args:
+        protocol: what can happen.
+        most: worlds after which the search gives up.
+        at_ends: look at results and states of complete worlds only, as a user would, not at what is true in between.
+    """
+    properties = Properties(protocol.topology)
+    first = protocol.start()
+    came: dict[World, tuple[World, Step] | None] = {first: None}
+    waiting = deque([first])
+    ends = 0
+    while waiting:
+        if len(came) > most:
+            return Found(len(came), ends, exhaustive=False)
+        world = waiting.popleft()
+        taken: list[Step] = []
+        possible = False
+        try:
+            for step, outcome in protocol.steps(world):
+                taken = [step]
+                possible = possible or step[0] not in (*FAULTS, "late commit")
+                after = protocol.after(outcome)
+                if after not in came:
+                    came[after] = world, step
+                    if not at_ends:
+                        properties.check(after)
+                    waiting.append(after)
+            taken = []
+            if protocol.complete(world):
+                ends += 1
+                properties.check_end(world)
+            elif not possible:
+                message = "nothing is possible any more, and it is not complete"
+                raise ViolationError(message)
+        except ViolationError as error:
+            return Found(len(came), ends, str(error), _trace(protocol, came, world, taken))
+    return Found(len(came), ends)
+
+
+def undisturbed(topology: Topology) -> World:
+    """The end of a run in which the first thing that can happen always does."""
+    protocol = Protocol(topology, epochs=0, faults=0)
+    world = protocol.start()
+    while not protocol.complete(world):
+        _, outcome = next(protocol.steps(world))
+        world = protocol.after(outcome)
+    return world
+
+
+class Properties:
+    """What must be true always, and at the end."""
+
+    def __init__(self, topology: Topology) -> None:
+        self.topology = topology
+        end = undisturbed(topology)
+        self.results = tuple(Counter(items) for items in end.visible)
+        self.states = tuple(pe.state for pe in end.pes)
+        self._ways: dict[int, int] = {}
+
+    def check(self, world: World) -> None:
+        """Raises ViolationError, which says what is wrong."""
+        t = self.topology
+        cuts = [self._cut(world, pe) for pe in range(len(world.pes))]
+        for pe, reads in enumerate(t.reads):
+            for number, producer in enumerate(reads):
+                read, written = cuts[pe].inputs[number], cuts[producer].written
+                own = t.unit_of[pe] == t.unit_of[producer]
+                if read > written or (own and read != written):
+                    message = (
+                        f"the cut is not consistent: PE {pe} has read {read} segments of {written} of PE {producer}"
+                    )
+                    raise ViolationError(message)
+                # what its own region wrote after the cut, a reset has it write again
+                first = world.pes[pe].inputs[number] if own else min(read, world.pes[pe].inputs[number])
+                kept = {piece.number for piece in world.streams[producer]}
+                if missing := [n for n in range(first, world.pes[producer].written) if n not in kept]:
+                    message = f"PE {pe} can need segment {missing[0]} of PE {producer}, which is gone"
+                    raise ViolationError(message)
+        for pe in t.sinks:
+            if not Counter(world.visible[pe]) <= Counter(cuts[pe].state):
+                message = f"PE {pe} has published what a reset takes back, or twice"
+                raise ViolationError(message)
+
+    def check_end(self, world: World) -> None:
+        """Raises ViolationError: the results or the states are not those of the undisturbed run."""
+        for pe in self.topology.sinks:
+            if Counter(world.visible[pe]) != self.results[pe]:
+                message = f"PE {pe} has published {world.visible[pe]}, wanted are {sorted(self.results[pe].elements())}"
+                raise ViolationError(message)
+            self._check_order(pe, world.visible[pe])
+        for pe, row in enumerate(world.pes):
+            if row.state != self.states[pe]:
+                message = f"PE {pe} ends with the state {row.state}, wanted is {self.states[pe]}"
+                raise ViolationError(message)
+
+    def _check_order(self, sink: int, items: Items) -> None:
+        """What comes by one way only comes in the order of its source."""
+        for source in range(len(self.topology.programs)):
+            made = [item for item in items if item // 10 == source + 1]
+            if len(set(made)) == len(made) and made != sorted(made):
+                message = f"PE {sink} has published out of order: {items}"
+                raise ViolationError(message)
+
+    def _cut(self, world: World, pe: int) -> Pe:
+        completed = world.units[self.topology.unit_of[pe]].completed
+        if not completed:
+            return Pe(inputs=(0,) * len(self.topology.reads[pe]))
+        found = next((b.pe for b in world.boundaries[pe] if b.epoch == completed), None)
+        if found is None:
+            message = f"PE {pe} has no commit that closes epoch {completed}"
+            raise ViolationError(message)
+        return found
+
+
+def _trace(
+    protocol: Protocol, came: dict[World, tuple[World, Step] | None], world: World, last: list[Step]
+) -> tuple[str, ...]:
+    steps = last
+    while (before := came[world]) is not None:
+        world, step = before
+        steps = [step, *steps]
+    return tuple(told(protocol, steps))
+
+
+def told(protocol: Protocol, steps: list[Step]) -> list[str]:
+    """The steps, for people."""
+    t, world = protocol.topology, protocol.start()
+    lines = []
+    for step in steps:
+        kind, number, choice = step
+        name = t.units[number] if kind in ("trigger", "reset", "complete") else f"PE {number}"
+        text = f"{name}: {kind}"
+        if kind == "begin":
+            flight = list(protocol.begin(world, number))[choice]
+            text += f" batch {flight.batch} of epoch {flight.epoch}, tuples {list(flight.items)}"
+            text += " (the last of the epoch)" if flight.boundary else ""
+        elif kind in ("commit", "late commit"):
+            flight = world.flights[number][choice]
+            text += f" of batch {flight.batch}, generation {flight.generation}, tuples {list(flight.items)}"
+        lines.append(text)
+        try:
+            world = protocol.after(next(outcome for each, outcome in protocol.steps(world) if each == step))
+        except ViolationError:
+            break
+    return lines

@@ -1,0 +1,88 @@
+"""The model is the product: both take the same random walks, and agree after every step on what the catalog says."""
+
+from __future__ import annotations
+
+import random
+from pathlib import Path
+
+import pytest
+
+from streams_orchestration_tests.protocol.product import Product, state_of_model, told_by_model
+from streams_orchestration_tests.protocol.steps import Protocol, Step
+from streams_orchestration_tests.protocol.test_protocol import DEEP
+from streams_orchestration_tests.protocol.topologies import GRAPHS, topology
+from streams_orchestration_tests.protocol.world import World
+
+WALKS = 60 if DEEP else 2
+STEPS = 200
+PUBLISHING = ("move", "mark")
+
+
+@pytest.fixture(autouse=True)
+def no_hosts(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("streams_orchestration.runtime.reset.launch", lambda *_: ())
+
+
+@pytest.mark.parametrize("name", GRAPHS)
+def test_model_and_product_agree_after_every_step(tmp_path: Path, name: str):
+    choose = random.Random(name)
+    seen: set[str] = set()
+    for walk in range(WALKS):
+        seen |= {kind for kind, _, _ in walked(tmp_path / str(walk), name, choose)}
+    assert seen >= {"begin", "commit", "late commit", "trigger", "reset", "move", "complete"}, "walks see everything"
+
+
+def walked(directory: Path, name: str, choose: random.Random) -> list[Step]:
+    """One walk to the end of the application."""
+    directory.mkdir()
+    protocol = Protocol(topology(name), epochs=6, faults=STEPS, kinds=("reset",), forgets=False)
+    product = Product(directory, protocol)
+    world, taken = protocol.start(), []
+    while len(taken) < STEPS:
+        # a reset is always possible, and would leave nothing else time to happen
+        options = [step for step, _ in protocol.steps(world) if step[0] != "reset" or choose.random() < 0.25]
+        if not options:
+            break
+        kind = choose.choice(sorted({kind for kind, _, _ in options}))
+        step = choose.choice([step for step in options if step[0] == kind])
+        taken.append(step)
+        world = taken_by_both(protocol, product, world, step)
+        product.collect()
+        assert product.state() == state_of_model(protocol, world), taken
+        for pe in range(len(world.pes)):
+            assert product.view(pe) == told_by_model(protocol, world, pe), taken
+    return taken
+
+
+def taken_by_both(protocol: Protocol, product: Product, world: World, step: Step) -> World:
+    """One step of both; the world afterwards."""
+    kind, number, choice = step
+    before = world
+    world = _after(protocol, world, step)
+    if kind in ("commit", "late commit"):
+        flight = before.flights[number][choice]
+        row = world.pes[number]
+        accepted = row is not before.pes[number] and row.batch == flight.batch
+        assert product.commit(number, flight) is accepted
+    elif kind == "trigger":
+        product.trigger(number)
+    elif kind == "reset":
+        product.reset(number)
+    elif kind in PUBLISHING:
+        world = _all(protocol, world, PUBLISHING)
+        product.publish()
+    elif kind == "complete":
+        world = _all(protocol, world, ("complete",))
+        product.complete()
+    return world
+
+
+def _after(protocol: Protocol, world: World, step: Step) -> World:
+    return protocol.after(next(outcome for each, outcome in protocol.steps(world) if each == step))
+
+
+def _all(protocol: Protocol, world: World, kinds: tuple[str, ...]) -> World:
+    """The product does all of these at once."""
+    while (step := next((step for step, _ in protocol.steps(world) if step[0] in kinds), None)) is not None:
+        world = _after(protocol, world, step)
+    return world

@@ -1,0 +1,119 @@
+"""The protocol of consistent regions, tried in every course of events that a small application can take.
+
+Everything is here that the catalog decides: plans, commits, the end of epochs, resets, publishing, garbage, hosts that
+are started anew, and batches that outlive any of these. `STREAMS_TEST_DEEP=1` tries more, for minutes.
+"""
+
+from __future__ import annotations
+
+import os
+from typing import Any
+
+import pytest
+
+from streams_orchestration_tests.protocol.search import Found, search
+from streams_orchestration_tests.protocol.steps import Protocol
+from streams_orchestration_tests.protocol.topologies import GRAPHS, topology
+
+DEEP = bool(os.environ.get("STREAMS_TEST_DEEP"))
+BOUNDS: dict[str, tuple[int, int]] = {
+    "chain of 2": (2, 2),
+    "chain of 3": (2, 1),
+    "diamond": (2, 1),
+    "two starts that join": (2, 1),
+    "autonomous consumer": (1, 1),
+    "autonomous consumer behind the region": (1, 0),
+    "two regions in a row": (1, 0),
+}
+"""Epochs that the period ends, and faults."""
+DEEPER = {
+    "autonomous consumer": (2, 1),
+    "autonomous consumer behind the region": (2, 1),
+    "two regions in a row": (1, 1),
+}
+
+
+@pytest.mark.parametrize("name", GRAPHS)
+def test_whatever_happens_and_whenever_the_end_is_that_of_an_undisturbed_run(name: str):
+    epochs, faults = BOUNDS[name]
+    if DEEP:
+        epochs, faults = DEEPER.get(name, (epochs + 1, faults + 1))
+    found = search(Protocol(topology(name), epochs=epochs, faults=faults))
+    assert found.violation is None, _explained(found)
+    assert found.exhaustive
+    assert found.ends > 1, "epochs end in different places"
+
+
+BROKEN: dict[str, tuple[str, str, dict[str, Any]]] = {
+    "no fence against what a reset has left behind": (
+        "chain of 3",
+        "which is gone",
+        {"fenced": False, "kinds": ("reset",)},
+    ),
+    "no fence between a host and the one in its place": ("chain of 2", "removed as garbage", {"fenced_start": False}),
+    "no alignment": ("chain of 2", "the cut is not consistent", {"aligned": False}),
+    "no alignment in a diamond": ("diamond", "the cut is not consistent", {"aligned": False}),
+    "no alignment where two starts join": ("two starts that join", "cut is not consistent", {"aligned": False}),
+    "published before the epoch is complete": (
+        "chain of 2",
+        "published what a reset takes back",
+        {"publishes_complete_epochs": False},
+    ),
+    "garbage that a cut of another region needs": (
+        "two regions in a row",
+        "can need segment 0 of PE 0, which is gone",
+        {"keeps_cut": False, "epochs": 1},
+    ),
+    "held up by those who cannot read yet": (
+        "autonomous consumer behind the region",
+        "nothing is possible any more",
+        {"waits_for_outsiders": True, "faults": 0},
+    ),
+}
+"""What is switched off -> where it shows, and how."""
+
+
+@pytest.mark.parametrize("case", BROKEN)
+def test_a_protocol_that_lacks_a_part_is_found_out(case: str):
+    name, violation, switches = BROKEN[case]
+    found = search(Protocol(topology(name), **switches))
+    print(_explained(found))
+    assert found.violation is not None, "the search sees nothing, so it proves nothing"
+    assert violation in found.violation, _explained(found)
+    assert found.trace
+
+
+LOST: dict[str, tuple[str, str, dict[str, Any]]] = {
+    "no fence": ("chain of 2", "it is not complete", {"fenced": False, "kinds": ("reset",)}),
+    "no alignment": ("chain of 3", r"PE 2 has published (), wanted are [10, 11]", {"aligned": False}),
+    "published early": (
+        "chain of 2",
+        "published (10, 10, 11), wanted are [10, 11]",
+        {"publishes_complete_epochs": False},
+    ),
+    "garbage": ("two regions in a row", "published (), wanted are [10]", {"keeps_cut": False, "epochs": 1}),
+}
+"""The same, as a user would notice it."""
+
+
+@pytest.mark.parametrize("case", LOST)
+def test_what_is_found_out_costs_tuples(case: str):
+    name, violation, switches = LOST[case]
+    found = search(Protocol(topology(name), **switches), at_ends=True)
+    assert found.violation is not None
+    assert violation in found.violation, _explained(found)
+
+
+def test_a_trace_is_a_shortest_one_and_can_be_read():
+    found = search(Protocol(topology("chain of 2"), publishes_complete_epochs=False))
+    assert found.trace == (
+        "PE 0: begin batch 0 of epoch 1, tuples [10]",
+        "PE 0: commit of batch 0, generation 1, tuples [10]",
+        "PE 1: begin batch 0 of epoch 1, tuples [10]",
+        "PE 1: commit of batch 0, generation 1, tuples [10]",
+        "PE 1: move",
+    )
+
+
+def _explained(found: Found) -> str:
+    return "\n  ".join([f"{found.worlds} worlds; {found.violation}", *found.trace])

@@ -1,0 +1,102 @@
+"""Small applications whose every course of events can be tried, compiled by the real compiler."""
+
+from __future__ import annotations
+
+import functools
+from dataclasses import dataclass
+from typing import Any
+
+from streams_orchestration.compiler.compilation import Compilation
+from streams_orchestration.runtime.deployment import build_programs
+from streams_orchestration.runtime.program import PeProgram
+from streams_orchestration_tests.runtime.applications import PERIODIC, compiled, node, sink
+
+AUTONOMOUS: dict[str, Any] = {"annotations": {"autonomous": True}}
+
+
+def source(name: str, tuples: int) -> dict[str, Any]:
+    """Makes so many tuples, a region's start."""
+    numbered = {"k": "'a'", "n": "IterationCount()"}
+    return {
+        "name": name,
+        "operator": "Beacon",
+        "outputs": [{"stream": name, "schema": "Row"}],
+        "parameters": {"iterations": tuples, "output": numbered},
+        "annotations": PERIODIC,
+    }
+
+
+GRAPHS: dict[str, list[dict[str, Any]]] = {
+    "chain of 2": [source("A", 2), sink("Z", "A")],
+    "chain of 3": [source("A", 2), node("B", "Passing", "A"), sink("Z", "B")],
+    "diamond": [
+        source("A", 1),
+        node("B", "Passing", "A"),
+        node("C", "Passing", "A"),
+        sink("Z", "B", "C"),
+    ],
+    "two starts that join": [source("A", 1), source("B", 1), sink("Z", "A", "B")],
+    "autonomous consumer": [source("A", 2), sink("Z", "A"), sink("Y", "A", **AUTONOMOUS)],
+    "autonomous consumer behind the region": [source("A", 3), node("B", "Passing", "A"), sink("Y", "B", **AUTONOMOUS)],
+    "two regions in a row": [source("A", 1), node("B", "Passing", "A", annotations=PERIODIC), sink("Z", "B")],
+}
+
+
+@dataclass(frozen=True)
+class Topology:
+    """An application of one operator a PE."""
+
+    name: str
+    compilation: Compilation
+    programs: tuple[PeProgram, ...]
+    units: tuple[str, ...]
+    tuples: tuple[int, ...]
+    """PE -> how many tuples its source makes, 0 where it has none."""
+    feeds: tuple[bool, ...]
+    """PE -> tuples come into its unit there."""
+    reads: tuple[tuple[int, ...], ...]
+    """PE -> the PEs whose streams it reads, in the order of its inputs."""
+    readers: tuple[tuple[int, ...], ...]
+    """PE -> the PEs that read its stream."""
+
+    @functools.cached_property
+    def unit_of(self) -> tuple[int, ...]:
+        """PE -> number of its unit."""
+        return tuple(self.units.index(program.unit) for program in self.programs)
+
+    @functools.cached_property
+    def members(self) -> tuple[tuple[int, ...], ...]:
+        """Unit -> its PEs."""
+        return tuple(
+            tuple(pe for pe, unit in enumerate(self.unit_of) if unit == number) for number in range(len(self.units))
+        )
+
+    @functools.cached_property
+    def sinks(self) -> tuple[int, ...]:
+        """The PEs that write files."""
+        return tuple(pe for pe, readers in enumerate(self.readers) if not readers)
+
+
+@functools.cache
+def topology(name: str) -> Topology:
+    """One of `GRAPHS`."""
+    compilation = compiled(GRAPHS[name], fusion="legacy")
+    programs = build_programs(compilation)
+    assert [program.pe for program in programs] == list(range(len(programs)))
+    assert all(len(program.consumers) <= 1 for program in programs), "the model knows one stream a PE"
+    units = tuple(dict.fromkeys(program.unit for program in programs))
+    reads = tuple(tuple(stream.producer for stream in program.inputs) for program in programs)
+    made = [sum(program.operators[index].parameters["iterations"] for index in program.sources) for program in programs]
+    return Topology(
+        name=name,
+        compilation=compilation,
+        programs=programs,
+        units=units,
+        tuples=tuple(made),
+        feeds=tuple(
+            bool(program.starts or program.sources or any(stream.foreign for stream in program.inputs))
+            for program in programs
+        ),
+        reads=reads,
+        readers=tuple(tuple(pe for pe, read in enumerate(reads) if number in read) for number in range(len(programs))),
+    )

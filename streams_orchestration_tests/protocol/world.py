@@ -1,0 +1,103 @@
+"""One moment of a running application, as small as can be: what the catalog says, and which batches are in flight."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+Items = tuple[int, ...]
+"""Tuples, each with a number of its own."""
+
+
+class Pe(NamedTuple):
+    """The catalog's row of a PE, with its operator state."""
+
+    batch: int = -1
+    epoch: int = 1
+    exhausted: bool = False
+    final: bool = False
+    inputs: tuple[int, ...] = ()
+    """Number of the next segment to read, of every stream."""
+    offset: int = 0
+    """Tuples that its source has made."""
+    done: tuple[str, ...] = ()
+    """Sources without more tuples, foreign streams that have ended."""
+    written: int = 0
+    """Number of the next segment to write."""
+    state: Items = ()
+    """All tuples that it has processed: nothing that is lost or comes twice can hide."""
+
+
+class Unit(NamedTuple):
+    """The catalog's row of a unit of recovery."""
+
+    generation: int = 1
+    trigger: int = 0
+    completed: int = 0
+    last: int | None = None
+    done: bool = False
+
+
+class Piece(NamedTuple):
+    """A segment of a stream; its file exists."""
+
+    number: int
+    batch: int
+    epoch: int
+    items: Items
+
+
+class File(NamedTuple):
+    """A file of a sink that no one has marked as published."""
+
+    batch: int
+    epoch: int
+    items: Items
+    moved: bool = False
+
+
+class Boundary(NamedTuple):
+    """A commit that ended an epoch: what a reset may go back to."""
+
+    epoch: int
+    pe: Pe
+
+
+class Flight(NamedTuple):
+    """A batch whose tasks have run and whose commit is on its way."""
+
+    generation: int
+    batch: int
+    epoch: int
+    boundary: bool
+    final: bool
+    inputs: tuple[int, ...]
+    offset: int
+    done: tuple[str, ...]
+    written: int
+    items: Items
+    state: Items
+    """After the batch."""
+    current: bool = True
+    """Its process is the one that works for the PE; False for one that was taken for dead and is not."""
+    swept: bool = False
+    """Its files are gone."""
+
+
+class World(NamedTuple):
+    """Everything; tuples are indexed by PE, `units` by unit."""
+
+    pes: tuple[Pe, ...]
+    units: tuple[Unit, ...]
+    streams: tuple[tuple[Piece, ...], ...]
+    """What each PE has written, as far as it is kept."""
+    files: tuple[tuple[File, ...], ...]
+    visible: tuple[Items, ...]
+    """What readers of the results see, in the order in which it came."""
+    boundaries: tuple[tuple[Boundary, ...], ...]
+    flights: tuple[tuple[Flight, ...], ...]
+    faults: int = 0
+    """That may still happen."""
+
+
+class ViolationError(Exception):
+    """The world is in a state that must not be."""
