@@ -72,9 +72,9 @@ def run(spec: Path, home: Home, watched: Sequence[str], *options: str) -> Run:
 def last_commits(home: Home, watched: Sequence[str]) -> dict[str, Point]:
     """When the PE with each operator made its last commit, and how many tuples it has read; not before the first."""
     pe = tables.pe
-    if not home.catalog.exists():
-        return {}
     try:
+        if not Catalog(home).exists:
+            return {}
         with Catalog(home).read() as connection:
             rows = connection.execute(select(pe.c.committed_at, pe.c.rows_in, pe.c.operators)).all()
     except (SQLAlchemyError, StreamsRuntimeError):  # it is just being made

@@ -8,7 +8,7 @@ from pydantic import Field
 from streams_orchestration.orchestration.artifacts import ArtifactStore
 from streams_orchestration.orchestration.deployments import Deployments
 from streams_orchestration.orchestration.progress import deployment_event, pe_event, sink_event
-from streams_orchestration.runtime.errors import CatalogBusyError, HostLaunchError
+from streams_orchestration.runtime.errors import CatalogUnavailableError, HostLaunchError
 from streams_orchestration.runtime.status import ApplicationStatus
 
 APPLICATION_TAG = "streams/application"
@@ -99,7 +99,7 @@ def reset_unit(context: dg.OpExecutionContext, config: ResetUnit, deployments: D
     try:
         _stop_orphans(context, deployments)
         generation = deployments.reset(application, config.unit, generation=config.generation, force=config.force)
-    except (CatalogBusyError, HostLaunchError) as error:
+    except (CatalogUnavailableError, HostLaunchError) as error:
         # Only these may pass by themselves; a retry policy would retry a misspelt unit too.
         raise dg.RetryRequested(max_retries=2, seconds_to_wait=RETRY_SECONDS) from error
     if config.generation is not None and generation > config.generation + 1:

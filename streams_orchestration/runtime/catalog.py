@@ -2,36 +2,54 @@
 
 from __future__ import annotations
 
-import zlib
-from collections.abc import Iterator
-from contextlib import contextmanager
-from pathlib import Path
-from typing import Any
+import time
+from collections.abc import Hashable, Iterator
+from contextlib import contextmanager, suppress
 
-from sqlalchemy import Connection, Engine, create_engine, event, inspect
-from sqlalchemy.exc import DatabaseError, IntegrityError, OperationalError
-from sqlalchemy.schema import CreateTable
+from sqlalchemy import Connection
+from sqlalchemy.engine import RootTransaction
+from sqlalchemy.exc import DBAPIError
 
-from streams_orchestration.runtime.errors import CatalogBusyError, CatalogError
+from streams_orchestration.runtime.address import BUSY_SECONDS, database_of
+from streams_orchestration.runtime.database import Mode, said
+from streams_orchestration.runtime.errors import (
+    CatalogLostError,
+    CatalogMissingError,
+    CatalogPlaceError,
+    CommitUnknownError,
+)
 from streams_orchestration.runtime.home import Home
 from streams_orchestration.runtime.tables import metadata
+from streams_orchestration.runtime.versions import NEWEST, check_version, has_version, read_version, write_version
 
-BUSY_SECONDS = 20.0
-LAYOUT = zlib.crc32("".join(str(CreateTable(table)) for table in metadata.sorted_tables).encode()) >> 1
-"""Identifies the tables and columns, so that a catalog of another version is told from a damaged one."""
+PATIENCE_SECONDS = 5.0
+"""How long a transaction that cannot begin, since the database is not reached, is tried anew."""
+FIRST_PAUSE, LONGEST_PAUSE = 0.02, 1.0
+"""Seconds between two tries; doubled from the first to the longest."""
 
 
 class Catalog:
     """Transactions on the catalog of one home.
 
-    SQLite in write-ahead mode: readers never wait, writers take turns. A write transaction takes the write lock when it
-    begins, so that what it reads stays true until it commits.
+    Readers never wait, writers take turns. A write transaction takes the write lock when it begins, so that what it
+    reads stays true until it commits.
     """
 
-    def __init__(self, home: Home, *, busy_seconds: float = BUSY_SECONDS) -> None:
-        self.path = home.catalog
-        self.busy_seconds = busy_seconds
-        self._engine = _engine(self.path, busy_seconds)
+    def __init__(self, home: Home, *, busy_seconds: float = BUSY_SECONDS, patience: float = PATIENCE_SECONDS) -> None:
+        """Nothing is opened yet.
+
+        Args:
+            home: whose catalog.
+            busy_seconds: how long a writer waits for its turn.
+            patience: seconds that a database which cannot be reached is tried again.
+
+        Raises:
+            CatalogPlaceError: STREAMS_CATALOG cannot be used.
+        """
+        self._home = home
+        self._database = database_of(home, busy_seconds=busy_seconds)
+        self._patience = patience
+        self.name = self._database.name
 
     @classmethod
     def create(cls, home: Home) -> Catalog:
@@ -39,97 +57,116 @@ class Catalog:
 
         Raises:
             StateDirectoryError: the home cannot be written.
-            CatalogError: the file is no catalog, or cannot be written.
+            CatalogError: the database is no catalog, or one of another version, or cannot be written.
         """
         home.prepare()
         catalog = cls(home)
         if not catalog.exists:
-            with catalog.write() as connection:
-                metadata.create_all(connection)
-                connection.exec_driver_sql(f"PRAGMA user_version = {LAYOUT}")
+            catalog._make()
+            if catalog.name != str(home.catalog):
+                home.place.write_text(f"{catalog.name}\n")
         return catalog
 
     @property
     def exists(self) -> bool:
-        """Whether anything was ever deployed in this home; a file that is just being made does not count yet.
+        """Whether anything was ever deployed here; a catalog that is just being made does not count yet.
 
         Raises:
-            CatalogError: the file is no catalog, or one of another version.
+            CatalogError: the database is no catalog, or one of another version.
         """
-        if not self.path.exists():
-            return False
-        with self.read() as connection:
-            if not inspect(connection).has_table(metadata.sorted_tables[0].name):
-                return False
-            layout = connection.exec_driver_sql("PRAGMA user_version").scalar()
-        if layout != LAYOUT:
-            message = (
-                f"{self.path}: the catalog was made by another version of the product. Use that version, "
-                "or start anew in another state directory (STREAMS_HOME); the results stay where they are."
-            )
-            raise CatalogError(message)
-        return True
+        version = self.version()
+        if version is not None:
+            check_version(self.name, version)
+        return version is not None
+
+    def version(self) -> str | None:
+        """The revision of its tables, None when there are none."""
+        if not self._database.found():
+            return None
+        try:
+            with self.read() as connection:
+                return read_version(connection)
+        except CatalogMissingError:
+            with self.read() as connection:
+                return self._database.unversioned(connection)
+
+    def identity(self) -> Hashable | None:
+        """Tells this catalog from one that was put in its place later; None when its file is gone."""
+        return self._database.identity()
 
     @contextmanager
     def read(self) -> Iterator[Connection]:
-        """A consistent view."""
-        with self._errors(), self._engine.begin() as connection:
+        """A consistent view.
+
+        Raises:
+            CatalogUnavailableError: it may be tried again.
+            CatalogError: it cannot be used.
+        """
+        with self._transaction("read") as connection:
             yield connection
 
     @contextmanager
     def write(self) -> Iterator[Connection]:
-        """A transaction that commits when the block ends and changes nothing when it raises."""
-        with self._errors(), self._engine.connect() as connection:
-            connection = connection.execution_options(writes=True)
-            with connection.begin():
-                yield connection
+        """A transaction that commits when the block ends and changes nothing when it raises.
+
+        Raises:
+            CommitUnknownError: the connection was lost while it was committed.
+            CatalogUnavailableError: nothing was changed, it may be tried again.
+            CatalogError: nothing was changed; it cannot be used.
+        """
+        with self._transaction("write") as connection:
+            yield connection
 
     def close(self) -> None:
-        """Close all connections."""
-        self._engine.dispose()
+        """Close the connections that rest."""
+        self._database.engine.dispose()
+
+    def _make(self) -> None:
+        if self._home.catalog.exists() and self.name != str(self._home.catalog):
+            message = f"{self._home.root} has a catalog of its own, {self._home.catalog.name}, with what was deployed"
+            remedy = "Unset the variable, or take another state directory (STREAMS_HOME)."
+            raise CatalogPlaceError(message, remedy)
+        with self._transaction("create") as connection:
+            self._database.prepare(connection)
+            if not has_version(connection):  # somebody else was quicker
+                metadata.create_all(connection)
+                write_version(connection, NEWEST)
 
     @contextmanager
-    def _errors(self) -> Iterator[None]:
-        try:
-            yield
-        except OperationalError as error:
-            reason = str(error.orig)
-            if "locked" in reason or "busy" in reason:
-                raise CatalogBusyError(self.path, self.busy_seconds) from error
-            remedy = {
-                "disk is full": "Make room on its disk",
-                "readonly": "Give it and its directory write permission",
-                "unable to open": "Check that its directory exists and can be written",
-            }
-            mend = next((text for sign, text in remedy.items() if sign in reason), "Look at the file and its disk")
-            message = f"{self.path}: the catalog cannot be used: {reason}. {mend}. What was committed is kept."
-            raise CatalogError(message) from error
-        except IntegrityError as error:
-            message = f"{self.path}: two processes wrote the same entry ({error.orig}); nothing was changed, try again"
-            raise CatalogError(message) from error
-        except DatabaseError as error:
-            message = (
-                f"{self.path}: not a catalog, or a damaged one: {error.orig}. "
-                "Restore it from a copy, or move the state directory away and start anew."
-            )
-            raise CatalogError(message) from error
+    def _transaction(self, mode: Mode) -> Iterator[Connection]:
+        connection, transaction = self._begin(mode)
+        with connection:
+            try:
+                yield connection
+            except BaseException as error:
+                with suppress(DBAPIError):
+                    transaction.rollback()
+                if isinstance(error, DBAPIError):
+                    raise self._database.error(error) from error
+                raise
+            try:
+                transaction.commit()
+            except DBAPIError as error:
+                with suppress(DBAPIError):
+                    transaction.rollback()
+                if mode != "read" and self._database.doubtful(error):
+                    raise CommitUnknownError(self.name, said(error)) from error
+                raise self._database.error(error) from error
 
-
-def _engine(path: Path, busy_seconds: float) -> Engine:
-    engine = create_engine(f"sqlite:///{path}", connect_args={"timeout": busy_seconds, "check_same_thread": False})
-
-    # SQLAlchemy's documented recipe: pysqlite must not begin transactions by itself, or there is no BEGIN IMMEDIATE.
-    @event.listens_for(engine, "connect")
-    def _on_connect(connection: Any, _record: Any) -> None:
-        connection.isolation_level = None
-        cursor = connection.cursor()
-        cursor.execute("PRAGMA journal_mode=WAL")
-        cursor.execute("PRAGMA synchronous=FULL")
-        cursor.close()
-
-    @event.listens_for(engine, "begin")
-    def _on_begin(connection: Connection) -> None:
-        writes = connection.get_execution_options().get("writes", False)
-        connection.exec_driver_sql("BEGIN IMMEDIATE" if writes else "BEGIN")
-
-    return engine
+    def _begin(self, mode: Mode) -> tuple[Connection, RootTransaction]:
+        """Open a transaction; nothing was done yet, so a connection that is lost here is replaced."""
+        until = time.monotonic() + self._patience
+        pause = FIRST_PAUSE
+        while True:
+            connection = None
+            try:
+                connection = self._database.engine.connect().execution_options(mode=mode)
+                return connection, connection.begin()
+            except DBAPIError as error:
+                if connection is not None:
+                    connection.close()
+                found = self._database.error(error)
+                if not isinstance(found, CatalogLostError) or time.monotonic() + pause > until:
+                    raise found from error
+            time.sleep(pause)
+            pause = min(2 * pause, LONGEST_PAUSE)

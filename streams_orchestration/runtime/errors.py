@@ -6,6 +6,8 @@ from pathlib import Path
 
 MINIMUM_JAVA = 17
 """Of Spark 4."""
+CATALOG = "STREAMS_CATALOG"
+"""The variable that names the catalog's place."""
 
 
 class StreamsRuntimeError(Exception):
@@ -26,13 +28,53 @@ class CatalogError(StreamsRuntimeError):
     """The catalog cannot be read or written."""
 
 
-class CatalogBusyError(CatalogError):
+class CatalogPlaceError(CatalogError):
+    """STREAMS_CATALOG cannot be used; its value is not repeated, since it may hold a password."""
+
+    def __init__(self, reason: str, remedy: str = "Correct the variable, or unset it.") -> None:
+        super().__init__(f"{CATALOG}: {reason}. {remedy}")
+
+
+class CatalogVersionError(CatalogError):
+    """The catalog's tables are those of another version of the product."""
+
+
+class CatalogMissingError(CatalogError):
+    """The database holds no catalog."""
+
+
+class CatalogUnavailableError(CatalogError):
+    """For now the catalog cannot be used; nothing was changed, and what was asked may be asked again."""
+
+
+class CatalogBusyError(CatalogUnavailableError):
     """Another process holds the catalog's write lock for too long."""
 
-    def __init__(self, path: Path, seconds: float) -> None:
+    def __init__(self, place: object, seconds: float, search: str) -> None:
         super().__init__(
-            f"{path}: the catalog stayed locked by another process for {seconds:g} s. "
-            "Nothing was changed. Find the process that holds it (for example with `fuser`), or try again."
+            f"{place}: the catalog stayed locked by another process for {seconds:g} s. "
+            f"Nothing was changed. Find the process that holds it ({search}), or try again."
+        )
+
+
+class CatalogLostError(CatalogUnavailableError):
+    """The connection to the catalog was lost, or could not be made."""
+
+    def __init__(self, place: object, reason: str) -> None:
+        self.reason = reason
+        super().__init__(
+            f"{place}: the catalog cannot be reached: {reason}. Nothing was changed. "
+            "See that the server runs and can be reached, then try again."
+        )
+
+
+class CommitUnknownError(CatalogUnavailableError):
+    """The connection was lost while a transaction was committed: it may have been, or not."""
+
+    def __init__(self, place: object, reason: str) -> None:
+        super().__init__(
+            f"{place}: the connection to the catalog was lost in the middle of a commit: {reason}. "
+            "It was made as a whole or not at all; look (`streams status`) before you try again."
         )
 
 

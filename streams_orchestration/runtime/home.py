@@ -26,8 +26,13 @@ class Home:
 
     @property
     def catalog(self) -> Path:
-        """The catalog's SQLite file."""
+        """The catalog's SQLite file, unless STREAMS_CATALOG names another place."""
         return self.root / "catalog.db"
+
+    @property
+    def place(self) -> Path:
+        """Says where the catalog is when it is elsewhere."""
+        return self.root / "catalog.place"
 
     @property
     def artifacts(self) -> Path:

@@ -45,7 +45,7 @@ def main(arguments: list[str] | None = None) -> int:
     logging.basicConfig(level=logging.INFO, format="%(asctime)s %(levelname)s %(name)s: %(message)s", stream=sys.stderr)
     logging.getLogger("py4j").setLevel(logging.WARNING)
     session = StartingSession(given)
-    from streams_orchestration.runtime.errors import StreamsRuntimeError
+    from streams_orchestration.runtime.errors import CatalogMissingError, StreamsRuntimeError
     from streams_orchestration.runtime.home import Home
     from streams_orchestration.runtime.host import Host
     from streams_orchestration.runtime.presence import UnwantedHostError
@@ -61,7 +61,7 @@ def main(arguments: list[str] | None = None) -> int:
         if state == "COMPLETED":
             session.archive(host.presence.wanted)
         return 0 if state != "FAILED" else 1
-    except UnwantedHostError as error:
+    except (UnwantedHostError, CatalogMissingError) as error:
         log.warning("%s; it ends", error)
         if host is not None:
             with contextlib.suppress(Exception):

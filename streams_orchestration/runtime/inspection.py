@@ -129,7 +129,7 @@ def _sinks(connection: Connection, application: str) -> tuple[SinkStatus, ...]:
         .order_by(f.c.operator)
     )  # fmt: skip
     return tuple(
-        SinkStatus(row.operator, Path(row.final).parent, Path(row.final).suffix[1:], row.files, row.rows)
+        SinkStatus(row.operator, Path(row.final).parent, Path(row.final).suffix[1:], row.files, int(row.rows))
         for row in rows
     )
 

@@ -10,7 +10,7 @@ from sqlalchemy import select, update
 
 from streams_orchestration.runtime import tables
 from streams_orchestration.runtime.catalog import Catalog
-from streams_orchestration.runtime.errors import StreamsRuntimeError
+from streams_orchestration.runtime.errors import CatalogMissingError, StreamsRuntimeError
 from streams_orchestration.runtime.orphans import record_processes
 from streams_orchestration.runtime.processes import ProcessIdentity, family
 
@@ -31,7 +31,7 @@ class Presence:
         self.host = host
         self.incarnation = incarnation
         self._catalog = catalog
-        self._file = self._identity()
+        self._place = self._catalog.identity()
         self._life: str | None = None
         self._processes: tuple[ProcessIdentity, ...] = ()
 
@@ -42,7 +42,7 @@ class Presence:
             UnwantedHostError: it does not in `patience` seconds: the launcher has died, or another one came first.
         """
         until = time.monotonic() + patience
-        while self._file is not None and self._identity() == self._file:
+        while self._place is not None and self._catalog.identity() == self._place:
             row = self._row()
             if row is not None and row.incarnation == self.incarnation:
                 self._life = row.life
@@ -50,7 +50,7 @@ class Presence:
             if time.monotonic() > until:
                 break
             time.sleep(POLL_SECONDS)
-        message = f"host {self.host} of {self.application}: its launch is not in the catalog {self._catalog.path}"
+        message = f"host {self.host} of {self.application}: its launch is not in the catalog {self._catalog.name}"
         raise UnwantedHostError(message)
 
     def row(self) -> Any:
@@ -60,10 +60,13 @@ class Presence:
             UnwantedHostError: nobody wants this host any more.
         """
         name = f"host {self.host} of {self.application}"
-        if self._identity() != self._file:
-            message = f"{name}: the catalog {self._catalog.path} is gone, or is another one now"
+        if self._catalog.identity() != self._place:
+            message = f"{name}: the catalog {self._catalog.name} is gone, or is another one now"
             raise UnwantedHostError(message)
-        row = self._row()
+        try:
+            row = self._row()
+        except CatalogMissingError:
+            row = None
         if row is None or row.life != self._life:
             message = f"{name}: the application was dropped or started anew"
             raise UnwantedHostError(message)
@@ -84,7 +87,7 @@ class Presence:
         h, a = tables.host, tables.application
         life = select(a.c.life).where(a.c.name == self.application).scalar_subquery()
         mine = (h.c.application == self.application, h.c.id == self.host, h.c.incarnation == self.incarnation)
-        if self._identity() == self._file:
+        if self._catalog.identity() == self._place:
             with self._catalog.write() as connection:
                 connection.execute(
                     update(h).where(*mine, life == self._life).values(**values, heartbeat_at=time.time())
@@ -107,11 +110,3 @@ class Presence:
                 .join(h, h.c.application == a.c.name)
                 .where(a.c.name == self.application, h.c.id == self.host)
             ).one_or_none()
-
-    def _identity(self) -> tuple[int, int] | None:
-        """Of the catalog's file: one that is made anew in its place is another."""
-        try:
-            found = self._catalog.path.stat()
-        except OSError:
-            return None
-        return found.st_dev, found.st_ino

@@ -8,7 +8,6 @@ from collections.abc import Sequence
 from typing import Any
 
 from sqlalchemy import Connection, bindparam, func, select
-from sqlalchemy.dialects.sqlite import insert
 
 from streams_orchestration.runtime import tables
 from streams_orchestration.runtime.batches import BatchPlan, TaskResult
@@ -29,6 +28,7 @@ from streams_orchestration.runtime.metrics import (
     stream_metrics,
 )
 from streams_orchestration.runtime.program import PeProgram
+from streams_orchestration.runtime.upserts import upsert
 
 SAMPLE_SECONDS = 5.0
 """Between two totals in the ring, at least."""
@@ -39,10 +39,6 @@ _m = tables.pe_metrics
 # made once: every commit runs them, and making a statement takes longer than running it
 _TOTAL = select(_m.c.since, _m.c.sampled_at, _m.c.counts).where(
     _m.c.application == bindparam("application"), _m.c.pe == bindparam("pe")
-)
-_new = insert(_m)
-_STORE = _new.on_conflict_do_update(
-    set_={name: _new.excluded[name] for name in ("since", "at", "sampled_at", "counts")}
 )
 
 
@@ -112,15 +108,12 @@ def record(connection: Connection, program: PeProgram, counts: Counts, began: fl
         _sample(connection, key, now, total)
         sampled = now
     values = {"since": since, "at": now, "sampled_at": sampled, "counts": total}
-    connection.execute(_STORE, key | values)
+    connection.execute(upsert(connection, _m), key | values)
 
 
 def _sample(connection: Connection, key: dict[str, Any], at: float, counts: Counts) -> None:
-    values = {"at": at, "counts": counts}
     slot = int(at / SAMPLE_SECONDS) % SAMPLES
-    connection.execute(
-        insert(tables.metrics_sample).values(**key, slot=slot, **values).on_conflict_do_update(set_=values)
-    )
+    connection.execute(upsert(connection, tables.metrics_sample), {**key, "slot": slot, "at": at, "counts": counts})
 
 
 def read_metrics(home: Home, application: str, now: float | None = None) -> ApplicationMetrics:
@@ -207,4 +200,4 @@ def _lag(connection: Connection, application: str, stream: str, number: int, now
         select(func.count().label("segments"), func.sum(s.c.rows).label("rows"), func.min(s.c.committed_at).label("at"))
         .where(s.c.application == application, s.c.stream == stream, s.c.number >= number)
     ).one()  # fmt: skip
-    return row.segments, row.rows or 0, max(now - row.at, 0.0) if row.segments else 0.0
+    return row.segments, int(row.rows or 0), max(now - row.at, 0.0) if row.segments else 0.0

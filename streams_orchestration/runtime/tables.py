@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from sqlalchemy import (
     JSON,
+    BigInteger,
     Boolean,
     Column,
     Float,
@@ -16,6 +17,9 @@ from sqlalchemy import (
 )
 
 metadata = MetaData()
+
+Count = BigInteger().with_variant(Integer, "sqlite")
+"""Of tuples, bytes, batches and the like: 64 bits. An SQLite integer always has them."""
 
 application = Table(
     "application",
@@ -66,9 +70,9 @@ unit = Table(
     Column("region", Integer),
     Column("period", Float),
     Column("generation", Integer, nullable=False, default=1),
-    Column("trigger_epoch", Integer, nullable=False, default=0),  # start PEs close epochs up to this one
-    Column("completed_epoch", Integer, nullable=False, default=0),
-    Column("final_epoch", Integer),
+    Column("trigger_epoch", Count, nullable=False, default=0),  # start PEs close epochs up to this one
+    Column("completed_epoch", Count, nullable=False, default=0),
+    Column("final_epoch", Count),
     Column("attempts", Integer, nullable=False, default=0),
     Column("max_attempts", Integer, nullable=False),  # a forced reset raises it until an epoch is complete
     Column("configured_attempts", Integer, nullable=False),
@@ -89,14 +93,14 @@ pe = Table(
     Column("state", String, nullable=False, default="WANTED"),
     Column("error", Text),
     Column("permanent", Boolean, nullable=False, default=False),  # no reset can mend the error
-    Column("batch", Integer, nullable=False, default=-1),
-    Column("epoch", Integer, nullable=False, default=1),  # the one it works in
+    Column("batch", Count, nullable=False, default=-1),
+    Column("epoch", Count, nullable=False, default=1),  # the one it works in
     Column("exhausted", Boolean, nullable=False, default=False),
     Column("final", Boolean, nullable=False, default=False),
     Column("initial", JSON, nullable=False),  # the position before the first batch
     Column("position", JSON, nullable=False),
-    Column("rows_in", Integer, nullable=False, default=0),
-    Column("rows_out", Integer, nullable=False, default=0),
+    Column("rows_in", Count, nullable=False, default=0),
+    Column("rows_out", Count, nullable=False, default=0),
     Column("busy_seconds", Float, nullable=False, default=0.0),
     Column("committed_at", Float),
 )
@@ -106,15 +110,15 @@ commit = Table(
     metadata,
     Column("application", String, primary_key=True),
     Column("pe", Integer, primary_key=True),
-    Column("batch", Integer, primary_key=True),
+    Column("batch", Count, primary_key=True),
     Column("generation", Integer, nullable=False),
-    Column("epoch", Integer, nullable=False),
+    Column("epoch", Count, nullable=False),
     Column("boundary", Boolean, nullable=False),
     Column("exhausted", Boolean, nullable=False),
     Column("final", Boolean, nullable=False),
     Column("position", JSON, nullable=False),
-    Column("rows_in", Integer, nullable=False),  # totals up to this batch, so that a reset can go back to them
-    Column("rows_out", Integer, nullable=False),
+    Column("rows_in", Count, nullable=False),  # totals up to this batch, so that a reset can go back to them
+    Column("rows_out", Count, nullable=False),
     Column("busy_seconds", Float, nullable=False),
     Column("committed_at", Float, nullable=False),
 )
@@ -124,14 +128,14 @@ segment = Table(
     metadata,
     Column("application", String, primary_key=True),
     Column("stream", String, primary_key=True),
-    Column("number", Integer, primary_key=True),
+    Column("number", Count, primary_key=True),
     Column("pe", Integer, nullable=False),
-    Column("batch", Integer, nullable=False),
-    Column("epoch", Integer, nullable=False),
+    Column("batch", Count, nullable=False),
+    Column("epoch", Count, nullable=False),
     Column("path", String, nullable=False),
-    Column("rows", Integer, nullable=False),
-    Column("size", Integer, nullable=False),
-    Column("checksum", Integer, nullable=False),
+    Column("rows", Count, nullable=False),
+    Column("size", Count, nullable=False),
+    Column("checksum", Count, nullable=False),
     Column("committed_at", Float, nullable=False),
 )
 
@@ -140,7 +144,7 @@ state = Table(
     metadata,
     Column("application", String, primary_key=True),
     Column("operator", String, primary_key=True),
-    Column("batch", Integer, primary_key=True),
+    Column("batch", Count, primary_key=True),
     Column("pe", Integer, nullable=False),
     Column("files", JSON, nullable=False),  # its chain: path, size, checksum and batch of each
 )
@@ -152,11 +156,11 @@ sink_file = Table(
     Column("final", String, primary_key=True),
     Column("operator", String, nullable=False),
     Column("pe", Integer, nullable=False),
-    Column("batch", Integer, nullable=False),
-    Column("epoch", Integer, nullable=False),
+    Column("batch", Count, nullable=False),
+    Column("epoch", Count, nullable=False),
     Column("pending", String, nullable=False),
-    Column("rows", Integer, nullable=False),
-    Column("size", Integer, nullable=False),
+    Column("rows", Count, nullable=False),
+    Column("size", Count, nullable=False),
     Column("published", Boolean, nullable=False, default=False),
 )
 
@@ -165,7 +169,7 @@ epoch = Table(
     metadata,
     Column("application", String, primary_key=True),
     Column("unit", String, primary_key=True),
-    Column("epoch", Integer, primary_key=True),
+    Column("epoch", Count, primary_key=True),
     Column("cut", JSON, nullable=False),  # {PE: batch}
     Column("completed_at", Float, nullable=False),
 )

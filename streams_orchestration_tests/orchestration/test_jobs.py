@@ -10,7 +10,7 @@ from streams_orchestration.orchestration import ops
 from streams_orchestration.orchestration.application import build_application_definitions
 from streams_orchestration.orchestration.artifacts import StageMissingError, StagesOutOfStepError
 from streams_orchestration.orchestration.watching import Memory
-from streams_orchestration.runtime.errors import CatalogBusyError, NotDeployedError
+from streams_orchestration.runtime.errors import CatalogUnavailableError, NotDeployedError
 from streams_orchestration.runtime.home import Home
 from streams_orchestration_tests.orchestration.conftest import Runtime
 from streams_orchestration_tests.orchestration.statuses import failed, running
@@ -105,7 +105,7 @@ def test_a_busy_catalog_is_tried_again_but_nothing_else(
 ):
     monkeypatch.setattr(ops, "RETRY_SECONDS", 0.01)
     config = {"ops": {"reset_unit": {"config": {"unit": "region-0"}}}}
-    for error, tries in ((CatalogBusyError(home.catalog, 10.0), 3), (NotDeployedError("demo", (), home.root), 1)):
+    for error, tries in ((CatalogUnavailableError("locked"), 3), (NotDeployedError("demo", (), home.root), 1)):
         runtime.error = error
         runtime.calls.clear()
         with pytest.raises(Exception):  # noqa: B017
@@ -166,5 +166,5 @@ class TestSensor:
         self, defs: dg.Definitions, sensor: dg.SensorDefinition, runtime, home
     ):
         runtime.status = running()
-        runtime.error = CatalogBusyError(home.catalog, 10.0)
+        runtime.error = CatalogUnavailableError("locked")
         assert "locked" in (self.look(defs, sensor).skip_message or "")

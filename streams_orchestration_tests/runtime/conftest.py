@@ -1,11 +1,19 @@
+from __future__ import annotations
+
+import hashlib
 import os
+import sqlite3
 from collections.abc import Iterator
 from typing import Any
 
 import pytest
 from hypothesis import HealthCheck, settings
-from sqlalchemy import event
+from sqlalchemy import URL, event, make_url
 from sqlalchemy.pool import Pool
+
+from streams_orchestration.runtime import address
+from streams_orchestration.runtime.home import Home
+from streams_orchestration_tests.postgresql import Server
 
 settings.register_profile("untimed", deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 settings.load_profile("untimed")
@@ -16,7 +24,8 @@ def volatile() -> Iterator[None]:
     """Nothing waits for the disk: these tests kill processes in thought only."""
 
     def relax(connection: Any, _record: Any, _proxy: Any) -> None:
-        connection.execute("PRAGMA synchronous=OFF")
+        if isinstance(connection, sqlite3.Connection):
+            connection.execute("PRAGMA synchronous=OFF")
 
     patch = pytest.MonkeyPatch()
     patch.setattr(os, "fsync", lambda _descriptor: None)
@@ -24,3 +33,36 @@ def volatile() -> Iterator[None]:
     yield
     event.remove(Pool, "checkout", relax)
     patch.undo()
+
+
+@pytest.fixture(params=["sqlite", "postgresql"])
+def database(request: pytest.FixtureRequest) -> Iterator[str]:
+    """Where the test's catalogs are; on PostgreSQL every state directory has a schema of its own."""
+    if request.param == "sqlite":
+        yield request.param
+        return
+    server: Server = request.getfixturevalue("postgresql")
+    schemas: set[str] = set()
+
+    def url_of(home: Home) -> URL:
+        schema = "home_" + hashlib.sha1(str(home.root).encode()).hexdigest()[:16]
+        schemas.add(schema)
+        return make_url(server.url(schema))
+
+    patch = pytest.MonkeyPatch()
+    patch.setattr(address, "catalog_url", url_of)
+    yield request.param
+    patch.undo()
+    forget_engines()
+    with server.connect() as connection:
+        for schema in schemas:
+            connection.execute(f"DROP SCHEMA IF EXISTS {schema} CASCADE".encode())
+
+
+def forget_engines() -> None:
+    """Close the connections that the test has left."""
+    from streams_orchestration.runtime import postgresql
+
+    for engine in postgresql._engines.values():
+        engine.dispose()
+    postgresql._engines.clear()

@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
+import pytest
 from sqlalchemy import func, select
 
 from streams_orchestration.runtime import tables
@@ -22,6 +23,8 @@ from streams_orchestration_tests.runtime.applications import (
     write_rows,
 )
 from streams_orchestration_tests.runtime.local import LocalApplication
+
+pytestmark = pytest.mark.usefixtures("database")
 
 COUNT = 4 * OUTSTANDING_LIMIT
 

@@ -1,23 +1,23 @@
 from __future__ import annotations
 
 import os
-import sqlite3
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
-from sqlalchemy import insert, select
+from sqlalchemy import func, insert, select
 
 from streams_orchestration.runtime import tables
 from streams_orchestration.runtime.catalog import Catalog
-from streams_orchestration.runtime.errors import CatalogBusyError, CatalogError
+from streams_orchestration.runtime.errors import CatalogBusyError, CatalogError, CatalogLostError, CatalogPlaceError
 from streams_orchestration.runtime.home import Home
 
 HOST = {"application": "app", "id": 0, "state": "STOPPED"}
 
 
 @pytest.fixture
-def home(tmp_path: Path) -> Home:
+def home(tmp_path: Path, database: str) -> Home:
     home = Home(tmp_path / "home")
     Catalog.create(home).close()
     return home
@@ -26,10 +26,8 @@ def home(tmp_path: Path) -> Home:
 @pytest.fixture
 def locked(home: Home) -> Iterator[Home]:
     """Somebody else writes and does not come to an end."""
-    other = sqlite3.connect(home.catalog, isolation_level=None)
-    other.execute("BEGIN IMMEDIATE")
-    yield home
-    other.close()
+    with Catalog(home).write():
+        yield home
 
 
 def hosts(catalog: Catalog) -> list[int]:
@@ -60,7 +58,7 @@ def test_creating_it_again_keeps_what_is_there(home: Home):
 
 def test_a_writer_gives_up_when_another_holds_the_lock(locked: Home):
     catalog = Catalog(locked, busy_seconds=0.05)
-    stayed = pytest.raises(CatalogBusyError, match=r"catalog.db: the catalog stayed locked .* for 0.05 s. Nothing was")
+    stayed = pytest.raises(CatalogBusyError, match=r"the catalog stayed locked .* for 0.05 s. Nothing was")
     with stayed, catalog.write():
         pass
 
@@ -79,8 +77,17 @@ def test_a_reader_sees_one_state_only(home: Home):
     assert hosts(catalog) == [0]
 
 
+@pytest.fixture
+def file_home(tmp_path: Path) -> Home:
+    """With its catalog in a file of its own."""
+    home = Home(tmp_path / "home")
+    Catalog.create(home).close()
+    return home
+
+
 @pytest.mark.parametrize("mode", ["read", "write"])
-def test_a_file_that_is_no_database_is_named(home: Home, mode: str):
+def test_a_file_that_is_no_database_is_named(file_home: Home, mode: str):
+    home = file_home
     for path in home.root.iterdir():
         path.unlink()
     home.catalog.write_bytes(b"my diary, " * 100)
@@ -99,10 +106,98 @@ def test_a_missing_directory_is_named(tmp_path: Path):
 
 
 @pytest.mark.skipif(os.geteuid() == 0, reason="root may write everywhere")
-def test_a_read_only_directory_is_named(home: Home):
+def test_a_read_only_directory_is_named(file_home: Home):
+    home = file_home
     Catalog(home).close()
     for path in home.root.iterdir():
         path.chmod(0o400)
     home.root.chmod(0o500)
     with pytest.raises(CatalogError, match="write permission"), Catalog(home).write():
         pass
+
+
+PASSWORD = "s3cret"
+PLACES = {
+    "not an address": (f"{PASSWORD}@somewhere", "it is not an address such as"),
+    "another database": (f"mysql://me:{PASSWORD}@there/db", "mysql is not supported"),
+    "another driver": (f"postgresql+asyncpg://me:{PASSWORD}@there/db", "asyncpg is not supported"),
+    "a schema that is none": (f"postgresql://me:{PASSWORD}@there/db?schema=My;x", "schema must be one name"),
+    "a relative file": ("sqlite:///catalog.db", "must be absolute"),
+    "no port": (f"postgresql://me:{PASSWORD}@there:none/db", "it is not an address"),
+}
+
+
+@pytest.mark.parametrize("case", PLACES)
+def test_an_address_that_cannot_be_used_is_refused_without_repeating_it(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, case: str
+):
+    text, reason = PLACES[case]
+    monkeypatch.setenv("STREAMS_CATALOG", text)
+    with pytest.raises(CatalogPlaceError, match=f"^STREAMS_CATALOG: .*{reason}") as raised:
+        Catalog(Home(tmp_path))
+    assert PASSWORD not in str(raised.value)
+
+
+def test_a_server_that_is_not_there_is_named_without_the_password(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setenv("STREAMS_CATALOG", f"postgres://me:{PASSWORD}@/db?host={tmp_path}&password={PASSWORD}")
+    with (
+        pytest.raises(
+            CatalogLostError, match=r"^postgresql://me@/.*/db\?schema=streams: .* cannot be reached"
+        ) as raised,
+        Catalog(Home(tmp_path), patience=0.0).read(),
+    ):
+        pass
+    assert PASSWORD not in str(raised.value)
+
+
+def test_another_file_can_hold_it(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    (tmp_path / "elsewhere").mkdir()
+    file = tmp_path / "elsewhere" / "all.db"
+    monkeypatch.setenv("STREAMS_CATALOG", f"sqlite:///{file}")
+    home = Home(tmp_path / "home")
+    Catalog.create(home)
+    assert file.exists()
+    assert not home.catalog.exists()
+
+
+def test_a_state_directory_remembers_that_its_catalog_is_elsewhere(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    home = Home(tmp_path / "home")
+    monkeypatch.setenv("STREAMS_CATALOG", f"sqlite:///{tmp_path}/all.db")
+    Catalog.create(home)
+    monkeypatch.delenv("STREAMS_CATALOG")
+    with pytest.raises(CatalogPlaceError, match=r"not set, but the catalog of .*home is in .*all.db. Set it to that"):
+        Catalog(home)
+
+
+def test_a_state_directory_with_a_catalog_gets_no_second_one(file_home: Home, monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setenv("STREAMS_CATALOG", f"sqlite:///{file_home.root.parent}/all.db")
+    with pytest.raises(CatalogPlaceError, match=r"has a catalog of its own, catalog.db"):
+        Catalog.create(file_home)
+
+
+def test_writers_take_turns_and_see_what_the_one_before_has_left(home: Home):
+    def count(_: int) -> None:
+        with Catalog(home).write() as connection:
+            so_far = connection.scalar(select(func.max(tables.host.c.id)))
+            connection.execute(insert(tables.host).values(HOST | {"id": 0 if so_far is None else so_far + 1}))
+
+    with ThreadPoolExecutor(4) as pool:
+        list(pool.map(count, range(40)))
+    assert sorted(hosts(Catalog(home))) == list(range(40))
+
+
+def test_several_processes_may_make_it_at_once(tmp_path: Path, database: str):
+    home = Home(tmp_path / "home")
+    with ThreadPoolExecutor(4) as pool:
+        made = list(pool.map(lambda _: Catalog.create(home), range(4)))
+    assert all(catalog.exists for catalog in made)
+
+
+def test_totals_have_64_bits(home: Home):
+    large = {"rows": 2**40, "size": 2**50, "checksum": 2**32 - 1, "number": 2**35}
+    row = {"application": "app", "stream": "s", "pe": 0, "batch": 2**33, "epoch": 1, "path": "p", "committed_at": 0.0}
+    with Catalog(home).write() as connection:
+        connection.execute(insert(tables.segment).values(row | large))
+    with Catalog(home).read() as connection:
+        found = connection.execute(select(tables.segment)).one()._mapping
+    assert {name: found[name] for name in large} == large

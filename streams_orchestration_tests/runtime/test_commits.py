@@ -31,6 +31,8 @@ from streams_orchestration_tests.runtime.applications import (
 from streams_orchestration_tests.runtime.local import LocalApplication
 from streams_orchestration_tests.runtime.sample_operators import RunningTotals
 
+pytestmark = pytest.mark.usefixtures("database")
+
 COUNT = 20
 
 

@@ -15,6 +15,8 @@ from streams_orchestration.runtime.reset import reset
 from streams_orchestration_tests.runtime.applications import expected_totals, published, rows, totals, write_rows
 from streams_orchestration_tests.runtime.local import LocalApplication
 
+pytestmark = pytest.mark.usefixtures("database")
+
 COUNT = 20
 
 

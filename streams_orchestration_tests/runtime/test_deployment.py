@@ -31,7 +31,10 @@ from streams_orchestration_tests.runtime.applications import (
     totals,
     write_rows,
 )
+from streams_orchestration_tests.runtime.catalogs import remove_catalog
 from streams_orchestration_tests.runtime.local import LocalApplication
+
+pytestmark = pytest.mark.usefixtures("database")
 
 COUNT = 20
 SPEC = """\
@@ -141,8 +144,7 @@ def test_a_changed_application_is_refused_with_the_difference(home: Home, file: 
 def test_results_of_an_earlier_life_are_not_mixed_with_new_ones(home: Home, file: Path):
     local = LocalApplication(home, totals(file), 5)
     local.run()
-    for path in home.root.glob("catalog.db*"):
-        path.unlink()
+    remove_catalog(home)
     with pytest.raises(NotDeployableError, match=r"results/app/(Out|Raw): \d+ files of an earlier run .*--fresh"):
         deploy(home, totals(file))
     deploy(home, totals(file), fresh=True)

@@ -36,6 +36,8 @@ from streams_orchestration_tests.runtime.applications import (
 )
 from streams_orchestration_tests.runtime.local import LocalApplication
 
+pytestmark = pytest.mark.usefixtures("database")
+
 COUNT = 60
 DAY = 86_400.0
 

@@ -22,6 +22,7 @@ from streams_orchestration.runtime import reset as resetting
 from streams_orchestration.runtime.catalog import Catalog
 from streams_orchestration.runtime.control import cancel, launch
 from streams_orchestration.runtime.deployment import deploy
+from streams_orchestration.runtime.errors import CatalogMissingError
 from streams_orchestration.runtime.home import Home
 from streams_orchestration.runtime.host import Host
 from streams_orchestration.runtime.inspection import read_status
@@ -32,6 +33,9 @@ from streams_orchestration.runtime.processes import ProcessIdentity, family, ide
 from streams_orchestration.runtime.reset import reset
 from streams_orchestration.runtime.status import failures
 from streams_orchestration_tests.runtime.applications import compiled, sink, source, totals, write_rows
+from streams_orchestration_tests.runtime.catalogs import remove_catalog
+
+pytestmark = pytest.mark.usefixtures("database")
 
 WORKER = "import sys, time; print('up', flush=True); time.sleep(600)"
 HOST = f"""
@@ -219,13 +223,8 @@ def joined(home: Home) -> Presence:
     return found
 
 
-def removed(home: Home) -> None:
-    home.catalog.rename(home.root / "away")
-
-
 def made_anew(home: Home) -> None:
-    for path in home.root.glob("catalog.db*"):
-        path.unlink()
+    remove_catalog(home)
     Catalog.create(home)
 
 
@@ -246,8 +245,8 @@ def replaced(home: Home) -> None:
 
 
 ENDS: dict[str, tuple[Callable[[Home], None], str]] = {
-    "the catalog is gone": (removed, "is gone, or is another one now"),
-    "the catalog was made anew": (made_anew, "is gone, or is another one now"),
+    "the catalog is gone": (remove_catalog, "is gone, or is another one now|was dropped or started anew"),
+    "the catalog was made anew": (made_anew, "is gone, or is another one now|was dropped or started anew"),
     "the application was dropped": (dropped, "was dropped or started anew"),
     "the application was started anew": (started_anew, "was dropped or started anew"),
     "another host was started": (replaced, "taken for dead"),
@@ -312,13 +311,13 @@ def test_a_running_host_ends_when_its_catalog_goes(home: Home, monkeypatch: pyte
     def run() -> None:
         try:
             running.run(lambda: spark)
-        except UnwantedHostError as error:
+        except (UnwantedHostError, CatalogMissingError) as error:
             ended.append(error)
 
     thread = threading.Thread(target=run, daemon=True)
     thread.start()
     assert up.wait(30)
-    removed(home)
+    remove_catalog(home)
     thread.join(30)
     jvm.kill()
     jvm.communicate()

@@ -12,6 +12,8 @@ from streams_orchestration.runtime.home import Home
 from streams_orchestration_tests.runtime.applications import compiled, node, published, rows, sink, source, write_rows
 from streams_orchestration_tests.runtime.local import LocalApplication
 
+pytestmark = pytest.mark.usefixtures("database")
+
 COUNT = 12
 FUSIONS: list[dict[str, Any]] = [{"fusion": "manual", "pes": 1}, {"fusion": "legacy"}, {"fusion": "automatic"}]
 SOURCE_MARKS = 1

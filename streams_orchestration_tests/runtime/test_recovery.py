@@ -146,12 +146,25 @@ def compilation(directory: Path, fusion: int) -> Compilation:
     return network(directory, COUNT, **FUSIONS[fusion])
 
 
-@given(
-    fusion=st.integers(0, len(FUSIONS) - 1),
-    events=st.lists(st.tuples(st.sampled_from(ACTIONS), st.integers(0, 99)), max_size=60),
-)
+EVENTS = st.lists(st.tuples(st.sampled_from(ACTIONS), st.integers(0, 99)), max_size=60)
+
+
+@given(fusion=st.integers(0, len(FUSIONS) - 1), events=EVENTS)
 @settings(max_examples=25)
 def test_nothing_is_lost_and_nothing_is_doubled(data: Path, fusion: int, events: list[tuple[str, int]]):
+    go_through(data, fusion, events)
+
+
+@given(fusion=st.integers(0, len(FUSIONS) - 1), events=EVENTS)
+@settings(max_examples=5)
+@pytest.mark.parametrize("database", ["postgresql"], indirect=True)
+def test_nothing_is_lost_and_nothing_is_doubled_on_another_database(
+    data: Path, database: str, fusion: int, events: list[tuple[str, int]]
+):
+    go_through(data, fusion, events)
+
+
+def go_through(data: Path, fusion: int, events: list[tuple[str, int]]) -> None:
     with tempfile.TemporaryDirectory() as directory:
         ordeal = Ordeal(Home(Path(directory)), compilation(data, fusion))
         for action, number in events:

@@ -17,6 +17,8 @@ from streams_orchestration.runtime.reset import reset
 from streams_orchestration.runtime.settings import SettingError, Settings
 from streams_orchestration_tests.runtime.applications import totals, write_rows
 
+pytestmark = pytest.mark.usefixtures("database")
+
 
 @pytest.fixture
 def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Home:

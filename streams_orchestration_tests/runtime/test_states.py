@@ -29,6 +29,8 @@ from streams_orchestration_tests.runtime.applications import (
 )
 from streams_orchestration_tests.runtime.local import LocalApplication
 
+pytestmark = pytest.mark.usefixtures("database")
+
 COUNT = 120
 
 

@@ -1,0 +1,76 @@
+"""A database that can hold a catalog: how transactions begin there, and what its errors mean."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Hashable
+from typing import Literal
+
+from sqlalchemy import Connection, Engine, event
+from sqlalchemy.exc import DBAPIError, IntegrityError
+
+from streams_orchestration.runtime.errors import CatalogError
+
+Mode = Literal["read", "write", "create"]
+
+
+class Database(ABC):
+    """A place for the tables of one catalog."""
+
+    name: str
+    """For people: the file, or the address without a password."""
+    engine: Engine
+
+    def listen(self) -> None:
+        """Have every transaction begin as its mode, an execution option of the connection, wants it."""
+
+        # a driver that begins by itself could not say how, so both are in autocommit
+        @event.listens_for(self.engine, "begin")
+        def _on_begin(connection: Connection) -> None:
+            mode = connection.get_execution_options().get("mode", "read")
+            connection.exec_driver_sql(self.begin(mode), execution_options={"no_parameters": True})
+
+    @abstractmethod
+    def begin(self, mode: Mode) -> str:
+        """The statement that begins a transaction.
+
+        `read` sees one state all the time. What `write` reads stays true until it commits: writers take turns. `create`
+        excludes other writers, too, and needs no table.
+        """
+
+    @abstractmethod
+    def identity(self) -> Hashable | None:
+        """Tells this place from one that was put there later; None when there is nothing."""
+
+    @abstractmethod
+    def found(self) -> bool:
+        """Whether there is anything to look into."""
+
+    @abstractmethod
+    def prepare(self, connection: Connection) -> None:
+        """Make what the tables lie in, in a transaction of mode `create`."""
+
+    def unversioned(self, connection: Connection) -> str | None:
+        """The revision of tables that were made before revisions were written down; None when there are none."""
+        return None
+
+    @abstractmethod
+    def doubtful(self, error: DBAPIError) -> bool:
+        """May a commit that failed so have been made all the same."""
+
+    @abstractmethod
+    def refusal(self, error: DBAPIError) -> CatalogError:
+        """What a statement's error means, in words."""
+
+    def error(self, error: DBAPIError) -> CatalogError:
+        """What an error of the driver means: what went wrong, where, and what to do."""
+        if isinstance(error, IntegrityError):
+            message = f"{self.name}: two processes wrote the same entry ({said(error)}); nothing was changed, try again"
+            return CatalogError(message)
+        return self.refusal(error)
+
+
+def said(error: DBAPIError) -> str:
+    """The driver's own words, in one line; statements and parameters are left out."""
+    lines = (line.strip() for line in str(error.orig).splitlines())
+    return "; ".join(line for line in lines if line)

@@ -1,0 +1,20 @@
+"""Upserts: a row is inserted, or replaces the one with its key; every database has words of its own for that."""
+
+from __future__ import annotations
+
+import functools
+
+from sqlalchemy import Connection, Insert, Table
+from sqlalchemy.dialects import postgresql, sqlite
+
+
+def upsert(connection: Connection, table: Table) -> Insert:
+    """The statement for the database of a connection; execute it with a value for every column."""
+    return _upsert(connection.dialect.name, table)
+
+
+@functools.cache  # making a statement takes longer than running it
+def _upsert(dialect: str, table: Table) -> Insert:
+    insert = sqlite.insert(table) if dialect == "sqlite" else postgresql.insert(table)
+    values = {column.name: insert.excluded[column.name] for column in table.columns if not column.primary_key}
+    return insert.on_conflict_do_update(index_elements=list(table.primary_key), set_=values)
