@@ -19,11 +19,18 @@ import numpy as np
 import pyarrow as pa
 
 from benchmarks.harness import Row, memory, seconds
+from streams_orchestration.operators.arrow_types import arrow_schema
+from streams_orchestration.operators.batch import TupleBatch
 from streams_orchestration.operators.dict_state import DictState
 from streams_orchestration.operators.keyed_state import KeyedState
-from streams_orchestration.operators.state import dump_state, load_state
+from streams_orchestration.operators.standard.aggregate import Aggregate
+from streams_orchestration.operators.standard.join import Join
+from streams_orchestration.operators.state import State, dump_state, load_state
+from streams_orchestration.operators.testing import OperatorHarness
 
 KEYS, CHANGED = 1_000_000, 1_000
+READING = "k bigint, n bigint, t timestamp"
+SCHEMA = arrow_schema(READING)
 BATCHES = 60
 
 
@@ -43,7 +50,7 @@ def filled(kind: str, count: int = KEYS) -> KeyedState:
 class Stored:
     """A state and its chain, with the files that the runtime would write."""
 
-    def __init__(self, state: dict[str, Any], directory: Path) -> None:
+    def __init__(self, state: Callable[[], State], directory: Path) -> None:
         self.state = state
         self.directory = directory
         self.chain: list[tuple[int, bytes]] = []
@@ -53,7 +60,7 @@ class Stored:
         """One checkpoint: its seconds, and the bytes that it wrote."""
         begin = time.perf_counter()
         self.version += 1
-        data, kept = dump_state(self.state, self.version, [(version, len(data)) for version, data in self.chain])
+        data, kept, _ = dump_state(self.state(), self.version, [(version, len(data)) for version, data in self.chain])
         with (self.directory / f"{self.version}.state").open("wb") as file:
             file.write(data)
             file.flush()
@@ -85,15 +92,78 @@ def remembering() -> Callable[[], Any]:
     }
 
 
+WINDOWS = {
+    "tumbling, punct()": "groups of a window",
+    "tumbling, count(100), partitioned": "tumbling windows",
+    "tumbling, time(60), partitioned": "tumbling windows by time",
+    "sliding, count(5), count(5), partitioned": "sliding windows",
+    "sliding, time(60), time(60), partitioned": "sliding windows by time",
+}
+
+
+def of_windows(window: str) -> OperatorHarness:
+    """An Aggregate in whose windows every key has come once."""
+    partitioned = {"partitionBy": ["k"]} if "partitioned" in window else {}
+    timed = {"timeAttribute": "t"} if "time" in window else {}
+    output = {"total": "Sum(n)", "number": "Count()"}
+    given = {"window": window, "groupBy": ["k"], "output": output, **partitioned, **timed}
+    operator = OperatorHarness(Aggregate, [READING], ["k bigint, total bigint, number bigint"], parameters=given)
+    return operator.send(readings(0, KEYS))
+
+
+def of_join() -> OperatorHarness:
+    """A Join in each of whose windows every key has come once."""
+    given = {
+        "window": f"sliding, count({KEYS})",
+        "equalityLHS": ["k"],
+        "equalityRHS": ["k"],
+        "output": {"k": "lhs_k", "n": "lhs_n"},
+    }
+    operator = OperatorHarness(Join, [READING, READING], ["k bigint, n bigint"], parameters=given)
+    return operator.send(readings(0, KEYS)).send(readings(0, KEYS), 1)
+
+
+def readings(first: int, count: int) -> TupleBatch:
+    """Tuples of the keys from one on, one a millisecond."""
+    numbers = np.arange(first, first + count)
+    columns = {"k": keys("bigint").take(pa.array(numbers % KEYS)), "n": numbers}
+    columns["t"] = pa.array(numbers * 1000).cast(SCHEMA.field("t").type)
+    return TupleBatch.from_columns(columns, SCHEMA)
+
+
+def operators(*, quick: bool) -> list[Row]:
+    """Checkpoints of operators that hold a million keys, each behind a batch with a thousand of them."""
+    result: list[Row] = []
+    cases = {text: partial(of_windows, window) for window, text in WINDOWS.items()} | {"both sides of a join": of_join}
+    for text, make in cases.items():
+        with tempfile.TemporaryDirectory() as place:
+            operator = make()
+            operator.sent.clear()
+            stored = Stored(operator.operator.checkpoint, Path(place))
+            whole, size = stored.store()
+
+            def change(number: int, operator: OperatorHarness = operator) -> None:
+                operator.send(readings(KEYS + number * CHANGED, CHANGED))
+                operator.sent.clear()
+
+            took, written = batches(stored, change, BATCHES // 6 if quick else BATCHES)
+            what = f"{text}: checkpoint of {KEYS:,} keys, {CHANGED:,} changed"
+            result += [
+                Row(f"{what}: time / whole", took * 1e3, "ms", whole * 1e3, 0.2),
+                Row(f"{what}: bytes / whole", written / 1e6, "MB", size / 1e6, 0.05),
+            ]
+    return result
+
+
 def rows(*, quick: bool = False) -> list[Row]:
     """Checkpoints, restoring, memory."""
     count = BATCHES // 6 if quick else BATCHES
-    result: list[Row] = []
+    result = operators(quick=quick)
     for kind in ("bigint", "string"):
         with tempfile.TemporaryDirectory() as place:
             directory, names = Path(place), keys(kind)
             state = filled(kind)
-            stored = Stored({"state": state}, directory)
+            stored = Stored(lambda state=state: {"state": state}, directory)
             stored.store()
 
             def change(number: int, state: KeyedState = state, names: pa.Array = names) -> None:
@@ -101,7 +171,7 @@ def rows(*, quick: bool = False) -> list[Row]:
                 state.column("count")[state.rows_of(some)] += 1
 
             took, written = batches(stored, change, count)
-            whole = Stored({"state": state.table()}, directory)
+            whole = Stored(lambda state=state: {"state": state.table()}, directory)
             whole_took, whole_written = batches(whole, lambda _: None, 5)
             what = f"checkpoint of {KEYS:,} {kind} keys, {CHANGED:,} changed"
             result += [
@@ -122,7 +192,7 @@ def rows(*, quick: bool = False) -> list[Row]:
             ]
     simple = DictState({f"customer-{number:012}": [number, number / 3] for number in range(KEYS // 10)})
     with tempfile.TemporaryDirectory() as place:
-        stored = Stored({"state": simple}, Path(place))
+        stored = Stored(lambda: {"state": simple}, Path(place))
         first, size = stored.store()
 
         def assign(number: int) -> None:

@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from streams_orchestration.operators.keyed_state import KeyedState
     from streams_orchestration.operators.metrics import Counter, Gauge, Metrics
     from streams_orchestration.operators.state import State
+    from streams_orchestration.operators.tuple_log import TupleLog
 
 __all__ = [
     "Counter",
@@ -39,6 +40,7 @@ __all__ = [
     "SourceOperator",
     "State",
     "TupleBatch",
+    "TupleLog",
     "operator",
 ]
 
@@ -51,6 +53,7 @@ _MODULES = {
     "Metrics": "metrics",
     "State": "state",
     "TupleBatch": "batch",
+    "TupleLog": "tuple_log",
     "operator": "function",
 }
 """Name -> its module where that is not `contract`."""

@@ -43,11 +43,13 @@ class DictState(Incremental, MutableMapping[Any, Any]):
     def __setitem__(self, key: Any, value: Any) -> None:
         self._values[key] = value
         self._stamps[key] = self.clock
+        self.touch()
 
     def __delitem__(self, key: Any) -> None:
         del self._values[key]
         self._stamps.pop(key, None)
         self._removed[key] = self.clock
+        self.touch()
 
     def __repr__(self) -> str:
         return f"DictState({self._values!r})"

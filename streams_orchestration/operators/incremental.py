@@ -25,6 +25,8 @@ class Incremental(ABC):
         self._held: tuple[str, int] | None = None
         self.clock = 0
         """What is changed now is changed after all stored versions below it."""
+        self._changed = -1
+        """The clock when anything was changed last."""
 
     def follows(self, name: str, version: int) -> bool:
         """Whether it was stored, or loaded, as this version under this name, and only changed since."""
@@ -33,6 +35,14 @@ class Incremental(ABC):
     def stored(self, name: str, version: int) -> None:
         """From now on changes are those since this version."""
         self._held, self.clock = (name, version), version + 1
+
+    def touch(self) -> None:
+        """Something is changed now."""
+        self._changed = self.clock
+
+    def has_changed(self, since: int) -> bool:
+        """Whether anything was changed after a version."""
+        return self._changed > since
 
     def forget_stored(self) -> None:
         """It has become another one: it is stored whole the next time."""

@@ -59,6 +59,10 @@ class KeyedState(Incremental, MutableMapping[Any, Any]):
         self.columns = {field.name: Column(field.type) for field in self.values_schema}
         self.stamps = np.zeros(0, np.int64)
         """The clock when a row was changed last."""
+        self.renumbered = 0
+        """How often keys have got other rows."""
+        self._rows_when: dict[int, int] = {}
+        """Stored version -> the number of rows then, since the whole was stored."""
 
     def has_many(self, keys: Any) -> np.ndarray:
         """Which keys are there."""
@@ -122,6 +126,8 @@ class KeyedState(Incremental, MutableMapping[Any, Any]):
         rows = self.index.add(self._keys(keys))
         self.stamps = grown(self.stamps, self.index.rows)
         self.stamps[before : self.index.rows] = self.clock
+        if len(rows) and (touch or self.index.rows > before):
+            self.touch()
         for column in self.columns.values():
             column.grow(self.index.rows)
         if touch:
@@ -139,10 +145,16 @@ class KeyedState(Incremental, MutableMapping[Any, Any]):
         """The rows of all keys, in order."""
         return self.index.living()
 
+    def key_column(self, name: str) -> np.ndarray:
+        """One attribute of all keys by row, to be read, until keys are added."""
+        return self.index.columns[self.keys_schema.get_field_index(name)].values[: self.index.rows]
+
     def delete_rows(self, rows: np.ndarray) -> None:
         """Remove the keys of these rows."""
-        self.index.remove(rows)
-        self.stamps[rows] = self.clock
+        if len(rows):
+            self.index.remove(rows)
+            self.stamps[rows] = self.clock
+            self.touch()
 
     def table(self) -> pa.Table:
         """All keys with their values, in order."""
@@ -155,6 +167,7 @@ class KeyedState(Incremental, MutableMapping[Any, Any]):
     def clear(self) -> None:
         """Remove everything."""
         self.index.clear()
+        self.renumbered += 1
         self.stamps = np.zeros(0, np.int64)
         for column in self.columns.values():
             column.select(np.zeros(0, np.int64))
@@ -195,10 +208,17 @@ class KeyedState(Incremental, MutableMapping[Any, Any]):
             raise KeyError(key)
         self.delete_rows(row)
 
+    def stored(self, name: str, version: int) -> None:
+        """From now on changes are those since this version."""
+        super().stored(name, version)
+        self._rows_when[version] = self.index.rows
+
     def whole(self) -> Pieces:
         """All keys and values."""
+        self._rows_when.clear()
         kept = self.index.compact()
         if kept is not None:
+            self.renumbered += 1
             self.stamps = self.stamps[kept]
             for column in self.columns.values():
                 column.select(kept)
@@ -208,6 +228,8 @@ class KeyedState(Incremental, MutableMapping[Any, Any]):
     def changes(self, since: int) -> Pieces:
         """The keys that were removed or written, in order, and the values of those that are there."""
         rows = np.flatnonzero(self.stamps[: self.index.rows] > since)
+        # what came and went meanwhile was never there
+        rows = rows[(rows < self._rows_when[since]) | self.index.alive[rows]]
         alive = self.index.alive[rows]
         gone = pa.table({_GONE: pa.array(~alive)})
         return {"keys": self.index.keys(rows), "values": self._values(rows[alive]), "gone": gone}

@@ -1,34 +1,31 @@
-"""Keys of tuples as Python tuples, so that equal keys are found again across batches."""
+"""Keys of tuples: which tuples have the same, wherever batches begin and end."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
-from typing import Any
+from collections.abc import Sequence
 
+from streams_orchestration.operators.libraries import compute as pc
 from streams_orchestration.operators.libraries import np, pa
-
-Key = tuple[Any, ...]
 
 DENSE = 4
 """Possible keys for each tuple up to which they are counted off in an array rather than sorted."""
 
-_NAN = float("nan")
-"""The one NaN of keys: NaN equals nothing, but an object is found again by its identity."""
 
+def distinct(columns: Sequence[pa.Array], count: int) -> tuple[np.ndarray, np.ndarray]:
+    """The first tuple of every key, in order of appearance, and for each tuple the number of its key.
 
-def factorize(columns: Sequence[pa.Array], count: int) -> tuple[list[Key], np.ndarray]:
-    """The different keys in order of first appearance, and for each tuple the number of its key.
-
-    Null and NaN are keys like any other.
+    Null and NaN are keys like any other, and 0.0 is -0.0.
 
     Args:
         columns: the parts of the key; none makes all tuples alike.
         count: the number of tuples.
     """
     if not columns or not count:
-        return [()] if count else [], np.zeros(count, np.int64)
+        return np.zeros(min(count, 1), np.int64), np.zeros(count, np.int64)
     codes, size = np.zeros(count, np.int64), 1
     for column in columns:
+        if pa.types.is_floating(column.type):
+            column = pc.add(column, pa.scalar(0, column.type))  # so that -0.0 is 0.0
         encoded = column.dictionary_encode(null_encoding="encode")
         if len(encoded.dictionary) == 1:
             continue
@@ -43,20 +40,17 @@ def factorize(columns: Sequence[pa.Array], count: int) -> tuple[list[Key], np.nd
     present = np.flatnonzero(first >= 0)
     first = first[present]
     order = np.argsort(first)
-    heads = pa.array(first[order])
-    keys = list(zip(*(key_values(column.take(heads)) for column in columns), strict=True))
     ranks = np.empty(size, np.int64)
     ranks[present[order]] = np.arange(len(order))
-    return keys, ranks[codes]
+    return first[order], ranks[codes]
 
 
-def key_values(column: pa.Array | pa.ChunkedArray) -> list[Any]:
-    """One part of keys as Python values."""
-    values = column.to_pylist()
-    return [_NAN if value != value else value for value in values] if pa.types.is_floating(column.type) else values
+def key_schema(parts: Sequence[pa.DataType]) -> pa.Schema:
+    """Of keys in a `KeyedState`: names of attributes may be anything; where there are no parts all keys are alike."""
+    return pa.schema([(str(i), kind) for i, kind in enumerate(parts)] or [("0", pa.int8())])
 
 
-def key_columns(keys: Iterable[Key], types: Sequence[pa.DataType]) -> list[pa.Array]:
-    """Keys as columns again."""
-    listed = list(keys)
-    return [pa.array([key[i] for key in listed], type=kind) for i, kind in enumerate(types)]
+def key_batch(columns: Sequence[pa.Array], rows: np.ndarray) -> pa.RecordBatch:
+    """The keys of some tuples, for a `KeyedState` of `key_schema`."""
+    parts = [column.take(pa.array(rows)) for column in columns] or [pa.array(np.zeros(len(rows), np.int8))]
+    return pa.RecordBatch.from_arrays(parts, schema=key_schema([part.type for part in parts]))

@@ -2,22 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any, NamedTuple
 
-from streams_orchestration.operators.keys import Key, key_columns, key_values
+from streams_orchestration.operators.deltas import comparable, left_by, restarts
+from streams_orchestration.operators.keyed_state import KeyedState
+from streams_orchestration.operators.keys import key_schema
 from streams_orchestration.operators.libraries import np, pa
+from streams_orchestration.operators.tuple_log import TupleLog
 from streams_orchestration.operators.windows import Policy
 
-
-@dataclass
-class _Partition:
-    rows: list[int] = field(default_factory=list)
-    values: list[Any] = field(default_factory=list)
-    low: int = 0
-    since: int = 0
-    mark: Any = None
+Partitions = Callable[[pa.RecordBatch], tuple[pa.RecordBatch, np.ndarray]]
+"""The partitions of tuples, and for every tuple the position of its own among them."""
 
 
 class Firings(NamedTuple):
@@ -28,114 +24,144 @@ class Firings(NamedTuple):
     ends: np.ndarray
 
 
+class _Arrivals(NamedTuple):
+    """The partitions that tuples have come to, with what was in their windows, partition by partition."""
+
+    places: np.ndarray
+    """In the log, of all of these tuples."""
+    bounds: np.ndarray
+    """Where each partition begins among them, and the end."""
+    new: np.ndarray
+    """Those that have come, among them."""
+    owners: np.ndarray
+    """Of each that has come the partition."""
+    news: np.ndarray
+    """Where each partition begins among those that have come, and the end."""
+
+
 class SlidingWindows:
     """The tuples of all partitions' windows, and what is in them whenever one is triggered."""
 
-    def __init__(self, eviction: Policy, trigger: Policy) -> None:
+    def __init__(
+        self,
+        eviction: Policy,
+        trigger: Policy,
+        schema: pa.Schema,
+        partition: Sequence[pa.DataType],
+        partitions: Partitions,
+    ) -> None:
+        """No tuples.
+
+        Args:
+            eviction: when tuples leave.
+            trigger: when a window is looked at.
+            schema: of the tuples.
+            partition: the types of what makes a partition; none if there is only one.
+            partitions: tells those of tuples.
+        """
         self.eviction = eviction
         self.trigger = trigger
-        self.clear()
+        self._partitions_of = partitions
+        self.log = TupleLog(schema, {"partition": np.int64, "value": eviction.value_type(schema).to_pandas_dtype()})
+        """Noted are the partition's row, and what differences are made of."""
+        values = [("since", pa.int64()), ("mark", trigger.value_type(schema)), ("marked", pa.bool_())]
+        self.partitions = KeyedState(key_schema(partition), pa.schema(values))
+        """Partition -> tuples since its window was triggered; the value that it was triggered at, if it ever was."""
+        self._renumbered = 0
 
     def clear(self) -> None:
         """No tuples."""
-        self.tuples: pa.RecordBatch | None = None
-        self.partitions: dict[Key, _Partition] = {}
+        self.log.clear()
+        self.partitions.clear()
 
-    def insert(self, keys: list[Key], codes: np.ndarray, batch: pa.RecordBatch) -> Firings:
+    def insert(self, batch: pa.RecordBatch) -> Firings:
         """Let tuples arrive, one after another."""
-        tuples = batch if self.tuples is None else pa.concat_batches([self.tuples, batch])
-        base = tuples.num_rows - batch.num_rows
-        for key in keys:
-            self.partitions.setdefault(key, _Partition())
-        counted = self.eviction.attribute is None and self.trigger.attribute is None
-        fired = (self._count if counted else self._visit)(keys, codes, batch, base)
-        places, rows, begin = {}, [np.zeros(0, np.int64)], 0
-        for key, part in self.partitions.items():
-            places[key] = begin
-            begin += len(part.rows)
-            rows.append(np.array(part.rows, np.int64))
-        offsets = np.array([places[key] for key in keys], np.int64)[fired[:, 0]]
-        self._compact(tuples)
-        return Firings(tuples.take(pa.array(np.concatenate(rows))), offsets + fired[:, 1], offsets + fired[:, 2])
+        if not batch.num_rows:
+            return Firings(batch, np.zeros(0, np.int64), np.zeros(0, np.int64))
+        if self._renumbered != self.partitions.renumbered:
+            self._note()
+        keys, codes = self._partitions_of(batch)
+        rows = self.partitions.rows_of(keys)
+        came = self.log.append(batch, partition=rows[codes], value=self.eviction.values(batch))
+        arrivals = self._arrivals(rows, int(came[0]))
+        lows = self._lows(arrivals)
+        if self.trigger.attribute is None:
+            fires, starts, ends = self._counted(rows, arrivals, lows)
+        else:
+            fires, starts, ends = self._moved(rows, arrivals, lows, self.trigger.values(batch), int(came[0]))
+        left = np.arange(len(arrivals.places)) < np.repeat(lows[arrivals.news[1:] - 1], np.diff(arrivals.bounds))
+        in_order = np.argsort(arrivals.places[arrivals.new[fires]])
+        firings = self._firings(arrivals.places, starts[in_order], ends[in_order])
+        self.log.remove(arrivals.places[left])
+        return firings
 
-    def _count(self, keys: list[Key], codes: np.ndarray, _batch: pa.RecordBatch, base: int) -> np.ndarray:
-        """All windows by count: where they begin and end is plain, without looking at one tuple after another."""
-        size, step = int(self.eviction.size), int(self.trigger.size)
-        order = np.argsort(codes, kind="stable")
-        bounds = np.searchsorted(codes[order], np.arange(len(keys) + 1)).tolist()
-        fired = [np.zeros((0, 4), np.int64)]
-        for code, key in enumerate(keys):
-            part, arrived = self.partitions[key], order[bounds[code] : bounds[code + 1]]
-            before, count = len(part.rows), len(arrived)
-            at = np.arange(step - part.since, count + 1, step)  # 1 for the first one that arrived
-            ends = before + at
-            fired.append(
-                np.column_stack([np.full(len(at), code), np.maximum(ends - size, part.low), ends, arrived[at - 1]])
-            )
-            part.rows += (base + arrived).tolist()
-            part.values += [0] * count
-            part.since = (part.since + count) % step
-            part.low = max(part.low, len(part.rows) - size)
-        found = np.concatenate(fired)
-        return found[np.argsort(found[:, 3], kind="stable"), :3]
+    def _arrivals(self, rows: np.ndarray, first: int) -> _Arrivals:
+        """What is in the partitions of these rows; `first` is the place of the first tuple that has come."""
+        position = np.full(self.partitions.index.rows, -1)
+        position[rows] = np.arange(len(rows))
+        alive = self.log.places()
+        positions = position[self.log.notes["partition"][alive]]
+        concerned = np.flatnonzero(positions >= 0)
+        order = concerned[np.argsort(positions[concerned], kind="stable")]
+        places, bounds = alive[order], np.searchsorted(positions[order], np.arange(len(rows) + 1))
+        new = np.flatnonzero(places >= first)
+        owners = positions[order[new]]
+        return _Arrivals(places, bounds, new, owners, np.searchsorted(owners, np.arange(len(rows) + 1)))
 
-    def _visit(self, keys: list[Key], codes: np.ndarray, batch: pa.RecordBatch, base: int) -> np.ndarray:
-        fired: list[tuple[int, int, int]] = []
-        triggers = self.trigger.values(batch)
-        for i, (code, value) in enumerate(zip(codes.tolist(), self.eviction.values(batch), strict=True)):
-            part = self.partitions[keys[code]]
-            if self.trigger.attribute is not None:
-                if part.mark is None:
-                    part.mark = triggers[i]
-                elif triggers[i] - part.mark > self.trigger.size:
-                    fired.append((code, part.low, len(part.rows)))
-                    part.mark = triggers[i]
-            self._evict(part, value)
-            part.rows.append(base + i)
-            part.values.append(value)
-            part.since += 1
-            if self.trigger.kind == "count" and part.since == self.trigger.size:
-                fired.append((code, part.low, len(part.rows)))
-                part.since = 0
-        return np.array(fired, np.int64).reshape(-1, 3)
+    def _lows(self, arrivals: _Arrivals) -> np.ndarray:
+        """For every tuple that has come the first one that is in the window with it."""
+        if self.eviction.attribute is None:
+            return np.maximum(arrivals.bounds[arrivals.owners], arrivals.new + 1 - int(self.eviction.size))
+        values = comparable(self.log.notes["value"][arrivals.places])
+        return left_by(values, arrivals.bounds, arrivals.new, self.eviction.size)
 
-    def _evict(self, part: _Partition, value: Any) -> None:
-        if self.eviction.kind == "count":
-            part.low = max(part.low, len(part.rows) + 1 - int(self.eviction.size))
-            return
-        while part.low < len(part.rows) and value - part.values[part.low] > self.eviction.size:
-            part.low += 1
+    def _counted(self, rows: np.ndarray, arrivals: _Arrivals, lows: np.ndarray) -> tuple[np.ndarray, ...]:
+        """A trigger by count: the tuples that fire, and the ranges of what is in their windows, with themselves."""
+        step, column, counts = int(self.trigger.size), self.partitions.column("since"), np.diff(arrivals.news)
+        ranks = np.arange(len(arrivals.new)) - arrivals.news[arrivals.owners] + 1
+        fires = np.flatnonzero((column[rows][arrivals.owners] + ranks) % step == 0)
+        column[rows] = (column[rows] + counts) % step
+        return fires, lows[fires], arrivals.new[fires] + 1
 
-    def _compact(self, tuples: pa.RecordBatch) -> None:
-        """Forget the tuples that are in no window any more."""
-        for part in self.partitions.values():
-            part.rows, part.values, part.low = part.rows[part.low :], part.values[part.low :], 0
-        kept = np.sort(np.array([row for part in self.partitions.values() for row in part.rows], np.int64))
-        self.tuples = tuples.take(pa.array(kept))
-        for part in self.partitions.values():
-            part.rows = np.searchsorted(kept, part.rows).tolist()
+    def _moved(
+        self, rows: np.ndarray, arrivals: _Arrivals, lows: np.ndarray, triggers: np.ndarray, first: int
+    ) -> tuple[np.ndarray, ...]:
+        """A trigger by delta: likewise, but of what was in their windows before them."""
+        marks, marked = self.partitions.column("mark"), self.partitions.column("marked")
+        held, values = marked[rows], triggers[arrivals.places[arrivals.new] - first]
+        mixed = comparable(np.concatenate([marks[rows][held], values]))
+        mixed = mixed[len(mixed) - len(values) :]
+        fires = restarts(mixed, arrivals.news, held, marks[rows].astype(mixed.dtype), self.trigger.size)
+        before = np.r_[0, lows[:-1]]
+        before[arrivals.news[:-1]] = arrivals.bounds[:-1]
+        moves = fires.copy()
+        moves[arrivals.news[:-1][~held]] = True
+        last = np.maximum.accumulate(np.where(moves, np.arange(len(moves)), -1))[arrivals.news[1:] - 1]
+        anew = last >= arrivals.news[:-1]
+        marks[rows[anew]], marked[rows] = values[last[anew]], True
+        found = np.flatnonzero(fires)
+        return found, before[found], arrivals.new[found]
 
-    def dump(self, types: Sequence[pa.DataType]) -> dict[str, Any]:
-        """The tuples and where triggers stand, for a checkpoint; `types` are those of the partition."""
-        if self.tuples is None:
-            return {}
-        parts = self.partitions.values()
-        columns = key_columns(self.partitions, types)
-        columns += [pa.array([part.since for part in parts], pa.int64()), pa.array([part.mark for part in parts])]
-        partitions = pa.table(columns, names=[str(i) for i in range(len(columns))])
-        return {"tuples": pa.Table.from_batches([self.tuples]), "partitions": partitions}
+    def _firings(self, places: np.ndarray, starts: np.ndarray, ends: np.ndarray) -> Firings:
+        """The tuples that are in any of these ranges of places."""
+        steps = np.bincount(starts, minlength=len(places) + 1) - np.bincount(ends, minlength=len(places) + 1)
+        seen = np.cumsum(steps[:-1]) > 0
+        moved = np.r_[0, np.cumsum(seen)]
+        return Firings(self.log.take(places[seen]), moved[starts], moved[ends])
 
-    def load(self, state: Any, partitions: Callable[[pa.RecordBatch], tuple[list[Key], np.ndarray]]) -> None:
-        """Take over what `dump` gave; `partitions` tells those of tuples, as `insert` takes them."""
-        self.clear()
-        if "tuples" not in state:
-            return
-        self.tuples = state["tuples"].combine_chunks().to_batches()[0]
-        keys, codes = partitions(self.tuples)
-        *columns, sinces, marks = state["partitions"].columns
-        names = list(zip(*map(key_values, columns), strict=True)) if columns else [()] * len(sinces)
-        for name, since, mark in zip(names, sinces.to_pylist(), marks.to_pylist(), strict=True):
-            self.partitions[name] = _Partition(since=since, mark=mark)
-        for row, (code, value) in enumerate(zip(codes.tolist(), self.eviction.values(self.tuples), strict=True)):
-            self.partitions[keys[code]].rows.append(row)
-            self.partitions[keys[code]].values.append(value)
+    def _note(self) -> None:
+        """Find out again what is noted of the tuples."""
+        tuples = self.log.take(np.arange(self.log.size))
+        keys, codes = self._partitions_of(tuples)
+        rows = self.partitions.index.find(keys)
+        self.log.notes = {"partition": rows[codes], "value": self.eviction.values(tuples).copy()}
+        self._renumbered = self.partitions.renumbered
+
+    def dump(self) -> dict[str, Any]:
+        """The tuples and where triggers stand, for a checkpoint."""
+        return {"tuples": self.log, "partitions": self.partitions}
+
+    def load(self, state: Mapping[str, Any]) -> None:
+        """Take over what `dump` gave."""
+        self.log, self.partitions = state["tuples"], state["partitions"]
+        self._note()

@@ -1,12 +1,14 @@
 """Operator state as bytes: named Arrow tables and JSON values in self-checking files, whole or as changes.
 
 A state is stored as a chain: one file that holds it whole, and files with what has changed since the one before. Parts
-that know what changed (`KeyedState`, `DictState`) are told of by their changes; everything else is in every file.
+that know what changed (`Incremental`) are told of by their changes; everything else is in every file. Where nothing has
+changed there is no new file.
 Nothing is pickled, so that a state can be read by another version of Python and holds no code.
 """
 
 from __future__ import annotations
 
+import hashlib
 import json
 import zlib
 from collections.abc import Iterable, Mapping, Sequence
@@ -16,11 +18,12 @@ from streams_orchestration.operators.dict_state import DictState
 from streams_orchestration.operators.incremental import Incremental
 from streams_orchestration.operators.keyed_state import KeyedState
 from streams_orchestration.operators.libraries import pa
+from streams_orchestration.operators.tuple_log import TupleLog
 
 State = Mapping[str, Any]
 """What `Operator.checkpoint` gives and `Operator.restore` gets.
 
-By name a `pyarrow.Table`, a `KeyedState`, a `DictState`, or a JSON value.
+By name a `pyarrow.Table`, a `KeyedState`, a `DictState`, a `TupleLog`, or a JSON value.
 """
 
 SMALL = 1 << 16
@@ -31,7 +34,7 @@ LONGEST = 16
 """Files in a chain."""
 
 _MAGIC = b"STREAMS-STATE-2\n"
-_KINDS: dict[str, type[Incremental]] = {kind.kind: kind for kind in (KeyedState, DictState)}
+_KINDS: dict[str, type[Incremental]] = {kind.kind: kind for kind in (KeyedState, DictState, TupleLog)}
 
 
 class StateError(ValueError):
@@ -42,11 +45,14 @@ class StateDump(NamedTuple):
     """A new file of a state's chain."""
 
     data: bytes
+    """Empty when nothing has changed, so that the chain as it is holds the state."""
     kept: int
     """How many files of the chain stay before it; none if it holds the state whole."""
+    plain: bytes
+    """A digest of the parts that do not know what changed."""
 
 
-def dump_state(state: State, version: int = 0, chain: Sequence[tuple[int, int]] = ()) -> StateDump:
+def dump_state(state: State, version: int = 0, chain: Sequence[tuple[int, int]] = (), plain: bytes = b"") -> StateDump:
     """Serialise a state, or what has changed in it.
 
     Changes are gathered into larger files as they come in, so that those of a chain halve in size at least from one to
@@ -56,23 +62,33 @@ def dump_state(state: State, version: int = 0, chain: Sequence[tuple[int, int]] 
         state: of the operator.
         version: a number above those of the chain.
         chain: version and size in bytes of the files that hold the state as it was when it was last stored or loaded.
+        plain: the digest that it had then, where that is known.
 
     Raises:
         StateError: a value is neither a table nor JSON.
     """
     parts = {name: value for name, value in state.items() if isinstance(value, Incremental)}
+    others = _encode_plain(state)
     versions, sizes = [version for version, _ in chain], [size for _, size in chain]
+    follows = bool(chain) and all(part.follows(name, versions[-1]) for name, part in parts.items())
+    if follows and others.digest == plain and not any(part.has_changed(versions[-1]) for part in parts.values()):
+        return StateDump(b"", len(chain), plain)
     data, kept = b"", 0
-    if parts and chain and sizes[0] >= SMALL and all(part.follows(name, versions[-1]) for name, part in parts.items()):
-        data = _encode(state, version, versions[-1])
+    if parts and follows and sizes[0] >= SMALL:
+        data = _encode(parts, others, version, versions[-1])
         kept = _kept(sizes, len(data))
         if 0 < kept < len(chain):
-            data = _encode(state, version, versions[kept - 1])
+            data = _encode(parts, others, version, versions[kept - 1])
     if not kept:
-        data = _encode(state, version, None)
+        data = _encode(parts, others, version, None)
     for name, part in parts.items():
         part.stored(name, version)
-    return StateDump(data, kept)
+    return StateDump(data, kept, others.digest)
+
+
+def plain_digest(state: State) -> bytes:
+    """What `dump_state` calls `plain`, of a state that was loaded."""
+    return _encode_plain(state).digest
 
 
 def _kept(sizes: Sequence[int], size: int) -> int:
@@ -111,30 +127,47 @@ def load_state(files: Iterable[bytes]) -> dict[str, Any]:
     return state
 
 
-def _encode(state: State, version: int, since: int | None) -> bytes:
-    """One file: a header in JSON, and the tables one after another in Arrow's stream format."""
-    header: dict[str, Any] = {"version": version, "since": since, "values": {}, "tables": {}, "parts": {}}
-    plain, incremental = [], []
+class _Plain(NamedTuple):
+    """The parts of a state that are stored whole always."""
+
+    values: dict[str, Any]
+    tables: dict[str, pa.Buffer]
+    digest: bytes
+
+
+def _encode_plain(state: State) -> _Plain:
+    values, tables = {}, {}
     for name, value in state.items():
         if isinstance(value, pa.Table):
-            plain.append(_table_bytes(value))
-            header["tables"][name] = len(plain[-1])
-        elif isinstance(value, Incremental):
-            pieces = value.whole() if since is None else value.changes(since)
-            written = {piece: _table_bytes(table) for piece, table in pieces.items()}
-            incremental += written.values()
-            header["parts"][name] = value.kind, {piece: len(data) for piece, data in written.items()}
-        else:
-            header["values"][name] = value
+            tables[name] = _table_bytes(value)
+        elif not isinstance(value, Incremental):
+            values[name] = value
     try:
-        text = json.dumps(header, allow_nan=True).encode()
+        text = json.dumps([values, list(tables), [name for name in state if name not in values]], allow_nan=True)
     except TypeError as error:
         message = f"a state may hold Arrow tables, KeyedState, DictState and JSON values only: {error}"
         raise StateError(message) from error
-    content = [len(text).to_bytes(8, "big"), text, *plain, *incremental]
+    digest = hashlib.blake2b(text.encode(), digest_size=16)
+    for table in tables.values():
+        digest.update(table)
+    return _Plain(values, tables, digest.digest())
+
+
+def _encode(parts: Mapping[str, Incremental], plain: _Plain, version: int, since: int | None) -> bytes:
+    """One file: a header in JSON, and the tables one after another in Arrow's stream format."""
+    tables = {name: len(data) for name, data in plain.tables.items()}
+    header: dict[str, Any] = {"version": version, "since": since, "values": plain.values, "tables": tables, "parts": {}}
+    incremental = []
+    for name, part in parts.items():
+        pieces = part.whole() if since is None else part.changes(since)
+        written = {piece: _table_bytes(table) for piece, table in pieces.items()}
+        incremental += written.values()
+        header["parts"][name] = part.kind, {piece: len(data) for piece, data in written.items()}
+    text = json.dumps(header, allow_nan=True).encode()
+    content = [len(text).to_bytes(8, "big"), text, *plain.tables.values(), *incremental]
     checksum = 0
-    for part in content:
-        checksum = zlib.crc32(part, checksum)
+    for each in content:
+        checksum = zlib.crc32(each, checksum)
     return b"".join([_MAGIC, checksum.to_bytes(4, "big"), *content])
 
 

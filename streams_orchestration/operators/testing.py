@@ -17,7 +17,7 @@ from streams_orchestration.operators.contract import (
     Punctuation,
     SourceOperator,
 )
-from streams_orchestration.operators.state import dump_state, load_state
+from streams_orchestration.operators.state import dump_state, load_state, plain_digest
 
 Row = tuple[Any, ...]
 Checkpoint = tuple[tuple[int, bytes], ...]
@@ -75,6 +75,7 @@ class OperatorHarness:
         self.sent: list[tuple[int, TupleBatch | Punctuation]] = []
         self._version = 0
         self._stored: Checkpoint = ()
+        self._plain = b""
         self.parameters: Any = kind.Parameters.model_validate(dict(parameters or {}))
         kind.check(self.context, self.parameters)
         self.operator = self._create()
@@ -118,8 +119,10 @@ class OperatorHarness:
         self.operator.drain()
         self._version += 1
         chain = [(version, len(data)) for version, data in self._stored]
-        data, kept = dump_state(self.operator.checkpoint(), self._version, chain)
-        self._stored = (*self._stored[:kept], (self._version, data))
+        dump = dump_state(self.operator.checkpoint(), self._version, chain, self._plain)
+        self._plain = dump.plain
+        if dump.data:
+            self._stored = (*self._stored[: dump.kept], (self._version, dump.data))
         return self._stored
 
     def restart(self, stored: Checkpoint | None = None) -> Self:
@@ -130,6 +133,7 @@ class OperatorHarness:
         """
         self._stored = self.checkpoint() if stored is None else stored
         state = load_state(data for _, data in self._stored)
+        self._plain = plain_digest(state)
         self.operator = self._create()
         self.operator.restore(state)
         return self

@@ -2,28 +2,60 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import Any
+from collections.abc import Mapping, Sequence
+from typing import Any, NamedTuple
 
-from streams_orchestration.operators.keys import Key, key_columns, key_values
+from streams_orchestration.operators.deltas import comparable, restarts
+from streams_orchestration.operators.keyed_state import KeyedState
+from streams_orchestration.operators.keys import key_schema
 from streams_orchestration.operators.libraries import np, pa
 from streams_orchestration.operators.windows import Policy
 
 
-class TumblingWindows:
-    """Which window every tuple belongs to, and which windows are closed; the tuples themselves are not kept."""
+class _Arrivals(NamedTuple):
+    """The tuples of a batch, partition by partition."""
 
-    def __init__(self, policy: Policy) -> None:
+    order: np.ndarray
+    """Of all tuples: those of a partition one behind another."""
+    bounds: np.ndarray
+    """Where each partition begins among them, and the end."""
+
+    @property
+    def counts(self) -> np.ndarray:
+        """Of each partition."""
+        return np.diff(self.bounds)
+
+    def last(self, marks: np.ndarray) -> np.ndarray:
+        """For each place the last marked one of its partition up to it; below where the partition begins if none."""
+        return np.maximum.accumulate(np.where(marks, np.arange(len(marks)), -1))
+
+
+class TumblingWindows:
+    """Which window every tuple belongs to, and which windows are closed; the tuples themselves are not kept.
+
+    Windows have numbers, in the order in which they are opened.
+    """
+
+    def __init__(self, policy: Policy, partition: Sequence[pa.DataType], kind: pa.DataType) -> None:
+        """No window is open.
+
+        Args:
+            policy: when a window is closed.
+            partition: the types of what makes a partition; none if there is only one.
+            kind: of the values that differences are made of.
+        """
         self.policy = policy
-        self.clear()
+        values = pa.schema([("number", pa.int64()), ("count", pa.int64()), ("first", kind)])
+        self.open = KeyedState(key_schema(partition), values)
+        """Partition -> number of its window, tuples in it, value of the first one."""
+        self.next = 0
 
     def clear(self) -> None:
         """No window is open."""
+        self.open.clear()
         self.next = 0
-        self.open: dict[Key, tuple[int, int, Any]] = {}
-        """Partition -> number of its window, tuples in it, value of the first one."""
 
-    def assign(self, keys: list[Key], codes: np.ndarray, batch: pa.RecordBatch) -> tuple[np.ndarray, list[int]]:
+    def assign(self, keys: pa.RecordBatch, codes: np.ndarray, batch: pa.RecordBatch) -> tuple[np.ndarray, list[int]]:
         """The window of every tuple, and the windows that were closed, in this order.
 
         Args:
@@ -31,77 +63,86 @@ class TumblingWindows:
             codes: for every tuple the position of its partition in `keys`.
             batch: the tuples.
         """
-        if self.policy.attribute is not None:
-            return self._by_delta(keys, codes, self.policy.values(batch))
-        size = int(self.policy.size) if self.policy.kind == "count" else 0
-        return self._by_count(keys, codes, size) if size else (self._by_mark(keys, codes), [])
-
-    def _by_mark(self, keys: list[Key], codes: np.ndarray) -> np.ndarray:
-        """Windows that a marker closes: all tuples of a partition go into the one that is open."""
-        counts = np.bincount(codes, minlength=len(keys)).tolist()
-        numbers = np.empty(len(keys), np.int64)
-        for i, key in enumerate(keys):
-            number, count, first = self.open.get(key, (self.next, 0, 0))
-            self.next = max(self.next, number + 1)
-            numbers[i] = number
-            self.open[key] = number, count + counts[i], first
-        return numbers[codes]
-
-    def _by_count(self, keys: list[Key], codes: np.ndarray, size: int) -> tuple[np.ndarray, list[int]]:
-        """Windows of `size` tuples: a tuple's place in its partition says what it opens and closes."""
-        found = [self.open.get(key, (-1, 0, 0)) for key in keys]
+        if not len(codes):
+            return codes, []
+        values = self.policy.values(batch)
+        rows = self.open.rows_of(keys)
+        if self.policy.kind == "punct":
+            return self._by_mark(rows, codes), []
         order = np.argsort(codes, kind="stable")
-        counts = np.bincount(codes, minlength=len(keys))
-        starts = np.cumsum(counts) - counts
-        ranks = np.arange(len(codes)) - np.repeat(starts, counts)
-        places = (ranks + np.repeat([count for _, count, _ in found], counts).astype(np.int64)) % size
-        opens, closes = np.zeros(len(codes), bool), np.zeros(len(codes), bool)
-        opens[order], closes[order] = places == 0, places == size - 1
-        opened = self.next - 1 + np.cumsum(opens)
-        self.next += int(opens.sum())
-        # in the order of partitions a tuple is in the window that was opened last, or in the one that was open before
-        before = np.repeat([number for number, _, _ in found], counts).astype(np.int64)
-        last = np.maximum.accumulate(np.where(places == 0, np.arange(len(codes)), -1))
-        inside = last >= np.repeat(starts, counts)
-        numbers = np.empty(len(codes), np.int64)
-        numbers[order] = np.where(inside, opened[order][last], before)
-        for i, (key, start, count) in enumerate(zip(keys, starts.tolist(), counts.tolist(), strict=True)):
-            held = (found[i][1] + count) % size
-            if held:
-                self.open[key] = int(numbers[order[start + count - 1]]), held, 0
-            else:
-                self.open.pop(key, None)
+        arrivals = _Arrivals(order, np.searchsorted(codes[order], np.arange(len(rows) + 1)))
+        if self.policy.kind == "count":
+            return self._by_count(rows, arrivals, int(self.policy.size))
+        return self._by_delta(rows, arrivals, values)
+
+    def _by_mark(self, rows: np.ndarray, codes: np.ndarray) -> np.ndarray:
+        """Windows that a marker closes: all tuples of a partition go into the one that is open."""
+        numbers, counts = self.open.column("number"), self.open.column("count")
+        new = rows[counts[rows] == 0]
+        numbers[new] = self.next + np.arange(len(new))
+        self.next += len(new)
+        counts[rows] += np.bincount(codes, minlength=len(rows))
+        return numbers[rows][codes]
+
+    def _by_count(self, rows: np.ndarray, arrivals: _Arrivals, size: int) -> tuple[np.ndarray, list[int]]:
+        """Windows of `size` tuples: a tuple's place in its partition says what it opens and closes."""
+        held, counts, starts = self.open.column("count")[rows], arrivals.counts, arrivals.bounds[:-1]
+        ranks = np.arange(len(arrivals.order)) - np.repeat(starts, counts)
+        places = (ranks + np.repeat(held, counts)) % size
+        numbers = self._numbers(rows, arrivals, places == 0)
+        closes = np.zeros(len(numbers), bool)
+        closes[arrivals.order] = places == size - 1
+        held = (held + counts) % size
+        self.open.column("count")[rows] = held
+        self.open.delete_rows(rows[held == 0])
         return numbers, numbers[closes].tolist()
 
-    def _by_delta(self, keys: list[Key], codes: np.ndarray, values: Sequence[Any]) -> tuple[np.ndarray, list[int]]:
+    def _by_delta(self, rows: np.ndarray, arrivals: _Arrivals, values: np.ndarray) -> tuple[np.ndarray, list[int]]:
         """Windows that a tuple closes which is too far from the first one."""
-        numbers, closed = np.zeros(len(codes), np.int64), []
-        for i, (code, value) in enumerate(zip(codes.tolist(), values, strict=True)):
-            number, count, first = self.open.get(keys[code], (-1, 0, value))
-            if count and value - first > self.policy.size:
-                closed.append(number)
-                count, first = 0, value
-            if not count:
-                number, self.next = self.next, self.next + 1
-            numbers[i] = number
-            self.open[keys[code]] = number, count + 1, first
-        return numbers, closed
+        before, counts, firsts = (self.open.column(name)[rows] for name in ("number", "count", "first"))
+        starts = arrivals.bounds[:-1]
+        mixed = comparable(np.concatenate([firsts[counts > 0], values[arrivals.order]]))
+        ordered = mixed[len(mixed) - len(values) :]
+        closes = restarts(ordered, arrivals.bounds, counts > 0, firsts.astype(ordered.dtype), self.policy.size)
+        opens = closes.copy()
+        opens[starts[counts == 0]] = True
+        numbers = self._numbers(rows, arrivals, opens)
+        follows = np.flatnonzero(closes)
+        inside = np.ones(len(values), bool)
+        inside[starts] = False
+        partition = np.searchsorted(arrivals.bounds, follows, side="right") - 1
+        closed = np.where(inside[follows], numbers[arrivals.order[follows - 1]], before[partition])
+        last = arrivals.last(opens)[arrivals.bounds[1:] - 1]
+        anew = last >= starts
+        self.open.column("first")[rows[anew]] = values[arrivals.order[last[anew]]]
+        self.open.column("count")[rows] += arrivals.counts
+        return numbers, closed[np.argsort(arrivals.order[follows])].tolist()
+
+    def _numbers(self, rows: np.ndarray, arrivals: _Arrivals, opens: np.ndarray) -> np.ndarray:
+        """The window of every tuple, and that of every partition from now on; `opens` goes partition by partition."""
+        column, order = self.open.column("number"), arrivals.order
+        opening = np.zeros(len(order), bool)
+        opening[order] = opens
+        opened = self.next - 1 + np.cumsum(opening)
+        self.next += int(opens.sum())
+        # a tuple is in the window that its partition opened last, or in the one that was open before
+        last = arrivals.last(opens)
+        inside = last >= np.repeat(arrivals.bounds[:-1], arrivals.counts)
+        numbers = np.empty(len(order), np.int64)
+        numbers[order] = np.where(inside, opened[order[last]], np.repeat(column[rows], arrivals.counts))
+        column[rows] = numbers[order[arrivals.bounds[1:] - 1]]
+        return numbers
 
     def close(self) -> list[int]:
         """Close all windows, in the order in which they were opened."""
-        closed = sorted(number for number, _, _ in self.open.values())
+        closed = np.sort(self.open.column("number")[self.open.rows()]).tolist()
         self.open.clear()
         return closed
 
-    def dump(self, types: Sequence[pa.DataType]) -> dict[str, Any]:
-        """The open windows, for a checkpoint; `types` are those of the partition."""
-        facts = zip(*self.open.values(), strict=True) if self.open else ([], [], [])
-        columns = [*key_columns(self.open, types), *(pa.array(list(fact)) for fact in facts)]
-        return {"windows": pa.table(columns, names=[str(i) for i in range(len(columns))]), "next": self.next}
+    def dump(self) -> dict[str, Any]:
+        """The open windows, for a checkpoint."""
+        return {"windows": self.open, "next": self.next}
 
-    def load(self, state: Any) -> None:
+    def load(self, state: Mapping[str, Any]) -> None:
         """Take over what `dump` gave."""
-        *keys, numbers, counts, firsts = state["windows"].columns
-        facts = list(zip(numbers.to_pylist(), counts.to_pylist(), firsts.to_pylist(), strict=True))
-        partitions = list(zip(*map(key_values, keys), strict=True)) if keys else [()] * len(facts)
-        self.open, self.next = dict(zip(partitions, facts, strict=True)), state["next"]
+        self.open, self.next = state["windows"], state["next"]

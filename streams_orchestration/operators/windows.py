@@ -14,14 +14,13 @@ Time is what an attribute says, never the clock: a replay makes the same windows
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any, Literal, get_args
+from typing import Literal, get_args
 
 from streams_orchestration.model.names import nearest
 from streams_orchestration.operators.errors import DataError, UnknownAttributeError
 from streams_orchestration.operators.libraries import compute as pc
-from streams_orchestration.operators.libraries import pa
+from streams_orchestration.operators.libraries import np, pa
 
 PolicyKind = Literal["count", "delta", "time", "punct"]
 
@@ -63,20 +62,24 @@ class Policy:
             raise ValueError(message)
         return Policy(self.kind, self.size * (1_000_000 if pa.types.is_timestamp(kind) else 1), name)
 
-    def values(self, batch: pa.RecordBatch) -> Sequence[Any]:
+    def value_type(self, schema: pa.Schema) -> pa.DataType:
+        """What `values` are: bigint or double."""
+        floating = self.attribute is not None and pa.types.is_floating(schema.field(self.attribute).type)
+        return pa.float64() if floating else pa.int64()
+
+    def values(self, batch: pa.RecordBatch) -> np.ndarray:
         """What differences are made of, for every tuple; zeros where there is nothing to compare.
 
         Raises:
             DataError: a value is null or NaN.
         """
         if self.attribute is None:
-            return [0] * batch.num_rows
+            return np.zeros(batch.num_rows, np.int64)
         column = batch.column(self.attribute)
-        values = (pc.cast(column, pa.int64()) if pa.types.is_timestamp(column.type) else column).to_pylist()
-        if any(value is None or value != value for value in values):
+        if column.null_count or (pa.types.is_floating(column.type) and pc.any(pc.is_nan(column)).as_py()):
             message = f"window: {self.attribute} is null or NaN"
             raise DataError(message)
-        return values
+        return pc.cast(column, self.value_type(batch.schema)).to_numpy(zero_copy_only=False)
 
 
 @dataclass(frozen=True)

@@ -282,9 +282,10 @@ class TaskRun:
                 if instance.round_robin:
                     state[SPLITTERS] = dict(instance.round_robin)
                 if state or instance.state is not None:
-                    store = partial(self._store, program, state, instance.state)
-                    instance.state = self.meter.charge(self.meter.operators[index], store)
-                    states.append(instance.state)
+                    store = partial(self._store, program, state, instance)
+                    stored = self.meter.charge(self.meter.operators[index], store)
+                    if stored is not None:
+                        states.append(stored)
             instance.dirty = False
         return tuple(states), tuple(files)
 
@@ -298,11 +299,17 @@ class TaskRun:
         objects = {index: instance.operator for index, instance in self.instances.items() if index in self.prepared}
         return self.meter.counts(self.outbox.copies, self.outbox.enqueued, objects)
 
-    def _store(self, program: OperatorProgram, state: dict[str, Any], former: StoredState | None) -> StoredState:
-        data, before = self._guard(program, lambda: state_data(state, self.plan.batch, former))
+    def _store(self, program: OperatorProgram, state: dict[str, Any], instance: Instance) -> StoredState | None:
+        """The state as it is stored now; None if it is the one that was stored."""
+        former = instance.state
+        dump = self._guard(program, lambda: state_data(state, self.plan.batch, former, instance.plain))
+        if not dump.data:
+            return None
         directory = Path(self.directories.states) / f"pe-{self.program.pe}"
-        file = write_state_file(directory, self.plan.generation, self.plan.batch, program.index, data)
-        return StoredState(program.name, (*before, file))
+        file = write_state_file(directory, self.plan.generation, self.plan.batch, program.index, dump.data)
+        before = () if former is None else former.files[: dump.kept]
+        instance.state, instance.plain = StoredState(program.name, (*before, file)), dump.plain
+        return instance.state
 
 
 def _types(schema: pa.Schema) -> str:

@@ -8,6 +8,7 @@ from pathlib import Path
 from streams_orchestration.operators.arrow_types import arrow_schema
 from streams_orchestration.operators.contract import Operator, OperatorContext
 from streams_orchestration.operators.implementation import import_operator
+from streams_orchestration.operators.state import plain_digest
 from streams_orchestration.runtime.batches import BatchPlan, StoredState
 from streams_orchestration.runtime.directories import Directories
 from streams_orchestration.runtime.logs import operator_logger
@@ -25,6 +26,8 @@ class Instance:
     operator: Operator
     state: StoredState | None = None
     """What equals the object's state; None for the initial state."""
+    plain: bytes = b""
+    """Digest of the parts of that state which do not know what changed."""
     dirty: bool = False
     """A batch began with it and did not end."""
     round_robin: dict[str, int] = field(default_factory=dict)
@@ -59,9 +62,10 @@ def make_instance(program: OperatorProgram, stored: StoredState | None, director
     if stored is None:
         return Instance(operator)
     state = read_state(stored)
+    plain = plain_digest(state)
     positions = state.pop(SPLITTERS, {})
     operator.restore(state)
-    return Instance(operator, stored, round_robin=positions)
+    return Instance(operator, stored, plain, round_robin=positions)
 
 
 def operator_context(program: OperatorProgram, directories: Directories) -> OperatorContext:

@@ -8,26 +8,26 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-from streams_orchestration.operators.state import State, StateError, dump_state, load_state
+from streams_orchestration.operators.state import State, StateDump, StateError, dump_state, load_state
 from streams_orchestration.runtime.batches import StateFile, StoredState
 from streams_orchestration.runtime.errors import OperatorError
 from streams_orchestration.runtime.segments import write_durably
 
 
-def state_data(state: State, batch: int, former: StoredState | None) -> tuple[bytes, tuple[StateFile, ...]]:
-    """What is to be written of a state, and the files that stay before it.
+def state_data(state: State, batch: int, former: StoredState | None, plain: bytes) -> StateDump:
+    """What is to be written of a state, and how many of its files stay before it.
 
     Args:
         state: of the operator.
         batch: at whose end the state is stored.
         former: what the operator was restored from, or was stored as last.
+        plain: the digest of its plain parts then.
 
     Raises:
         StateError: the state holds something that cannot be stored.
     """
     files = () if former is None else former.files
-    data, kept = dump_state(state, batch, [(file.batch, file.size) for file in files])
-    return data, files[:kept]
+    return dump_state(state, batch, [(file.batch, file.size) for file in files], plain)
 
 
 def write_state_file(directory: Path, generation: int, batch: int, operator: int, data: bytes) -> StateFile:

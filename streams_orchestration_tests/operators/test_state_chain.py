@@ -28,6 +28,7 @@ class Stored:
         self.chain: Chain = []
         self.state: dict[str, Any] = {"keyed": KeyedState("k int", "v int"), "dict": DictState(), "batch": 0}
         self.version = 0
+        self.plain = b""
 
     def put(self, key: int) -> None:
         self.state["keyed"].put_many(range(key, key + 50), {"v": [self.version] * 50})
@@ -47,8 +48,11 @@ class Stored:
     def store(self, key: int = 0) -> None:
         self.version += 1 + key % 3
         self.state["batch"] = self.version
-        data, kept = dump_state(self.state, self.version, [(version, len(data)) for version, data in self.chain])
-        self.chain = [*self.chain[:kept], (self.version, data)]
+        chain = [(version, len(data)) for version, data in self.chain]
+        dump = dump_state(self.state, self.version, chain, self.plain)
+        self.plain = dump.plain
+        if dump.data:
+            self.chain = [*self.chain[: dump.kept], (self.version, dump.data)]
 
     def restore(self, _key: int = 0) -> None:
         """Another worker goes on."""

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import itertools
-from collections import Counter
 from typing import Any
 
 from pydantic import Field, model_validator
@@ -13,7 +12,8 @@ from streams_orchestration.operators.arrow_types import fits
 from streams_orchestration.operators.batch import TupleBatch
 from streams_orchestration.operators.contract import Operator, OperatorContext, Parameters, Punctuation
 from streams_orchestration.operators.errors import UnknownAttributeError
-from streams_orchestration.operators.keys import Key, factorize, key_columns, key_values
+from streams_orchestration.operators.keyed_state import KeyedState
+from streams_orchestration.operators.keys import distinct, key_batch, key_schema
 from streams_orchestration.operators.libraries import np, pa
 from streams_orchestration.operators.mentions import Mentions
 from streams_orchestration.operators.sliding_windows import Firings, SlidingWindows
@@ -126,32 +126,30 @@ class Aggregate(Operator):
         names = list(dict.fromkeys([*partition, *self.parameters.group_by]))
         self.keys = pa.schema([self.context.inputs[0].field(name) for name in names])
         self.partition = pa.schema([self.keys.field(name) for name in partition])
-        self.tumbling = TumblingWindows(self.window.eviction)
-        self.sliding = SlidingWindows(self.window.eviction, self.window.trigger)
-        self.reset_to_initial_state()
+        source, eviction, trigger = self.context.inputs[0], self.window.eviction, self.window.trigger
+        types = self.partition.types
+        self.tumbling = TumblingWindows(eviction, types, eviction.value_type(source))
+        self.sliding = SlidingWindows(eviction, trigger, source, types, self._partitions)
+        running = {f"count {name}": pa.int64() for name in self.measures}
+        running |= {f"value {name}": pa.from_numpy_dtype(measure.type) for name, measure in self.measures.items()}
+        self.groups = KeyedState(key_schema([pa.int64(), *self.keys.types]), pa.schema(running))
+        """(number of the window, parts of the key) -> what measures have come to; of tumbling windows."""
 
     def reset_to_initial_state(self) -> None:
         """Nothing is in any window."""
         self.tumbling.clear()
         self.sliding.clear()
-        self._clear_groups()
-
-    def _clear_groups(self) -> None:
-        self.groups: dict[Key, int] = {}
-        """(number of the window, parts of the key) -> position among the measures."""
-        for measure in self.measures.values():
-            measure.clear()
+        self.groups.clear()
 
     def process(self, port: int, batch: TupleBatch) -> None:
         """Add the tuples to their windows."""
         source = batch.arrow
-        keys, codes = self._partitions(source)
         if self.window.tumbling:
-            numbers, closed = self.tumbling.assign(keys, codes, source)
+            numbers, closed = self.tumbling.assign(*self._partitions(source), source)
             self._add(numbers, source)
             self._emit(closed)
             return
-        self._summarise(self.sliding.insert(keys, codes, source))
+        self._summarise(self.sliding.insert(source))
 
     def _summarise(self, firings: Firings) -> None:
         """Submit the groups of windows that overlap."""
@@ -159,7 +157,7 @@ class Aggregate(Operator):
         if self.keys.names == self.partition.names:
             groups, grouped = whole_windows(firings.starts, firings.ends), tuples
         else:
-            codes = factorize([tuples.column(name) for name in self.keys.names], tuples.num_rows)[1]
+            codes = distinct([tuples.column(name) for name in self.keys.names], tuples.num_rows)[1]
             groups = groups_of(codes, firings.starts, firings.ends, ROWS_AT_ONCE)
             grouped = tuples.take(pa.array(groups.order))
         rows = pa.array(groups.rows)
@@ -172,43 +170,47 @@ class Aggregate(Operator):
                 self.submit(TupleBatch(result.slice(first, last - first)))
             self.punctuate(Punctuation.WINDOW)
 
-    def _partitions(self, source: pa.RecordBatch) -> tuple[list[Key], np.ndarray]:
-        return factorize([source.column(name) for name in self.partition.names], source.num_rows)
+    def _partitions(self, source: pa.RecordBatch) -> tuple[pa.RecordBatch, np.ndarray]:
+        """The partitions of tuples, and for every tuple the position of its own among them."""
+        columns = [source.column(name) for name in self.partition.names]
+        heads, codes = distinct(columns, source.num_rows)
+        return key_batch(columns, heads), codes
 
     def _add(self, windows: np.ndarray, source: pa.RecordBatch) -> None:
         """Add tuples to the groups of their windows."""
-        keys, codes = factorize([pa.array(windows), *(source.column(name) for name in self.keys.names)], len(windows))
-        numbers = np.array([self.groups.setdefault(key, len(self.groups)) for key in keys], np.int64)[codes]
-        for measure in self.measures.values():
-            measure.grow(len(self.groups))
-            measure.add(numbers, source)
+        columns = [pa.array(windows), *(source.column(name) for name in self.keys.names)]
+        heads, codes = distinct(columns, len(windows))
+        rows = self.groups.rows_of(key_batch(columns, heads))[codes]
+        for name, measure in self.measures.items():
+            measure.add(*self._running(name), rows, source)
+
+    def _running(self, name: str) -> tuple[np.ndarray, np.ndarray]:
+        return self.groups.column(f"count {name}"), self.groups.column(f"value {name}")
 
     def _emit(self, closed: list[int], *, mark: bool = True) -> None:
         """Submit the groups of these windows, each with a marker behind it, and forget them."""
         if not closed:
             return
-        ranks = {number: rank for rank, number in enumerate(closed)}
-        done = sorted((key for key in self.groups if key[0] in ranks), key=lambda key: ranks[key[0]])
-        columns: dict[str, Any] = dict(
-            zip(self.keys.names, key_columns([key[1:] for key in done], self.keys.types), strict=True)
-        )
-        order = pa.array([self.groups[key] for key in done], pa.int64())
-        columns |= {name: measure.result().take(order) for name, measure in self.measures.items()}
+        windows, rows = np.array(closed), self.groups.rows()
+        numbers = self.groups.key_column("0")[rows]
+        mine = np.isin(numbers, windows)
+        done, order = rows[mine], np.argsort(windows)
+        ranks = order[np.searchsorted(windows, numbers[mine], sorter=order)]
+        done = done[np.argsort(ranks, kind="stable")]
+        keys = self.groups.index.keys(done).columns[1:] if self.keys.names else []
+        columns: dict[str, Any] = dict(zip(self.keys.names, keys, strict=True))
+        for name, measure in self.measures.items():
+            columns[name] = measure.result(*(column[done] for column in self._running(name)))
         result, position = TupleBatch.from_columns(columns, self.schema), 0
-        sizes = Counter(key[0] for key in done)
-        for number in closed:
-            self.submit(result.slice(position, sizes[number]))
-            position += sizes[number]
+        for size in np.bincount(ranks, minlength=len(closed)).tolist():
+            self.submit(result.slice(position, size))
+            position += size
             if mark:
                 self.punctuate(Punctuation.WINDOW)
-        self._keep([key for key in self.groups if key[0] not in ranks])
-
-    def _keep(self, keys: list[Key]) -> None:
-        """Forget all groups but these."""
-        places = np.array([self.groups[key] for key in keys], np.int64)
-        for measure in self.measures.values():
-            measure.select(places)
-        self.groups = {key: place for place, key in enumerate(keys)}
+        if len(done) == len(rows):
+            self.groups.clear()
+        else:
+            self.groups.delete_rows(done)
 
     def on_punctuation(self, port: int, mark: Punctuation) -> None:
         """A window marker closes `punct()` windows; the final one those that may be incomplete."""
@@ -225,26 +227,12 @@ class Aggregate(Operator):
 
     def checkpoint(self) -> State:
         """The windows, and the groups' keys, counts and running values."""
-        keys = self._group_schema()
-        state: dict[str, Any] = {"groups": pa.table(key_columns(self.groups, keys.types), schema=keys)}
-        for name, measure in self.measures.items():
-            state[f"measure.{name}"] = pa.table({"count": measure.counts, "value": measure.values})
-        windows = self.tumbling if self.window.tumbling else self.sliding
-        return state | windows.dump(self.partition.types)
+        return {"groups": self.groups, **self.tumbling.dump()} if self.window.tumbling else self.sliding.dump()
 
     def restore(self, state: State) -> None:
         """Take all of it back."""
-        columns = [key_values(column) for column in state["groups"].columns]
-        self.groups = {key: place for place, key in enumerate(zip(*columns, strict=True))}
-        for name, measure in self.measures.items():
-            table = state[f"measure.{name}"]
-            measure.counts = table.column("count").to_numpy().copy()
-            measure.values = table.column("value").to_numpy().copy()
         if self.window.tumbling:
+            self.groups = state["groups"]
             self.tumbling.load(state)
         else:
-            self.sliding.load(state, self._partitions)
-
-    def _group_schema(self) -> pa.Schema:
-        # the first part is the number of the window; names of attributes may be anything
-        return pa.schema([pa.field(str(i), kind) for i, kind in enumerate([pa.int64(), *self.keys.types])])
+            self.sliding.load(state)

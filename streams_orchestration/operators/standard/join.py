@@ -14,7 +14,7 @@ from streams_orchestration.operators.errors import UnknownAttributeError
 from streams_orchestration.operators.expressions import evaluate, parse_condition
 from streams_orchestration.operators.libraries import compute as pc
 from streams_orchestration.operators.libraries import np, pa
-from streams_orchestration.operators.standard.join_side import JoinSide, equal_pairs
+from streams_orchestration.operators.standard.join_side import JoinSide
 from streams_orchestration.operators.standard.refused import REFUSED
 from streams_orchestration.operators.state import State
 from streams_orchestration.operators.windows import Policy, parse_window
@@ -120,41 +120,41 @@ class Join(Operator):
         """Pair the tuples with the other window."""
         size = len(batch)
         if not self.parameters.equality_lhs:
-            size = max(1, PAIRS_AT_ONCE // max(len(self.sides[1 - port].matched), 1))
+            size = max(1, PAIRS_AT_ONCE // max(len(self.sides[1 - port].log), 1))
         for start in range(0, len(batch), size):
             self._arrive(port, batch.arrow.slice(start, size))
 
     def _arrive(self, port: int, batch: pa.RecordBatch) -> None:
         own, other = self.sides[port], self.sides[1 - port]
-        here, there = equal_pairs(
-            own.key_columns(batch), other.key_columns(other.tuples), len(batch), len(other.matched)
-        )
+        here, there = other.partners([batch.column(name) for name in own.keys], batch.num_rows)
         if self.match is not None:
-            tuples = (batch, other.tuples) if port == 0 else (other.tuples, batch)
-            rows = (here, there) if port == 0 else (there, here)
-            pairs = self._join(tuples, (pa.array(rows[0]), pa.array(rows[1])))
+            pairs = self._join(port, batch.take(pa.array(here)), other.log.take(there))
             met = pc.fill_null(evaluate(self.match, pairs), False).to_numpy(zero_copy_only=False)
             here, there = here[met], there[met]
-        other.matched[there] = True
-        matched = np.zeros(len(batch), bool)
-        matched[here] = True
-        base = len(own.matched)
-        tuples, left_at, left = own.insert(batch, matched)
+        other.meet(there)
+        came = own.insert(batch)
+        own.meet(came[here])
+        left_at, left = own.evict(came)
         # a tuple that leaves does so before the one that drives it out is paired
         order = np.lexsort((np.r_[np.zeros(len(left)), np.ones(len(here))], np.r_[left_at, here]))
-        mine = pa.array(np.r_[left, here + base].astype(np.int64)[order])
-        theirs = np.r_[np.full(len(left), -1), there].astype(np.int64)[order]
-        yours = pa.array(theirs, mask=theirs < 0)
-        both = (tuples, other.tuples) if port == 0 else (other.tuples, tuples)
-        self._send(both, (mine, yours) if port == 0 else (yours, mine))
+        mine = np.r_[left, came[here]][order]
+        theirs = np.r_[np.full(len(left), -1), there][order]
+        self._send(port, mine, theirs)
 
-    def _join(self, tuples: tuple[pa.RecordBatch, pa.RecordBatch], rows: tuple[pa.Array, pa.Array]) -> pa.RecordBatch:
-        columns = [column.take(some) for batch, some in zip(tuples, rows, strict=True) for column in batch.columns]
-        return pa.RecordBatch.from_arrays(columns, schema=self.joined)
+    def _join(self, port: int, mine: pa.RecordBatch, yours: pa.RecordBatch) -> pa.RecordBatch:
+        left, right = (mine, yours) if port == 0 else (yours, mine)
+        return pa.RecordBatch.from_arrays([*left.columns, *right.columns], schema=self.joined)
 
-    def _send(self, tuples: tuple[pa.RecordBatch, pa.RecordBatch], rows: tuple[pa.Array, pa.Array]) -> None:
-        if len(rows[0]):
-            self.submit(self.assignments.apply(self._join(tuples, rows)))
+    def _send(self, port: int, mine: np.ndarray, theirs: np.ndarray) -> None:
+        """Submit pairs of places in the two logs; -1 in the other one is nothing."""
+        if not len(mine):
+            return
+        own, other = self.sides[port].log, self.sides[1 - port].log
+        paired = theirs >= 0
+        yours = other.take(theirs[paired])
+        if not paired.all():
+            yours = yours.take(pa.array(np.cumsum(paired) - 1, mask=~paired))
+        self.submit(self.assignments.apply(self._join(port, own.take(mine), yours)))
 
     def on_punctuation(self, port: int, mark: Punctuation) -> None:
         """After the end of both streams nothing can meet any more."""
@@ -162,11 +162,9 @@ class Join(Operator):
             return
         self.sides[port].ended = True
         if all(side.ended for side in self.sides):
-            both = (self.sides[0].tuples, self.sides[1].tuples)
             for number, side in enumerate(self.sides):
-                alone = pa.array(np.flatnonzero(~side.matched) if side.outer else np.zeros(0, np.int64))
-                nothing = pa.nulls(len(alone), pa.int64())
-                self._send(both, (alone, nothing) if number == 0 else (nothing, alone))
+                alone = side.alone()
+                self._send(number, alone, np.full(len(alone), -1))
             self.reset_to_initial_state()
 
     def checkpoint(self) -> State:

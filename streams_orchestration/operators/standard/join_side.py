@@ -2,87 +2,127 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any
 
-from streams_orchestration.operators.keys import factorize
+from streams_orchestration.operators.deltas import comparable, left_by
+from streams_orchestration.operators.key_index import KeyIndex
+from streams_orchestration.operators.keys import key_batch, key_schema
 from streams_orchestration.operators.libraries import compute as pc
 from streams_orchestration.operators.libraries import np, pa
+from streams_orchestration.operators.tuple_log import FEW, TupleLog
 from streams_orchestration.operators.windows import Policy
 
 
 class JoinSide:
-    """The tuples that are in the window of one stream, and which of them have met another."""
+    """The tuples that are in the window of one stream, of an outer side flagged once they have met another."""
 
     def __init__(self, schema: pa.Schema, policy: Policy, keys: list[str], outer: bool) -> None:
-        self.schema = schema
         self.policy = policy
         self.keys = keys
         self.outer = outer
-        self.clear()
+        self.log = TupleLog(schema, {"key": np.int64, "value": policy.value_type(schema).to_pandas_dtype()})
+        """Noted are the row of the key in the index, -1 where a part is null, and what differences are made of."""
+        self.index: KeyIndex = KeyIndex(key_schema([schema.field(name).type for name in keys]))
+        self.ended = False
 
     def clear(self) -> None:
         """No tuples."""
-        self.tuples: pa.RecordBatch = pa.RecordBatch.from_pylist([], schema=self.schema)
-        self.matched = np.zeros(0, bool)
+        self.log.clear()
+        self.index.clear()
         self.ended = False
 
-    def key_columns(self, tuples: pa.RecordBatch) -> list[pa.Array]:
-        """What makes tuples equal."""
-        return [tuples.column(name) for name in self.keys]
+    def partners(self, keys: list[pa.Array], count: int) -> tuple[np.ndarray, np.ndarray]:
+        """The tuples with the same keys as others, ordered by both; all of them if there are no keys.
 
-    def insert(self, batch: pa.RecordBatch, matched: np.ndarray) -> tuple[pa.RecordBatch, np.ndarray, np.ndarray]:
-        """Let tuples enter, one after another, and others leave.
+        Args:
+            keys: the parts of the others' keys.
+            count: of the others.
 
         Returns:
-            The tuples before and these; of those that left and are to be told of, the row of the batch that drove them
-            out, and their own row among all.
+            Rows of the others, and places in the log.
         """
-        tuples, base = pa.concat_batches([self.tuples, batch]), len(self.matched)
-        self.matched = np.concatenate([self.matched, matched])
-        driven: list[int] = []
+        places = self.log.places()
+        if not keys:
+            return np.repeat(np.arange(count), len(places)), np.tile(places, count)
+        known = _known(keys)
+        wanted = np.full(count, -1)
+        wanted[known] = self.index.find(key_batch(keys, known))
+        concerned = np.zeros(self.index.rows + 1, bool)
+        concerned[wanted] = True
+        concerned[-1] = False
+        rows: np.ndarray = self.log.notes["key"][places]
+        places, rows = places[concerned[rows]], rows[concerned[rows]]
+        order = np.argsort(rows, kind="stable")
+        first, last = (np.searchsorted(rows[order], wanted, side) for side in ("left", "right"))
+        counts = last - first
+        starts = np.repeat(first - (np.cumsum(counts) - counts), counts)
+        return np.repeat(np.arange(count), counts), places[order[starts + np.arange(len(starts))]]
+
+    def insert(self, batch: pa.RecordBatch) -> np.ndarray:
+        """Let tuples enter; returns their places."""
+        if self.index.rows > 2 * len(self.log) + FEW:
+            self.index.clear()
+            at = self.log.places()
+            self.log.notes["key"][at] = self._index(self.log.take(at))
+        return self.log.append(batch, key=self._index(batch), value=self.policy.values(batch))
+
+    def evict(self, came: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """Let tuples leave; they can still be taken from the log until others enter.
+
+        Args:
+            came: the places of those that have entered last.
+
+        Returns:
+            Of those that left and are to be told of, which of the tuples that came drove them out, and their places.
+        """
+        places, count = self.log.places(), len(came)
+        entering = np.arange(len(places) - count, len(places))
         if self.policy.kind == "count":
-            first = base + 1 - int(self.policy.size)
-            for row in range(batch.num_rows):
-                driven += [row] * max(first + row - len(driven), 0)
+            lows = np.maximum(entering + 1 - int(self.policy.size), 0)
         else:
-            values = self.policy.values(tuples)
-            for row in range(batch.num_rows):
-                while len(driven) < base + row and values[base + row] - values[len(driven)] > self.policy.size:
-                    driven.append(row)
-        low = len(driven)
-        alone = np.flatnonzero(~self.matched[:low]) if self.outer else np.zeros(0, np.int64)
-        self.tuples, self.matched = tuples.slice(low), self.matched[low:]
-        return tuples, np.array(driven, np.int64)[alone], alone
+            values = comparable(self.log.notes["value"][places])
+            lows = left_by(values, np.array([0, len(places)]), entering, self.policy.size)
+        left = places[: int(lows[-1])] if count else places[:0]
+        self.log.remove(left)
+        alone = np.flatnonzero(~self.log.flags[left]) if self.outer else np.zeros(0, np.int64)
+        return np.searchsorted(lows, alone, side="right"), left[alone]
+
+    def meet(self, places: np.ndarray) -> None:
+        """These tuples have met another."""
+        if self.outer:
+            self.log.flag(places)
+
+    def alone(self) -> np.ndarray:
+        """The places of the tuples that are to be told of at the end."""
+        places = self.log.places()
+        return places[~self.log.flags[places]] if self.outer else places[:0]
+
+    def _index(self, tuples: pa.RecordBatch) -> np.ndarray:
+        """The rows of keys in the index."""
+        keys = [tuples.column(name) for name in self.keys]
+        rows = np.full(tuples.num_rows, -1)
+        if keys:
+            known = _known(keys)
+            rows[known] = self.index.add(key_batch(keys, known))
+        return rows
 
     def dump(self, prefix: str) -> dict[str, Any]:
         """The window, for a checkpoint."""
-        tuples, matched = pa.Table.from_batches([self.tuples]), pa.table({"matched": self.matched})
-        return {f"{prefix}.tuples": tuples, f"{prefix}.matched": matched, f"{prefix}.ended": self.ended}
+        return {f"{prefix}.tuples": self.log, f"{prefix}.ended": self.ended}
 
-    def load(self, state: Any, prefix: str) -> None:
+    def load(self, state: Mapping[str, Any], prefix: str) -> None:
         """Take over what `dump` gave."""
         self.clear()
-        batches = state[f"{prefix}.tuples"].combine_chunks().to_batches()
-        self.tuples = batches[0] if batches else self.tuples
-        self.matched = state[f"{prefix}.matched"].column(0).to_numpy().copy()
-        self.ended = state[f"{prefix}.ended"]
+        self.log, self.ended = state[f"{prefix}.tuples"], state[f"{prefix}.ended"]
+        tuples = self.log.take(np.arange(self.log.size))
+        self.log.notes = {"key": self._index(tuples), "value": self.policy.values(tuples).copy()}
 
 
-def equal_pairs(
-    here: list[pa.Array], there: list[pa.Array], rows_here: int, rows_there: int
-) -> tuple[np.ndarray, np.ndarray]:
-    """The rows of two sides with equal keys, ordered by both; all pairs if there are no keys."""
-    if not here:
-        return np.repeat(np.arange(rows_here), rows_there), np.tile(np.arange(rows_there), rows_here)
-    columns = [pa.concat_arrays([a, b]) for a, b in zip(here, there, strict=True)]
-    codes = factorize(columns, rows_here + rows_there)[1]
-    known = np.ones(len(codes), bool)
-    for column in columns:
-        known &= pc.is_valid(column).to_numpy(zero_copy_only=False)
-    candidates = np.flatnonzero(known[rows_here:])
-    order = candidates[np.argsort(codes[rows_here:][candidates], kind="stable")]
-    ranked = codes[rows_here:][order]
-    first, last = (np.searchsorted(ranked, codes[:rows_here], side) for side in ("left", "right"))
-    counts = np.where(known[:rows_here], last - first, 0)
-    starts = np.repeat(first - np.r_[0, np.cumsum(counts)[:-1]], counts) if rows_here else counts
-    return np.repeat(np.arange(rows_here), counts), order[starts + np.arange(len(starts))]
+def _known(keys: list[pa.Array]) -> np.ndarray:
+    """The rows without a null."""
+    known = np.ones(len(keys[0]), bool)
+    for column in keys:
+        if column.null_count:
+            known &= pc.is_valid(column).to_numpy(zero_copy_only=False)
+    return np.flatnonzero(known)

@@ -31,45 +31,37 @@ class Measure:
         self.type = np.dtype(np.int64 if whole else np.float64)
         least, most = (np.iinfo(np.int64).min, np.iinfo(np.int64).max) if whole else (-np.inf, np.inf)
         self.start = {"Min": most, "Max": least}.get(function, 0)
-        self.clear()
 
-    def clear(self) -> None:
-        """No groups."""
-        self.counts = np.zeros(0, np.int64)
-        self.values = np.zeros(0, self.type)
+    def add(self, counts: np.ndarray, values: np.ndarray, groups: np.ndarray, batch: pa.RecordBatch) -> None:
+        """Take in a batch whose tuple i belongs to group `groups[i]`; null values are left out.
 
-    def grow(self, groups: int) -> None:
-        """Make room for new groups."""
-        extra = groups - len(self.counts)
-        if extra > 0:
-            self.counts = np.concatenate([self.counts, np.zeros(extra, np.int64)])
-            self.values = np.concatenate([self.values, np.full(extra, self.start, self.type)])
-
-    def select(self, groups: np.ndarray) -> None:
-        """Keep these groups only, in this order."""
-        self.counts, self.values = self.counts[groups], self.values[groups]
-
-    def add(self, groups: np.ndarray, batch: pa.RecordBatch) -> None:
-        """Take in a batch whose tuple i belongs to group `groups[i]`; null values are left out."""
+        Args:
+            counts: of every group the values so far, which is written to.
+            values: their sum or extreme, likewise; 0 for a group without values.
+            groups: of every tuple.
+            batch: the tuples.
+        """
         if self.expression is None:
-            np.add.at(self.counts, groups, 1)
+            np.add.at(counts, groups, 1)
             return
         array = pc.cast(evaluate(self.expression, batch), pa.from_numpy_dtype(self.type))
         if array.null_count:
             valid = array.is_valid().to_numpy(zero_copy_only=False)
             groups, array = groups[valid], array.drop_null()
-        values = array.to_numpy(zero_copy_only=False)
-        np.add.at(self.counts, groups, 1)
+        added = array.to_numpy(zero_copy_only=False)
+        if self.start:
+            values[groups[counts[groups] == 0]] = self.start
+        np.add.at(counts, groups, 1)
         with np.errstate(invalid="ignore"):  # NaN is a value like any other
             match self.function:
                 case "Min":
-                    np.minimum.at(self.values, groups, values)
+                    np.minimum.at(values, groups, added)
                 case "Max":
-                    np.maximum.at(self.values, groups, values)
-                case _ if self._may_overflow(values):
-                    self._add_exactly(groups, values)
+                    np.maximum.at(values, groups, added)
+                case _ if self._may_overflow(values[groups], added):
+                    self._add_exactly(values, groups, added)
                 case _:
-                    np.add.at(self.values, groups, values)
+                    np.add.at(values, groups, added)
 
     def over(self, batch: pa.RecordBatch, starts: np.ndarray, ends: np.ndarray) -> pa.Array:
         """The values of ranges of tuples, which may overlap, each added up in order; null where there is no value."""
@@ -92,17 +84,17 @@ class Measure:
             return pa.array(reached / np.maximum(counts, 1), mask=counts == 0)
         return pa.array(reached, mask=counts == 0)
 
-    def _may_overflow(self, values: np.ndarray) -> bool:
+    def _may_overflow(self, values: np.ndarray, added: np.ndarray) -> bool:
         """Could a sum of whole numbers leave 64 bits; cheap, and true too often rather than too seldom."""
-        if self.type != np.int64 or not len(values):
+        if self.type != np.int64 or not len(added):
             return False
-        return _largest(self.values) + _largest(values) * len(values) > np.iinfo(np.int64).max
+        return _largest(values) + _largest(added) * len(added) > np.iinfo(np.int64).max
 
-    def _add_exactly(self, groups: np.ndarray, values: np.ndarray) -> None:
-        for group, value in zip(groups.tolist(), values.tolist(), strict=True):
-            total = int(self.values[group]) + value
+    def _add_exactly(self, values: np.ndarray, groups: np.ndarray, added: np.ndarray) -> None:
+        for group, value in zip(groups.tolist(), added.tolist(), strict=True):
+            total = int(values[group]) + value
             self._check_range(total)
-            self.values[group] = total
+            values[group] = total
 
     def _check_range(self, total: int) -> None:
         limits = np.iinfo(np.int64)
@@ -117,13 +109,12 @@ class Measure:
             return pa.int64()
         return pa.float64() if self.function == "Average" else pa.from_numpy_dtype(self.type)
 
-    def result(self) -> pa.Array:
-        """The value of every group; null where a group had no value."""
+    def result(self, counts: np.ndarray, values: np.ndarray) -> pa.Array:
+        """The value of groups; null where a group had no value."""
         if self.function == "Count":
-            return pa.array(self.counts)
-        empty = self.counts == 0
-        divided = self.values / np.maximum(self.counts, 1) if self.function == "Average" else self.values
-        return pa.array(divided, mask=empty)
+            return pa.array(counts)
+        divided = values / np.maximum(counts, 1) if self.function == "Average" else values
+        return pa.array(divided, mask=counts == 0)
 
 
 def _largest(values: np.ndarray) -> int:

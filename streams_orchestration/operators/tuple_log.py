@@ -1,0 +1,208 @@
+"""Tuples that are kept for a while, in order of arrival: stored as what came and what went."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, ClassVar
+
+from streams_orchestration.operators.columns import grown
+from streams_orchestration.operators.incremental import Incremental, Pieces
+from streams_orchestration.operators.libraries import np, pa
+
+LARGEST_CHUNK = 1 << 20
+"""Tuples in a chunk that is not merged with others any more."""
+FEW = 4096
+"""Tuples that went and whose room is not taken back yet, if they are no more than half of all."""
+
+
+class TupleLog(Incremental):
+    """Tuples by place, from 0 on; places stay as they are until tuples are appended.
+
+    Each tuple may carry a flag, which is stored, and notes: numbers that the owner can find out again from the tuples.
+
+    Tuples are held in Arrow chunks that at least halve in size from one to the next, so that appending costs what is
+    appended, and a few times its logarithm. Each has a number that is never given again, by which changes are told.
+    """
+
+    kind: ClassVar[str] = "tuples"
+
+    def __init__(self, schema: pa.Schema, notes: Mapping[str, Any] | None = None) -> None:
+        """No tuples.
+
+        Args:
+            schema: of the tuples.
+            notes: names with numpy types.
+        """
+        super().__init__()
+        self.schema = schema
+        self.notes: dict[str, np.ndarray] = {name: np.zeros(0, kind) for name, kind in (notes or {}).items()}
+        """By place; longer than there are tuples."""
+        self._reset()
+
+    def _reset(self) -> None:
+        self.size = 0
+        """Places, those of tuples that went among them."""
+        self.count = 0
+        """Tuples."""
+        self.next = 0
+        """The number of the next tuple."""
+        self.numbers = np.zeros(0, np.int64)
+        self.alive = np.zeros(0, bool)
+        self.flags = np.zeros(0, bool)
+        self._flagged = np.zeros(0, np.int64)
+        """The clock when the flag was set."""
+        self._chunks: list[pa.RecordBatch] = []
+        self._removed: list[tuple[int, np.ndarray]] = []
+        """The clock, and the numbers of the tuples that went then, since the whole was stored."""
+        self._nexts: dict[int, int] = {}
+        """Stored version -> the number of the next tuple then."""
+
+    def clear(self) -> None:
+        """Remove everything."""
+        self.notes = {name: values[:0] for name, values in self.notes.items()}
+        self._reset()
+        self.forget_stored()
+
+    def __len__(self) -> int:
+        return self.count
+
+    def append(self, tuples: pa.RecordBatch, **notes: np.ndarray) -> np.ndarray:
+        """Let tuples come; returns their places."""
+        self._compact()
+        numbers = np.arange(self.next, self.next + tuples.num_rows)
+        return self._append(tuples, numbers, notes)
+
+    def _append(self, tuples: pa.RecordBatch, numbers: np.ndarray, notes: Mapping[str, np.ndarray]) -> np.ndarray:
+        first, self.size = self.size, self.size + tuples.num_rows
+        if not tuples.num_rows:
+            return np.zeros(0, np.int64)
+        self.touch()
+        self.count += tuples.num_rows
+        self.next = int(numbers[-1]) + 1
+        self.numbers, self.alive = grown(self.numbers, self.size), grown(self.alive, self.size)
+        self.flags, self._flagged = grown(self.flags, self.size), grown(self._flagged, self.size)
+        self.numbers[first : self.size], self.alive[first : self.size] = numbers, True
+        self.flags[first : self.size], self._flagged[first : self.size] = False, -1
+        for name, values in self.notes.items():
+            self.notes[name] = grown(values, self.size)
+            self.notes[name][first : self.size] = notes.get(name, 0)
+        self._chunks.append(tuples)
+        while len(self._chunks) > 1:
+            before, last = self._chunks[-2:]
+            if before.num_rows > 2 * last.num_rows or before.num_rows + last.num_rows > LARGEST_CHUNK:
+                break
+            self._chunks[-2:] = [pa.concat_batches([before, last])]
+        return np.arange(first, self.size)
+
+    def places(self) -> np.ndarray:
+        """Those of all tuples, in order."""
+        return np.flatnonzero(self.alive[: self.size])
+
+    def take(self, places: np.ndarray) -> pa.RecordBatch:
+        """The tuples at these places, in this order."""
+        if not len(places):
+            return pa.RecordBatch.from_pylist([], schema=self.schema)
+        begins = np.cumsum([0, *(chunk.num_rows for chunk in self._chunks)])
+        chunks = np.searchsorted(begins, places, side="right") - 1
+        first = int(chunks[0])
+        if (chunks == first).all():
+            return self._chunks[first].take(pa.array(places - begins[first]))
+        order = np.argsort(chunks, kind="stable")
+        bounds = np.searchsorted(chunks[order], np.arange(len(self._chunks) + 1))
+        parts = [
+            chunk.take(pa.array(places[order[start:end]] - begin))
+            for chunk, start, end, begin in zip(self._chunks, bounds[:-1], bounds[1:], begins[:-1], strict=True)
+            if start < end
+        ]
+        gathered = pa.concat_batches(parts)
+        if (order[1:] > order[:-1]).all():
+            return gathered
+        back = np.empty(len(order), np.int64)
+        back[order] = np.arange(len(order))
+        return gathered.take(pa.array(back))
+
+    def remove(self, places: np.ndarray) -> None:
+        """Let the tuples at these places go, each of which is there."""
+        if not len(places):
+            return
+        self.touch()
+        self.alive[places] = False
+        self.count -= len(places)
+        self._removed.append((self.clock, self.numbers[places]))
+
+    def flag(self, places: np.ndarray) -> None:
+        """Set the flag of tuples."""
+        new = places[~self.flags[places]]
+        if len(new):
+            self.touch()
+            self.flags[new], self._flagged[new] = True, self.clock
+
+    def stored(self, name: str, version: int) -> None:
+        """From now on changes are those since this version."""
+        super().stored(name, version)
+        self._nexts[version] = self.next
+
+    def whole(self) -> Pieces:
+        """All tuples with their numbers and flags."""
+        self._removed.clear()
+        self._nexts.clear()
+        return self._told(self.places())
+
+    def _told(self, places: np.ndarray) -> Pieces:
+        facts = pa.table({"number": self.numbers[places], "flag": self.flags[places]})
+        return {"facts": facts, "tuples": pa.Table.from_batches([self.take(places)])}
+
+    def changes(self, since: int) -> Pieces:
+        """The tuples that came and are there, the numbers of those that went, and of those whose flag was set."""
+        first = self._nexts[since]
+        begin = int(np.searchsorted(self.numbers[: self.size], first))
+        came = begin + np.flatnonzero(self.alive[begin : self.size])
+        gone = [numbers for clock, numbers in self._removed if clock > since]
+        went = np.concatenate([np.zeros(0, np.int64), *gone])
+        flagged = np.flatnonzero((self._flagged[:begin] > since) & self.alive[:begin])
+        return {
+            **self._told(came),
+            "gone": pa.table({"number": np.sort(went[went < first])}),
+            "flagged": pa.table({"number": self.numbers[flagged]}),
+        }
+
+    @classmethod
+    def load(cls, pieces: Pieces) -> TupleLog:
+        """The tuples that were stored; without notes."""
+        log = cls(pieces["tuples"].schema)
+        log._put(pieces)
+        return log
+
+    def apply(self, pieces: Pieces) -> None:
+        """Go, flag and come, as told."""
+        for name, change in (("gone", self.remove), ("flagged", self.flag)):
+            change(np.searchsorted(self.numbers[: self.size], pieces[name].column("number").to_numpy()))
+        self._put(pieces)
+
+    def _put(self, pieces: Pieces) -> None:
+        numbers, flags = (pieces["facts"].column(name).to_numpy() for name in ("number", "flag"))
+        begin, done = self.size, 0
+        for batch in pieces["tuples"].to_batches():
+            self._append(batch, numbers[done : done + batch.num_rows], {})
+            done += batch.num_rows
+        self.flag(begin + np.flatnonzero(flags))
+
+    def _compact(self) -> None:
+        """Take back the room of what went, when that is much."""
+        gone = self.size - self.count
+        if gone <= FEW or gone * 2 <= self.size:
+            return
+        kept = self.places()
+        chunks, begin = [], 0
+        for chunk in self._chunks:
+            alive = self.alive[begin : begin + chunk.num_rows]
+            begin += chunk.num_rows
+            if alive.all():
+                chunks.append(chunk)
+            elif alive.any():
+                chunks.append(chunk.filter(pa.array(alive)))
+        self._chunks = chunks
+        self.numbers, self.flags, self._flagged = self.numbers[kept], self.flags[kept], self._flagged[kept]
+        self.notes = {name: values[kept] for name, values in self.notes.items()}
+        self.size = len(kept)
+        self.alive = np.ones(self.size, bool)
