@@ -154,7 +154,7 @@ class Operator:
         """Finish what is under way before a checkpoint of the region; may submit (B16)."""
 
     def checkpoint(self) -> State:
-        """All parts of the state; called after `drain`. Of a `KeyedState`, `DictState`, `TupleLog` only changes are stored."""
+        """All parts of the state; called after `drain`. Those that know what changed are stored as their changes."""
         return {}
 
     def restore(self, state: State) -> None:

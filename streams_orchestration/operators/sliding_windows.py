@@ -12,7 +12,7 @@ from streams_orchestration.operators.libraries import np, pa
 from streams_orchestration.operators.tuple_log import TupleLog
 from streams_orchestration.operators.windows import Policy
 
-Partitions = Callable[[pa.RecordBatch], tuple[pa.RecordBatch, np.ndarray]]
+Partitions = Callable[["pa.RecordBatch"], tuple["pa.RecordBatch", "np.ndarray"]]
 """The partitions of tuples, and for every tuple the position of its own among them."""
 
 
