@@ -12,6 +12,7 @@ from typing import Any, ClassVar, NamedTuple
 from pydantic import BaseModel, ConfigDict
 
 from streams_orchestration.model.operators import OperatorModel
+from streams_orchestration.operators.background import Background
 from streams_orchestration.operators.batch import TupleBatch
 from streams_orchestration.operators.libraries import pa
 from streams_orchestration.operators.mentions import Mentions
@@ -179,6 +180,11 @@ class Operator:
 
 class SourceOperator(Operator):
     """An operator without input ports that can produce the same tuples again from an offset."""
+
+    def __init__(self, context: OperatorContext, parameters: Any) -> None:
+        super().__init__(context, parameters)
+        self.background = Background()
+        """Where threads are to be started that work ahead: what they take is the source's."""
 
     @classmethod
     def initial_offset(cls) -> Offset:

@@ -6,20 +6,16 @@ import glob
 import gzip
 import importlib.util
 import io
-import itertools
 import zipfile
 import zlib
-from collections import deque
 from collections.abc import Iterator
-from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import contextmanager
 from pathlib import Path
-from typing import IO, TypeVar
+from typing import IO
 
 from streams_orchestration.operators.errors import DataError
 
 PACKAGE = "package://"
-T = TypeVar("T")
 
 _DAMAGE = (EOFError, zlib.error, zipfile.BadZipFile, gzip.BadGzipFile)
 
@@ -111,26 +107,3 @@ def _only_member(archive: zipfile.ZipFile, path: Path) -> IO[bytes]:
     except (RuntimeError, NotImplementedError) as error:
         message = f"{path}: cannot be unpacked: {error}"
         raise DataError(message) from error
-
-
-def ahead(items: Iterator[T], count: int) -> Iterator[T]:
-    """The same items, up to `count` of them taken in a thread of their own before they are asked for.
-
-    What taking an item raises is raised in its turn.
-    """
-    thread = ThreadPoolExecutor(1, "ahead")
-    taken: deque[Future[tuple[T, ...]]] = deque()
-
-    def take() -> tuple[T, ...]:
-        return tuple(itertools.islice(items, 1))
-
-    try:
-        while True:
-            while len(taken) <= count:
-                taken.append(thread.submit(take))
-            found = taken.popleft().result()
-            if not found:
-                return
-            yield found[0]
-    finally:
-        thread.shutdown(wait=False, cancel_futures=True)

@@ -141,6 +141,7 @@ class TaskRun:
         try:
             return self._guard(program, lambda: source.produce(offset, self.plan.limit))
         finally:
+            self.meter.worked(program.index, source.background.taken_ns())
             source.context.submit = submit
             self.origin = str
 

@@ -9,6 +9,7 @@ from typing import TypeVar
 
 import pyarrow as pa
 
+from streams_orchestration.operators.background import background_cpu_ns
 from streams_orchestration.operators.batch import TupleBatch
 from streams_orchestration.operators.contract import Operator
 from streams_orchestration.runtime.counts import Counts
@@ -17,8 +18,13 @@ from streams_orchestration.runtime.segments import Item, Segment
 
 Result = TypeVar("Result")
 
-# of all threads, since Polars and Arrow work in their own; a worker process runs one task at a time
-clock = time.process_time_ns
+
+def clock() -> int:
+    """Processor time of this process, which runs one task at a time: of all threads, since Polars and Arrow have some.
+
+    Only threads in the background have no part in what goes on in the meantime.
+    """
+    return time.process_time_ns() - background_cpu_ns()
 
 
 class Flow:
@@ -143,6 +149,10 @@ class Meter:
         """A source is about to be called."""
         self.operators[operator].calls += 1
 
+    def worked(self, operator: int, spent: int) -> None:
+        """A source had threads of its own take so many nanoseconds of processor time."""
+        self.operators[operator].cpu += spent
+
     def submits(self, operator: int, port: int, item: Item) -> None:
         """An operator sends an item, once however many get it."""
         self.operators[operator].outputs[port].add(item)
@@ -242,6 +252,9 @@ class NoMeter(Meter):
 
     def produces(self, operator: int) -> None:
         """Not counted."""
+
+    def worked(self, operator: int, spent: int) -> None:
+        """Nobody pays."""
 
     def enqueues(self, operator: int, port: int) -> None:
         """Not timed."""

@@ -8,6 +8,7 @@ import io
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 from streams_orchestration.operators.errors import DataError
 from streams_orchestration.operators.files import open_decompressed
@@ -33,20 +34,40 @@ class CsvFile:
         Raises:
             DataError: the file is damaged, or the line is no CSV.
         """
+        return self._first_line()[0]
+
+    def header(self, schema: pa.Schema) -> tuple[list[str] | None, int]:
+        """The names of the columns, and where in the file the rows begin, in bytes; None where that is not plain.
+
+        Raises:
+            DataError: the file is damaged, or the first line is no CSV.
+        """
+        if not self.has_header_line:
+            return schema.names, 0
+        names, line = self._first_line()
+        plain = names and line.endswith(b"\n") and b"\r" not in line.removesuffix(b"\n").removesuffix(b"\r")
+        return (names if plain and set(schema.names) <= set(names) else None), len(line)
+
+    def _first_line(self) -> tuple[list[str], bytes]:
         with open_decompressed(self.path) as file:
             line = file.readline()
             while line.count(b'"') % 2 and len(line) < BLOCK_BYTES and (more := file.readline()):
                 line += more
         if not line.strip():
-            return []
+            return [], line
         try:
-            return pa_csv.read_csv(pa.py_buffer(line), parse_options=self.parse_options()).column_names
+            return pa_csv.read_csv(pa.py_buffer(line), parse_options=self.parse_options()).column_names, line
         except pa.ArrowInvalid as error:
             message = f"{self.path}, line 1: {error}"
             raise DataError(message) from error
 
-    def read(self, schema: pa.Schema) -> Iterator[pa.RecordBatch]:
-        """The rows, as attributes of `schema`.
+    def read(self, schema: pa.Schema, names: list[str] | None = None, begin: int = 0) -> Iterator[pa.RecordBatch]:
+        """The rows, as attributes of `schema`, in one go.
+
+        Args:
+            schema: of the tuples.
+            names: of the columns; those of the header when None.
+            begin: byte of the file where the rows begin, after the header if there are names.
 
         Raises:
             DataError: a row does not fit; names the line and the column.
@@ -54,41 +75,52 @@ class CsvFile:
         done, block = 0, self.block_bytes
         while True:
             try:
-                for batch in self._blocks(schema, block, done):
+                for batch in self._blocks(schema, names, begin, block, done):
                     done += batch.num_rows
                     yield batch
                 return
             except (pa.ArrowInvalid, pa.ArrowKeyError) as error:
-                if "Empty CSV" in str(error) and not self.has_header_line:
+                if "Empty CSV" in str(error) and (names is not None or not self.has_header_line):
                     return
                 if "straddl" not in str(error):
-                    message = f"{self.path}: {self._place(schema, error)}"
-                    raise DataError(message) from error
+                    raise DataError(self.explained(schema, error)) from error
                 if block >= MAXIMUM_BLOCK_BYTES:
                     size = f"{block >> 20} MiB"
                     message = f"{self.path}: the row behind row {done} is longer than {size}; is a quote missing?"
                     raise DataError(message) from error
                 block = min(block * 16, MAXIMUM_BLOCK_BYTES)
 
-    def _blocks(self, schema: pa.Schema, block: int, skip: int) -> Iterator[pa.RecordBatch]:
-        names = None if self.has_header_line else schema.names
-        options = {
+    def _blocks(
+        self, schema: pa.Schema, names: list[str] | None, begin: int, block: int, skip: int
+    ) -> Iterator[pa.RecordBatch]:
+        names = schema.names if names is None and not self.has_header_line else names
+        options = self.options(schema, names, block)
+        with open_decompressed(self.path) as file:
+            file.seek(begin)
+            with pa_csv.open_csv(file, **options) as reader:
+                for batch in reader:
+                    if skip < batch.num_rows:
+                        yield batch.slice(skip)
+                    skip = max(skip - batch.num_rows, 0)
+
+    def options(self, schema: pa.Schema, names: list[str] | None, block: int) -> dict[str, Any]:
+        """How Arrow reads the attributes of `schema`, in blocks of so many bytes."""
+        return {
             "read_options": pa_csv.ReadOptions(use_threads=False, block_size=block, column_names=names),
             "parse_options": self.parse_options(),
             "convert_options": pa_csv.ConvertOptions(
                 column_types=schema, include_columns=schema.names, strings_can_be_null=True
             ),
         }
-        with open_decompressed(self.path) as file, pa_csv.open_csv(file, **options) as reader:
-            for batch in reader:
-                if skip < batch.num_rows:
-                    yield batch.slice(skip)
-                skip = max(skip - batch.num_rows, 0)
 
     def parse_options(self) -> pa_csv.ParseOptions:
         """How Arrow tells rows and values apart."""
         # without newlines_in_values a block may end within quotes
         return pa_csv.ParseOptions(delimiter=self.separator, newlines_in_values=True)
+
+    def explained(self, schema: pa.Schema, error: Exception) -> str:
+        """What Arrow says of the file, with the place in it."""
+        return f"{self.path}: {self._place(schema, error)}"
 
     def _place(self, schema: pa.Schema, error: Exception) -> str:
         """The error with the line it is about: found by reading again, as text, to the first row that does not fit."""

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Literal
 
@@ -18,15 +17,14 @@ from streams_orchestration.operators.contract import (
     SourceOperator,
 )
 from streams_orchestration.operators.errors import DataError
-from streams_orchestration.operators.files import ahead, resolve_inputs
+from streams_orchestration.operators.files import resolve_inputs
 from streams_orchestration.operators.libraries import pa
 from streams_orchestration.operators.mentions import Mentions
+from streams_orchestration.operators.read_ahead import ReadAhead
 from streams_orchestration.operators.standard.file_rows import Malformed, Rows
 from streams_orchestration.operators.standard.refused import REFUSED
 from streams_orchestration.operators.standard.source_file import Format, SourceFile
 
-AHEAD = 4
-"""Pieces of a file that are read while tuples before them are processed, and between batches."""
 LOGGED = 5
 """Malformed rows that are logged one by one; then the log has their number whenever it has grown tenfold."""
 
@@ -104,7 +102,7 @@ class FileSource(SourceOperator):
         self.second = self.context.outputs[1] if len(self.context.outputs) > 1 else None
         self.first, self.row = 0, -1
         self.rest: Rows | None = None
-        self.pieces: Iterator[Rows] = iter(())
+        self.pieces: ReadAhead[Rows] | None = None
         self.malformed = 0
 
     def _pattern_names_several(self) -> bool:
@@ -160,7 +158,9 @@ class FileSource(SourceOperator):
                 file.check()
             except (ValueError, OSError) as error:
                 raise DataError(str(error)) from error
-        self.path, self.pieces, self.rest, self.first, self.row = path, ahead(file.rows(), AHEAD), None, 0, 0
+        if self.pieces is not None:
+            self.pieces.close()
+        self.path, self.pieces, self.rest, self.first, self.row = path, file.rows(self.background), None, 0, 0
         self.malformed = 0
 
     def _end_file(self) -> None:
@@ -178,6 +178,7 @@ class FileSource(SourceOperator):
 
     def _advance(self, rows: int, *, submit: bool) -> bool:
         """Go on by at most `rows` rows; True when the file has ended."""
+        assert self.pieces is not None
         while rows > 0:
             piece = self.rest if self.rest is not None else next(self.pieces, None)
             self.rest = None

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -9,16 +10,21 @@ from typing import Literal
 
 from streams_orchestration.model.names import nearest
 from streams_orchestration.operators.arrow_types import fits
+from streams_orchestration.operators.background import Background
 from streams_orchestration.operators.batch import TupleBatch
 from streams_orchestration.operators.errors import DataError
 from streams_orchestration.operators.files import open_decompressed
 from streams_orchestration.operators.libraries import pa, pq
+from streams_orchestration.operators.read_ahead import ReadAhead
+from streams_orchestration.operators.standard.csv_blocks import CsvBlocks
 from streams_orchestration.operators.standard.csv_file import CsvFile
 from streams_orchestration.operators.standard.csv_sieve import CsvSieve
 from streams_orchestration.operators.standard.file_rows import Malformed, Rows
 from streams_orchestration.operators.standard.json_lines import check_json_schema, read_json_lines, sift_json_lines
 
 BLOCK_BYTES = 4 << 20
+MOST_THREADS = 4
+"""That parse blocks of one file."""
 
 Format = Literal["csv", "line", "jsonl", "parquet", "arrow"]
 
@@ -49,17 +55,24 @@ class SourceFile:
             case _:
                 _check_csv(self._csv, self.schema, first_row=not self.permissive)
 
-    def rows(self) -> Iterator[Rows]:
-        """All rows, front to back.
+    def rows(self, background: Background) -> ReadAhead[Rows]:
+        """All rows, front to back, read ahead.
 
         Raises:
             DataError: the file is damaged, or has a malformed row that is not to be set aside; names the place.
         """
+        if self.format == "csv" and not self.permissive:
+            blocks = CsvBlocks(self._csv, self.schema)
+            threads = min(os.cpu_count() or 1, MOST_THREADS)
+            return ReadAhead(
+                background, blocks.pieces(), lambda piece: Rows(blocks.parse(piece)), _size, threads=threads
+            )
+        return ReadAhead(background, self._rows(), lambda rows: rows, _size)
+
+    def _rows(self) -> Iterator[Rows]:
         match self.format:
-            case "csv" if self.permissive:
-                return CsvSieve(self._csv, self.schema).read()
             case "csv":
-                return map(Rows, self._csv.read(self.schema))
+                return CsvSieve(self._csv, self.schema).read()
             case "line":
                 return self._lines()
             case "jsonl" if self.permissive:
@@ -115,6 +128,10 @@ class SourceFile:
     def _cast(self, batch: pa.RecordBatch) -> pa.RecordBatch:
         columns = dict(zip(batch.schema.names, batch.columns, strict=True))
         return TupleBatch.from_columns(columns, self.schema).arrow
+
+
+def _size(rows: Rows) -> int:
+    return rows.batch.nbytes + sum(len(row.text) for row in rows.malformed)
 
 
 def _check_csv(file: CsvFile, schema: pa.Schema, *, first_row: bool) -> None:

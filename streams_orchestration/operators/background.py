@@ -1,0 +1,64 @@
+"""Threads that work for an operator in the background, and the processor time that they take, which is its own."""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections.abc import Callable
+
+_LOCK = threading.Lock()
+_ALIVE: set[Background] = set()
+_ENDED = [0]
+"""Nanoseconds of all that have ended."""
+
+
+class Background:
+    """The threads of one owner. They end with the process at the latest."""
+
+    def __init__(self) -> None:
+        self._clocks: dict[threading.Thread, int] = {}
+        self._ended = 0
+        self._told = 0
+
+    def start(self, target: Callable[[], None]) -> None:
+        """Begin a thread."""
+        threading.Thread(target=self._run, args=(target,), daemon=True).start()
+
+    def _run(self, target: Callable[[], None]) -> None:
+        thread = threading.current_thread()
+        with _LOCK:
+            if hasattr(time, "pthread_getcpuclockid"):
+                self._clocks[thread] = time.pthread_getcpuclockid(threading.get_ident())
+            _ALIVE.add(self)
+        try:
+            target()
+        finally:
+            with _LOCK:
+                # a clock must not be asked once its thread has ended
+                if self._clocks.pop(thread, None) is not None:
+                    spent = time.thread_time_ns()
+                    self._ended += spent
+                    _ENDED[0] += spent
+                if not self._clocks:
+                    _ALIVE.discard(self)
+
+    def cpu_ns(self) -> int:
+        """Processor time of all its threads up to now; 0 where the system cannot tell."""
+        with _LOCK:
+            return self._spent()
+
+    def taken_ns(self) -> int:
+        """Processor time since this was asked for the last time."""
+        before, self._told = self._told, self.cpu_ns()
+        return self._told - before
+
+    def _spent(self) -> int:
+        return self._ended + sum(time.clock_gettime_ns(clock) for clock in self._clocks.values())
+
+
+def background_cpu_ns() -> int:
+    """Processor time of all threads in the background of this process."""
+    if not _ALIVE:
+        return _ENDED[0]
+    with _LOCK:
+        return _ENDED[0] + sum(time.clock_gettime_ns(clock) for owner in _ALIVE for clock in owner._clocks.values())

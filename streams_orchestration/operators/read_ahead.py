@@ -1,0 +1,119 @@
+"""Reading ahead: items are made ready in threads of their own before they are asked for, in their order."""
+
+from __future__ import annotations
+
+import threading
+import weakref
+from collections.abc import Callable, Iterator
+from typing import Any, Generic, TypeVar
+
+from streams_orchestration.operators.background import Background
+
+T = TypeVar("T")
+Raw = TypeVar("Raw")
+
+AHEAD_BYTES = 64 << 20
+"""Of items that are ready and not asked for yet, of all readers of a process together."""
+
+_READERS: weakref.WeakSet[_Reading[Any]] = weakref.WeakSet()
+
+
+class ReadAhead(Iterator[T]):
+    """What `work` makes of each item, in the order of the items.
+
+    Taking an item is never done twice at a time, `work` on several threads. What either raises is raised in its turn,
+    and ends it. At least one item is made ready, whatever its size.
+    """
+
+    def __init__(
+        self, background: Background, items: Iterator[Raw], work: Callable[[Raw], T], size: Callable[[T], int],
+        *, threads: int = 1,
+    ) -> None:  # fmt: skip
+        self._reading = _Reading(items, work, size)
+        _READERS.add(self._reading)
+        for _ in range(threads):
+            background.start(self._reading.run)
+
+    def __next__(self) -> T:
+        return self._reading.take()
+
+    def close(self) -> None:
+        """Read no more."""
+        self._reading.close()
+
+    def __del__(self) -> None:
+        self.close()
+
+
+class _Reading(Generic[T]):
+    """What the threads share with the one who asks; it knows nothing of the latter, who may forget it."""
+
+    def __init__(self, items: Iterator[Any], work: Callable[[Any], T], size: Callable[[T], int]) -> None:
+        self.items = items
+        self.work = work
+        self.size = size
+        self.taking = threading.Lock()
+        self.changed = threading.Condition()
+        self.taken = 0
+        """Items that threads have begun with."""
+        self.asked = 0
+        self.ready: dict[int, T | BaseException] = {}
+        self.bytes = 0
+        self.ended = False
+
+    def run(self) -> None:
+        """What each thread does."""
+        while self._may_go_on():
+            with self.taking:
+                if self.ended:
+                    return
+                number, self.taken = self.taken, self.taken + 1
+                try:
+                    raw = next(self.items)
+                except BaseException as end:
+                    self._put(number, end)
+                    return
+            try:
+                result = self.work(raw)
+            except BaseException as error:
+                self._put(number, error)
+                return
+            del raw
+            self._put(number, result)
+
+    def _may_go_on(self) -> bool:
+        with self.changed:
+            while not self.ended and self.ready and self.bytes >= AHEAD_BYTES // max(len(_READERS), 1):
+                self.changed.wait()
+            return not self.ended
+
+    def _put(self, number: int, result: T | BaseException) -> None:
+        with self.changed:
+            self.ready[number] = result
+            if isinstance(result, BaseException):
+                self.ended = True
+            else:
+                self.bytes += self.size(result)
+            self.changed.notify_all()
+
+    def take(self) -> T:
+        """The next one."""
+        with self.changed:
+            while self.asked not in self.ready:
+                self.changed.wait()
+            result = self.ready[self.asked]
+            if isinstance(result, BaseException):
+                raise result
+            del self.ready[self.asked]
+            self.asked += 1
+            self.bytes -= self.size(result)
+            self.changed.notify_all()
+            return result
+
+    def close(self) -> None:
+        """The threads end when they have done what they are about."""
+        with self.changed:
+            self.ended = True
+            self.ready.clear()
+            self.changed.notify_all()
+        _READERS.discard(self)

@@ -1,0 +1,103 @@
+"""A CSV file as blocks of whole rows, which can be parsed apart from each other, several at a time."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import NamedTuple
+
+from streams_orchestration.operators.errors import DataError
+from streams_orchestration.operators.files import open_decompressed
+from streams_orchestration.operators.libraries import np, pa, pa_csv
+from streams_orchestration.operators.standard.csv_file import CsvFile
+
+_MARK = b"\xef\xbb\xbf"
+"""Of the byte order; Arrow leaves it out at the beginning of whatever it reads."""
+_QUOTE, _NEWLINE, _RETURN = b'"\n\r'
+
+
+class Block(NamedTuple):
+    """Whole rows."""
+
+    text: bytes
+    names: list[str]
+    """Of the columns."""
+    first: bool
+    """It begins with the file."""
+
+
+@dataclass(frozen=True)
+class CsvBlocks:
+    """One file. Where blocks end, and what a row is, is as if Arrow read the file in one go."""
+
+    file: CsvFile
+    schema: pa.Schema
+
+    def pieces(self) -> Iterator[Block | pa.RecordBatch]:
+        """Whole rows; or tuples, from where only reading in one go tells rows apart.
+
+        Raises:
+            DataError: the file is damaged; or it is read in one go, and a row does not fit.
+        """
+        names, begin = self.file.header(self.schema)
+        if names is None:
+            yield from self.file.read(self.schema)
+            return
+        with open_decompressed(self.file.path) as file:
+            file.read(begin)
+            place, rest, ended = begin, b"", False
+            while not ended:
+                data = file.read(self.file.block_bytes)
+                ended = not data
+                text = rest + data if rest else data
+                end = len(text) if ended else whole_rows(text, self.file.separator)
+                if not end and text:
+                    yield from self.file.read(self.schema, names, place)
+                    return
+                if text:
+                    yield Block(text[:end], names, place == 0)
+                place, rest = place + end, text[end:]
+
+    def parse(self, piece: Block | pa.RecordBatch) -> pa.RecordBatch:
+        """The tuples of a piece.
+
+        Raises:
+            DataError: a row does not fit; names the line and the column.
+        """
+        if not isinstance(piece, Block):
+            return piece
+        text = b"\n" + piece.text if piece.text.startswith(_MARK) and not piece.first else piece.text
+        options = self.file.options(self.schema, piece.names, len(text) + 1)
+        try:
+            batches = pa_csv.read_csv(pa.BufferReader(text), **options).to_batches()
+        except (pa.ArrowInvalid, pa.ArrowKeyError) as error:
+            if "Empty CSV" not in str(error):
+                raise DataError(self.file.explained(self.schema, error)) from error
+            batches = []
+        return batches[0] if batches else pa.RecordBatch.from_pylist([], schema=self.schema)
+
+
+def whole_rows(text: bytes, separator: str) -> int:
+    """How many bytes at the front are surely whole rows; 0 where only reading them tells.
+
+    A newline ends a row unless it is within quotes. Quotes can be told apart by counting them if all stand around whole
+    values; Arrow takes others for text.
+    """
+    end = text.rfind(b"\n") + 1
+    if not end or b'"' not in text:
+        return end
+    characters = np.frombuffer(b"\n" + text + b"\n", np.uint8)
+    quotes = np.flatnonzero(characters == _QUOTE)
+    borders = np.zeros(256, bool)
+    borders[[_NEWLINE, _RETURN, *separator.encode()]] = True
+    opening, closing = quotes[0::2], quotes[1::2]
+    begins = borders[characters[opening - 1]]
+    ends = borders[characters[closing + 1]]
+    doubled = opening[1:] == closing[: len(opening) - 1] + 1
+    begins[1:] |= doubled
+    ends[: len(doubled)] |= doubled
+    if not (begins.all() and ends.all()):
+        return 0
+    while (before := int(np.searchsorted(quotes, end))) % 2:  # positions in `characters` are one more
+        end = text.rfind(b"\n", 0, int(quotes[before - 1]) - 1) + 1
+    return end
