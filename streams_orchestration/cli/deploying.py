@@ -40,6 +40,7 @@ def redeploy(spec: Path, fresh: bool) -> None:
 
 
 def _deploy(spec: Path, checked: Options, options: Options | None, *, fresh: bool) -> None:
+    from streams_orchestration.cli.catalogs import upgrade_catalog
     from streams_orchestration.cli.compiling import compiled
     from streams_orchestration.runtime.java import require_java
 
@@ -48,7 +49,9 @@ def _deploy(spec: Path, checked: Options, options: Options | None, *, fresh: boo
     from streams_orchestration.cli.jobs import Jobs
     from streams_orchestration.runtime.home import Home
 
-    jobs = Jobs(Home.default().prepare(), name)
+    home = Home.default().prepare()
+    upgrade_catalog(home)
+    jobs = Jobs(home, name)
     say_orphans(jobs)
     click.echo(f"Starting {name} ...", err=True)
     jobs.deploy(spec, options, fresh=fresh)

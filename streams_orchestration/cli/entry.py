@@ -8,6 +8,7 @@ from collections.abc import Sequence
 
 import click
 
+from streams_orchestration.cli.catalogs import catalog
 from streams_orchestration.cli.compiling import compile_
 from streams_orchestration.cli.deploying import cancel, deploy, redeploy, reset
 from streams_orchestration.cli.diffing import diff
@@ -36,7 +37,22 @@ def streams() -> None:
     """Compile streaming applications, run them on Spark, keep them consistent with Dagster."""
 
 
-for _command in (compile_, explain, diff, run, deploy, redeploy, cancel, reset, status, logs, graph, lineage, ui):
+for _command in (
+    compile_,
+    explain,
+    diff,
+    run,
+    deploy,
+    redeploy,
+    cancel,
+    reset,
+    status,
+    logs,
+    graph,
+    lineage,
+    ui,
+    catalog,
+):
     streams.add_command(_command)
 
 

@@ -30,6 +30,7 @@ def run(spec: Path, options: Options, fresh: bool, max_rows: int) -> int:
 
     Ctrl-C stops it cleanly, and running it again goes on from there. What fails goes back to its last complete epoch.
     """
+    from streams_orchestration.cli.catalogs import upgrade_catalog
     from streams_orchestration.cli.compiling import compiled
     from streams_orchestration.cli.observing import status_if_deployed
     from streams_orchestration.runtime.errors import ApplicationChangedError
@@ -41,6 +42,7 @@ def run(spec: Path, options: Options, fresh: bool, max_rows: int) -> int:
     compilation = compiled(spec, options, deployable=True)
     name = compilation.logical.application
     home = Home.default().prepare()
+    upgrade_catalog(home)
     before = None if fresh else status_if_deployed(home, name)
     if before is not None and before.fingerprint != fingerprint(compilation):
         raise ApplicationChangedError(name, difference(deployed_compilation(home, name), compilation))

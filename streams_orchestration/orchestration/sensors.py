@@ -10,7 +10,7 @@ from streams_orchestration.orchestration.deployments import Deployments
 from streams_orchestration.orchestration.ops import ResetUnit
 from streams_orchestration.orchestration.progress import deployment_event, sink_event
 from streams_orchestration.orchestration.watching import Memory, look
-from streams_orchestration.runtime.errors import CatalogUnavailableError, NotDeployedError
+from streams_orchestration.runtime.errors import CatalogUnavailableError, CatalogVersionError, NotDeployedError
 
 
 def failed_units_sensor(application: str, reset_job: dg.JobDefinition) -> dg.SensorDefinition:
@@ -37,7 +37,7 @@ def failed_units_sensor(application: str, reset_job: dg.JobDefinition) -> dg.Sen
                 context.log.warning(stopped)
         except NotDeployedError:
             return dg.SkipReason(f"{application} is not deployed")
-        except CatalogUnavailableError as error:
+        except (CatalogUnavailableError, CatalogVersionError) as error:
             return dg.SkipReason(str(error))
         seen = look(status, time.time(), Memory.load(context.cursor))
         for failure in seen.exhausted:

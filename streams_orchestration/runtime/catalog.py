@@ -20,7 +20,14 @@ from streams_orchestration.runtime.errors import (
 )
 from streams_orchestration.runtime.home import Home
 from streams_orchestration.runtime.tables import metadata
-from streams_orchestration.runtime.versions import NEWEST, check_version, has_version, read_version, write_version
+from streams_orchestration.runtime.versions import (
+    NEWEST,
+    REVISIONS,
+    check_version,
+    has_version,
+    read_version,
+    write_version,
+)
 
 PATIENCE_SECONDS = 5.0
 """How long a transaction that cannot begin, since the database is not reached, is tried anew."""
@@ -53,7 +60,7 @@ class Catalog:
 
     @classmethod
     def create(cls, home: Home) -> Catalog:
-        """The catalog, made if there is none.
+        """The catalog, made if there is none; one of an older version is upgraded while no host runs.
 
         Raises:
             StateDirectoryError: the home cannot be written.
@@ -61,6 +68,10 @@ class Catalog:
         """
         home.prepare()
         catalog = cls(home)
+        if catalog.version() in REVISIONS[:-1]:
+            from streams_orchestration.runtime.upgrading import upgrade
+
+            upgrade(catalog)
         if not catalog.exists:
             catalog._make()
             if catalog.name != str(home.catalog):
@@ -89,6 +100,10 @@ class Catalog:
         except CatalogMissingError:
             with self.read() as connection:
                 return self._database.unversioned(connection)
+
+    def versioned(self, connection: Connection) -> bool:
+        """Whether the revision of the tables is written down."""
+        return has_version(connection)
 
     def identity(self) -> Hashable | None:
         """Tells this catalog from one that was put in its place later; None when its file is gone."""

@@ -111,6 +111,7 @@ commit = Table(
     Column("application", String, primary_key=True),
     Column("pe", Integer, primary_key=True),
     Column("batch", Count, primary_key=True),
+    Column("token", String),  # of the planner's call, which finds its own commit by it
     Column("generation", Integer, nullable=False),
     Column("epoch", Count, nullable=False),
     Column("boundary", Boolean, nullable=False),
