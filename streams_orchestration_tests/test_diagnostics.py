@@ -1,4 +1,4 @@
-"""Every code is raised by some application, at the right operator and line; the page of codes is current."""
+"""Every code is raised by some document, at the right operator and line; the page of codes is current."""
 
 from __future__ import annotations
 
@@ -11,7 +11,9 @@ import pytest
 import yaml
 
 from streams_orchestration.compiler.compilation import compile_spec
+from streams_orchestration.compiler.decoupling import solve
 from streams_orchestration.compiler.options import Options
+from streams_orchestration.model.decoupling_document import read_problem
 from streams_orchestration.model.diagnostics import CODES, ApplicationError, Diagnostic
 from streams_orchestration.model.diagnostics_page import PAGE, diagnostics_page, main
 from streams_orchestration.model.profile_document import read_profile
@@ -47,11 +49,18 @@ def line(case: dict[str, Any]) -> int:
     """The line that the diagnostic should name, 0 for none."""
     if "line" in case:
         return case["line"]
-    lines = case.get("profile", text(case)).splitlines()
+    lines = next((case[key] for key in ("profile", "problem") if key in case), None)
+    lines = (text(case) if lines is None else lines).splitlines()
     return next((number for number, each in enumerate(lines, 1) if each.endswith(MARK)), 0)
 
 
 def raised(case: dict[str, Any], path: Path) -> tuple[Diagnostic, ...]:
+    if "problem" in case:
+        path.write_text(case["problem"], encoding="utf-8")
+        try:
+            return solve(read_problem(path), **case.get("options", {})).diagnostics
+        except ApplicationError as error:
+            return error.diagnostics
     options = dict(case.get("options", {}))
     options["widths"] = tuple(map(tuple, options.get("widths", ())))
     try:

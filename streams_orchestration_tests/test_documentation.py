@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 from collections.abc import Iterator
 from pathlib import Path
@@ -11,7 +12,9 @@ import pytest
 from streams_orchestration.cli.entry import streams
 from streams_orchestration.compiler.compilation import compile_spec
 from streams_orchestration.compiler.copying import RULES
+from streams_orchestration.compiler.decoupling import solve
 from streams_orchestration.compiler.drawing import draw_svg
+from streams_orchestration.model.decoupling_document import read_problem
 from streams_orchestration.operators.standard import STANDARD
 
 ROOT = Path(__file__).parents[1]
@@ -21,11 +24,11 @@ PRODUCT = ROOT / "streams_orchestration"
 NUMBERED = re.compile(r"\b[Rr]ules?\s+(\d+(?:(?:-|,\s+|\s+and\s+|\s+to\s+)\d+)*)")
 """`rule 5`, `rules 1, 3-7 and 9`."""
 NUMBERS = re.compile(r"(\d+)(?:(?:-|\s+to\s+)(\d+))?")
-LETTERED = re.compile(r"\b([AB])(\d{1,2})(\.\d)?\b(?:(?:-|\s+to\s+)\1(\d{1,2})\b)?")
+LETTERED = re.compile(r"\b([ABQ])(\d{1,2})(\.\d)?\b(?:(?:-|\s+to\s+)\1(\d{1,2})\b)?")
 """`A5`, `A29.3`, `A10-A45`."""
 BARE = re.compile(r'"((?:[AB]?\d{1,2}(?:\.\d)?)(?:, [AB]?\d{1,2}(?:\.\d)?)*)"')
 """`"52, A44"`, as facts of an explanation have it."""
-RULE_ROW = re.compile(r"^\| ([AB]?\d+(?:\.\d)?) \| [^|]+ \| ([^|]+) \| [^|]*\|$", re.MULTILINE)
+RULE_ROW = re.compile(r"^\| ([ABQ]?\d+(?:\.\d)?) \| [^|]+ \| ([^|]+) \| [^|]*\|$", re.MULTILINE)
 """Number, and the modules."""
 
 
@@ -45,6 +48,16 @@ def test_links_lead_somewhere(page: Path):
 def test_commands_exist(page: Path):
     named = re.findall(r"(?:`|^|\$\()streams ([a-z]+)\b", page.read_text(), re.MULTILINE)
     assert set(named) <= set(streams.commands)
+
+
+def test_the_answer_in_the_reference_is_that_of_its_problem(tmp_path: Path):
+    text = (ROOT / "docs" / "reference.md").read_text().partition("\n## Decoupling\n")[2]
+    problem = tmp_path / "problem.yaml"
+    problem.write_text(text.partition("```yaml\n")[2].partition("```")[0])
+    answer = solve(read_problem(problem)).document()
+    shown = text.partition('\n{"objective"')[2].partition("```")[0]
+    for key in ("bound", "gap", "loads", "newNetworks", "hops", "predictedSpeedup", "solver", "machines"):
+        assert f'"{key}": {json.dumps(answer[key])}' in shown
 
 
 def test_the_reference_names_every_operator_that_runs_and_every_command():
@@ -89,7 +102,7 @@ def test_rules_stand_once_and_in_modules_that_exist():
     page = (ROOT / "docs" / "rules.md").read_text()
     rows = RULE_ROW.findall(page)
     numbers = [number for number, _ in rows]
-    assert len(numbers) == len(set(numbers)) == len(re.findall(r"^\| [AB]?\d", page, re.MULTILINE))
+    assert len(numbers) == len(set(numbers)) == len(re.findall(r"^\| [ABQ]?\d", page, re.MULTILINE))
     for number, modules in rows:
         assert modules == "not here" or re.fullmatch(r"`[^`]+`(, `[^`]+`)*", modules), number
     for module in re.findall(r"`([a-z_/]+\.py)`", page):

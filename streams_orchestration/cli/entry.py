@@ -10,6 +10,7 @@ import click
 
 from streams_orchestration.cli.catalogs import catalog
 from streams_orchestration.cli.compiling import compile_
+from streams_orchestration.cli.decoupling import decouple
 from streams_orchestration.cli.deploying import cancel, deploy, redeploy, reset
 from streams_orchestration.cli.diffing import diff
 from streams_orchestration.cli.drawing import graph, lineage
@@ -41,6 +42,7 @@ for _command in (
     compile_,
     explain,
     diff,
+    decouple,
     run,
     deploy,
     redeploy,

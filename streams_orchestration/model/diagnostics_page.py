@@ -33,6 +33,7 @@ _SECTIONS = {
     "SO03": "Schemas and ports",
     "SO04": "Annotations and configs",
     "SO05": "Parallel expansion",
+    "SO06": "Decoupling problems",
     "SO10": "Consistent regions",
     "SO11": "Fusion",
     "SO12": "Threading",

@@ -1,7 +1,8 @@
 """Codes of conditions that have no message id in IBM Streams: `SO` and four digits.
 
 Ranges: 00 reading the file, 01 names and streams, 02 values, 03 schemas and ports, 04 annotations and configs,
-05 expansion, 10 regions, 11 fusion, 12 threading, 13 copying, 20 and up everything behind the compiler.
+05 expansion, 06 decoupling problems, 10 regions, 11 fusion, 12 threading, 13 copying, 20 and up everything behind
+the compiler.
 """
 
 from __future__ import annotations
@@ -84,6 +85,28 @@ OWN_CODES: dict[str, Code] = {
         "Give an Import a subscription or a streamId, an Export properties or a streamId.",
     ),
     "SO0501": error("The expanded application is too large.", "Check the widths of nested regions."),
+    "SO0601": error("Two operators of a decoupling problem have the same id.", "Rename one."),
+    "SO0602": error("An operator reads one that the problem does not have.", "Correct the name, or add the operator."),
+    "SO0603": error(
+        "What an operator reads or costs does not go with its kind.",
+        "Sources and receiving networks read nothing, tees one operator, all others at least one; nothing reads a sink "
+        "or a sending network; only networks have `recv_cpu`.",
+    ),
+    "SO0604": error(
+        "An operator is pinned to a machine that there is not.", "Pin it to one of 0 to k - 1, or raise k."
+    ),
+    "SO0605": error("Tees of one stream carry different amounts.", "Give all of them the amount of the stream."),
+    "SO0606": error("Nothing enters a loop.", "Connect the loop with a source or a receiving network."),
+    "SO0607": error(
+        "Operators that must be on one machine are pinned to different ones.",
+        "Drop a pin, or what keeps them together: the message names it.",
+    ),
+    "SO0608": error("No decision keeps to everything that the problem demands.", "Drop pins, or raise the budgets."),
+    "SO0609": error("No decision was found within the time limit.", "Raise --time-limit, or drop pins."),
+    "SO0610": warning(
+        "It is not known how much an output carries, so it is not cut.",
+        "Measure it and add `card`; 0 stands for an output that carries nothing.",
+    ),
     "SO1001": warning(
         "An annotated composite has no operator left for its region, since all inside carry annotations of their own.",
         "Drop the annotation of the composite, or those inside.",

@@ -1,0 +1,210 @@
+"""The same problem with one class for all that must be on one machine."""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from streams_orchestration.compiler.decoupling.dataflow import SINKS, Dataflow
+from streams_orchestration.compiler.disjoint_sets import DisjointSets
+from streams_orchestration.model.diagnostics import ApplicationError, Diagnostic
+
+
+@dataclass(frozen=True, slots=True)
+class Fan:
+    """A send that is paid once for each machine, other than the source's, that has one of the targets (rule Q6)."""
+
+    source: int
+    targets: tuple[int, ...]
+    send: float
+    receive: float
+
+
+@dataclass(frozen=True, slots=True)
+class Contraction:
+    """Classes of equal machines, their loads, and the sends between them.
+
+    Machines are numbered anew: those that pins name come first, and as many others follow as classes can use.
+    """
+
+    flow: Dataflow
+    machines: tuple[int, ...]
+    """The number that the document gives each of ours."""
+    pinned: int
+    """How many of the first machines are named by pins."""
+    executes: tuple[int, ...]
+    """The class in which each node executes."""
+    outputs: tuple[int, ...]
+    """The class of each node's output; of a node without one the class in which it executes."""
+    weights: tuple[float, ...]
+    pins: tuple[int, ...]
+    """Our number of the machine of a pinned class, -1 for others."""
+    whole: tuple[bool, ...]
+    """Classes with state, which keep their group from being divided."""
+    fans: tuple[Fan, ...]
+
+    @property
+    def size(self) -> int:
+        """How many classes there are."""
+        return len(self.weights)
+
+    def outputs_of(self, assignment: Sequence[int]) -> list[int]:
+        """The machine of each node's output, as the document numbers machines, when classes are on ours."""
+        return [self.machines[assignment[each]] for each in self.outputs]
+
+    def assignment_of(self, outputs: Sequence[int]) -> list[int]:
+        """The machines of classes when outputs go to machines of the document."""
+        ours = {machine: number for number, machine in enumerate(self.machines)}
+        result = [max(0, pin) for pin in self.pins]
+        for node, each in enumerate(self.outputs):
+            if self.flow.nodes[node].kind not in SINKS:
+                result[each] = ours[outputs[node]]
+        return result
+
+
+class _Classes:
+    """Where nodes execute and where their outputs go, joined step by step with the reasons."""
+
+    def __init__(self, flow: Dataflow) -> None:
+        self.flow = flow
+        self.sets = DisjointSets(2 * len(flow.nodes))
+        self.joined: list[list[tuple[int, str]]] = [[] for _ in range(2 * len(flow.nodes))]
+        for number in range(len(flow.nodes)):
+            self._join_node(number)
+
+    def _join(self, first: int, second: int, reason: str) -> None:
+        if first != second:
+            self.sets.union(first, second)
+            self.joined[first].append((second, reason))
+            self.joined[second].append((first, reason))
+
+    def _join_node(self, number: int) -> None:
+        node = self.flow.nodes[number]
+        name = node.operation.id
+        executes, output = 2 * number, 2 * number + 1
+        for parent in node.parents:
+            why = f"{name} executes where {self.flow.nodes[parent].operation.id} sends"
+            if len(node.parents) > 1:
+                why = f"the inputs of {name} must meet"
+            self._join(executes, 2 * parent + 1, why)
+        if node.kind in SINKS:
+            self._join(executes, output, "")
+        elif node.root and node.pin is None:
+            self._join(executes, output, f"{name} executes where its output goes")
+        elif node.stays:
+            self._join(executes, output, f"the output of {name} stays: {node.stays}")
+        elif not self.flow.readers[number] and node.kind != "net_self":
+            self._join(executes, output, f"nothing reads {name}")
+
+    def join_ticks(self) -> None:
+        """What has one tick executes together (rule Q12)."""
+        first: dict[int | str, int] = {}
+        for number, node in enumerate(self.flow.nodes):
+            tick = node.operation.tick
+            if tick is not None and not node.implicit:
+                self._join(2 * first.setdefault(tick, number), 2 * number, f"both are in tick {tick}")
+
+    def pins(self) -> dict[int, int]:
+        """The machine of every pinned class.
+
+        Raises:
+            ApplicationError: two pins of one class differ; every such pair is told with what holds it together.
+        """
+        found: dict[int, tuple[int, int]] = {}
+        wrong = []
+        for number, node in enumerate(self.flow.nodes):
+            if node.pin is None:
+                continue
+            machine, other = found.setdefault(self.sets.find(2 * number), (node.pin, number))
+            if machine != node.pin:
+                operation, against = node.operation, self.flow.nodes[other].operation
+                message = (
+                    f"{against.id} is pinned to {machine} and {operation.id} to {node.pin}, but they must be on one "
+                    f"machine: {'; '.join(self._reasons(2 * other, 2 * number))}"
+                )
+                place = operation.location("pin")
+                wrong.append(Diagnostic.of("SO0607", message, operator=str(operation.id), location=place))
+        if wrong:
+            raise ApplicationError(wrong)
+        return {each: machine for each, (machine, _) in found.items()}
+
+    def _reasons(self, start: int, end: int) -> list[str]:
+        """Why two items are in one class: the reasons along the shortest chain between them."""
+        came: dict[int, tuple[int, str]] = {start: (start, "")}
+        waiting = deque([start])
+        while waiting and end not in came:
+            item = waiting.popleft()
+            for other, reason in self.joined[item]:
+                if other not in came:
+                    came[other] = item, reason
+                    waiting.append(other)
+        reasons: list[str] = []
+        while end != start:
+            end, reason = came[end]
+            if reason and reason not in reasons:
+                reasons.append(reason)
+        return reasons[::-1]
+
+
+def contract(flow: Dataflow) -> Contraction:
+    """Join what must be on one machine, and add up what is left.
+
+    The variable of the model belongs to an output: an operator executes where its inputs go (rule Q1), and only a
+    pinned source has a place of its own besides (rule Q2).
+
+    Raises:
+        ApplicationError: pins contradict each other (SO0607).
+    """
+    classes = _Classes(flow)
+    classes.join_ticks()
+    pins = classes.pins()
+    find = classes.sets.find
+    numbers: dict[int, int] = {}
+    for item in range(2 * len(flow.nodes)):
+        numbers.setdefault(find(item), len(numbers))
+    executes = tuple(numbers[find(2 * node)] for node in range(len(flow.nodes)))
+    outputs = tuple(numbers[find(2 * node + 1)] for node in range(len(flow.nodes)))
+    weights = [0.0] * len(numbers)
+    whole = [False] * len(numbers)
+    for number, node in enumerate(flow.nodes):
+        weights[executes[number]] += node.cpu
+        weights[outputs[number]] += node.recv_cpu
+        whole[executes[number]] |= node.operation.state and not node.implicit
+    named = sorted(set(pins.values()))
+    free = [machine for machine in range(flow.params.k) if machine not in named]
+    machines = (*named, *free[: max(0 if named else 1, len(numbers) - len(pins))])
+    ours = {numbers[each]: named.index(machine) for each, machine in pins.items()}
+    return Contraction(
+        flow,
+        machines,
+        len(named),
+        executes,
+        outputs,
+        tuple(weights),
+        tuple(ours.get(each, -1) for each in range(len(numbers))),
+        tuple(whole),
+        _fans(flow, executes, outputs),
+    )
+
+
+def _fans(flow: Dataflow, executes: Sequence[int], outputs: Sequence[int]) -> tuple[Fan, ...]:
+    """Sends of the contracted graph; those with the same ends are one."""
+    params = flow.params
+    costs: dict[tuple[int, tuple[int, ...]], tuple[float, float]] = {}
+
+    def add(source: int, targets: set[int], card: float) -> None:
+        away = tuple(sorted(targets - {source}))
+        if away:
+            send, receive = costs.get((source, away), (0.0, 0.0))
+            send += params.ser_per_item * card + params.penalty
+            receive += params.deser_per_item * card + params.penalty
+            costs[source, away] = send, receive
+
+    for number, node in enumerate(flow.nodes):
+        if node.kind not in (*SINKS, "tee", "net_self"):
+            add(executes[number], {outputs[number]}, node.card or 0.0)
+        tees = flow.tees(number)
+        if tees:
+            add(outputs[number], {outputs[tee] for tee in tees}, flow.fan_card(number))
+    return tuple(Fan(source, targets, *price) for (source, targets), price in costs.items())

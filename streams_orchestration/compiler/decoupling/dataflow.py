@@ -1,0 +1,145 @@
+"""The operators of a decoupling problem by number, with a tee wherever a stream fans out (rule Q6)."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from streams_orchestration.model.decoupling import Kind, Operation, Parameters, Problem
+
+RECEIVED = ("net_recv", "net_self")
+"""Kinds through which tuples come in from the network."""
+SINKS = ("net_send", "sink")
+"""Kinds without an output; they get no variable (rule Q18)."""
+
+
+@dataclass(frozen=True, slots=True)
+class Node:
+    """An operator of the document, or a tee that is not written in it."""
+
+    operation: Operation
+    """The operator itself; for a tee that is not written in the document, the operator whose stream fans out."""
+    kind: Kind
+    parents: tuple[int, ...]
+    cpu: float
+    recv_cpu: float
+    card: float | None
+    """Items out; a tee carries those of its stream unless it says how many."""
+    stays: str
+    """Why its output must stay where it executes, empty when it may be sent elsewhere (rules Q4, Q13)."""
+    implicit: bool = False
+
+    @property
+    def pin(self) -> int | None:
+        """The machine on which it must execute."""
+        return None if self.implicit else self.operation.pin
+
+    @property
+    def root(self) -> bool:
+        """Does it read nothing here?"""
+        return not self.parents
+
+
+@dataclass(frozen=True, slots=True)
+class Dataflow:
+    """The graph that is decided upon; nodes of the document come first, in its order."""
+
+    params: Parameters
+    nodes: tuple[Node, ...]
+    readers: tuple[tuple[int, ...], ...]
+    """Who reads each node."""
+    written: int
+    """How many nodes stand in the document."""
+
+    def tees(self, node: int) -> list[int]:
+        """The tees of a node's stream."""
+        return [reader for reader in self.readers[node] if self.nodes[reader].kind == "tee"]
+
+    def fan_card(self, node: int) -> float:
+        """Items that a send of a node's stream to some of its tees carries."""
+        return max((self.nodes[tee].card or 0.0 for tee in self.tees(node)), default=0.0)
+
+
+def dataflow(problem: Problem) -> Dataflow:
+    """The graph of a checked problem.
+
+    Where an operator without a written tee has several readers, each of them gets a tee of its own, so that they may
+    execute on different machines and those on one machine share one send (rules Q5, Q6).
+    """
+    operations = problem.ops
+    numbers = {each.id: number for number, each in enumerate(operations)}
+    parents = [[numbers[parent] for parent in dict.fromkeys(each.parents)] for each in operations]
+    direct: list[list[int]] = [[] for _ in operations]
+    fan_out = [0] * len(operations)
+    for number, each in enumerate(operations):
+        for parent in parents[number]:
+            fan_out[parent] += 1
+            if each.kind != "tee":
+                direct[parent].append(number)
+    branches: list[int] = []
+    for producer, readers in enumerate(direct):
+        if fan_out[producer] > 1:
+            for reader in readers:
+                position = parents[reader].index(producer)
+                parents[reader][position] = len(operations) + len(branches)
+                branches.append(producer)
+    parents += [[producer] for producer in branches]
+    owners = [*operations, *(operations[producer] for producer in branches)]
+    kinds: list[Kind] = [*(each.kind for each in operations), *("tee" for _ in branches)]
+    readers = _readers(parents)
+    frozen = _frozen(kinds, readers) if problem.params.freeze_edb else set[int]()
+    cards, sendable = _inherited(owners, kinds, parents)
+    nodes = []
+    for number, owner in enumerate(owners):
+        implicit = number >= len(operations)
+        stays = ""
+        if not sendable[number]:
+            stays = "its output cannot be serialised"
+        elif number in frozen:
+            stays = "no network input reaches it, and such operators are frozen"
+        elif cards[number] is None and kinds[number] != "net_self":
+            stays = "its output was not measured"
+        costs = (0.0, 0.0) if implicit else (owner.cpu, owner.recv_cpu)
+        nodes.append(Node(owner, kinds[number], tuple(parents[number]), *costs, cards[number], stays, implicit))
+    return Dataflow(problem.params, tuple(nodes), readers, len(operations))
+
+
+def _readers(parents: Sequence[Sequence[int]]) -> tuple[tuple[int, ...], ...]:
+    readers: list[list[int]] = [[] for _ in parents]
+    for number, each in enumerate(parents):
+        for parent in each:
+            readers[parent].append(number)
+    return tuple(map(tuple, readers))
+
+
+def _frozen(kinds: Sequence[Kind], readers: Sequence[Sequence[int]]) -> set[int]:
+    """Nodes that no receiving network reaches (rule Q13)."""
+    waiting = [number for number, kind in enumerate(kinds) if kind in RECEIVED]
+    reached = set(waiting)
+    while waiting:
+        for reader in readers[waiting.pop()]:
+            if reader not in reached:
+                reached.add(reader)
+                waiting.append(reader)
+    return set(range(len(kinds))) - reached
+
+
+def _inherited(
+    owners: Sequence[Operation], kinds: Sequence[Kind], parents: Sequence[Sequence[int]]
+) -> tuple[list[float | None], list[bool]]:
+    """Items and whether they can be sent: a tee passes on what it gets, so it takes both from its stream."""
+    cards: list[float | None] = []
+    sendable: list[bool] = []
+    for number, owner in enumerate(owners):
+        card, ser = owner.card, owner.ser
+        node, seen = number, {number}
+        while kinds[node] == "tee":
+            node = parents[node][0]
+            if node in seen:
+                break
+            seen.add(node)
+            card = owners[node].card if card is None else card
+            ser = ser and owners[node].ser
+        cards.append(card)
+        sendable.append(ser)
+    return cards, sendable

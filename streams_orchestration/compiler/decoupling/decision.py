@@ -1,0 +1,107 @@
+"""The answer to a decoupling problem: where everything goes, what that costs, and how good it can be at best."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from streams_orchestration.compiler.decoupling.contraction import Contraction
+from streams_orchestration.compiler.decoupling.dataflow import SINKS, Dataflow
+from streams_orchestration.compiler.decoupling.evaluation import Evaluation, evaluate, executions, together
+from streams_orchestration.compiler.decoupling.legality import violations
+from streams_orchestration.model.diagnostics import Diagnostic
+
+_DIGITS = 9
+"""Decimals of loads in a document."""
+
+
+@dataclass(frozen=True, slots=True)
+class Decision:
+    """A decision and its cost, evaluated from the decision itself (rule Q16)."""
+
+    flow: Dataflow
+    outputs: tuple[int, ...]
+    """The machine that gets the output of each node."""
+    evaluation: Evaluation
+    bound: float
+    """No decision has a lower objective."""
+    solver: str
+    seconds: float
+    """Time that the decision took."""
+    diagnostics: tuple[Diagnostic, ...] = ()
+
+    @property
+    def gap(self) -> float:
+        """How much of the objective may be too much: 0 for a proven optimum."""
+        objective = self.evaluation.objective
+        return max(0.0, objective - self.bound) / objective if objective > 0 else 0.0
+
+    @property
+    def predicted_speedup(self) -> float:
+        """How many times the load may grow, against one machine that does everything."""
+        return together(self.flow) / self.evaluation.worst if self.evaluation.worst > 0 else 1.0
+
+    def document(self) -> dict[str, Any]:
+        """The answer as JSON; `machines` is there when the problem shares out a budget of machines."""
+        executes = executions(self.flow, self.outputs)
+        written = list(enumerate(self.flow.nodes[: self.flow.written]))
+        found = self.evaluation
+        counts = {str(group): count for group, count in enumerate(found.counts) if count}
+        return {
+            "objective": round(found.objective, _DIGITS),
+            "bound": round(min(self.bound, found.objective), _DIGITS),
+            "gap": round(self.gap, _DIGITS),
+            "loads": [round(load, _DIGITS) for load in found.loads],
+            "execAt": {str(node.operation.id): executes[number] for number, node in written},
+            "outputTo": {
+                str(node.operation.id): self.outputs[number] for number, node in written if node.kind not in SINKS
+            },
+            "newNetworks": [[each.operator, each.sender, each.receiver] for each in found.networks],
+            "hops": len(found.networks),
+            "predictedSpeedup": round(self.predicted_speedup, _DIGITS),
+            "solver": self.solver,
+            "seconds": round(self.seconds, 6),
+            **({"machines": counts} if self.flow.params.machine_budget is not None else {}),
+        }
+
+
+def canonical(contraction: Contraction, assignment: Sequence[int], tries: int = 4000) -> list[int]:
+    """An equally good decision in which machines are numbered as they come and cuts are as late as they can be.
+
+    Several decisions often cost the same, such as a cut behind a stream and one at all of its tees (rule Q10).
+
+    Args:
+        contraction: the problem.
+        assignment: our machines of classes.
+        tries: how many changes are evaluated.
+
+    Returns:
+        The machine that gets the output of each node.
+    """
+    flow = contraction.flow
+    best = _renumbered(contraction, assignment)
+    known = evaluate(flow, contraction.outputs_of(best))
+    changed = True
+    while changed and tries > 0:
+        changed = False
+        for number, pin in enumerate(contraction.pins):
+            for machine in range(best[number] if pin < 0 else 0):
+                tries -= 1
+                if tries < 0:
+                    break
+                moved = _renumbered(contraction, [*best[:number], machine, *best[number + 1 :]])
+                outputs = contraction.outputs_of(moved)
+                found = evaluate(flow, outputs)
+                if moved < best and not known.better_than(found) and not any(violations(flow, outputs)):
+                    best, known, changed = moved, found, True
+                    break
+    return contraction.outputs_of(best)
+
+
+def _renumbered(contraction: Contraction, assignment: Sequence[int]) -> list[int]:
+    """Machines that no pin names in the order in which classes come to them."""
+    names = {machine: machine for machine in range(contraction.pinned)}
+    for machine in assignment:
+        names.setdefault(machine, len(names))
+    return [names[machine] for machine in assignment]

@@ -1,0 +1,120 @@
+"""What a decision costs: the only authority on loads and objectives, whatever a solver says of them (rule Q16)."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+from streams_orchestration.compiler.decoupling.dataflow import SINKS, Dataflow
+from streams_orchestration.compiler.decoupling.machine_counts import machine_counts
+
+TOLERANCE = 1e-9
+"""Relative difference below which two objectives are equal."""
+
+
+@dataclass(frozen=True, slots=True)
+class Network:
+    """A pair of send and receive that a decision adds: one for each producer and destination (rule Q6)."""
+
+    operator: int | str
+    sender: int
+    receiver: int
+
+
+@dataclass(frozen=True, slots=True)
+class Evaluation:
+    """The cost of one decision."""
+
+    loads: tuple[float, ...]
+    """Of each machine, or group of machines, undivided."""
+    counts: tuple[int, ...]
+    """Machines of each group; 1 of each that is used when there is no budget."""
+    worst: float
+    """The largest load of a single machine."""
+    total: float
+    """The sum over groups of the load of a single machine."""
+    objective: float
+    """The largest load, plus the sum with its weight (rule Q9)."""
+    networks: tuple[Network, ...]
+
+    def better_than(self, other: Evaluation) -> bool:
+        """Is the objective lower, or equal and the sum lower (rule Q9)?"""
+        margin = TOLERANCE * max(1e-12, abs(other.objective))
+        if abs(self.objective - other.objective) > margin:
+            return self.objective < other.objective
+        return self.total < other.total - TOLERANCE * abs(other.total)
+
+
+def executions(flow: Dataflow, outputs: Sequence[int]) -> list[int]:
+    """The machine on which each node executes.
+
+    That is where the output of its first parent goes (rule Q1). What reads nothing executes where its own output goes,
+    unless it is pinned: then it executes there, and its output goes where it pleases (rule Q2).
+
+    Args:
+        flow: the graph.
+        outputs: the machine that gets the output of each node; of nodes without an output it is not looked at.
+    """
+    result = []
+    for number, node in enumerate(flow.nodes):
+        if node.parents:
+            result.append(outputs[node.parents[0]])
+        else:
+            result.append(outputs[number] if node.pin is None else node.pin)
+    return result
+
+
+def evaluate(flow: Dataflow, outputs: Sequence[int]) -> Evaluation:
+    """Loads and objective of a decision, from the rules and nothing else.
+
+    Sources and sinks are charged as all others (rule Q3), a receiving half where the output of its network goes. A
+    crossing costs both of its machines; an existing network is re-pointed at no cost.
+    """
+    params = flow.params
+    executes = executions(flow, outputs)
+    loads = [0.0] * params.k
+    used = [False] * params.k
+    whole = [False] * params.k
+    for number, node in enumerate(flow.nodes):
+        loads[executes[number]] += node.cpu
+        used[executes[number]] = True
+        whole[executes[number]] |= node.operation.state and not node.implicit
+        if node.recv_cpu:
+            loads[outputs[number]] += node.recv_cpu
+            used[outputs[number]] = True
+    networks: list[tuple[int, int, int]] = []
+    for card, sender, operators, receivers in _sends(flow, executes, outputs):
+        sends = len(receivers) if params.tee == "exact" else 1
+        loads[sender] += sends * (params.ser_per_item * card + params.penalty)
+        for operator, receiver in zip(operators, receivers, strict=True):
+            loads[receiver] += params.deser_per_item * card + params.penalty
+            networks.append((operator, sender, receiver))
+    counts = tuple(map(int, used))
+    if params.machine_budget is not None:
+        divisible = [not each for each in whole]
+        counts = machine_counts(loads, used, divisible, params.machine_budget, params.lex_epsilon)
+    single = [load / max(1, count) for load, count in zip(loads, counts, strict=True)]
+    worst, total = max(single), math.fsum(single)
+    added = tuple(Network(flow.nodes[node].operation.id, *ends) for node, *ends in sorted(networks))
+    return Evaluation(tuple(loads), counts, worst, total, worst + params.lex_epsilon * total, added)
+
+
+def _sends(
+    flow: Dataflow, executes: Sequence[int], outputs: Sequence[int]
+) -> Iterator[tuple[float, int, list[int], list[int]]]:
+    """Items, sender, and the receivers with the node that names each send, for every producer that sends."""
+    for number, node in enumerate(flow.nodes):
+        if node.kind not in (*SINKS, "tee", "net_self") and outputs[number] != executes[number]:
+            yield node.card or 0.0, executes[number], [number], [outputs[number]]
+        receivers: dict[int, int] = {}
+        for tee in flow.tees(number):
+            if outputs[tee] != outputs[number]:
+                receivers.setdefault(outputs[tee], number if flow.nodes[tee].implicit else tee)
+        if receivers:
+            yield flow.fan_card(number), outputs[number], list(receivers.values()), list(receivers)
+
+
+def together(flow: Dataflow) -> float:
+    """The load of one machine that does everything."""
+    return math.fsum(node.cpu + node.recv_cpu for node in flow.nodes)

@@ -1,0 +1,54 @@
+"""Whether a decision keeps to what the problem demands."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+from streams_orchestration.compiler.decoupling.dataflow import SINKS, Dataflow
+from streams_orchestration.compiler.decoupling.evaluation import evaluate, executions
+
+
+def violations(flow: Dataflow, outputs: Sequence[int]) -> Iterator[str]:
+    """Everything that a decision breaks, in words; nothing for a legal one.
+
+    Inputs of one operator arrive together, operators of one tick execute together (rule Q12), pins hold (rule Q2), what
+    must stay stays (rules Q4, Q13), no path gets more hops than the latency budget (rule Q11), and there are machines
+    enough (rule Q7).
+    """
+    executes = executions(flow, outputs)
+    ticks: dict[int | str, int] = {}
+    for number, node in enumerate(flow.nodes):
+        name = node.operation.id
+        if len({outputs[parent] for parent in node.parents}) > 1:
+            yield f"the inputs of {name} go to different machines"
+        if node.pin is not None and executes[number] != node.pin:
+            yield f"{name} executes on {executes[number]}, not on {node.pin}"
+        if node.kind not in SINKS and node.stays and outputs[number] != executes[number]:
+            yield f"the output of {name} is sent, but {node.stays}"
+        tick = node.operation.tick
+        if tick is not None and not node.implicit and ticks.setdefault(tick, executes[number]) != executes[number]:
+            yield f"tick {tick} is split at {name}"
+    budget = flow.params.latency_budget
+    if budget is not None and _exceeds(flow, executes, outputs, budget):
+        yield f"a path has more than {budget} added hops"
+    machines = flow.params.machine_budget
+    if machines is not None and sum(evaluate(flow, outputs).counts) > machines:
+        yield f"more than {machines} machines are used"
+
+
+def _exceeds(flow: Dataflow, executes: Sequence[int], outputs: Sequence[int], budget: int) -> bool:
+    """Does a path have more added hops? A loop that is cut has any number of them (rule Q11)."""
+    hops = [0] * len(flow.nodes)
+    waiting = list(range(len(flow.nodes)))
+    while waiting:
+        number = waiting.pop()
+        node = flow.nodes[number]
+        cut = node.kind not in (*SINKS, "net_self") and outputs[number] != executes[number]
+        reached = hops[number] + cut
+        if reached > budget:
+            return True
+        for reader in flow.readers[number]:
+            if hops[reader] < reached:
+                hops[reader] = reached
+                waiting.append(reader)
+    return False

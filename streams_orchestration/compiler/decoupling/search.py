@@ -1,0 +1,132 @@
+"""Good decisions without a solver: many starts, coarse moves before fine ones, shared sends counted exactly."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterator, Sequence
+from random import Random
+
+from streams_orchestration.compiler.decoupling.annealing import anneal, settle
+from streams_orchestration.compiler.decoupling.coarsening import coarser
+from streams_orchestration.compiler.decoupling.contraction import Contraction
+from streams_orchestration.compiler.decoupling.evaluation import Evaluation, evaluate
+from streams_orchestration.compiler.decoupling.legality import violations
+from streams_orchestration.compiler.decoupling.placement import Pieces, Placement
+
+_STEPS = 150
+"""Moves that are tried for each piece and level."""
+
+
+class Search:
+    """Keeps the best legal decision of a contracted problem."""
+
+    def __init__(self, contraction: Contraction) -> None:
+        self.contraction = contraction
+        self.best: list[int] | None = None
+        self.evaluation: Evaluation | None = None
+        params = contraction.flow.params
+        self._guarded = params.latency_budget is not None or params.machine_budget is not None
+        self._pieces = Pieces(
+            contraction.weights, contraction.pins, contraction.fans, len(contraction.machines), params.tee == "exact"
+        )
+        for assignment in self._plain():
+            self.offer(assignment)
+
+    def offer(self, assignment: Sequence[int]) -> bool:
+        """Take a decision when it is legal and better than the best so far; classes are on our machines."""
+        outputs = self.contraction.outputs_of(assignment)
+        evaluation = evaluate(self.contraction.flow, outputs)
+        if self.evaluation is not None and not evaluation.better_than(self.evaluation):
+            return False
+        if next(violations(self.contraction.flow, outputs), None) is not None:
+            return False
+        self.best, self.evaluation = list(assignment), evaluation
+        return True
+
+    def _plain(self) -> Iterator[list[int]]:
+        """Everything that is not pinned together, on each machine."""
+        pins = self.contraction.pins
+        for machine in range(min(len(self.contraction.machines), self.contraction.pinned + 1)):
+            yield [machine if pin < 0 else pin for pin in pins]
+
+    def improve(self, seconds: float, good_enough: float = 0.0, starts: int = 4) -> None:
+        """Look for better decisions.
+
+        Args:
+            seconds: after which it ends.
+            good_enough: an objective at which it ends, too.
+            starts: how often it begins anew.
+        """
+        deadline = time.monotonic() + seconds
+        if len(self.contraction.machines) < 2:
+            return
+        if self._guarded:
+            self._climb(deadline)
+            return
+        for seed in range(starts):
+            if time.monotonic() > deadline:
+                return
+            if self.evaluation is not None and self.evaluation.objective <= good_enough:
+                return
+            self.offer(self._from_coarse(Random(seed), deadline))
+
+    def polish(self, seconds: float) -> None:
+        """Single moves from the best decision until none of them helps."""
+        if self.best is None:
+            return
+        deadline = time.monotonic() + seconds
+        if self._guarded:
+            self._climb(deadline)
+            return
+        placement = Placement(self._pieces, self.best)
+        settle(placement, deadline, self.contraction.flow.params.lex_epsilon)
+        self.offer(placement.home)
+
+    def _from_coarse(self, chance: Random, deadline: float) -> list[int]:
+        levels, maps = [self._pieces], []
+        total, machines = sum(self._pieces.weights), self._pieces.machines
+        while len(levels[-1].weights) > 6 * machines:
+            found = coarser(levels[-1], total / machines / 3, chance)
+            if found is None:
+                break
+            levels.append(found[0])
+            maps.append(found[1])
+        home = _packed(levels[-1])
+        for level in range(len(levels) - 1, -1, -1):
+            placement = Placement(levels[level], home)
+            heat = 1.0 if level == len(levels) - 1 else 0.1
+            steps = _STEPS * max(40, len(levels[level].weights)) * (4 if level == len(levels) - 1 else 1)
+            home = anneal(placement, chance, steps, heat, deadline)
+            if level:
+                home = [home[number] for number in maps[level - 1]]
+        placement = Placement(self._pieces, home)
+        settle(placement, deadline, self.contraction.flow.params.lex_epsilon)
+        return placement.home
+
+    def _climb(self, deadline: float) -> None:
+        """Single moves, each evaluated and checked as a whole: for budgets, which loads alone do not show."""
+        gained = self.best is not None
+        while gained:
+            gained = False
+            for number, pin in enumerate(self.contraction.pins):
+                for machine in range(len(self.contraction.machines) if pin < 0 else 0):
+                    if time.monotonic() > deadline or self.best is None:
+                        return
+                    if machine != self.best[number]:
+                        moved = list(self.best)
+                        moved[number] = machine
+                        gained |= self.offer(moved)
+
+
+def _packed(pieces: Pieces) -> list[int]:
+    """The heaviest piece first, each on the machine that has least."""
+    loads = [0.0] * pieces.machines
+    home = [max(0, pin) for pin in pieces.pins]
+    for piece, pin in enumerate(pieces.pins):
+        if pin >= 0:
+            loads[pin] += pieces.weights[piece]
+    for piece in sorted(range(len(home)), key=lambda each: -pieces.weights[each]):
+        if pieces.pins[piece] < 0:
+            home[piece] = min(range(pieces.machines), key=loads.__getitem__)
+            loads[home[piece]] += pieces.weights[piece]
+    return home

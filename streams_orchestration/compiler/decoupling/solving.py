@@ -1,0 +1,141 @@
+"""From a decoupling problem to a decision, within a time limit that holds."""
+
+from __future__ import annotations
+
+import time
+from typing import Literal
+
+from streams_orchestration.compiler.decoupling.contraction import Contraction, contract
+from streams_orchestration.compiler.decoupling.dataflow import Dataflow, dataflow
+from streams_orchestration.compiler.decoupling.decision import Decision, canonical
+from streams_orchestration.compiler.decoupling.evaluation import TOLERANCE, evaluate
+from streams_orchestration.compiler.decoupling.search import Search
+from streams_orchestration.model.decoupling import Problem
+from streams_orchestration.model.diagnostics import ApplicationError, Diagnostic
+
+SolverChoice = Literal["highs", "cbc", "search"]
+SECONDS = 60.0
+"""Time limit when nobody says another."""
+_SMALL = 60
+"""Binaries up to which a solver runs in this process: it takes a moment, and a process costs more."""
+_EXACT = 300
+"""Binaries up to which the optimum is proven when nobody says how close is close enough."""
+_CLOSE = 1e-4
+"""Relative gap for larger problems."""
+_SAME = 1e-7
+"""Relative difference between objective and bound that is only the solvers' rounding (rule Q16)."""
+
+
+def solve(
+    problem: Problem, *, solver: SolverChoice = "highs", seconds: float = SECONDS, gap: float | None = None
+) -> Decision:
+    """The best decision that is found in time, never worse than everything on one machine where that is allowed.
+
+    Args:
+        problem: a checked problem.
+        solver: of the integer program; the other one takes its place when it is not installed. `search` takes none.
+        seconds: time limit.
+        gap: relative difference from the best at which to stop. By default small problems are solved exactly and
+            large ones to 0.01 percent.
+
+    Raises:
+        ApplicationError: no decision is allowed, or none was found in time.
+    """
+    begin = time.monotonic()
+    flow = dataflow(problem)
+    contraction = contract(flow)
+    run = _Run(contraction, begin + seconds)
+    used = run.decide(solver, gap)
+    if run.search.best is None:
+        raise ApplicationError([_nothing(problem, seconds, infeasible=run.infeasible)])
+    outputs = tuple(canonical(contraction, run.search.best))
+    evaluation = evaluate(flow, outputs)
+    proven = run.bound >= evaluation.objective * (1 - _SAME)
+    bound = evaluation.objective if proven else run.bound
+    took = time.monotonic() - begin
+    return Decision(flow, outputs, evaluation, bound, used, took, tuple(_unmeasured(flow)))
+
+
+class _Run:
+    """One problem being solved."""
+
+    def __init__(self, contraction: Contraction, deadline: float) -> None:
+        from streams_orchestration.compiler.decoupling.lower_bounds import simple_bound
+
+        self.contraction = contraction
+        self.deadline = deadline
+        self.search = Search(contraction)
+        self.bound = simple_bound(contraction)
+        self.infeasible = False
+
+    @property
+    def left(self) -> float:
+        return max(0.0, self.deadline - time.monotonic())
+
+    def _close(self, gap: float) -> bool:
+        known = self.search.evaluation
+        return known is not None and known.objective - self.bound <= max(gap, TOLERANCE) * abs(known.objective)
+
+    def decide(self, solver: SolverChoice, gap: float | None) -> str:
+        """Search, then solve; the name of what found the answer."""
+        machines = len(self.contraction.machines)
+        binaries = self.contraction.size * (1 if machines == 2 else machines)
+        if gap is None:
+            gap = 0.0 if binaries <= _EXACT else _CLOSE
+        if machines < 2:
+            return solver
+        self.search.improve(self.left / 4, self.bound * (1 + gap), starts=2 if binaries <= _EXACT else 4)
+        if solver == "search" or (binaries > _EXACT and self._close(gap)):
+            return "search"
+        return self._exactly(solver, gap, apart=binaries > _SMALL)
+
+    def _exactly(self, solver: Literal["highs", "cbc"], gap: float, *, apart: bool) -> str:
+        from streams_orchestration.compiler.decoupling.backends import available
+        from streams_orchestration.compiler.decoupling.exact import Step, Task, solve_exactly
+        from streams_orchestration.compiler.decoupling.solver_process import SolverFailedError, solve_apart
+
+        def heard(step: Step) -> None:
+            self.infeasible |= step.infeasible
+            if not step.infeasible:
+                self.bound = max(self.bound, step.bound)
+            if step.assignment is not None:
+                self.search.offer(step.assignment)
+
+        second: Literal["highs", "cbc"] = "cbc" if solver == "highs" else "highs"
+        for each in (solver, second):
+            if not available(each):
+                continue
+            if not self.left:
+                return "search"
+            start = None if self.search.best is None else tuple(self.search.best)
+            task = Task(self.contraction, each, start, gap, self.left)
+            try:
+                (solve_apart if apart else solve_exactly)(task, heard)
+            except SolverFailedError:
+                continue
+            return each
+        return "search"
+
+
+def _nothing(problem: Problem, seconds: float, *, infeasible: bool) -> Diagnostic:
+    params = problem.params
+    given = {"latency_budget": params.latency_budget, "machine_budget": params.machine_budget}
+    limits = ", ".join(f"{name} {value}" for name, value in given.items() if value is not None)
+    place = params.location()
+    if infeasible:
+        held = f"the pins and {limits}" if limits else "the pins"
+        return Diagnostic.of("SO0608", f"no decision keeps to {held}", location=place)
+    return Diagnostic.of("SO0609", f"no decision was found in {seconds:g} s", location=place)
+
+
+def _unmeasured(flow: Dataflow) -> list[Diagnostic]:
+    """Outputs that may not be cut because nobody measured them, in one warning (rule Q4)."""
+    found = [node for node in flow.nodes if "not measured" in node.stays and node.parents and not node.implicit]
+    found = [node for node, readers in zip(flow.nodes, flow.readers, strict=False) if node in found and readers]
+    if not found:
+        return []
+    names = ", ".join(str(node.operation.id) for node in found[:8])
+    more = f" and {len(found) - 8} more" if len(found) > 8 else ""
+    message = f"{names}{more}: the output was not measured, so it is not sent to another machine"
+    first = found[0].operation
+    return [Diagnostic.of("SO0610", message, operator=str(first.id), location=first.location())]

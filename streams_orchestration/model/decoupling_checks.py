@@ -1,0 +1,102 @@
+"""What is wrong with a decoupling problem that has the right shape: names, kinds, loops, fan-outs."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from streams_orchestration.model.decoupling import Operation, Problem
+from streams_orchestration.model.diagnostics import Diagnostic
+from streams_orchestration.model.names import nearest
+
+ROOTS = ("source", "net_recv")
+"""Kinds that read nothing here."""
+LEAVES = ("net_send", "sink")
+"""Kinds that nothing here reads."""
+RECEIVERS = ("net_recv", "net_self")
+"""Kinds with a receiving half."""
+
+
+def check_problem(problem: Problem) -> list[Diagnostic]:
+    """Everything that is wrong with a problem, in the order in which it is found."""
+    operations: dict[int | str, Operation] = {}
+    found: list[Diagnostic] = []
+    for each in problem.ops:
+        if each.id in operations:
+            found.append(_of("SO0601", each, f"there are two operators {each.id}", "id"))
+        operations.setdefault(each.id, each)
+    for each in problem.ops:
+        found += _parents(each, operations)
+        found += _kind(each)
+        if each.pin is not None and each.pin >= problem.params.k:
+            last = problem.params.k - 1
+            found.append(_of("SO0604", each, f"{each.id} is pinned to machine {each.pin}; the last is {last}", "pin"))
+    if not found:
+        found += _not_entered(operations)
+        found += _unequal_tees(operations)
+    return found
+
+
+def _of(code: str, operation: Operation, message: str, *path: str | int) -> Diagnostic:
+    return Diagnostic.of(code, message, operator=str(operation.id), location=operation.location(*path))
+
+
+def _parents(operation: Operation, operations: dict[int | str, Operation]) -> Iterator[Diagnostic]:
+    for position, parent in enumerate(operation.parents):
+        if parent not in operations:
+            other = next((each for each in operations if str(each) == str(parent)), None)
+            known = nearest(str(parent), map(str, operations))
+            if other is not None:
+                known = "; the nearest is the " + ("number" if isinstance(other, int) else "text") + f" {other}"
+            message = f"{operation.id} reads {parent}, which is no operator{known}"
+            yield _of("SO0602", operation, message, "parents", position)
+        elif operations[parent].kind in LEAVES:
+            message = f"{operation.id} reads {parent}, but a {operations[parent].kind} has no output"
+            yield _of("SO0603", operation, message, "parents", position)
+
+
+def _kind(operation: Operation) -> Iterator[Diagnostic]:
+    kind, reads = operation.kind, len(set(operation.parents))
+    if kind in ROOTS and reads:
+        yield _of("SO0603", operation, f"{operation.id} is a {kind}, which has no parents", "parents")
+    elif kind == "tee" and reads != 1:
+        yield _of("SO0603", operation, f"{operation.id} is a tee, which has one parent, not {reads}", "parents")
+    elif kind not in ROOTS and not reads:
+        message = f"{operation.id} has no parents; only a source or a net_recv has none, and this is a {kind}"
+        yield _of("SO0603", operation, message)
+    if operation.recv_cpu and kind not in RECEIVERS:
+        message = f"{operation.id} has recv_cpu, but only a {' or a '.join(RECEIVERS)} receives; this is a {kind}"
+        yield _of("SO0603", operation, message, "recv_cpu")
+
+
+def _not_entered(operations: dict[int | str, Operation]) -> Iterator[Diagnostic]:
+    """Operators that no source and no network reaches: loops that nothing enters, and what hangs on them."""
+    readers: dict[int | str, list[int | str]] = {}
+    for each in operations.values():
+        for parent in each.parents:
+            readers.setdefault(parent, []).append(each.id)
+    waiting = [each.id for each in operations.values() if each.kind in (*ROOTS, "net_self")]
+    reached = set(waiting)
+    while waiting:
+        for reader in readers.get(waiting.pop(), ()):
+            if reader not in reached:
+                reached.add(reader)
+                waiting.append(reader)
+    for each in operations.values():
+        if each.id not in reached:
+            message = f"no source and no network reaches {each.id}: it is in or behind a loop that nothing enters"
+            yield _of("SO0606", each, message)
+            return
+
+
+def _unequal_tees(operations: dict[int | str, Operation]) -> Iterator[Diagnostic]:
+    """Tees of one stream carry the same items, so their amounts are equal (rule Q5)."""
+    first: dict[int | str, Operation] = {}
+    for each in operations.values():
+        if each.kind == "tee" and each.card is not None:
+            other = first.setdefault(each.parents[0], each)
+            if other.card != each.card:
+                message = (
+                    f"{other.id} and {each.id} are tees of {each.parents[0]}, "
+                    f"but one carries {other.card:g} items and the other {each.card:g}"
+                )
+                yield _of("SO0605", each, message, "card")
