@@ -83,6 +83,7 @@ def details(status: ApplicationStatus, now: float, metrics: ApplicationMetrics) 
     from rich.console import Group
     from rich.text import Text
 
+    from streams_orchestration.cli.connections import connection_lines
     from streams_orchestration.cli.metrics import facts, rates
     from streams_orchestration.cli.names import plural
     from streams_orchestration.cli.progress import progress_table
@@ -99,6 +100,7 @@ def details(status: ApplicationStatus, now: float, metrics: ApplicationMetrics) 
     for sink in status.sinks:
         published = f"{plural(sink.rows, 'row')} in {plural(sink.files, 'file')}"
         lines.append(Text.assemble((sink.operator, "bold"), f"  {published}  {sink.path}"))
+    lines += connection_lines(status)
     lines.append(Text(f"logs  {status.logs}", "dim"))
     for failure in failures(status, now):
         force = " --force" if failure.exhausted else ""

@@ -205,6 +205,8 @@ class ImportExport:
     composites: tuple[str, ...] = ()
     """Full logical names of the enclosing composite invocations, outermost first (A22)."""
     autonomous: bool = False
+    schema: str | None = None
+    """Spark DDL of the stream, None when nothing says it."""
     location: Location | None = None
 
 
@@ -301,6 +303,8 @@ class PortLink:
     operator: int
     port: int
     parameters: dict[str, Any]
+    schema: str | None = None
+    location: Location | None = None
 
 
 @dataclass(frozen=True, slots=True)

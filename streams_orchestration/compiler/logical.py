@@ -30,6 +30,7 @@ from streams_orchestration.model.application import Application
 from streams_orchestration.model.declarations import check_declarations
 from streams_orchestration.model.diagnostics import Diagnostic
 from streams_orchestration.model.names import nearest
+from streams_orchestration.model.schema import Schema
 from streams_orchestration.model.scopes import check_names
 from streams_orchestration.model.standard import EXPORT, IMPORT, JOB_CONTROL_PLANE
 
@@ -200,7 +201,8 @@ class _Builder:
                         if producer.index >= 0:
                             yield LogicalConnection(producer.index, source_port, consumer.index, port, path)
                         elif producer.invocation.operator == IMPORT:
-                            imports.append(self.link("import", producer, consumer.index, port))
+                            schema = self.types.of(producer, source_port)
+                            imports.append(self.link("import", producer, consumer.index, port, schema))
 
     def exports(self) -> Iterator[ImportExport]:
         for special in self.tree.specials:
@@ -210,7 +212,8 @@ class _Builder:
                 for stream in binding.streams:
                     for producer, source_port, _ in self.tree.sources(special.parent, stream):
                         if producer.index >= 0:
-                            yield self.link("export", special, producer.index, source_port)
+                            schema = self.types.of(producer, source_port)
+                            yield self.link("export", special, producer.index, source_port, schema)
                         else:
                             message = f"{special.name} exports the imported stream {stream}"
                             location = special.invocation.location("inputs", port)
@@ -218,7 +221,9 @@ class _Builder:
                                 Diagnostic.of("SO0406", message, operator=special.name, location=location)
                             )
 
-    def link(self, kind: Any, special: PrimitiveInstance, operator: int, port: int) -> ImportExport:
+    def link(
+        self, kind: Any, special: PrimitiveInstance, operator: int, port: int, schema: Schema | None
+    ) -> ImportExport:
         invocation = special.invocation
         return ImportExport(
             kind=kind,
@@ -232,6 +237,7 @@ class _Builder:
             regions=special.regions,
             composites=tuple(each.name for each in reversed(special.parent.enclosing())),
             autonomous=invocation.annotations.autonomous,
+            schema=schema.ddl if schema is not None else None,
             location=invocation.location(),
         )
 

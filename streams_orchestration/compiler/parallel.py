@@ -243,4 +243,4 @@ class _Expansion:
                 key: context.substitute(value, bare=key in ("subscription", "filter"))
                 for key, value in link.parameters.items()
             }
-            yield PortLink(link.kind, name.at(channels), index, link.port, parameters)
+            yield PortLink(link.kind, name.at(channels), index, link.port, parameters, link.schema, link.location)

@@ -113,6 +113,8 @@ def _check_invocation(application: Application, invocation: Invocation, operator
                 report("SO0301", problem, invocation, "outputs", position, "schema", operator=operator)
 
 
+CONGESTION_POLICIES = ("wait", "dropConnection")
+"""What an Export does for an Import that is far behind: as in Streams, it waits unless told otherwise."""
 _OF_JOB_CONTROL_PLANE = {"parallel": "CDISP0848E", "consistent": "CDISP0849E"}
 
 
@@ -136,7 +138,14 @@ def _check_special(invocation: Invocation, operator: str, report: Report) -> Non
     elif invocation.operator == EXPORT and ("properties" in parameters) == ("streamId" in parameters):
         message = "an Export takes either `properties` or `streamId`"
         report("SO0405", message, invocation, "parameters", operator=operator)
-    allowed = {IMPORT: ("subscription", "application", "streamId", "filter"), EXPORT: ("properties", "streamId")}
+    elif invocation.operator == EXPORT and parameters.get("congestionPolicy", "wait") not in CONGESTION_POLICIES:
+        policies = " and ".join(CONGESTION_POLICIES)
+        message = f"the congestionPolicy is {parameters['congestionPolicy']!r}; there are {policies}"
+        report("SO0405", message, invocation, "parameters", "congestionPolicy", operator=operator)
+    allowed = {
+        IMPORT: ("subscription", "application", "streamId", "filter"),
+        EXPORT: ("properties", "streamId", "congestionPolicy"),
+    }
     for key in parameters:
         if invocation.operator in allowed and key not in allowed[invocation.operator]:
             message = f"{invocation.operator} has no parameter {key}{nearest(key, allowed[invocation.operator])}"

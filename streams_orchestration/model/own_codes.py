@@ -137,10 +137,13 @@ OWN_CODES: dict[str, Code] = {
         "Correct the parameter, the schema or the file that the message names.",
     ),
     "SO5005": error(
-        "An Import is not connected at run time yet, so its consumer would wait for good.",
-        "Read the stream from an operator of the application.",
+        "An Import cannot be connected: its subscription or filter cannot be read, or its stream has no schema.",
+        "Correct what the message names; a subscription is a condition over properties, a filter one over attributes.",
     ),
-    "SO5006": warning("An Export reaches nobody at run time yet.", "Write the stream with a sink."),
+    "SO5006": error(
+        "An Export cannot be connected: its properties are not values to subscribe to, or its stream has no schema.",
+        "Correct what the message names; properties are numbers, texts and lists of these.",
+    ),
     "SO5007": warning(
         "A queue is to drop tuples when it is full; here it holds the producer up, and nothing is lost.",
         "Use Sys.Wait, or thin the stream out with Filter or Throttle.",

@@ -15,6 +15,7 @@ from streams_orchestration.model.schema import parse_schema
 from streams_orchestration.operators.arrow_types import arrow_schema
 from streams_orchestration.operators.contract import Operator, OperatorContext
 from streams_orchestration.operators.errors import UnknownAttributeError
+from streams_orchestration.operators.external_streams import check_external_streams
 from streams_orchestration.operators.implementation import (
     ImplementationError,
     implementation_name,
@@ -43,7 +44,7 @@ def check_parameters(compilation: Compilation) -> list[Diagnostic]:
 
 def check_operators(compilation: Compilation) -> list[Diagnostic]:
     """All that keeps an application from running here, and what of it will not act."""
-    found = list(running_limits(compilation.logical))
+    found = [*running_limits(compilation.logical), *check_external_streams(compilation.physical)]
     places: dict[Path, LogicalOperator] = {}
     for operator in compilation.logical.operators:
         try:
@@ -152,6 +153,9 @@ def _input_types(compilation: Compilation, operator: LogicalOperator) -> list[st
         if connection.target == operator.index:
             source = compilation.logical.operators[connection.source]
             inputs[connection.target_port] = source.outputs[connection.source_port].schema
+    for link in compilation.logical.imports:
+        if link.operator == operator.index:
+            inputs[link.port] = inputs[link.port] or link.schema
     known = [ddl for ddl in inputs if ddl is not None]
     return known if len(known) == len(inputs) else None
 

@@ -9,13 +9,7 @@ from streams_orchestration.model.diagnostics import Diagnostic
 
 
 def running_limits(graph: LogicalGraph) -> Iterator[Diagnostic]:
-    """Imports, which would wait for good, exports that nobody hears, and queues that were to drop tuples."""
-    for link in graph.imports:
-        message = "streams of other applications cannot be read yet"
-        yield Diagnostic.of("SO5005", message, operator=link.name, location=link.location)
-    for link in graph.exports:
-        message = "no other application can read the stream yet"
-        yield Diagnostic.of("SO5006", message, operator=link.name, location=link.location)
+    """Queues that were to drop tuples."""
     for operator in graph.operators:
         for queue in operator.threaded_ports:
             if queue.congestion_policy != "Sys.Wait":

@@ -55,6 +55,8 @@ class TaskInput:
     """Source operator -> the offset to start from."""
     segments: tuple[tuple[int, int, Segment], ...] = ()
     """(operator, input port, segment), in order."""
+    filters: dict[str, str] = field(default_factory=dict)
+    """Stream -> the condition under which its tuples are taken."""
 
 
 @dataclass(frozen=True, slots=True)

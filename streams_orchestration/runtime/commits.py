@@ -58,7 +58,7 @@ def commit_batch(
             connection.execute(insert(tables.sink_file).values(**key, epoch=plan.epoch, **asdict(file)))
         sources = {program.operators[index].name for index in program.sources}
         foreign = {stream.stream for stream in program.inputs if stream.foreign}
-        exhausted = sources | foreign <= set(position.exhausted)
+        exhausted = not program.imports and sources | foreign <= set(position.exhausted)
         progress = {
             "epoch": plan.epoch + 1 if plan.boundary else plan.epoch,
             "exhausted": exhausted,

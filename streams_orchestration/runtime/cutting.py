@@ -79,6 +79,10 @@ class _Builder:
                 self.splitters[key].append(splitter.index)
         self.stateful = {i: self._is_stateful(i) for i in pe.operators}
         self.streams = {output: stream_name(compilation, output) for output in pe.outputs}
+        self.imported = sorted(
+            {(link.operator, link.port) for link in physical.imports if link.operator in self.members}
+        )
+        self.exported = {(link.operator, link.port) for link in physical.exports if link.operator in self.members}
 
     def build(self) -> PeProgram:
         remote = self._remote_inputs()
@@ -112,6 +116,7 @@ class _Builder:
             operators=programs,
             tasks=tasks,
             consumers=self._consumers(),
+            exports=tuple(sorted(self.streams[PeOutputPort(*port, -1, -1)] for port in self.exported)),
         )
 
     def _ports(self, operator: int) -> int:
@@ -142,6 +147,8 @@ class _Builder:
                     producer = pe_of[connection.source]
                     foreign = producer not in self.unit.pes
                     found[operator].append(InputStream(name, producer, operator, port, foreign))
+        for operator, _ in self.imported:
+            found.setdefault(operator, [])
         return found
 
     def _consumers(self) -> dict[str, tuple[int, ...]]:
@@ -218,9 +225,10 @@ class _Builder:
         for level, home, forwards in sorted(planned):
             partition = sum(task.level == level for task in tasks)
             reads = tuple(remote.get(home, ())) if level == 0 else ()
+            imports = tuple(port for port in self.imported if port[0] == home) if level == 0 else ()
             sources = (home,) if self._is_source(home) else ()
             operators = () if forwards else reach[home]
-            tasks.append(Task(level, partition, home, operators, sources, reads, forwards=forwards))
+            tasks.append(Task(level, partition, home, operators, sources, reads, imports, forwards=forwards))
         owner = {operator: task.home for task in tasks for operator in task.operators}
         return tuple(replace(task, owns=tuple(o for o in task.operators if owner[o] == task.home)) for task in tasks)
 
@@ -251,6 +259,8 @@ class _Builder:
             connection = self.physical.connections[number]
             source = self.compilation.logical.operators[self.physical.operators[connection.source].logical]
             found.add(source.outputs[connection.source_port].schema)
+        links = (link for link in self.physical.imports if (link.operator, link.port) == (operator, port))
+        found |= {link.schema for link in links}
         name = self.physical.operators[operator].name
         if None in found:
             message = f"operator {name}: the stream on input port {port} has no schema; declare it where it is produced"
@@ -273,7 +283,8 @@ class _Builder:
             for n in self.outgoing[operator, port]
             if (self.physical.connections[n].splitter, self.physical.connections[n].channel) == (splitter, channel)
         ]
-        if any(self.physical.connections[n].target not in self.members for n in here):
+        exported = splitter < 0 and (operator, port) in self.exported
+        if exported or any(self.physical.connections[n].target not in self.members for n in here):
             deliveries.append(Remote(self.streams[PeOutputPort(operator, port, splitter, channel)]))
         for number in here:
             connection = self.physical.connections[number]

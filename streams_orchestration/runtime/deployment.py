@@ -19,6 +19,7 @@ from streams_orchestration.operators.implementation import import_operator
 from streams_orchestration.runtime import tables
 from streams_orchestration.runtime.batches import Position
 from streams_orchestration.runtime.catalog import Catalog
+from streams_orchestration.runtime.connections import connect, declare, disconnect
 from streams_orchestration.runtime.control import await_running, cancel, launch
 from streams_orchestration.runtime.cutting import build_program
 from streams_orchestration.runtime.errors import ApplicationChangedError, NotDeployableError
@@ -179,13 +180,17 @@ def _insert(
                 id=program.pe,
                 unit=program.unit,
                 host=hosts[program.pe],
-                feeds=bool(program.starts or program.sources or any(stream.foreign for stream in program.inputs)),
+                feeds=bool(
+                    program.starts or program.sources or program.imports or any(s.foreign for s in program.inputs)
+                ),
                 operators=[program.operators[i].name for i in sorted(program.operators)],
                 levels=[asdict(level) for level in spread(program)],
                 initial=position,
                 position=position,
             )
         )
+    declare(connection, compilation)
+    connect(connection)
 
 
 def _initial_offset(program: PeProgram, source: int) -> dict:
@@ -223,6 +228,7 @@ def _forget(home: Home, catalog: Catalog, application: str, programs: tuple[PePr
         for table in tables.metadata.sorted_tables:
             column = table.c.name if table is tables.application else table.c.application
             connection.execute(delete(table).where(column == application))
+        disconnect(connection, application)
     for directory in (home.data(application), home.results(application), home.logs(application)):
         shutil.rmtree(directory, ignore_errors=True)
 

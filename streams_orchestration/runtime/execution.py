@@ -27,6 +27,7 @@ from streams_orchestration.runtime.places import Place
 from streams_orchestration.runtime.program import Delivery, Direct, Exchange, OperatorProgram, PeProgram, Split, Task
 from streams_orchestration.runtime.routing import hash_channels, round_robin_channels, split
 from streams_orchestration.runtime.segments import Item, Segment, SegmentError, read_segment
+from streams_orchestration.runtime.selection import selected
 from streams_orchestration.runtime.state_files import state_data, write_state_file
 
 T = TypeVar("T")
@@ -79,7 +80,7 @@ class TaskRun:
                     exhausted.append(name)
             for operator, port, segment in given.segments:
                 self.bytes_in += segment.size
-                self._read(operator, port, segment)
+                self._read(operator, port, segment, given.filters.get(segment.stream))
             self.origin = str
         for operator, port, item in received:
             self.meter.dequeues(operator, port)
@@ -96,7 +97,7 @@ class TaskRun:
             segments, states, files, dict(self.outbox.copies), dict(self.outbox.enqueued),
         )  # fmt: skip
 
-    def _read(self, operator: int, port: int, segment: Segment) -> None:
+    def _read(self, operator: int, port: int, segment: Segment, condition: str | None) -> None:
         wanted, done = arrow_schema(self.program.operators[operator].inputs[port]), 0
         for item in self.meter.reading(segment, read_segment(segment)):
             if isinstance(item, TupleBatch):
@@ -111,6 +112,10 @@ class TaskRun:
                 self.origin = lambda rows=rows: f"stream {segment.stream}, segment {segment.path}, {rows}"
                 done += len(item)
                 self.rows_in += len(item)
+                if condition is not None:
+                    item = selected(item, condition, self.program.operators[operator].inputs[port])
+                    if not len(item):
+                        continue
             self._enter(operator, port, item)
 
     def _produce(self, name: str, offset: dict):

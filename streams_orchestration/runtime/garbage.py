@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Iterable
 from pathlib import Path
 
@@ -12,6 +13,7 @@ from streams_orchestration.runtime.catalog import Catalog
 from streams_orchestration.runtime.home import Home
 from streams_orchestration.runtime.outputs import unpublished_files
 from streams_orchestration.runtime.program import PeProgram
+from streams_orchestration.runtime.readers import drop_read_exports, exporters_done
 from streams_orchestration.runtime.states import drop_unneeded_states, state_files
 
 KEPT_EPOCHS = 16
@@ -41,7 +43,14 @@ def collect_garbage(catalog: Catalog, application: str, programs: Iterable[PePro
             for stream in program.inputs:
                 read = cuts[program.pe].position["inputs"].get(stream.stream, 0) if program.pe in cuts else 0
                 needed[stream.stream] = min(needed.get(stream.stream, read), read)
+        now = time.time()
+        paths += drop_read_exports(connection, application, needed, now)
+        for exporter in exporters_done(connection, application):
+            paths += drop_read_exports(connection, exporter, {}, now)
+        exported = {stream for program in programs for stream in program.exports}
         for stream, number in needed.items():
+            if stream in exported:
+                continue
             old = (s.c.application == application, s.c.stream == stream, s.c.number < number)
             paths += connection.scalars(select(s.c.path).where(*old))
             connection.execute(delete(s).where(*old))

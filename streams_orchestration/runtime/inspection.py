@@ -16,6 +16,7 @@ from streams_orchestration.runtime.catalog import Catalog
 from streams_orchestration.runtime.errors import NotDeployedError
 from streams_orchestration.runtime.home import Home
 from streams_orchestration.runtime.launcher import LAUNCHER
+from streams_orchestration.runtime.links import read_exports, read_imports
 from streams_orchestration.runtime.spread import LevelSpread
 from streams_orchestration.runtime.status import (
     ApplicationStatus,
@@ -106,6 +107,8 @@ def read_status(home: Home, application: str) -> ApplicationStatus:
             ),
             sinks=_sinks(connection, application),
             logs=logs,
+            imports=read_imports(connection, application),
+            exports=read_exports(connection, application),
         )  # fmt: skip
 
 

@@ -7,11 +7,12 @@ have delivered theirs. A PE that starts a region ends it when the trigger says s
 from __future__ import annotations
 
 import itertools
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 
 from streams_orchestration.runtime.batches import BatchPlan, Position, StoredState, TaskInput
 from streams_orchestration.runtime.pacing import FIRST
-from streams_orchestration.runtime.program import InputStream, PeProgram
+from streams_orchestration.runtime.program import InputStream, PeProgram, Task
 from streams_orchestration.runtime.segments import Segment
 
 SEGMENTS_LIMIT = 64
@@ -51,6 +52,8 @@ class PeView:
     streams: dict[str, StreamView] = field(default_factory=dict)
     period: float | None = None
     """Of the region, in seconds."""
+    imported: tuple[InputStream, ...] = ()
+    """Streams of other applications that its Imports are connected with now."""
     outstanding: int = 0
     """Segments that the slowest consumer of any of its streams has still to read."""
 
@@ -71,13 +74,14 @@ def plan_batch(
     # A PE that waits for its consumers reads nothing, but ends an epoch that needs no more tuples: consumers outside of
     # the region may be waiting for just that.
     held = view.outstanding >= OUTSTANDING_LIMIT
-    taken = {stream.stream: () if held else _take(view, stream, stream_limit) for stream in program.inputs}
+    streams = (*program.inputs, *view.imported)
+    taken = {stream.stream: () if held else _take(view, stream, stream_limit) for stream in streams}
     names = {source: program.operators[source].name for source in program.sources}
     producing = {s: name for s, name in names.items() if name not in view.position.exhausted}
     closing_foreign = _ended_streams(program, view, taken)
     exhausted = tuple(sorted({*view.position.exhausted, *closing_foreign}))
     work = bool(producing and not held) or any(taken.values()) or exhausted != view.position.exhausted
-    ended = not producing and all(stream.stream in exhausted for stream in program.inputs)
+    ended = not producing and not program.imports and all(stream.stream in exhausted for stream in program.inputs)
     if program.autonomous:
         boundary, final = True, ended
         work = work or final
@@ -95,13 +99,16 @@ def plan_batch(
                 if s in producing and not held
             },
             segments=tuple(
-                (stream.operator, stream.port, segment) for stream in task.inputs for segment in taken[stream.stream]
+                (stream.operator, stream.port, segment)
+                for stream in (*task.inputs, *_imported(view, task))
+                for segment in taken[stream.stream]
             ),
+            filters={stream.stream: stream.filter for stream in _imported(view, task) if stream.filter is not None},
         )
         for task in program.levels[0]
     )
     position = Position(
-        inputs={s: view.position.inputs.get(s, 0) + len(segments) for s, segments in taken.items()},
+        inputs={stream.stream: _next(view, stream, len(taken[stream.stream])) for stream in streams},
         sources=dict(view.position.sources),
         exhausted=exhausted,
         outputs=dict(view.position.outputs),
@@ -120,6 +127,17 @@ def _take(view: PeView, stream: InputStream, limit: int | None) -> tuple[Segment
         read = itertools.accumulate(segment.rows for segment in readable)
         readable = readable[: max(sum(rows <= limit for rows in read), 1)]
     return tuple(readable[:SEGMENTS_LIMIT])
+
+
+def _imported(view: PeView, task: Task) -> Iterator[InputStream]:
+    return (stream for stream in view.imported if (stream.operator, stream.port) in task.imports)
+
+
+def _next(view: PeView, stream: InputStream, taken: int) -> int:
+    """The number of the segment to read after these; segments that were dropped are passed over."""
+    if taken:
+        return view.streams[stream.stream].segments[taken - 1][0] + 1
+    return view.position.inputs.get(stream.stream, stream.first)
 
 
 def _ended_streams(program: PeProgram, view: PeView, taken: dict[str, tuple[Segment, ...]]) -> list[str]:

@@ -89,6 +89,14 @@ class InputStream:
     port: int
     foreign: bool
     """The producer is not in the reader's unit of recovery, so its epochs mean nothing to the reader."""
+    exporter: str | None = None
+    """Another application that writes it, which is connected while this one runs."""
+    source: str = ""
+    """Its name there; `stream` is the name among the positions of the reader."""
+    first: int = 0
+    """Segment to begin with."""
+    filter: str | None = None
+    """Of the Import: which tuples to take."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -102,6 +110,8 @@ class Task:
     """All operators that it may call, in topological order."""
     sources: tuple[int, ...]
     inputs: tuple[InputStream, ...]
+    imports: tuple[tuple[int, int], ...] = ()
+    """(operator, port) of Imports: which streams those are the catalog says."""
     owns: tuple[int, ...] = ()
     """The operators that it drains and gives final punctuation; other tasks may call stateless ones too."""
     forwards: bool = False
@@ -125,6 +135,8 @@ class PeProgram:
     """Sorted by level and partition."""
     consumers: dict[str, tuple[int, ...]]
     """Streams that it writes -> the PEs that read them."""
+    exports: tuple[str, ...] = ()
+    """Those of them that other applications may import."""
 
     @cached_property
     def levels(self) -> tuple[tuple[Task, ...], ...]:
@@ -149,8 +161,13 @@ class PeProgram:
         return found
 
     @property
+    def imports(self) -> tuple[tuple[int, int], ...]:
+        """(operator, port) of its Imports. It never ends then: more may be exported at any time (rule 24)."""
+        return tuple(port for task in self.tasks for port in task.imports)
+
+    @property
     def inputs(self) -> tuple[InputStream, ...]:
-        """All streams that it reads."""
+        """All streams of the application that it reads."""
         return tuple(stream for task in self.tasks for stream in task.inputs)
 
     @property

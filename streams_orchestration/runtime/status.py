@@ -95,6 +95,55 @@ class SinkStatus:
 
 
 @dataclass(frozen=True, slots=True)
+class ConnectionStatus:
+    """An exported stream and a PE that imports it."""
+
+    exporter: str
+    """Application."""
+    stream: str
+    importer: str
+    """Application."""
+    name: str
+    """Of the Import."""
+    pe: int
+    """That reads it."""
+    waited: bool
+    """The exporter waits for it: the Export says so, and the importing PE is there."""
+    lag_segments: int
+    """That may be read and are not read yet."""
+    lag_tuples: int
+    lost: int
+    """Tuples that were dropped before they were read, because the exporter did not wait."""
+    problem: str | None
+    """Why nothing flows."""
+
+
+@dataclass(frozen=True, slots=True)
+class ImportStatus:
+    """One Import, or one replica of it, and the exported streams that it reads."""
+
+    name: str
+    pe: int
+    wants: str
+    """What it is about, in words."""
+    connections: tuple[ConnectionStatus, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class ExportStatus:
+    """One Export, or one replica of it, and who reads its stream."""
+
+    name: str
+    pe: int
+    stream: str
+    offers: str
+    """What it is found by, in words."""
+    waits: bool
+    """For readers that are behind: the congestion policy."""
+    connections: tuple[ConnectionStatus, ...]
+
+
+@dataclass(frozen=True, slots=True)
 class ApplicationStatus:
     """All of one deployed application."""
 
@@ -108,6 +157,8 @@ class ApplicationStatus:
     units: tuple[UnitStatus, ...]
     sinks: tuple[SinkStatus, ...]
     logs: Path
+    imports: tuple[ImportStatus, ...] = ()
+    exports: tuple[ExportStatus, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

@@ -165,6 +165,53 @@ sink_file = Table(
     Column("published", Boolean, nullable=False, default=False),
 )
 
+stream_export = Table(
+    "stream_export",
+    metadata,
+    Column("application", String, primary_key=True),
+    Column("name", String, primary_key=True),  # of the Export, one for every replica
+    Column("stream", String, primary_key=True),
+    Column("pe", Integer, nullable=False),
+    Column("properties", JSON, nullable=False),
+    Column("stream_id", String),
+    Column("waits", Boolean, nullable=False),  # for readers that are behind: the congestion policy
+    Column("schema", String, nullable=False),
+)
+
+stream_import = Table(
+    "stream_import",
+    metadata,
+    Column("application", String, primary_key=True),
+    Column("name", String, primary_key=True),  # of the Import, one for every replica
+    Column("operator", Integer, primary_key=True),
+    Column("port", Integer, primary_key=True),
+    Column("pe", Integer, nullable=False),
+    Column("subscription", String),
+    Column("exporter", String),  # with a stream id, where there is no subscription
+    Column("stream_id", String),
+    Column("filter", String),
+    Column("schema", String, nullable=False),
+)
+
+stream_connection = Table(
+    "stream_connection",
+    metadata,
+    Column("application", String, primary_key=True),  # the importing one
+    Column("key", String, primary_key=True),  # the stream's name in the positions of the importing PE
+    Column("pe", Integer, nullable=False),
+    Column("name", String, nullable=False),  # of the Import
+    Column("operator", Integer, nullable=False),
+    Column("port", Integer, nullable=False),
+    Column("filter", String),
+    Column("exporter", String, nullable=False),
+    Column("exporter_pe", Integer, nullable=False),
+    Column("stream", String, nullable=False),
+    Column("waits", Boolean, nullable=False),  # the exporter, for this reader
+    Column("first", Count, nullable=False),  # segment that was next when they were connected
+    Column("lost", Count, nullable=False, default=0),  # tuples that were dropped before they were read
+    Column("problem", String),  # why nothing flows
+)
+
 epoch = Table(
     "epoch",
     metadata,

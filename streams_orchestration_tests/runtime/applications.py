@@ -88,10 +88,12 @@ def node(name: str, operator: str, *inputs: str, schema: str = "Row", **more: An
     } | more
 
 
-def compiled(graph: list[dict[str, Any]], composites: dict[str, Any] | None = None, **options: Any) -> Compilation:
+def compiled(
+    graph: list[dict[str, Any]], composites: dict[str, Any] | None = None, *, application: str = "app", **options: Any
+) -> Compilation:
     document = {
         "specVersion": 1,
-        "application": "app",
+        "application": application,
         "schemas": SCHEMAS,
         "operators": OPERATORS,
         "composites": composites or {},

@@ -136,7 +136,7 @@ def test_nested_channels_have_streams_of_their_own(file: Path):
         "I": {"inputs": ["Deep"], "outputs": ["Kept"], "graph": [node("Kept", "Filter", "Deep")]},
     }
     for fusion in ("legacy", "manual", "automatic"):
-        options = {"pes": 8} if fusion == "manual" else {}
+        options: Any = {"pes": 8} if fusion == "manual" else {}
         cut = programs(compiled(graph, composites, fusion=fusion, **options))
         written = [name for program in cut for name in program.consumers]
         assert len(set(written)) == len(written)

@@ -1,0 +1,139 @@
+"""Subscriptions of Imports: conditions over the properties that Exports give their streams (rule 34)."""
+
+from __future__ import annotations
+
+import operator
+import re
+from collections.abc import Callable, Iterator, Mapping
+from typing import Any
+
+Property = int | float | str | list[Any]
+"""A number, a text, or a list of these."""
+Condition = Callable[[Mapping[str, Any]], bool]
+
+_TOKEN = re.compile(
+    r"""\s*(?: (?P<text>"[^"]*"|'[^']*') | (?P<number>-?\d+(?:\.\d+)?(?:[eE][+-]?\d+)?)
+             | (?P<name>[A-Za-z_]\w*) | (?P<sign>&&|\|\||[=!<>]=|[<>!()]) )""",
+    re.VERBOSE,
+)
+_COMPARE: dict[str, Callable[[Any, Any], bool]] = {
+    "==": operator.eq, "!=": operator.ne, "<": operator.lt, "<=": operator.le, ">": operator.gt, ">=": operator.ge,
+}  # fmt: skip
+
+
+def parse_subscription(text: str) -> Condition:
+    """Read a subscription, `kind == "delays" && (level >= 2 || "urgent" in tags)`.
+
+    A comparison is false where the stream lacks the property, or where a number meets a text.
+
+    Raises:
+        ValueError: it is not one; says at which place.
+    """
+    return _Parser(text).whole()
+
+
+def check_properties(properties: Any) -> str | None:
+    """What is wrong with the properties of an Export; None when they can be subscribed to."""
+    if not isinstance(properties, Mapping):
+        return f"properties are a mapping of names to values, not {properties!r}"
+    for name, value in properties.items():
+        for each in value if isinstance(value, list) else [value]:
+            if isinstance(each, bool) or not isinstance(each, int | float | str):
+                return f"the property {name} is {each!r}; numbers, texts and lists of these can be subscribed to"
+    return None
+
+
+class _Parser:
+    """Recursive descent: or, and, not, comparison."""
+
+    def __init__(self, text: str) -> None:
+        self.text = text
+        self.tokens = list(self._tokens())
+        self.at = 0
+
+    def _tokens(self) -> Iterator[tuple[str, str, int]]:
+        position, end = 0, len(self.text.rstrip())
+        while position < end:
+            token = _TOKEN.match(self.text, position)
+            if token is None or token.lastgroup is None:
+                raise self._error(position)
+            yield token.lastgroup, token[token.lastgroup], token.start(token.lastgroup)
+            position = token.end()
+        yield "end", "", end
+
+    def _error(self, position: int) -> ValueError:
+        rest = self.text[position:].strip()
+        where = f"at {rest!r}" if rest else "at its end"
+        return ValueError(f"{self.text!r} is no subscription: it cannot be read {where}")
+
+    def _take(self, *signs: str) -> str | None:
+        if self.tokens[self.at][1] in signs and self.tokens[self.at][0] in ("sign", "name"):
+            self.at += 1
+            return self.tokens[self.at - 1][1]
+        return None
+
+    def whole(self) -> Condition:
+        condition = self._or()
+        if self.tokens[self.at][0] != "end":
+            raise self._error(self.tokens[self.at][2])
+        return condition
+
+    def _or(self) -> Condition:
+        parts = [self._and()]
+        while self._take("||"):
+            parts.append(self._and())
+        return lambda properties: any(part(properties) for part in parts)
+
+    def _and(self) -> Condition:
+        parts = [self._not()]
+        while self._take("&&"):
+            parts.append(self._not())
+        return lambda properties: all(part(properties) for part in parts)
+
+    def _not(self) -> Condition:
+        if self._take("!"):
+            inner = self._not()
+            return lambda properties: not inner(properties)
+        if self._take("("):
+            condition = self._or()
+            if not self._take(")"):
+                raise self._error(self.tokens[self.at][2])
+            return condition
+        return self._comparison()
+
+    def _comparison(self) -> Condition:
+        start = self.tokens[self.at][2]
+        left, left_named = self._value()
+        sign = self._take(*_COMPARE, "in")
+        if sign is None:
+            raise self._error(self.tokens[self.at][2])
+        right, right_named = self._value()
+        if not (left_named or right_named) or (sign == "in" and not right_named):
+            raise self._error(start)
+        if sign == "in":
+            return lambda properties: _contains(right(properties), left(properties))
+        return lambda properties: _holds(_COMPARE[sign], left(properties), right(properties))
+
+    def _value(self) -> tuple[Callable[[Mapping[str, Any]], Any], bool]:
+        kind, text, position = self.tokens[self.at]
+        self.at += 1
+        match kind:
+            case "text":
+                return (lambda _: text[1:-1]), False
+            case "number":
+                number = float(text) if any(sign in text for sign in ".eE") else int(text)
+                return (lambda _: number), False
+            case "name" if text != "in":
+                return (lambda properties: properties.get(text)), True
+            case _:
+                raise self._error(position)
+
+
+def _holds(compare: Callable[[Any, Any], bool], left: Any, right: Any) -> bool:
+    if isinstance(left, str) is not isinstance(right, str) or isinstance(left, list) is not isinstance(right, list):
+        return False
+    return left is not None and right is not None and compare(left, right)
+
+
+def _contains(values: Any, value: Any) -> bool:
+    return isinstance(values, list) and value in values

@@ -1,0 +1,41 @@
+"""Imports and Exports: what of them could never be connected, said before an application is deployed (rule 34)."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from streams_orchestration.compiler.graph import PhysicalGraph, PortLink
+from streams_orchestration.model.diagnostics import Diagnostic
+from streams_orchestration.model.subscription import check_properties, parse_subscription
+from streams_orchestration.operators.arrow_types import arrow_schema
+from streams_orchestration.operators.expressions import parse_condition
+
+
+def check_external_streams(graph: PhysicalGraph) -> Iterator[Diagnostic]:
+    """Subscriptions, filters and properties that cannot be used, and streams of unknown type; once for all replicas."""
+    seen: set[tuple[str, str]] = set()
+    for link in (*graph.imports, *graph.exports):
+        problem = _import_problem(link) if link.kind == "import" else _export_problem(link)
+        code = "SO5005" if link.kind == "import" else "SO5006"
+        if problem is not None and (code, problem) not in seen:
+            seen.add((code, problem))
+            yield Diagnostic.of(code, problem, operator=link.name, location=link.location)
+
+
+def _import_problem(link: PortLink) -> str | None:
+    if link.schema is None:
+        return "the stream has no schema; say it where it is imported: outputs: [{stream: Name, schema: Type}]"
+    try:
+        if "subscription" in link.parameters:
+            parse_subscription(str(link.parameters["subscription"]))
+        if "filter" in link.parameters:
+            parse_condition(str(link.parameters["filter"]), arrow_schema(link.schema), "filter")
+    except ValueError as error:
+        return str(error)
+    return None
+
+
+def _export_problem(link: PortLink) -> str | None:
+    if link.schema is None:
+        return "the exported stream has no schema; say it where the stream is produced"
+    return check_properties(link.parameters.get("properties", {}))

@@ -1,0 +1,24 @@
+"""Filters of Imports: the importing PE takes only tuples for which a condition holds."""
+
+from __future__ import annotations
+
+import functools
+from typing import TYPE_CHECKING
+
+from streams_orchestration.operators.arrow_types import arrow_schema
+from streams_orchestration.operators.batch import TupleBatch
+from streams_orchestration.operators.expressions import evaluate, parse_condition
+from streams_orchestration.operators.libraries import compute as pc
+
+if TYPE_CHECKING:
+    import polars as pl
+
+
+def selected(tuples: TupleBatch, condition: str, ddl: str) -> TupleBatch:
+    """The tuples for which the condition is true; null counts as false."""
+    return tuples.filter(pc.fill_null(evaluate(_parsed(condition, ddl), tuples.arrow), False))
+
+
+@functools.lru_cache(maxsize=256)
+def _parsed(condition: str, ddl: str) -> pl.Expr:
+    return parse_condition(condition, arrow_schema(ddl), "filter")

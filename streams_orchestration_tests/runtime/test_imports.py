@@ -1,0 +1,295 @@
+"""Streams between applications of one home: Export, Import, and what one may rely on."""
+
+from __future__ import annotations
+
+import functools
+import itertools
+import tempfile
+import time
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from sqlalchemy import select, update
+
+from streams_orchestration.compiler.compilation import Compilation
+from streams_orchestration.runtime import tables
+from streams_orchestration.runtime.control import cancel
+from streams_orchestration.runtime.deployment import deploy
+from streams_orchestration.runtime.garbage import collect_garbage
+from streams_orchestration.runtime.home import Home
+from streams_orchestration.runtime.inspection import read_status
+from streams_orchestration.runtime.planning import OUTSTANDING_LIMIT, SEGMENTS_LIMIT
+from streams_orchestration.runtime.publishing import complete
+from streams_orchestration.runtime.readers import KEPT_SEGMENTS
+from streams_orchestration.runtime.reset import reset
+from streams_orchestration_tests.runtime.applications import (
+    PERIODIC,
+    compiled,
+    expected_totals,
+    node,
+    published,
+    rows,
+    sink,
+    source,
+    write_rows,
+)
+from streams_orchestration_tests.runtime.local import LocalApplication
+
+AUTONOMOUS: dict[str, Any] = {"annotations": {"autonomous": True}}
+
+
+def export(stream: str, **parameters: Any) -> dict[str, Any]:
+    return {"name": "Out", "operator": "Export", "inputs": [stream], "parameters": parameters, **AUTONOMOUS}
+
+
+def imported(name: str = "In", **parameters: Any) -> dict[str, Any]:
+    return {
+        "name": name, "operator": "Import", "outputs": [{"stream": name, "schema": "Row"}], "parameters": parameters,
+    }  # fmt: skip
+
+
+def exporter(home: Path, count: int, name: str = "exporter", **parameters: Any) -> LocalApplication:
+    file = write_rows(home / f"{name}.parquet", count)
+    graph = [source("Rows", file), node("Doubled", "Doubling", "Rows"), export("Doubled", **parameters)]
+    return LocalApplication(Home(home), compiled(graph, application=name), 5)
+
+
+def importer(home: Path, name: str = "importer", **parameters: Any) -> LocalApplication:
+    graph = [imported(**parameters), node("Passed", "Passing", "In"), sink("Kept", "Passed")]
+    return LocalApplication(Home(home), compiled(graph, application=name), 5)
+
+
+def doubled(count: int) -> list[tuple[str, int]]:
+    return sorted((k, 2 * n) for k, n in rows(count))
+
+
+def settle(*applications: LocalApplication) -> None:
+    """Step all PEs until no more tuples come through; epochs may go on for good."""
+    idle = 0
+    for turn in itertools.count():
+        before = sum(result.rows_in for application in applications for result in application.results)
+        for application in applications:
+            if turn % 4 == 0:
+                application.trigger()
+            for program in application.programs:
+                application.step(program)
+        after = sum(result.rows_in for application in applications for result in application.results)
+        idle = idle + 1 if after == before else 0
+        if idle == 8:
+            return
+
+
+def test_an_import_takes_the_streams_whose_properties_its_subscription_names(tmp_path: Path):
+    taken = exporter(tmp_path, 40, properties={"kind": "rows", "level": 2})
+    other = exporter(tmp_path, 10, "other", properties={"kind": "rows", "level": 1})
+    reader = importer(tmp_path, subscription='kind == "rows" && level >= 2')
+    settle(taken, other, reader)
+    assert published(reader.published("Kept")) == doubled(40)
+
+
+def test_a_stream_id_names_a_stream_of_an_application_and_a_filter_takes_some_of_its_tuples(tmp_path: Path):
+    writer = exporter(tmp_path, 40, streamId="doubled")
+    reader = importer(tmp_path, application="exporter", streamId="doubled", filter="n > 10 AND k <> 'a'")
+    settle(writer, reader)
+    assert published(reader.published("Kept")) == [(k, n) for k, n in doubled(40) if n > 10 and k != "a"]
+
+
+def test_an_import_waits_for_an_application_that_is_not_deployed_yet_and_then_misses_nothing(tmp_path: Path):
+    reader = importer(tmp_path, subscription='kind == "rows"')
+    settle(reader)
+    writer = exporter(tmp_path, 40, properties={"kind": "rows"})
+    settle(writer, reader)
+    assert published(reader.published("Kept")) == doubled(40)
+
+
+def test_an_import_sees_complete_epochs_that_come_after_it_was_connected(tmp_path: Path):
+    writer = exporter(tmp_path, 40, streamId="s")
+    for _ in range(3):  # 15 tuples in the first epoch, then 5 in the open one
+        for program in writer.programs:
+            writer.step(program)
+    writer.trigger()
+    for program in writer.programs:
+        writer.step(program)
+    before = sum(result.rows_out for result in writer.results if result.segments)
+    reader = importer(tmp_path, application="exporter", streamId="s")
+    settle(reader)
+    assert published(reader.published("Kept")) == []
+    settle(writer, reader)
+    assert 0 < before < 40
+    assert published(reader.published("Kept")) == sorted((k, 2 * n) for k, n in rows(40)[before:])
+
+
+def test_an_application_with_an_import_does_not_end_by_itself(tmp_path: Path):
+    writer = exporter(tmp_path, 10, streamId="s")
+    reader = importer(tmp_path, application="exporter", streamId="s")
+    settle(writer, reader)
+    assert complete(writer.catalog, "exporter")
+    assert not complete(reader.catalog, "importer")
+    assert not any(pe.state == "COMPLETED" for pe in read_status(reader.home, "importer").pes)
+
+
+def test_a_stopped_import_goes_on_where_it_stood(tmp_path: Path):
+    writer = exporter(tmp_path, 60, streamId="s")
+    reader = importer(tmp_path, application="exporter", streamId="s")
+    for _ in range(4):
+        for application in (writer, reader):
+            application.trigger()
+            for program in application.programs:
+                application.step(program)
+    cancel(reader.home, "importer", 0.0)
+    settle(writer)
+    deploy(reader.home, reader.compilation)
+    settle(reader)
+    assert published(reader.published("Kept")) == doubled(60)
+
+
+def test_streams_of_another_type_are_not_connected_and_the_status_says_why(tmp_path: Path):
+    writer = exporter(tmp_path, 10, streamId="s")
+    graph = [imported(application="exporter", streamId="s"), node("Passed", "Passing", "In", schema="Key")]
+    graph[0]["outputs"] = [{"stream": "In", "schema": "Key"}]
+    reader = LocalApplication(Home(tmp_path), compiled([*graph, sink("Kept", "Passed")], application="importer"), 5)
+    settle(writer, reader)
+    assert published(reader.published("Kept")) == []
+    (connection,) = read_status(reader.home, "importer").imports[0].connections
+    assert connection.problem == "its tuples are (k string, n bigint), the Import takes (k string)"
+    assert read_status(writer.home, "exporter").exports[0].connections == (connection,)
+
+
+def test_an_exporter_that_starts_anew_is_connected_anew(tmp_path: Path):
+    writer = exporter(tmp_path, 20, streamId="s")
+    reader = importer(tmp_path, application="exporter", streamId="s")
+    settle(writer, reader)
+    deploy(writer.home, writer.compilation, fresh=True)
+    writer.scratches.clear()
+    settle(writer, reader)
+    assert published(reader.published("Kept")) == sorted([*doubled(20), *doubled(20)])
+    assert len(read_status(reader.home, "importer").imports[0].connections) == 1
+
+
+def test_an_exporter_waits_for_a_slow_import_but_not_for_one_that_is_stopped(tmp_path: Path):
+    writer = exporter(tmp_path, 4 * OUTSTANDING_LIMIT, streamId="s")
+    writer.source_limit = 1
+    reader = importer(tmp_path, application="exporter", streamId="s")
+    heard(reader)
+    settle(writer)
+    (connection,) = read_status(writer.home, "exporter").exports[0].connections
+    assert connection.waited
+    assert OUTSTANDING_LIMIT <= connection.lag_segments < 2 * OUTSTANDING_LIMIT
+    cancel(reader.home, "importer", 0.0)
+    settle(writer)
+    assert complete(writer.catalog, "exporter")
+
+
+def test_what_nobody_imports_is_not_kept(tmp_path: Path):
+    writer = exporter(tmp_path, 40, streamId="s")
+    settle(writer)
+    collect_garbage(writer.catalog, "exporter", writer.programs)
+    assert segments(writer) == []
+
+
+def test_what_an_import_has_read_and_cannot_need_any_more_is_not_kept(tmp_path: Path):
+    writer = exporter(tmp_path, 40, streamId="s")
+    reader = importer(tmp_path, application="exporter", streamId="s")
+    settle(writer)
+    collect_garbage(writer.catalog, "exporter", writer.programs)
+    assert segments(writer)
+    complete(writer.catalog, "exporter")
+    settle(reader)
+    collect_garbage(reader.catalog, "importer", reader.programs)
+    assert segments(writer) == []
+    assert published(reader.published("Kept")) == doubled(40)
+
+
+def test_an_import_that_is_not_waited_for_loses_the_middle_and_the_loss_is_counted(tmp_path: Path):
+    count = 4 * KEPT_SEGMENTS
+    writer = exporter(tmp_path, count, streamId="s", congestionPolicy="dropConnection")
+    writer.source_limit = 1
+    reader = importer(tmp_path, application="exporter", streamId="s")
+    heard(reader)
+    settle(writer)
+    collect_garbage(writer.catalog, "exporter", writer.programs)
+    kept = len(segments(writer))
+    assert KEPT_SEGMENTS < kept < 3 * KEPT_SEGMENTS
+    settle(reader)
+    read = published(reader.published("Kept"))
+    assert len(read) == kept
+    assert read_status(reader.home, "importer").imports[0].connections[0].lost == count - kept
+    expected = rows(count)[:SEGMENTS_LIMIT] + rows(count)[SEGMENTS_LIMIT + count - kept :]
+    assert read == sorted((k, 2 * n) for k, n in expected)
+
+
+def heard(application: LocalApplication) -> None:
+    """Its hosts give heartbeats, as far as this test goes."""
+    with application.catalog.write() as connection:
+        connection.execute(update(tables.host).values(heartbeat_at=time.time() + 1e6))
+
+
+def segments(application: LocalApplication) -> list[str]:
+    """Exported ones that are there, in the catalog and as files."""
+    s = tables.segment
+    with application.catalog.read() as connection:
+        found = connection.scalars(
+            select(s.c.path).where(s.c.application == application.name, s.c.stream == "Doubled")
+        ).all()
+    assert all(Path(path).exists() for path in found)
+    return list(found)
+
+
+@given(
+    events=st.lists(
+        st.tuples(
+            st.sampled_from(["step"] * 5 + ["trigger", "reset", "collect"]), st.integers(0, 1), st.integers(0, 9)
+        ),
+        max_size=40,
+    )
+)
+@settings(max_examples=10)
+def test_whatever_fails_on_either_side_nothing_is_lost_and_nothing_doubled(
+    events: list[tuple[str, int, int]], data: Path
+):
+    with tempfile.TemporaryDirectory() as directory:
+        both = [LocalApplication(Home(Path(directory)), compilation, 4) for compilation in regions(data)]
+        heard(both[0])
+        for action, side, number in events:
+            application = both[side]
+            application.source_limit = 2 + number
+            match action:
+                case "step":
+                    application.step(application.programs[number % len(application.programs)])
+                case "trigger":
+                    application.trigger()
+                case "reset":
+                    reset(application.home, application.name, "region-0", force=True)
+                case _:
+                    collect_garbage(application.catalog, application.name, application.programs)
+        settle(*both)
+        assert published(both[1].published("Kept")) == expected_totals(rows(30))
+        assert read_status(both[1].home, "importer").imports[0].connections[0].lost == 0
+
+
+@functools.cache
+def regions(directory: Path) -> tuple[Compilation, Compilation]:
+    """A region that exports, and one with state that imports: the second one starts with what nobody replays to it."""
+    file = write_rows(directory / "rows.parquet", 30)
+    graph = [source("Rows", file), node("Doubled", "Doubling", "Rows"), export("Doubled", properties={"kind": "rows"})]
+    totals = node("Totals", "RunningTotals", "In", schema="Total", annotations=PERIODIC)
+    reading = [imported(subscription='kind == "rows"'), totals, sink("Kept", "Totals")]
+    return (
+        compiled(graph, application="exporter", fusion="legacy"),
+        compiled(reading, application="importer", fusion="legacy"),
+    )
+
+
+@pytest.fixture(scope="module")
+def data() -> Iterator[Path]:
+    with tempfile.TemporaryDirectory() as directory:
+        yield Path(directory)
+
+
+@pytest.fixture(autouse=True)
+def no_hosts(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("streams_orchestration.runtime.reset.launch", lambda *_: ())
