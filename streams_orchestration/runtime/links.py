@@ -77,4 +77,4 @@ def _lag(connection: Connection, row: Any, position: int) -> tuple[int, int]:
             s.c.number < visible_end(connection, row.exporter, row.stream),
         )
     ).one()
-    return found.segments, found.tuples or 0
+    return found.segments, int(found.tuples or 0)
