@@ -37,8 +37,8 @@ class TaskRun:
     """One task of one micro-batch."""
 
     def __init__(
-        self, program: PeProgram, task: Task, plan: BatchPlan, directories: Directories, cache: InstanceCache,
-        *, measured: bool = True,
+        self, program: PeProgram, task: Task, plan: BatchPlan, directories: Directories, exchange: str,
+        cache: InstanceCache, *, measured: bool = True,
     ) -> None:  # fmt: skip
         self.meter = Meter(program) if measured else NoMeter(program)
         self.program = program
@@ -46,7 +46,7 @@ class TaskRun:
         self.plan = plan
         self.directories = directories
         self.instances = {} if task.forwards else cache.of(program, task, plan)
-        self.outbox = Outbox(program.pe, directories, self.meter)
+        self.outbox = Outbox(program, directories, exchange, self.meter)
         self.prepared: set[int] = set()
         """Operators whose objects hold the state that the plan names."""
         self.changed: set[int] = set()

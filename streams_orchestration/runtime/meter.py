@@ -7,8 +7,6 @@ from collections import defaultdict
 from collections.abc import Callable, Iterator, Mapping
 from typing import TypeVar
 
-import pyarrow as pa
-
 from streams_orchestration.operators.background import background_cpu_ns
 from streams_orchestration.operators.batch import TupleBatch
 from streams_orchestration.operators.contract import Operator
@@ -182,14 +180,19 @@ class Meter:
         account.pieces += 1
         return segment
 
-    def sending(self, operator: int, port: int, items: list[Item], encode: Callable[[], pa.Buffer]) -> pa.Buffer:
-        """Encode what goes into an exchange, which pays."""
+    def sending(self, operator: int, port: int, item: Item, send: Callable[[], None]) -> None:
+        """Send an item into the exchange of an input port, which pays."""
         account = self.sent[operator, port]
-        data = self.charge(account, encode)
-        account.tuples += sum(len(item) for item in items if isinstance(item, TupleBatch))
-        account.bytes += data.size
-        account.pieces += len(items)
-        return data
+        self.charge(account, send)
+        account.tuples += len(item) if isinstance(item, TupleBatch) else 0
+        account.pieces += 1
+
+    def sent_all(self, operator: int, port: int, end: Callable[[], tuple[bytes, int]]) -> bytes:
+        """What all that was sent comes to; the exchange pays for it. `end` also gives its size in bytes."""
+        account = self.sent[operator, port]
+        payload, size = self.charge(account, end)
+        account.bytes += size
+        return payload
 
     def counts(self, copies: Mapping[int, int], enqueued: Mapping[int, int], objects: Mapping[int, Operator]) -> Counts:
         """All that was measured up to now.
@@ -273,9 +276,13 @@ class NoMeter(Meter):
         """The segment."""
         return write()
 
-    def sending(self, operator: int, port: int, items: list[Item], encode: Callable[[], pa.Buffer]) -> pa.Buffer:
-        """The bytes."""
-        return encode()
+    def sending(self, operator: int, port: int, item: Item, send: Callable[[], None]) -> None:
+        """Send it."""
+        send()
+
+    def sent_all(self, operator: int, port: int, end: Callable[[], tuple[bytes, int]]) -> bytes:
+        """What it comes to."""
+        return end()[0]
 
     def counts(self, copies: Mapping[int, int], enqueued: Mapping[int, int], objects: Mapping[int, Operator]) -> Counts:
         """Nothing."""

@@ -73,7 +73,7 @@ def read_segment(segment: Segment) -> Iterator[Item]:
 
 
 def encode(items: list[Item], schema: pa.Schema, compression: str | None = None) -> pa.Buffer:
-    """Items as one Arrow IPC stream; a mark is an empty record batch with metadata.
+    """Items as one Arrow IPC stream.
 
     Args:
         items: in their order.
@@ -81,16 +81,24 @@ def encode(items: list[Item], schema: pa.Schema, compression: str | None = None)
         compression: `lz4` or `zstd`, on this thread.
     """
     sink = pa.BufferOutputStream()
-    options = pa.ipc.IpcWriteOptions(compression=compression, use_threads=False)
-    with pa.ipc.new_stream(sink, schema, options=options) as writer:
+    with pa.ipc.new_stream(sink, schema, options=writer_options(compression)) as writer:
         for item in items:
-            if isinstance(item, Punctuation):
-                writer.write_batch(
-                    pa.RecordBatch.from_pylist([], schema=schema), custom_metadata={_MARK: item.value.encode()}
-                )
-            else:
-                writer.write_batch(item.arrow, {_ORIGIN: item.origin.encode()} if item.origin else None)
+            write_item(writer, item, schema)
     return sink.getvalue()
+
+
+def writer_options(compression: str | None = None) -> pa.ipc.IpcWriteOptions:
+    """How items are written: `lz4`, `zstd` or not compressed, on this thread."""
+    return pa.ipc.IpcWriteOptions(compression=compression, use_threads=False)
+
+
+def write_item(writer: pa.ipc.RecordBatchStreamWriter, item: Item, schema: pa.Schema) -> None:
+    """Add an item to an Arrow IPC stream; a mark is an empty record batch with metadata."""
+    if isinstance(item, Punctuation):
+        empty = pa.RecordBatch.from_pylist([], schema=schema)
+        writer.write_batch(empty, custom_metadata={_MARK: item.value.encode()})
+    else:
+        writer.write_batch(item.arrow, {_ORIGIN: item.origin.encode()} if item.origin else None)
 
 
 def decode(data: pa.Buffer | bytes) -> Iterator[Item]:

@@ -8,13 +8,12 @@ from typing import Any
 
 import pyarrow as pa
 
-from streams_orchestration.operators.arrow_types import arrow_schema
 from streams_orchestration.operators.errors import ConstTupleError, DataError
 from streams_orchestration.operators.state import StateError
 from streams_orchestration.runtime.answers import give_answer
 from streams_orchestration.runtime.batches import BatchPlan, TaskResult, plan_codec
 from streams_orchestration.runtime.errors import OperatorError, StreamsRuntimeError
-from streams_orchestration.runtime.exchange import hand_over, take_over
+from streams_orchestration.runtime.exchange import take_over
 from streams_orchestration.runtime.execution import TaskRun
 from streams_orchestration.runtime.instances import InstanceCache
 from streams_orchestration.runtime.logs import operator_logger
@@ -23,7 +22,7 @@ from streams_orchestration.runtime.owners import Worker
 from streams_orchestration.runtime.program import PeProgram, Task
 from streams_orchestration.runtime.rows import PLAN, ROW_DDL, Row, record_batches
 from streams_orchestration.runtime.scratch import Scratch
-from streams_orchestration.runtime.segments import Item, decode, encode
+from streams_orchestration.runtime.segments import Item, decode
 
 _PERMANENT = (DataError, StateError, ConstTupleError)
 """What an operator raises that it would raise again after a reset."""
@@ -59,7 +58,7 @@ class Stage:
         launched = self.scratch.launched
         program, directories = launched.program, launched.directories
         header = plan.header()
-        run = TaskRun(program, task, header, directories, _CACHE, measured=launched.measured)
+        run = TaskRun(program, task, header, directories, self.scratch.exchange, _CACHE, measured=launched.measured)
         given: list[Row] = []
         try:
             result = run.run(plan.inputs[0] if plan.inputs else None, _items(rows, run.meter))
@@ -79,11 +78,8 @@ class Stage:
     def _exchanged(self, program: PeProgram, task: Task, run: TaskRun) -> Iterator[Row]:
         """What goes to tasks of later levels."""
         origin = task.level * 1_000_000 + task.partition
-        for (operator, port), items in run.outbox.exchanged.items():
+        for operator, port, payload in run.outbox.exchanged():
             target = program.task_of[operator]
-            schema = arrow_schema(program.operators[operator].inputs[port])
-            data = run.meter.sending(operator, port, items, lambda i=items, s=schema: encode(i, s))
-            payload = hand_over(self.scratch.exchange, data)
             yield (target.partition, target.level, operator, port, origin, payload)
 
 

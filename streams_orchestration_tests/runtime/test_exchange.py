@@ -1,20 +1,55 @@
-"""Data between levels arrives whole, whatever its size, and leaves nothing behind."""
+"""Items between levels arrive whole and in order, however many and large, and leave nothing behind."""
 
 from __future__ import annotations
 
-import os
 from pathlib import Path
 
 import pyarrow as pa
 import pytest
 
-from streams_orchestration.runtime.exchange import INLINE_BYTES, hand_over, take_over
+from streams_orchestration.operators.batch import TupleBatch
+from streams_orchestration.operators.contract import Punctuation
+from streams_orchestration.runtime.exchange import HELD_BYTES, INLINE_BYTES, Sender, take_over
+from streams_orchestration.runtime.segments import Item, decode
+
+SCHEMA = pa.schema([("n", pa.int64())])
 
 
-@pytest.mark.parametrize("size", [0, 1, INLINE_BYTES, INLINE_BYTES + 1, 3 << 20])
-def test_what_is_handed_over_arrives(tmp_path: Path, size: int):
-    data = os.urandom(size)
-    payload = hand_over(str(tmp_path), pa.py_buffer(data))
+def batch(rows: int) -> TupleBatch:
+    return TupleBatch(pa.RecordBatch.from_pydict({"n": list(range(rows))}, schema=SCHEMA))
+
+
+def told(items: list[Item]) -> list[object]:
+    return [item if isinstance(item, Punctuation) else item.to_pylist() for item in items]
+
+
+@pytest.mark.parametrize(
+    "sizes",
+    [
+        [],
+        [1],
+        [INLINE_BYTES // 8 + 1],
+        [HELD_BYTES // 8],
+        [HELD_BYTES // 8 + 1],
+        [10, HELD_BYTES // 4, 10],
+        [HELD_BYTES // 20] * 5,
+    ],
+)
+def test_what_is_sent_arrives(tmp_path: Path, sizes: list[int]):
+    items: list[Item] = [*map(batch, sizes), Punctuation.WINDOW]
+    sender = Sender(str(tmp_path), SCHEMA)
+    for item in items:
+        sender.send(item)
+    payload, size = sender.payload()
     assert len(payload) <= INLINE_BYTES
-    assert take_over(payload).to_pybytes() == data
+    data = take_over(payload)
+    assert data.size == size
+    assert told(list(decode(data))) == told(items)
     assert not any(tmp_path.iterdir())
+
+
+def test_much_is_written_before_all_is_there(tmp_path: Path):
+    sender = Sender(str(tmp_path), SCHEMA)
+    sender.send(batch(HELD_BYTES // 8))
+    (file,) = tmp_path.iterdir()
+    assert file.stat().st_size >= HELD_BYTES

@@ -114,6 +114,9 @@ def test_switched_off_it_does_what_it_is_asked_and_counts_nothing():
     assert list(meter.reading(SEGMENT, iter([BATCH]))) == [BATCH]
     assert list(meter.receiving(0, 0, iter([BATCH]), 10)) == [BATCH]
     assert meter.writing("T", lambda: SEGMENT) is SEGMENT
-    assert meter.sending(0, 0, [BATCH], lambda: b"x") == b"x"
+    sent: list[int] = []
+    meter.sending(0, 0, BATCH, lambda: sent.append(1))
+    assert sent == [1]
+    assert meter.sent_all(0, 0, lambda: (b"x", 1)) == b"x"
     assert meter.charge(meter.operators[0], lambda: 7) == 7
     assert meter.counts({1: 2}, {}, {}) == {}
