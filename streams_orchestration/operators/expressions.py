@@ -95,10 +95,11 @@ def evaluate(expression: pl.Expr, batch: pa.RecordBatch) -> pa.Array:
     """The expression's value for every tuple; a constant is repeated."""
     import polars as pl
 
+    names = list(dict.fromkeys(expression.meta.root_names()))
+    if expression.meta.is_column():
+        return batch.column(names[0])
     # only what it looks at: Polars copies texts
-    values = frame(batch.select(list(dict.fromkeys(expression.meta.root_names())))).select(expression.alias("value"))[
-        "value"
-    ]
+    values = frame(batch.select(names)).select(expression.alias("value"))["value"]
     if len(values) != batch.num_rows:
         values = pl.Series("value", [values[0]] * batch.num_rows, dtype=values.dtype)
     array = values.to_arrow()

@@ -24,13 +24,11 @@ def distinct(columns: Sequence[pa.Array], count: int) -> tuple[np.ndarray, np.nd
         return np.zeros(min(count, 1), np.int64), np.zeros(count, np.int64)
     codes, size = np.zeros(count, np.int64), 1
     for column in columns:
-        if pa.types.is_floating(column.type):
-            column = pc.add(column, pa.scalar(0, column.type))  # so that -0.0 is 0.0
-        encoded = column.dictionary_encode(null_encoding="encode")
-        if len(encoded.dictionary) == 1:
+        numbers, different = _numbered(column)
+        if different == 1:
             continue
-        codes = codes * len(encoded.dictionary) + encoded.indices.to_numpy(zero_copy_only=False)
-        size *= len(encoded.dictionary)
+        codes = codes * different + numbers if size > 1 else numbers.astype(np.int64, copy=False)
+        size *= different
         if size > DENSE * count:
             found, codes = np.unique(codes, return_inverse=True)
             size = len(found)
@@ -43,6 +41,19 @@ def distinct(columns: Sequence[pa.Array], count: int) -> tuple[np.ndarray, np.nd
     ranks = np.empty(size, np.int64)
     ranks[present[order]] = np.arange(len(order))
     return first[order], ranks[codes]
+
+
+def _numbered(column: pa.Array) -> tuple[np.ndarray, int]:
+    """Numbers that tell values apart, and how many there may be."""
+    if pa.types.is_integer(column.type) and not column.null_count:
+        values = column.to_numpy(zero_copy_only=False)
+        least, most = int(values.min()), int(values.max())
+        if most - least < DENSE * len(values) and most < 1 << 62:
+            return values.astype(np.int64, copy=False) - least, most - least + 1
+    if pa.types.is_floating(column.type):
+        column = pc.add(column, pa.scalar(0, column.type))  # so that -0.0 is 0.0
+    encoded = column.dictionary_encode(null_encoding="encode")
+    return encoded.indices.to_numpy(zero_copy_only=False), len(encoded.dictionary)
 
 
 def key_schema(parts: Sequence[pa.DataType]) -> pa.Schema:

@@ -16,19 +16,24 @@ def hash_channels(batch: pa.RecordBatch, attributes: tuple[str, ...], width: int
 
     The hash of a value does not depend on process, batch or platform, so that a key always meets the same channel.
     """
-    hashes = [_hash(batch.column(name)) for name in attributes]
-    if len(hashes) == 1:
-        combined = hashes[0]
-    else:
-        combined = np.full(batch.num_rows, 17, np.uint64)
-        for part in hashes:
-            combined = combined * np.uint64(37) + part
-    return (combined % np.uint64(width)).astype(np.int64)
+    if len(attributes) == 1:
+        hashes, values = _hash(batch.column(attributes[0]))
+        return _number(hashes % np.uint64(width), width)[values]
+    combined = np.full(batch.num_rows, 17, np.uint64)
+    for name in attributes:
+        hashes, values = _hash(batch.column(name))
+        combined = combined * np.uint64(37) + hashes[values]
+    return _number(combined % np.uint64(width), width)
 
 
 def round_robin_channels(count: int, position: int, width: int) -> np.ndarray:
     """The channels of the next `count` tuples, the first at `position` (rule 21)."""
-    return (position + np.arange(count)) % width
+    return _number((position + np.arange(count)) % width, width)
+
+
+def _number(channels: np.ndarray, width: int) -> np.ndarray:
+    """As small numbers where that is possible: those are sorted without comparing them."""
+    return channels.astype(np.uint16 if width <= 1 << 16 else np.int64)
 
 
 def split(batch: pa.RecordBatch, channels: np.ndarray, width: int) -> list[pa.RecordBatch | None]:
@@ -44,8 +49,8 @@ def split(batch: pa.RecordBatch, channels: np.ndarray, width: int) -> list[pa.Re
     ]
 
 
-def _hash(array: pa.Array) -> np.ndarray:
-    """A 64-bit hash of every value that depends on nothing but the value; distinct values are hashed once."""
+def _hash(array: pa.Array) -> tuple[np.ndarray, np.ndarray]:
+    """64-bit hashes of the different values that depend on nothing but the value, and which of them each value is."""
     if pa.types.is_nested(array.type) or pa.types.is_decimal(array.type):
         array = pa.array([repr(value) for value in array.to_pylist()], pa.string())
     encoded = pc.dictionary_encode(array, null_encoding="encode")
@@ -60,7 +65,7 @@ def _hash(array: pa.Array) -> np.ndarray:
         hashes = _mix(np.where(np.isnan(floats), np.nan, floats).view(np.uint64))
     else:
         hashes = _hash_bytes(values.cast(pa.binary()).fill_null(b""))
-    return hashes[encoded.indices.to_numpy(zero_copy_only=False)]
+    return hashes, encoded.indices.to_numpy(zero_copy_only=False)
 
 
 def _integers(values: pa.Array) -> np.ndarray:

@@ -11,6 +11,8 @@ from streams_orchestration.operators.files import open_decompressed
 from streams_orchestration.operators.libraries import np, pa, pa_csv
 from streams_orchestration.operators.standard.csv_file import CsvFile
 
+FIRST_BYTES = 1 << 20
+"""Of the first block; each is twice as large as the one before until it is as large as may be."""
 _MARK = b"\xef\xbb\xbf"
 """Of the byte order; Arrow leaves it out at the beginning of whatever it reads."""
 _QUOTE, _NEWLINE, _RETURN = b'"\n\r'
@@ -45,10 +47,10 @@ class CsvBlocks:
             return
         with open_decompressed(self.file.path) as file:
             file.read(begin)
-            place, rest, ended = begin, b"", False
+            place, rest, ended, size = begin, b"", False, FIRST_BYTES
             while not ended:
-                data = file.read(self.file.block_bytes)
-                ended = not data
+                data = file.read(min(size, self.file.block_bytes))
+                ended, size = not data, 2 * size
                 text = rest + data if rest else data
                 end = len(text) if ended else whole_rows(text, self.file.separator)
                 if not end and text:

@@ -14,7 +14,7 @@ from streams_orchestration.operators.errors import DataError
 from streams_orchestration.operators.files import open_decompressed
 from streams_orchestration.operators.libraries import pa, pa_csv
 
-BLOCK_BYTES = 4 << 20
+BLOCK_BYTES = 8 << 20
 MAXIMUM_BLOCK_BYTES = 256 << 20
 """Of one block, and so of one row: an unpaired quote makes one row of the rest of the file."""
 

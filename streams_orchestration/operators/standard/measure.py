@@ -42,7 +42,7 @@ class Measure:
             batch: the tuples.
         """
         if self.expression is None:
-            np.add.at(counts, groups, 1)
+            counts += np.bincount(groups, minlength=len(counts))
             return
         array = pc.cast(evaluate(self.expression, batch), pa.from_numpy_dtype(self.type))
         if array.null_count:
@@ -51,14 +51,14 @@ class Measure:
         added = array.to_numpy(zero_copy_only=False)
         if self.start:
             values[groups[counts[groups] == 0]] = self.start
-        np.add.at(counts, groups, 1)
+        counts += np.bincount(groups, minlength=len(counts))
         with np.errstate(invalid="ignore"):  # NaN is a value like any other
             match self.function:
                 case "Min":
                     np.minimum.at(values, groups, added)
                 case "Max":
                     np.maximum.at(values, groups, added)
-                case _ if self._may_overflow(values[groups], added):
+                case _ if self._may_overflow(values if len(values) < len(added) else values[groups], added):
                     self._add_exactly(values, groups, added)
                 case _:
                     np.add.at(values, groups, added)
