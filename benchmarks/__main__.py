@@ -11,6 +11,7 @@ from benchmarks.harness import table
 NAMES = (
     *("compile_size", "compile_start", "fusion_quality", "state_size"),
     *("flights", "microbatch", "metrics", "chain", "copies", "scaling", "transport"),
+    *("region_cost", "recovery"),
 )
 OTHERS = ("flights_parquet", "soak")
 """Those that take too long for every time."""

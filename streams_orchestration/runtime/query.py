@@ -19,6 +19,10 @@ from streams_orchestration.runtime.stages import pe_query
 
 PROGRESS = {"asyncProgressTrackingEnabled": "true", "asyncProgressTrackingCheckpointIntervalMs": "3600000"}
 """Spark need not write down where the query stands: the catalog is the authority on that."""
+SLOW_START = "Python worker failed to connect back"
+"""Spark gives the process of a source 10 seconds to start, which a busy machine does not always make."""
+START_PAUSES = (1.0, 2.0, 4.0, 8.0, 16.0, 32.0)
+"""Seconds before a query that could not start is started again. It has done nothing yet, so nothing goes back."""
 
 
 class PeQuery:
@@ -38,11 +42,19 @@ class PeQuery:
         self.permanent = False
         self.log = pe_logger(directories.log)
         self._query: StreamingQuery | None = None
+        self._starts = 0
+        self._again_at: float | None = None
         path = home.data(program.application) / "spark" / f"pe-{program.pe}-g{generation}-{time.time_ns()}"
         self._scratch = Scratch.create(path, Launched(program, directories, measured))
 
     def start(self) -> None:
         """Start the query with a checkpoint directory of its own, which serves this generation only."""
+        self._starts += 1
+        self._again_at = None
+        self._query = self._begin()
+        self.log.info("generation %s started", self.generation)
+
+    def _begin(self) -> StreamingQuery:
         first = (
             self.spark.readStream.format(PeSource.name())
             .option("home", str(self.home.root))
@@ -51,7 +63,7 @@ class PeQuery:
             .option("limit", str(self.source_limit))
             .load()
         )
-        self._query = (
+        return (
             pe_query(first, self._scratch)
             .writeStream.queryName(f"{self.program.application} PE {self.program.pe}")
             .option("checkpointLocation", self._scratch.checkpoint)
@@ -59,7 +71,6 @@ class PeQuery:
             .format("noop")
             .start()
         )
-        self.log.info("generation %s started", self.generation)
 
     @property
     def active(self) -> bool:
@@ -72,7 +83,7 @@ class PeQuery:
         return not self.active or self._scratch.resting
 
     def failure(self) -> StreamsRuntimeError | None:
-        """Why the query ended by itself; None while it runs."""
+        """Why the query ended by itself; None while it runs, or is to start again since Python was slow to start."""
         if self.active or self._query is None:
             return None
         if self.error is None:
@@ -82,11 +93,25 @@ class PeQuery:
                 self.error = StreamsRuntimeError(message)
                 return self.error
             exception = self._query.exception()
+            if self._starts_again(str(exception)):
+                return None
             why = reason(str(exception)) if exception else "the query stopped by itself"
             message = f"PE {self.program.pe}: {why} (log: {self.directories.log})"
             self.error = StreamsRuntimeError(message)
             self.log.error("%s\n%s", message, exception)
         return self.error
+
+    def _starts_again(self, why: str) -> bool:
+        """Start once more, in a while, what could not start because Python was slow."""
+        if SLOW_START not in why or self._starts > len(START_PAUSES):
+            return False
+        now = time.monotonic()
+        if self._again_at is None:
+            self._again_at = now + START_PAUSES[self._starts - 1]
+            self.log.warning("Python was slow to start (%s); once more in a while", SLOW_START)
+        elif now >= self._again_at:
+            self.start()
+        return True
 
     def stop(self) -> None:
         """Stop the query and remove what only it needed; an uncommitted batch leaves nothing but garbage."""

@@ -2,9 +2,17 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
+
 import pytest
 
-from streams_orchestration.runtime.query import reason
+from streams_orchestration.runtime import query
+from streams_orchestration.runtime.directories import directories_of
+from streams_orchestration.runtime.home import Home
+from streams_orchestration.runtime.query import SLOW_START, START_PAUSES, PeQuery, reason
+from streams_orchestration_tests.runtime.test_planning import program
 
 
 @pytest.mark.parametrize(
@@ -22,3 +30,42 @@ from streams_orchestration.runtime.query import reason
 )
 def test_the_telling_line_is_found(text: str, said: str) -> None:
     assert reason(text).startswith(said)
+
+
+class FailingQuery(PeQuery):
+    """Spark ends it at once, always for the same reason."""
+
+    why = ""
+    started = 0
+
+    def _begin(self) -> Any:
+        type(self).started += 1
+        return SimpleNamespace(isActive=False, exception=lambda: self.why)
+
+
+@pytest.fixture
+def failing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> FailingQuery:
+    """With a clock that moves a minute with every look at it."""
+    minutes = iter(range(0, 6000, 60))
+    monkeypatch.setattr(query, "time", SimpleNamespace(monotonic=lambda: next(minutes), time_ns=lambda: 1))
+    monkeypatch.setattr(FailingQuery, "started", 0)
+    spark: Any = None
+    home = Home(tmp_path)
+    made = FailingQuery(spark, home, program("A"), directories_of(home, "app", 0), 1)
+    made.start()
+    return made
+
+
+def test_a_query_that_python_was_too_slow_for_starts_again_and_not_for_ever(failing: FailingQuery):
+    failing.why = f"org.apache.spark.SparkException: {SLOW_START}."
+    looks = 0
+    while failing.failure() is None:
+        looks += 1
+    assert (failing.started, looks) == (1 + len(START_PAUSES), 2 * len(START_PAUSES))
+    assert SLOW_START in str(failing.failure())
+
+
+def test_a_query_that_fails_for_another_reason_does_not_start_again(failing: FailingQuery):
+    failing.why = "ValueError: seven"
+    assert "seven" in str(failing.failure())
+    assert failing.started == 1

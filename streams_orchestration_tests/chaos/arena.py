@@ -1,0 +1,363 @@
+"""One application and the faults that happen to it, from its deployment to the judgement on what it has left."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import random
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from dataclasses import asdict, dataclass, field
+from pathlib import Path
+
+import psutil
+import yaml
+from sqlalchemy import select
+
+from streams_orchestration.runtime import tables
+from streams_orchestration.runtime.catalog import Catalog
+from streams_orchestration.runtime.control import cancel
+from streams_orchestration.runtime.deployment import build_programs
+from streams_orchestration.runtime.errors import StreamsRuntimeError
+from streams_orchestration.runtime.home import Home
+from streams_orchestration.runtime.inspection import read_status
+from streams_orchestration.runtime.states import state_files
+from streams_orchestration_tests.chaos.faults import EVERYTHING, FAULTS, Scene
+from streams_orchestration_tests.chaos.healers import HEALERS, Healer
+from streams_orchestration_tests.chaos.shapes import Shape, shape_of
+from streams_orchestration_tests.chaos.undisturbed import differences, outcome, undisturbed
+from streams_orchestration_tests.chaos.watching import Watch
+
+HEAL_SECONDS = 240.0
+"""In which every unit must have completed an epoch, or all, after a fault."""
+END_SECONDS = 600.0
+DISK_BYTES = 256 << 20
+"""Of a home with a small disk."""
+MOMENTS = ("any time", "any time", "an epoch is complete", "a reset is under way")
+"""When a fault comes; the second fault of a pair comes while the first is being healed."""
+BURST = 0.25
+"""The part of the faults that do not wait for the one before to be healed."""
+MOST_BYTES = 64 << 20
+"""That streams and states may take at any time."""
+
+
+@dataclass
+class Told:
+    """One fault, as the report has it. Times are seconds, from the fault; None where it did not come to that."""
+
+    number: int
+    kind: str
+    moment: str
+    what: str
+    at: float
+    """Unix seconds when it began."""
+    lasted: float
+    units: tuple[str, ...] = ()
+    healed: float | None = None
+    """From its end until every unit had completed an epoch."""
+    detected: float | None = None
+    decided: float | None = None
+    """From there until a reset was committed."""
+    restarted: float | None = None
+    """From there to the first commit of the new generation."""
+    resets: tuple[str, ...] = ()
+
+
+@dataclass
+class Verdict:
+    """On one application."""
+
+    shape: str
+    seed: int
+    healer: str
+    pes: int
+    seconds: float = 0.0
+    faults: list[Told] = field(default_factory=list)
+    wrong: list[str] = field(default_factory=list)
+    tuples: int = 0
+    resets: int = 0
+    most_bytes: int = 0
+    last_bytes: int = 0
+
+
+@dataclass
+class Case:
+    """What is to be done; the same seed gives the same application and the same faults."""
+
+    shape: str
+    seed: int
+    faults: int
+    healer: str
+    only: tuple[str, ...] = ()
+    """Kinds of faults; all when empty."""
+    gap: float = 3.0
+    """Seconds between two faults, on average."""
+
+
+def run(case: Case, place: Path, *, small_disk: bool, show: bool = True) -> Verdict:
+    """Deploy, disturb, judge.
+
+    Args:
+        case: what is to be done.
+        place: an empty directory.
+        small_disk: give the home a file system of its own, which needs the right to mount one.
+        show: tell what happens while it happens.
+    """
+    shape = shape_of(case.shape, case.seed, seconds=case.faults * (case.gap + 2.0) + 8.0)
+    with _home(place, small_disk) as (home, disk), _environment(home):
+        spec = place / f"{shape.name}.yaml"
+        spec.write_text(yaml.safe_dump(shape.spec()))
+        compilation = shape.compiled()
+        verdict = Verdict(case.shape, case.seed, case.healer, len(compilation.fusion.pes))
+        choose = random.Random(f"{case.shape} {case.seed} faults")
+        began = time.time()
+        healer = HEALERS[case.healer](home, shape.name, spec, choose)
+        try:
+            with healer, Watch(home, shape.name) as watch:
+                _Course(case, shape, home, disk, healer, watch, choose, verdict, show).go()
+            verdict.most_bytes = max((size for _, size in watch.bytes), default=0)
+            verdict.last_bytes = watch.bytes[-1][1] if watch.bytes else 0
+            verdict.resets = sum(track.generations[-1][1] - 1 for track in watch.units.values())
+            _judge(shape, home, verdict)
+        finally:
+            with contextlib.suppress(StreamsRuntimeError):
+                cancel(home, shape.name, 5.0)
+            verdict.seconds = time.time() - began
+        return verdict
+
+
+class _Course:
+    """The course of events."""
+
+    def __init__(
+        self, case: Case, shape: Shape, home: Home, disk: Path | None, healer: Healer, watch: Watch,
+        choose: random.Random, verdict: Verdict, show: bool,
+    ) -> None:  # fmt: skip
+        self.case, self.shape, self.healer, self.watch, self.choose = case, shape, healer, watch, choose
+        self.verdict, self.show = verdict, show
+        self.scene = Scene(home, shape.name, choose, disk, healer.process)
+        kinds = case.only or tuple(FAULTS)
+        self.kinds = [kind for kind in kinds if disk is not None or kind != "fill disk"]
+        if healer.name == "hand":
+            self.kinds = [kind for kind in self.kinds if kind != "kill healer"]
+
+    def go(self) -> None:
+        """All faults, then the end."""
+        self._until(lambda: any(track.epochs[-1][1] > 0 for track in self.watch.units.values()), END_SECONDS)
+        for number in range(self.case.faults):
+            last = number == self.case.faults - 1
+            moment = "the last epoch" if last else self.choose.choice(MOMENTS)
+            self._await(moment)
+            if self.watch.done:
+                self._say("complete before all faults have come")
+                return
+            told = self._fault(number, moment)
+            if told is None:
+                continue
+            if last or self.choose.random() >= BURST:
+                self._heal(told)
+            if self.verdict.wrong:
+                return
+        if not self._until(lambda: self.watch.done, END_SECONDS):
+            self.verdict.wrong.append(f"it does not come to its end: {self._where()}")
+
+    def _await(self, moment: str) -> None:
+        """Until the fault is to come; not for ever, since what is waited for may not come any more."""
+        if moment == "any time":
+            time.sleep(self.choose.uniform(0, 2 * self.case.gap))
+        elif moment == "an epoch is complete":
+            before = self._sum("epochs")
+            self._until(lambda: self._sum("epochs") > before, 10)
+        elif moment == "a reset is under way":
+            if self.verdict.faults and self.verdict.faults[-1].healed is None:
+                before = self._sum("generations")
+                self._until(lambda: self._sum("generations") > before, 10)
+            time.sleep(self.choose.uniform(0, self.case.gap))
+        else:
+            self._until(lambda: self.watch.fraction() == 1.0 or self.watch.done, END_SECONDS)
+
+    def _fault(self, number: int, moment: str) -> Told | None:
+        weights = [FAULTS[kind][0] for kind in self.kinds]
+        kind = self.choose.choices(self.kinds, weights)[0]
+        at = time.time()
+        try:
+            happened = FAULTS[kind][1](self.scene)
+        except (LookupError, psutil.Error, StreamsRuntimeError) as error:
+            self._say(f"{kind}: there was nothing to do it to ({error!r})")
+            return None
+        told = Told(number, kind, moment, happened.what, at, time.time() - at, happened.units)
+        self.verdict.faults.append(told)
+        self._say(f"{number + 1:3}. {kind} ({happened.what}), {moment}")
+        return told
+
+    def _heal(self, told: Told) -> None:
+        """Until everything goes on as before; what came before and was not waited for is healed with it."""
+        over = told.at + told.lasted
+
+        def healed() -> bool:
+            return self.watch.done or all(
+                track.state == "COMPLETED" or (track.first("epochs", over) or 0.0) > over
+                for track in self.watch.units.values()
+            )
+
+        if not self._until(healed, HEAL_SECONDS):
+            self.verdict.wrong.append(f"fault {told.number + 1} ({told.kind}) is not healed: {self._where()}")
+        for each in self.verdict.faults:
+            if each.healed is None:
+                self._tell(each)
+        self._say(f"     healed {told.healed:.1f} s after it, {', '.join(told.resets) or 'without a reset'}"
+                  if told.healed is not None else "     not healed")  # fmt: skip
+
+    def _tell(self, told: Told) -> None:
+        over = told.at + told.lasted
+        firsts = [track.first("epochs", over) for track in self.watch.units.values() if track.state != "COMPLETED"]
+        told.healed = max((first - over for first in firsts if first), default=0.0)
+        resets = []
+        for name, track in self.watch.units.items():
+            if (reset := track.first("generations", told.at)) is None:
+                continue
+            resets.append(name)
+            if told.restarted is None:
+                detected = next((at for at, _, _ in track.failed if told.at < at <= reset + 1), reset)
+                told.detected = detected - told.at
+                told.decided = max(reset - detected, 0.0)
+                generation = next(value for at, value in track.generations if at == reset)
+                first = next((at for at, value in track.commits if value >= generation and at > reset), None)
+                told.restarted = first - reset if first else None
+        told.resets = tuple(resets)
+
+    def _until(self, condition: object, limit: float) -> bool:
+        assert callable(condition)
+        until = time.monotonic() + limit
+        while not condition():
+            if time.monotonic() > until:
+                return False
+            time.sleep(0.05)
+            self.healer.look()
+        return True
+
+    def _sum(self, what: str) -> int:
+        return sum(getattr(track, what)[-1][1] for track in self.watch.units.values())
+
+    def _where(self) -> str:
+        status = self.watch.status
+        if status is None:
+            return "nothing was ever deployed"
+        units = ", ".join(
+            f"{u.name} {u.state} g{u.generation} e{u.completed_epoch} a{u.attempts}" for u in status.units
+        )
+        pes = ", ".join(f"PE {p.id} {p.state} b{p.batch} e{p.epoch} {p.error or ''}" for p in status.pes)
+        hosts = ", ".join(f"host {h.id} {h.state} alive={h.alive} {h.error or ''}" for h in status.hosts)
+        return f"{units}; {pes}; {hosts}"
+
+    def _say(self, text: str) -> None:
+        if self.show:
+            print(
+                f"{time.strftime('%H:%M:%S')} {self.shape.name} {self.case.seed}: {text}", file=sys.stderr, flush=True
+            )
+
+
+def _judge(shape: Shape, home: Home, verdict: Verdict) -> None:
+    """Results, states, what is left, and whose resets there were."""
+    if verdict.wrong:
+        return
+    programs = build_programs(shape.compiled())
+    wanted = undisturbed(shape)
+    verdict.tuples = sum(map(len, wanted.results.values()))
+    verdict.wrong += differences(outcome(home, shape.name, programs), wanted, shape.ordered)
+    verdict.wrong += _left(home, shape.name)
+    if verdict.most_bytes > MOST_BYTES:
+        verdict.wrong.append(f"streams and states took {verdict.most_bytes >> 20} MiB")
+    verdict.wrong += _strangers(verdict.faults)
+
+
+def _strangers(faults: list[Told]) -> list[str]:
+    """Resets of units that no fault near in time had touched."""
+    wrong = []
+    for number, told in enumerate(faults):
+        near = faults[max(number - 4, 0) : number + 5]
+        allowed = {unit for each in near for unit in each.units}
+        if EVERYTHING not in allowed and (others := set(told.resets) - allowed):
+            wrong.append(f"fault {told.number + 1} ({told.kind} of {told.units}) also reset {sorted(others)}")
+    return wrong
+
+
+def _left(home: Home, application: str) -> list[str]:
+    """Files that no commit names, files that a commit names and that are gone, and processes."""
+    wrong = []
+    s, f = tables.segment, tables.sink_file
+    with Catalog(home).read() as connection:
+        named = set(connection.scalars(select(s.c.path).where(s.c.application == application)))
+        named |= state_files(connection, application)
+        pending = connection.scalars(select(f.c.pending).where(f.c.application == application, ~f.c.published)).all()
+    data = home.data(application)
+    there = {str(path) for kind in ("streams", "states") for path in (data / kind).rglob("*") if path.is_file()}
+    there |= {str(path) for path in home.results(application).glob("*/_pending/*")}
+    if gone := (named | set(pending)) - there:
+        wrong.append(f"{len(gone)} files that a commit names are gone, as {min(gone)}")
+    if garbage := there - named - set(pending):
+        wrong.append(f"{len(garbage)} files are left that no commit names, as {min(garbage)}")
+    until = time.monotonic() + 30
+    while (found := _processes(home, application)) and time.monotonic() < until:
+        time.sleep(0.2)
+    if found:
+        wrong.append(f"processes are left: {found}")
+    return wrong
+
+
+def _processes(home: Home, application: str) -> list[str]:
+    """Of hosts of this home."""
+    found = []
+    for process in psutil.process_iter(["pid", "cmdline"]):
+        command = " ".join(process.info["cmdline"] or ())
+        if str(home.root) in command and ("host_process" in command or "java" in command or "pyspark" in command):
+            found.append(f"{process.info['pid']} {command[:80]}")
+    return found
+
+
+@contextlib.contextmanager
+def _home(place: Path, small_disk: bool) -> Iterator[tuple[Home, Path | None]]:
+    """The home, on a disk of its own if that can be had."""
+    root = place / "disk"
+    root.mkdir()
+    mounted = small_disk and can_mount(root)
+    try:
+        yield Home(root / "home"), root if mounted else None
+    finally:
+        if mounted:
+            keep = place / "kept"
+            subprocess.run(["cp", "-a", str(root / "home"), str(keep)], check=False)
+            subprocess.run(["umount", "-l", str(root)], check=False)
+
+
+def can_mount(root: Path) -> bool:
+    """Mount a small file system in memory there; False where this machine does not let us."""
+    command = ["mount", "-t", "tmpfs", "-o", f"size={DISK_BYTES}", "tmpfs", str(root)]
+    with contextlib.suppress(OSError):
+        return subprocess.run(command, capture_output=True).returncode == 0
+    return False
+
+
+@contextlib.contextmanager
+def _environment(home: Home) -> Iterator[None]:
+    before = dict(os.environ)
+    os.environ["STREAMS_HOME"] = str(home.root)
+    os.environ.pop("DAGSTER_HOME", None)
+    os.environ["PYTHONPATH"] = os.pathsep.join(filter(None, [str(Path.cwd()), os.environ.get("PYTHONPATH")]))
+    try:
+        yield
+    finally:
+        os.environ.clear()
+        os.environ.update(before)
+
+
+def as_document(verdict: Verdict) -> dict[str, object]:
+    """For a file."""
+    return asdict(verdict)
+
+
+def status_of(home: Home, application: str) -> str:
+    """For people."""
+    return str(read_status(home, application).state)

@@ -1,0 +1,285 @@
+"""Faults: each does something to an application from outside, says what, and leaves nothing of its own behind."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import random
+import signal
+import sqlite3
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+import psutil
+
+from streams_orchestration.runtime.errors import StreamsRuntimeError
+from streams_orchestration.runtime.home import Home
+from streams_orchestration.runtime.inspection import read_status
+from streams_orchestration.runtime.processes import is_alive
+from streams_orchestration.runtime.reset import reset
+from streams_orchestration.runtime.status import HEARTBEAT_LIMIT
+from streams_orchestration_tests.chaos.interrupted import PLACES
+
+EVERYTHING = "everything"
+CATALOG_PATIENCE = 20.0
+"""Seconds that the product waits for a locked catalog."""
+
+
+@dataclass(frozen=True)
+class Happened:
+    """What a fault did."""
+
+    what: str
+    units: tuple[str, ...]
+    """That may be reset because of it."""
+
+
+@dataclass
+class Scene:
+    """Where faults happen."""
+
+    home: Home
+    application: str
+    choose: random.Random
+    small_disk: Path | None
+    """The mount point of the home, when that has a disk of its own."""
+    healer: Callable[[], psutil.Process | None]
+    """Who resets what has failed, as far as it is a process."""
+
+    def host(self) -> tuple[psutil.Process, tuple[str, ...]]:
+        """A host that lives, and the units that have a PE there; raises LookupError when there is none."""
+        status = read_status(self.home, self.application)
+        alive = [host for host in status.hosts if host.alive and host.pid is not None]
+        if not alive:
+            raise LookupError
+        host = self.choose.choice(alive)
+        units = {unit.name for unit in status.units for pe in status.pes if pe.id in unit.pes and pe.host == host.id}
+        return psutil.Process(host.pid), tuple(sorted(units))
+
+    def unit(self) -> str:
+        """One that is not complete."""
+        units = [unit.name for unit in read_status(self.home, self.application).units if unit.state != "COMPLETED"]
+        if not units:
+            raise LookupError
+        return self.choose.choice(units)
+
+    def jvm(self) -> tuple[psutil.Process, tuple[str, ...]]:
+        """The JVM of a host."""
+        host, units = self.host()
+        jvms = [child for child in host.children(recursive=True) if child.name() == "java"]
+        if not jvms:
+            raise LookupError
+        return jvms[0], units
+
+    def python(self) -> tuple[psutil.Process, tuple[str, ...]]:
+        """A Python process of Spark's: a worker, a planner, or the parent of all."""
+        jvm, units = self.jvm()
+        found = [child for child in jvm.children(recursive=True) if child.name() != "java"]
+        if not found:
+            raise LookupError
+        return self.choose.choice(found), units
+
+
+Fault = Callable[[Scene], Happened]
+
+
+def kill_host(scene: Scene) -> Happened:
+    host, units = scene.host()
+    host.kill()
+    return Happened(f"host {host.pid}", units)
+
+
+def kill_jvm(scene: Scene) -> Happened:
+    jvm, units = scene.jvm()
+    jvm.kill()
+    return Happened(f"JVM {jvm.pid}", units)
+
+
+def kill_python(scene: Scene) -> Happened:
+    process, units = scene.python()
+    process.kill()
+    return Happened(f"Python process {process.pid}", units)
+
+
+def pause_host(scene: Scene) -> Happened:
+    host, units = scene.host()
+    return _pause(host, "host", scene.choose.uniform(1, 6), units)
+
+
+def pause_host_for_dead(scene: Scene) -> Happened:
+    host, units = scene.host()
+    return _pause(host, "host", HEARTBEAT_LIMIT + scene.choose.uniform(3, 12), units)
+
+
+def pause_jvm(scene: Scene) -> Happened:
+    jvm, units = scene.jvm()
+    return _pause(jvm, "JVM", scene.choose.uniform(1, 8), units)
+
+
+def pause_python(scene: Scene) -> Happened:
+    process, units = scene.python()
+    return _pause(process, "Python process", scene.choose.uniform(1, 6), units)
+
+
+def pause_python_across_a_reset(scene: Scene) -> Happened:
+    """A zombie: what it was about to commit comes after the reset."""
+    process, units = scene.python()
+    unit = scene.choose.choice(units)
+    process.suspend()
+    try:
+        _reset(scene, unit)
+        time.sleep(scene.choose.uniform(0.2, 3))
+    finally:
+        _resume(process)
+    return Happened(f"Python process {process.pid}, {unit}", units)
+
+
+def pause_host_across_a_reset(scene: Scene) -> Happened:
+    host, units = scene.host()
+    unit = scene.choose.choice(units)
+    host.suspend()
+    try:
+        _reset(scene, unit)
+        time.sleep(scene.choose.uniform(0.2, 3))
+    finally:
+        _resume(host)
+    return Happened(f"host {host.pid}, {unit}", units)
+
+
+def reset_by_hand(scene: Scene) -> Happened:
+    unit = scene.unit()
+    _reset(scene, unit)
+    return Happened(unit, (unit,))
+
+
+def two_resets_at_once(scene: Scene) -> Happened:
+    unit = scene.unit()
+    both = [_interrupted(scene, unit, "nowhere") for _ in range(2)]
+    for each in both:
+        each.wait()
+    return Happened(unit, (unit,))
+
+
+def kill_reset(scene: Scene) -> Happened:
+    unit, place = scene.unit(), scene.choose.choice(PLACES[1:])
+    _interrupted(scene, unit, place).wait()
+    return Happened(f"{unit}, {place}", (unit,))
+
+
+def kill_host_and_reset(scene: Scene) -> Happened:
+    """The host is gone, and so is the reset that was to start it."""
+    host, units = scene.host()
+    host.kill()
+    until = time.monotonic() + 10
+    while is_alive(host.pid, host.create_time()) and time.monotonic() < until:
+        time.sleep(0.02)
+    unit, place = scene.choose.choice(units), scene.choose.choice(PLACES[1:])
+    _interrupted(scene, unit, place).wait()
+    return Happened(f"host {host.pid}, reset of {unit} {place}", units)
+
+
+def lock_catalog(scene: Scene) -> Happened:
+    return _lock(scene, scene.choose.uniform(1, 8))
+
+
+def lock_catalog_for_long(scene: Scene) -> Happened:
+    return _lock(scene, CATALOG_PATIENCE + scene.choose.uniform(2, 6))
+
+
+def fill_disk(scene: Scene) -> Happened:
+    """Nothing can be written for some seconds."""
+    assert scene.small_disk is not None
+    seconds = scene.choose.uniform(1, 8)
+    ballast = scene.small_disk / "ballast"
+    try:
+        with ballast.open("wb", buffering=0) as file, contextlib.suppress(OSError):
+            for size in (1 << 20, 1 << 12):
+                with contextlib.suppress(OSError):
+                    while True:
+                        file.write(b"\0" * size)
+        time.sleep(seconds)
+    finally:
+        ballast.unlink(missing_ok=True)
+    return Happened(f"for {seconds:.1f} s", (EVERYTHING,))
+
+
+def kill_healer(scene: Scene) -> Happened:
+    """Who was to reset what fails."""
+    process = scene.healer()
+    if process is None:
+        raise LookupError
+    for each in [*process.children(recursive=True), process]:
+        with contextlib.suppress(psutil.Error):
+            if not any("host_process" in part for part in each.cmdline()):
+                each.kill()
+    return Happened(f"process {process.pid}", ())
+
+
+FAULTS: dict[str, tuple[int, Fault]] = {
+    "kill host": (4, kill_host),
+    "kill JVM": (3, kill_jvm),
+    "kill Python process": (5, kill_python),
+    "pause Python process": (2, pause_python),
+    "pause Python process across a reset": (4, pause_python_across_a_reset),
+    "pause host": (2, pause_host),
+    "pause host across a reset": (2, pause_host_across_a_reset),
+    "pause host until it counts as dead": (1, pause_host_for_dead),
+    "pause JVM": (2, pause_jvm),
+    "reset by hand": (2, reset_by_hand),
+    "two resets at once": (2, two_resets_at_once),
+    "kill reset": (2, kill_reset),
+    "kill host and reset": (2, kill_host_and_reset),
+    "lock catalog": (2, lock_catalog),
+    "lock catalog for long": (1, lock_catalog_for_long),
+    "fill disk": (2, fill_disk),
+    "kill healer": (1, kill_healer),
+}
+"""Name -> how often it comes, and what it does."""
+
+
+def _pause(process: psutil.Process, kind: str, seconds: float, units: tuple[str, ...]) -> Happened:
+    process.suspend()
+    try:
+        until = time.monotonic() + seconds
+        while time.monotonic() < until and process.is_running():
+            time.sleep(0.1)
+    finally:
+        _resume(process)
+    return Happened(f"{kind} {process.pid} for {seconds:.1f} s", units)
+
+
+def _resume(process: psutil.Process) -> None:
+    with contextlib.suppress(psutil.Error):
+        os.kill(process.pid, signal.SIGCONT)
+
+
+def _reset(scene: Scene, unit: str) -> None:
+    with contextlib.suppress(StreamsRuntimeError):
+        reset(scene.home, scene.application, unit, force=True)
+
+
+def _interrupted(scene: Scene, unit: str, place: str) -> subprocess.Popen[bytes]:
+    command = [sys.executable, "-m", "streams_orchestration_tests.chaos.interrupted"]
+    return subprocess.Popen([*command, str(scene.home.root), scene.application, unit, place], stderr=subprocess.DEVNULL)
+
+
+def _lock(scene: Scene, seconds: float) -> Happened:
+    with _held(scene.home.catalog):
+        time.sleep(seconds)
+    return Happened(f"for {seconds:.1f} s", (EVERYTHING,))
+
+
+@contextlib.contextmanager
+def _held(catalog: Path) -> Iterator[None]:
+    """The catalog with a writer that does not end."""
+    connection = sqlite3.connect(catalog, timeout=60, isolation_level=None)
+    try:
+        connection.execute("BEGIN IMMEDIATE")
+        yield
+        connection.execute("ROLLBACK")
+    finally:
+        connection.close()

@@ -1,0 +1,165 @@
+"""Who resets what has failed: Dagster's daemon, `streams run` that follows, or somebody who does it by hand."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import random
+import subprocess
+import sys
+import threading
+from pathlib import Path
+from types import TracebackType
+
+import psutil
+
+from streams_orchestration.orchestration.instance import LOCATION, dagster_home, dagster_instance
+from streams_orchestration.runtime.errors import StreamsRuntimeError
+from streams_orchestration.runtime.home import Home
+from streams_orchestration.runtime.inspection import read_status
+from streams_orchestration.runtime.reset import reset
+from streams_orchestration.runtime.status import failures
+
+STREAMS = (sys.executable, "-m", "streams_orchestration")
+LOOK_SECONDS = 0.5
+
+
+class Healer:
+    """Deploys the application, and heals it until the block ends."""
+
+    name = ""
+
+    def __init__(self, home: Home, application: str, spec: Path, choose: random.Random) -> None:
+        self.home, self.application, self.spec, self.choose = home, application, spec, choose
+        self.log = home.root.with_suffix(f".{self.name}.log")
+
+    def __enter__(self) -> Healer:
+        self.deploy()
+        return self
+
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, at: TracebackType | None) -> None:
+        return None
+
+    def deploy(self) -> None:
+        """In the background."""
+        with self.log.open("ab") as output:
+            subprocess.run(
+                [*STREAMS, "deploy", str(self.spec), "--fusion", "legacy"], check=True, stdout=output, stderr=output
+            )
+
+    def look(self) -> None:
+        """Called now and then."""
+
+    def process(self) -> psutil.Process | None:
+        """Who heals, when that is a process of its own."""
+        return None
+
+
+class ByHand(Healer):
+    """Looks, and calls `reset` for what has failed."""
+
+    name = "hand"
+
+    def __enter__(self) -> Healer:
+        super().__enter__()
+        self._over = threading.Event()
+        self._thread = threading.Thread(target=self._heal, daemon=True)
+        self._thread.start()
+        return self
+
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, at: TracebackType | None) -> None:
+        self._over.set()
+        self._thread.join()
+
+    def _heal(self) -> None:
+        import time
+
+        while not self._over.wait(LOOK_SECONDS):
+            with contextlib.suppress(StreamsRuntimeError, OSError):
+                for failure in failures(read_status(self.home, self.application), time.time()):
+                    if not failure.exhausted:
+                        reset(self.home, self.application, failure.unit, generation=failure.generation)
+
+
+class Daemon(Healer):
+    """Dagster's daemon: sensor, run queue, reset job. It is started again when a fault has killed it."""
+
+    name = "dagster"
+
+    def __enter__(self) -> Healer:
+        with dagster_instance(self.home.prepare()):
+            pass
+        workspace = dagster_home(self.home) / "workspace.yaml"
+        workspace.write_text(
+            "load_from:\n  - python_module:\n      module_name: streams_orchestration.orchestration.definitions\n"
+            f"      location_name: {LOCATION}\n"
+        )
+        self._command = [sys.executable, "-m", "dagster._daemon", "run", "--workspace", str(workspace)]
+        self._environment = os.environ | {
+            "DAGSTER_HOME": str(dagster_home(self.home)),
+            "STREAMS_SPECS": str(self.spec.parent),
+        }
+        self._process: subprocess.Popen[bytes] | None = None
+        super().__enter__()
+        self.look()
+        return self
+
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, at: TracebackType | None) -> None:
+        end(self._process)
+
+    def look(self) -> None:
+        """Start it when it does not run."""
+        if self._process is None or self._process.poll() is not None:
+            with self.log.open("ab") as output:
+                self._process = subprocess.Popen(
+                    self._command, env=self._environment, stdout=output, stderr=output, start_new_session=True
+                )
+
+    def process(self) -> psutil.Process | None:
+        """The daemon."""
+        return psutil.Process(self._process.pid) if self._process and self._process.poll() is None else None
+
+
+class Follower(Healer):
+    """`streams run`, in the foreground; it is run again when a fault has killed it."""
+
+    name = "run"
+
+    def deploy(self) -> None:
+        """By the command that also heals."""
+        self._process: subprocess.Popen[bytes] | None = None
+        self.look()
+
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, at: TracebackType | None) -> None:
+        end(self._process)
+
+    def look(self) -> None:
+        """Run it again, unless it has ended well."""
+        if self._process is None or self._process.poll() not in (None, 0):
+            with self.log.open("ab") as output:
+                self._process = subprocess.Popen(
+                    [*STREAMS, "run", str(self.spec), "--fusion", "legacy"],
+                    stdout=output,
+                    stderr=output,
+                    start_new_session=True,
+                )
+
+    def process(self) -> psutil.Process | None:
+        """The command."""
+        return psutil.Process(self._process.pid) if self._process and self._process.poll() is None else None
+
+
+HEALERS: dict[str, type[Healer]] = {healer.name: healer for healer in (ByHand, Daemon, Follower)}
+
+
+def end(process: subprocess.Popen[bytes] | None) -> None:
+    """End a process that we started, with all that it has started and that did not detach itself."""
+    if process is None or process.poll() is not None:
+        return
+    family = psutil.Process(process.pid).children(recursive=True)
+    for each in family:
+        with contextlib.suppress(psutil.Error):
+            if "streams_orchestration.runtime.host_process" not in each.cmdline():
+                each.kill()
+    process.kill()
+    process.wait()

@@ -1,0 +1,55 @@
+"""A reset that dies somewhere: `python -m streams_orchestration_tests.chaos.interrupted HOME APP UNIT PLACE`."""
+
+from __future__ import annotations
+
+import os
+import signal
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+from streams_orchestration.runtime import control
+from streams_orchestration.runtime import reset as resetting
+from streams_orchestration.runtime.home import Home
+from streams_orchestration.runtime.launcher import LAUNCHER
+
+PLACES = ("nowhere", "in the transaction", "behind the transaction", "behind the launch of a host")
+
+
+def die(*_: Any, **__: Any) -> Any:
+    """As if somebody had killed it."""
+    os.kill(os.getpid(), signal.SIGKILL)
+
+
+def after(call: Callable[..., Any]) -> Callable[..., Any]:
+    """Do it, then die."""
+
+    def called(*arguments: Any, **named: Any) -> Any:
+        call(*arguments, **named)
+        die()
+
+    return called
+
+
+class DyingLauncher:
+    """Starts a host, and dies before it has told anybody."""
+
+    alive = staticmethod(LAUNCHER.alive)
+    kill = staticmethod(LAUNCHER.kill)
+    launch = staticmethod(after(LAUNCHER.launch))
+
+
+def main(home: str, application: str, unit: str, place: str) -> None:
+    """Reset the unit, up to the place."""
+    if place == "in the transaction":
+        resetting._roll_back = after(resetting._roll_back)
+    elif place == "behind the transaction":
+        resetting._clear_hosts = die
+    elif place == "behind the launch of a host":
+        control.LAUNCHER = DyingLauncher()
+    resetting.reset(Home(Path(home)), application, unit, force=True)
+
+
+if __name__ == "__main__":
+    main(*sys.argv[1:])

@@ -1,0 +1,36 @@
+"""Operators whose results do not depend on which of their inputs comes first, so that every run can be compared."""
+
+from __future__ import annotations
+
+from streams_orchestration.operators import Operator, State, TupleBatch
+from streams_orchestration.operators.dict_state import DictState
+
+
+class Pairing(Operator):
+    """Joins two inputs on `k` and `n`, which together occur once in each; what has no partner yet waits."""
+
+    stateful = True
+
+    def setup(self) -> None:
+        self.waiting = DictState()
+
+    def process(self, port: int, batch: TupleBatch) -> None:
+        found: dict[str, list] = {"k": [], "n": []}
+        for row in batch.to_pylist():
+            key, other = f"{port}/{row['k']}/{row['n']}", f"{1 - port}/{row['k']}/{row['n']}"
+            if self.waiting.get(other) is not None:
+                del self.waiting[other]
+                found["k"].append(row["k"])
+                found["n"].append(row["n"])
+            else:
+                self.waiting[key] = 1
+        schema = self.context.outputs[0]
+        assert schema is not None
+        if found["k"]:
+            self.submit(TupleBatch.from_columns(found, schema))
+
+    def checkpoint(self) -> State:
+        return {"waiting": self.waiting}
+
+    def restore(self, state: State) -> None:
+        self.waiting = state["waiting"]

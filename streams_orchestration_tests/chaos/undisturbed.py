@@ -1,0 +1,97 @@
+"""What an application publishes and remembers when nothing happens to it: its PEs, run here without Spark."""
+
+from __future__ import annotations
+
+import tempfile
+from collections import Counter
+from collections.abc import Iterable
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from streams_orchestration.operators.dict_state import DictState
+from streams_orchestration.operators.keyed_state import KeyedState
+from streams_orchestration.runtime.catalog import Catalog
+from streams_orchestration.runtime.home import Home
+from streams_orchestration.runtime.program import PeProgram
+from streams_orchestration.runtime.state_files import read_state
+from streams_orchestration.runtime.states import newest_states
+from streams_orchestration_tests.chaos.shapes import Shape
+from streams_orchestration_tests.runtime.local import LocalApplication
+
+Tuples = list[tuple[Any, ...]]
+
+
+class Outcome(NamedTuple):
+    """Of a run."""
+
+    results: dict[str, Tuples]
+    """Sink -> its tuples, in the order of its parts."""
+    states: dict[str, Any]
+    """Operator -> its state."""
+
+
+def undisturbed(shape: Shape) -> Outcome:
+    """Run it without faults, and without waiting."""
+    with tempfile.TemporaryDirectory() as directory:
+        home = Home(Path(directory))
+        local = LocalApplication(home, shape.compiled(throttled=False), source_limit=5_000)
+        local.run()
+        return outcome(home, shape.name, local.programs)
+
+
+def outcome(home: Home, application: str, programs: Iterable[PeProgram]) -> Outcome:
+    """What a complete application has left in its directories and its catalog."""
+    results = {
+        directory.name: [
+            tuple(row.values()) for part in sorted(directory.glob("part-*")) for row in pq.read_table(part).to_pylist()
+        ]
+        for directory in sorted(home.results(application).iterdir())
+    }
+    states = {}
+    with Catalog(home).read() as connection:
+        for program in programs:
+            for operator, stored in newest_states(connection, application, program.pe).items():
+                states[operator] = plain(read_state(stored))
+    return Outcome(results, states)
+
+
+def plain(state: Any) -> Any:
+    """A state in terms that can be compared."""
+    match state:
+        case DictState():
+            return {"dict": sorted((repr(key), repr(value)) for key, value in state.items())}
+        case KeyedState():
+            return {"keyed": sorted(repr(row) for row in state.table().to_pylist())}
+        case pa.Table():
+            return sorted(repr(row) for row in state.to_pylist())
+        case dict():
+            return {key: plain(value) for key, value in sorted(state.items())}
+        case _:
+            return repr(state)
+
+
+def differences(found: Outcome, wanted: Outcome, ordered: Iterable[str]) -> list[str]:
+    """What a run has lost, doubled or mixed up; nothing when it is as it should be."""
+    told = []
+    for sink in sorted({*found.results, *wanted.results}):
+        is_, should = found.results.get(sink, []), wanted.results.get(sink, [])
+        lost, extra = Counter(should) - Counter(is_), Counter(is_) - Counter(should)
+        if lost or extra:
+            told.append(
+                f"{sink}: {lost.total()} of {len(should)} tuples are lost (as {_some(lost)}), "
+                f"{extra.total()} are doubled or wrong (as {_some(extra)})"
+            )
+        elif sink in ordered and is_ != should:
+            first = next(number for number, pair in enumerate(zip(is_, should, strict=True)) if pair[0] != pair[1])
+            told.append(f"{sink}: out of order from tuple {first} on: {is_[first]} in place of {should[first]}")
+    for operator in sorted({*found.states, *wanted.states}):
+        if found.states.get(operator) != wanted.states.get(operator):
+            told.append(f"{operator}: its state is not that of an undisturbed run")
+    return told
+
+
+def _some(tuples: Counter[tuple[Any, ...]]) -> str:
+    return ", ".join(str(each) for each in list(tuples)[:3]) or "none"

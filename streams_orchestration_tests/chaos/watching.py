@@ -1,0 +1,118 @@
+"""Watches an application from outside, so that what a fault led to can be told with its times."""
+
+from __future__ import annotations
+
+import contextlib
+import threading
+import time
+from dataclasses import dataclass, field
+
+from sqlalchemy import select
+
+from streams_orchestration.runtime import tables
+from streams_orchestration.runtime.catalog import Catalog
+from streams_orchestration.runtime.errors import StreamsRuntimeError
+from streams_orchestration.runtime.home import Home
+from streams_orchestration.runtime.inspection import read_status
+from streams_orchestration.runtime.status import ApplicationStatus, failures
+
+LOOK_SECONDS = 0.1
+STATUS_LOOKS = 3
+"""Looks between two judgements whether something has failed."""
+
+
+@dataclass
+class Track:
+    """What became of one unit; times are unix seconds."""
+
+    generations: list[tuple[float, int]] = field(default_factory=list)
+    epochs: list[tuple[float, int]] = field(default_factory=list)
+    commits: list[tuple[float, int]] = field(default_factory=list)
+    """(time, generation) of commits, as far as they were seen."""
+    failed: list[tuple[float, int, str]] = field(default_factory=list)
+    """(time, generation, reason) when it was first judged to have failed in that generation."""
+    state: str = ""
+
+    def first(self, what: str, after: float) -> float | None:
+        """When something was first seen after a time."""
+        return next((entry[0] for entry in getattr(self, what) if entry[0] > after), None)
+
+
+class Watch:
+    """Looks at the catalog all the time, on a thread of its own."""
+
+    def __init__(self, home: Home, application: str) -> None:
+        self.home, self.application = home, application
+        self.units: dict[str, Track] = {}
+        self.status: ApplicationStatus | None = None
+        self.bytes: list[tuple[float, int]] = []
+        """Of streams and states on disk."""
+        self._over = threading.Event()
+        self._thread = threading.Thread(target=self._look_on, daemon=True)
+        self._catalog = Catalog(home)
+
+    def __enter__(self) -> Watch:
+        self._thread.start()
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._over.set()
+        self._thread.join()
+
+    @property
+    def done(self) -> bool:
+        """The application is complete."""
+        return self.status is not None and self.status.state == "COMPLETED"
+
+    def fraction(self) -> float:
+        """How much of the shortest unit's last epoch has come: 1 when a region is in its last one."""
+        return 1.0 if any(track.state == "LAST" for track in self.units.values()) else 0.0
+
+    def _look_on(self) -> None:
+        for turn in range(10**9):
+            if self._over.wait(LOOK_SECONDS):
+                return
+            with contextlib.suppress(StreamsRuntimeError, OSError):
+                self._look()
+                if turn % STATUS_LOOKS == 0:
+                    self._judge()
+                if turn % 20 == 0:
+                    self._weigh()
+
+    def _look(self) -> None:
+        u, p = tables.unit, tables.pe
+        with self._catalog.read() as connection:
+            units = connection.execute(select(u).where(u.c.application == self.application)).all()
+            committed = connection.execute(
+                select(p.c.unit, p.c.committed_at).where(p.c.application == self.application)
+            ).all()
+        now = time.time()
+        for unit in units:
+            track = self.units.setdefault(unit.name, Track())
+            track.state = "LAST" if unit.final_epoch is not None else unit.state
+            newest = max((at or 0.0 for name, at in committed if name == unit.name), default=0.0)
+            for entries, at, value in (
+                (track.generations, now, unit.generation),
+                (track.epochs, unit.completed_at or now, unit.completed_epoch),
+            ):
+                if not entries or entries[-1][1] != value:
+                    entries.append((at, value))
+            if newest and (not track.commits or newest > track.commits[-1][0]):
+                track.commits.append((newest, unit.generation))
+
+    def _judge(self) -> None:
+        now = time.time()
+        self.status = read_status(self.home, self.application)
+        for failure in failures(self.status, now):
+            track = self.units.setdefault(failure.unit, Track())
+            if not track.failed or track.failed[-1][1] != failure.generation:
+                track.failed.append((now, failure.generation, failure.reason))
+
+    def _weigh(self) -> None:
+        data = self.home.data(self.application)
+        size = 0
+        for kind in ("streams", "states"):
+            for path in (data / kind).rglob("*"):
+                with contextlib.suppress(OSError):
+                    size += path.stat().st_size
+        self.bytes.append((time.time(), size))
