@@ -125,6 +125,9 @@ def reason(text: str) -> str:
     """The telling line of a Spark exception."""
     if "Python worker exited unexpectedly" in text:
         return "a Python process that ran its tasks has ended: killed, or out of memory; see the host's log"
+    text = text.partition("=== Streaming Query ===")[0]  # what follows says which query, not what happened
+    if "(no cause message)" in text:
+        return "the Python process that planned its batches has ended: killed, or out of memory; see the host's log"
     lines = [line.strip() for line in text.splitlines() if line.strip() and not line.strip().startswith("at ")]
     telling = [line for line in lines if "Error" in line or "Exception" in line or "crashed" in line]
     return (telling or lines or ["unknown"])[-1][:500]

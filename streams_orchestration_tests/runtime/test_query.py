@@ -24,6 +24,12 @@ from streams_orchestration_tests.runtime.test_planning import program
             "a Python process that ran its tasks has ended",
         ),
         ("Traceback:\n  File x\nValueError: seven\n\tat java.lang.Thread.run(Thread.java:1)", "ValueError: seven"),
+        (
+            "[STREAM_FAILED] Query terminated with exception:  SQLSTATE: XXKST (no cause message)\n"
+            "=== Streaming Query ===\nThread State: RUNNABLE\n",
+            "the Python process that planned its batches has ended",
+        ),
+        (f"{SLOW_START}.\n=== Streaming Query ===\n\nThread State: RUNNABLE\n", f"{SLOW_START}."),
         ("it stopped", "it stopped"),
         ("", "unknown"),
     ],
