@@ -17,6 +17,7 @@ from streams_orchestration.operators.batch import TupleBatch
 from streams_orchestration.operators.libraries import pa
 from streams_orchestration.operators.mentions import Mentions
 from streams_orchestration.operators.metrics import Metrics
+from streams_orchestration.operators.region import RegionRole, not_the_trigger
 from streams_orchestration.operators.state import State
 
 Offset = dict[str, Any]
@@ -82,6 +83,11 @@ class OperatorContext:
     """Number of the micro-batch."""
     submit: Callable[[int, TupleBatch], None] = _drop
     punctuate: Callable[[int, Punctuation], None] = _drop_punctuation
+    region: RegionRole | None = None
+    """Its place in its consistent region; None outside of regions."""
+    make_consistent: Callable[[], None] = not_the_trigger
+    """End the epoch of an operator-driven region (B26): what was submitted up to the end of the micro-batch is in it. A
+    source returns from `produce` next. It is not called again before the epoch is complete, or was reset."""
     logger: logging.Logger = field(default_factory=lambda: logging.getLogger("streams.operator"))
     metrics: Metrics = field(default_factory=Metrics)
     """Counters and gauges of the operator's own."""

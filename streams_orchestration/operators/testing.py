@@ -17,6 +17,7 @@ from streams_orchestration.operators.contract import (
     Punctuation,
     SourceOperator,
 )
+from streams_orchestration.operators.region import RegionRole
 from streams_orchestration.operators.state import dump_state, load_state, plain_digest
 
 Row = tuple[Any, ...]
@@ -43,6 +44,7 @@ class OperatorHarness:
         results: Path = Path(),
         channel: int = -1,
         max_channels: int = 0,
+        trigger: bool = False,
     ) -> None:
         """Check and set up an operator.
 
@@ -55,6 +57,7 @@ class OperatorHarness:
             results: directory that relative output paths start from.
             channel: the replica's channel in a parallel region.
             max_channels: the number of channels.
+            trigger: it drives an operator-driven region; `consistent` counts how often it ended an epoch.
 
         Raises:
             pydantic.ValidationError: a parameter is unknown, missing or of another type.
@@ -71,6 +74,10 @@ class OperatorHarness:
             submit=lambda port, batch: self.sent.append((port, batch)),
             punctuate=lambda port, mark: self.sent.append((port, mark)),
         )
+        self.consistent = 0
+        if trigger:
+            self.context.region = RegionRole(0, start=True, trigger=True)
+            self.context.make_consistent = self._make_consistent
         self.kind = kind
         self.sent: list[tuple[int, TupleBatch | Punctuation]] = []
         self._version = 0
@@ -79,6 +86,9 @@ class OperatorHarness:
         self.parameters: Any = kind.Parameters.model_validate(dict(parameters or {}))
         kind.check(self.context, self.parameters)
         self.operator = self._create()
+
+    def _make_consistent(self) -> None:
+        self.consistent += 1
 
     def _create(self) -> Operator:
         operator = self.kind(self.context, self.parameters)

@@ -122,6 +122,8 @@ class TaskResult:
     """Connection -> batches copied by the sender."""
     enqueued: dict[int, int] = field(default_factory=dict)
     """Connection -> batches copied into a queue."""
+    consistent: bool = False
+    """The trigger operator of the region wants the epoch to end here."""
     error: str | None = None
     """An operator failed: its name and why."""
     permanent: bool = False

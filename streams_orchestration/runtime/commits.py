@@ -83,6 +83,8 @@ def commit_batch(
         )
         if counts:
             record(connection, program, counts, now - spark - plan.plan_seconds, now)
+        if any(result.consistent for result in results) and not plan.boundary:
+            _report_drain(connection, application, row.unit, plan.epoch)
         if row.feeds and exhausted:
             _announce_end(connection, application, row.unit)
         if plan.boundary:
@@ -115,6 +117,16 @@ def _advance(program: PeProgram, plan: BatchPlan, results: Sequence[TaskResult])
         sources |= result.sources
         exhausted |= set(result.exhausted)
     return replace(plan.position, sources=sources, exhausted=tuple(sorted(exhausted)))
+
+
+def _report_drain(connection: Connection, application: str, unit: str, epoch: int) -> None:
+    """The operator that drives the region ends the epoch; the next batch of its PE carries the boundary (B3)."""
+    u = tables.unit
+    connection.execute(
+        update(u)
+        .where(u.c.application == application, u.c.name == unit, u.c.trigger_epoch < epoch)
+        .values(trigger_epoch=epoch)
+    )
 
 
 def _announce_end(connection: Connection, application: str, unit: str) -> None:

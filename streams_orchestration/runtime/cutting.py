@@ -19,6 +19,7 @@ from streams_orchestration.compiler.intrinsics import substitute_channels
 from streams_orchestration.compiler.stage_results import PeOutputPort, ProcessingElement
 from streams_orchestration.operators.contract import SourceOperator
 from streams_orchestration.operators.implementation import keeps_tuples, load_operator
+from streams_orchestration.operators.region import RegionRole
 from streams_orchestration.runtime.errors import NotDeployableError
 from streams_orchestration.runtime.program import (
     Delivery,
@@ -251,7 +252,19 @@ class _Builder:
             source=self._is_source(index),
             preserves=tuple(output.preserves_window_punctuation for output in logical.outputs),
             deliveries=tuple(self._deliveries(index, port, breaks) for port in range(len(logical.outputs))),
+            region=self._role(index),
         )
+
+    def _role(self, index: int) -> RegionRole | None:
+        regions = self.compilation.regions
+        if regions.region_of[index] < 0:
+            return None
+        region = regions.expanded[regions.region_of[index]]
+        start = index in region.starts
+        return RegionRole(
+            region.index, start, start and region.trigger == "operatorDriven", index in region.ends,
+            frozenset(dict(region.autonomous_ports).get(index, ())),
+        )  # fmt: skip
 
     def _input_schema(self, operator: int, port: int) -> str:
         found = set()

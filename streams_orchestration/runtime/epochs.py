@@ -22,7 +22,7 @@ def trigger_epochs(catalog: Catalog, application: str, units: tuple[str, ...], s
         The units whose epoch begins to close.
     """
     u = tables.unit
-    due = (u.c.application == application, u.c.name.in_(units), u.c.final_epoch.is_(None), u.c.region.is_not(None))
+    due = (u.c.application == application, u.c.name.in_(units), u.c.final_epoch.is_(None), u.c.period.is_not(None))
     with catalog.read() as connection:
         rows = connection.execute(
             select(u).where(*due, u.c.trigger_epoch == u.c.completed_epoch, u.c.state == "PROCESSING")

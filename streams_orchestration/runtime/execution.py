@@ -55,6 +55,8 @@ class TaskRun:
         """(operator, port) -> tuples so far."""
         self.origin: Callable[[], str] = str
         """Where the tuples under way were read."""
+        self.consistent = False
+        """The region is to be made consistent (B26)."""
         self.rows_in = 0
         self.bytes_in = 0
         self.began = time.monotonic()
@@ -94,7 +96,7 @@ class TaskRun:
         written = sum(segment.rows for segment in segments) + sum(file.rows for file in files)
         return TaskResult(
             self.task.level, self.task.partition, self.rows_in, written, self.bytes_in, 0.0, sources, tuple(exhausted),
-            segments, states, files, dict(self.outbox.copies), dict(self.outbox.enqueued),
+            segments, states, files, dict(self.outbox.copies), dict(self.outbox.enqueued), self.consistent,
         )  # fmt: skip
 
     def _read(self, operator: int, port: int, segment: Segment, condition: str | None) -> None:
@@ -227,8 +229,13 @@ class TaskRun:
         context.epoch, context.batch = self.plan.epoch, self.plan.batch
         context.submit = lambda port, batch: self._submit(program, port, batch)
         context.punctuate = lambda port, mark: self._punctuate(program, port, mark)
+        if program.region is not None and program.region.trigger:
+            context.make_consistent = self._make_consistent
         self.prepared.add(index)
         return instance
+
+    def _make_consistent(self) -> None:
+        self.consistent = True
 
     def _submit(self, program: OperatorProgram, port: int, batch: TupleBatch) -> None:
         ddl = program.outputs[port]

@@ -52,6 +52,7 @@ class PeView:
     streams: dict[str, StreamView] = field(default_factory=dict)
     period: float | None = None
     """Of the region, in seconds."""
+    completed_epoch: int = 0
     imported: tuple[InputStream, ...] = ()
     """Streams of other applications that its Imports are connected with now."""
     outstanding: int = 0
@@ -74,13 +75,18 @@ def plan_batch(
     # A PE that waits for its consumers reads nothing, but ends an epoch that needs no more tuples: consumers outside of
     # the region may be waiting for just that.
     held = view.outstanding >= OUTSTANDING_LIMIT
+    # As in Streams an operator-driven start stands still until its epoch is complete.
+    still = held or (program.driven and view.trigger_epoch > view.completed_epoch)
     streams = (*program.inputs, *view.imported)
-    taken = {stream.stream: () if held else _take(view, stream, stream_limit) for stream in streams}
+    taken = {
+        stream.stream: () if held or (still and stream.foreign) else _take(view, stream, stream_limit)
+        for stream in streams
+    }
     names = {source: program.operators[source].name for source in program.sources}
     producing = {s: name for s, name in names.items() if name not in view.position.exhausted}
     closing_foreign = _ended_streams(program, view, taken)
     exhausted = tuple(sorted({*view.position.exhausted, *closing_foreign}))
-    work = bool(producing and not held) or any(taken.values()) or exhausted != view.position.exhausted
+    work = bool(producing and not still) or any(taken.values()) or exhausted != view.position.exhausted
     ended = not producing and not program.imports and all(stream.stream in exhausted for stream in program.inputs)
     if program.autonomous:
         boundary, final = True, ended
@@ -96,7 +102,7 @@ def plan_batch(
             sources={
                 producing[s]: view.position.sources.get(producing[s], {})
                 for s in task.sources
-                if s in producing and not held
+                if s in producing and not still
             },
             segments=tuple(
                 (stream.operator, stream.port, segment)

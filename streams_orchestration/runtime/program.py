@@ -7,6 +7,8 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
+from streams_orchestration.operators.region import RegionRole
+
 
 @dataclass(frozen=True, slots=True)
 class Direct:
@@ -76,6 +78,7 @@ class OperatorProgram:
     """Per output port: window markers that arrive are passed on."""
     deliveries: tuple[tuple[Delivery, ...], ...]
     """Per output port, in serving order (rule 81)."""
+    region: RegionRole | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -159,6 +162,11 @@ class PeProgram:
                     target = self.operators[inside.operator].name
                     found[inside.connection] = f"{program.name}:{port} -> {target}:{inside.port}"
         return found
+
+    @cached_property
+    def driven(self) -> bool:
+        """It holds the operator that triggers its region."""
+        return any(operator.region is not None and operator.region.trigger for operator in self.operators.values())
 
     @property
     def imports(self) -> tuple[tuple[int, int], ...]:

@@ -21,6 +21,7 @@ class Unit:
     starts: tuple[int, ...]
     """PEs that hold a start operator; of an autonomous unit its PE."""
     period: float | None
+    """Seconds; None where an operator drives the region, and outside of regions."""
     max_attempts: int
 
 
@@ -30,7 +31,7 @@ def recovery_units(compilation: Compilation) -> tuple[Unit, ...]:
     An autonomous operator that shares a PE with members of a region shares their fate (A45).
 
     Raises:
-        NotDeployableError: a PE holds operators of two regions, or a region is operator-driven.
+        NotDeployableError: a PE holds operators of two regions.
     """
     regions = compilation.regions
     of_pe: dict[int, set[int]] = {
@@ -47,9 +48,6 @@ def recovery_units(compilation: Compilation) -> tuple[Unit, ...]:
     for number, region in enumerate(regions.expanded):
         if not region.operators:
             continue
-        if region.trigger == "operatorDriven":
-            message = f"region {region.index} is operatorDriven, which cannot run yet; use trigger: periodic"
-            raise NotDeployableError(message)
         pes = tuple(pe for pe, found in of_pe.items() if number in found)
         starts = tuple(sorted({compilation.fusion.pe_of[operator] for operator in region.starts}))
         units.append(

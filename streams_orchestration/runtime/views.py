@@ -60,6 +60,7 @@ def read_view(catalog: Catalog, program: PeProgram) -> PeView:
             trigger_epoch=row.trigger_epoch,
             final_epoch=row.final_epoch,
             period=row.period,
+            completed_epoch=row.completed_epoch,
             streams={
                 stream.stream: _stream(connection, program.application, stream, position)
                 for stream in (*program.inputs, *imported)

@@ -123,7 +123,7 @@ def test_the_first_tuple_waits_for_its_delay_and_a_replay_does_not(clock: Clock)
         ({"output": {"n": "'a'"}}, "output.n: the value is .*string.*, the attribute is int64"),
         ({"iterations": 0}, "greater than 0"),
         ({"period": -1}, "greater than or equal to 0"),
-        ({"triggerCount": 5}, "Extra inputs"),
+        ({"triggerCount": 0}, "greater than 0"),
     ],
 )
 def test_what_does_not_fit_is_named(parameters: dict[str, Any], message: str):

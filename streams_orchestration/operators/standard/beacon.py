@@ -21,7 +21,6 @@ from streams_orchestration.operators.contract import (
 )
 from streams_orchestration.operators.libraries import np, pa
 from streams_orchestration.operators.mentions import Mentions
-from streams_orchestration.operators.standard.refused import REFUSED
 
 COUNTER = "IterationCount"
 LONGEST_WAIT = 0.2
@@ -41,6 +40,9 @@ class BeaconParameters(Parameters):
     iterations: int | None = Field(default=None, gt=0, description="number of tuples; without it there is no end")
     period: float = Field(default=0.0, ge=0, description="seconds between tuples")
     init_delay: float = Field(default=0.0, ge=0, alias="initDelay", description="seconds before the first tuple")
+    trigger_count: int | None = Field(
+        default=None, gt=0, alias="triggerCount", description="tuples in an epoch of the region that the Beacon drives"
+    )
     output: dict[str, str] = Field(
         default_factory=dict,
         description="attribute -> expression over IterationCount(); others are 0, false, '' or null",
@@ -50,11 +52,10 @@ class BeaconParameters(Parameters):
 class Beacon(SourceOperator):
     """The offset is the number of tuples so far, and all that a tuple depends on; the clock says only when it comes.
 
-    A window marker follows the last tuple.
+    A window marker follows the last tuple. In an operator-driven region an epoch ends after `triggerCount` tuples.
     """
 
     Parameters = BeaconParameters
-    unsupported = REFUSED["Beacon"]
 
     @classmethod
     def initial_offset(cls) -> Offset:
@@ -88,14 +89,18 @@ class Beacon(SourceOperator):
 
     def produce(self, offset: Offset, limit: int) -> ProducedTo:
         """Submit the tuples that are due."""
-        start, last = offset["iteration"], self.parameters.iterations
-        count = min(self._due(start, limit), limit, limit if last is None else last - start)
+        start, last, every = offset["iteration"], self.parameters.iterations, self.parameters.trigger_count
+        left = limit if last is None else last - start
+        in_epoch = limit if every is None else every - start % every
+        count = min(self._due(start, limit), limit, left, in_epoch)
         if count > 0:
             numbers = pa.array(np.arange(start, start + count))
             self.submit(self.assignments.apply(pa.RecordBatch.from_arrays([numbers], schema=_counter())))
         exhausted = start + count == last
         if exhausted:
             self.punctuate(Punctuation.WINDOW)
+        if count > 0 and every is not None and count == every - start % every:
+            self.context.make_consistent()
         return ProducedTo({"iteration": start + count}, exhausted)
 
     def _due(self, start: int, limit: int) -> int:

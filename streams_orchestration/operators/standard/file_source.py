@@ -59,6 +59,8 @@ class FileSource(SourceOperator):
     calls; after a restore the rows before the offset are skipped. A window marker follows the last tuple of a file.
     Several files are read in the order of their paths; the next one is looked for when one has ended.
 
+    In an operator-driven region an epoch ends with every file, as in Streams.
+
     A second output port gets malformed rows, or, if its tuples are a text and an int, the path of every file that has
     been read, with 0, as in Streams.
     """
@@ -126,15 +128,18 @@ class FileSource(SourceOperator):
             if self.row != offset["row"]:
                 message = f"{path}: {self.row} rows, but {offset['row']} were read before; was the file cut?"
                 raise DataError(message)
+        drives = self.context.region is not None and self.context.region.trigger
         while self._advance(limit, submit=True):
             self._end_file()
+            if drives:
+                self.context.make_consistent()
             following = self._following()
             if following is None:
                 return ProducedTo(self._offset(), True)
             limit -= self.row - offset["row"]
             offset = {"row": 0}
             self._open(following, check=True)
-            if limit <= 0:
+            if limit <= 0 or drives:
                 break
         return ProducedTo(self._offset(), False)
 

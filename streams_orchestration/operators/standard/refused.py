@@ -7,7 +7,6 @@ _WHOLE = "windows of Join are not partitioned yet; put the Join into a parallel 
 
 REFUSED: dict[str, dict[str, str]] = {
     "Aggregate": {"aggregateEvictedPartitions": "partitions are not evicted yet; leave it out"},
-    "Beacon": {"triggerCount": "regions that an operator drives do not run yet; use a periodic trigger"},
     "Custom": {
         "logic": "it is code of SPL; name Python functions with function and onPunctuation",
         "onProcess": "write a SourceOperator, whose tuples can be produced again after a reset",

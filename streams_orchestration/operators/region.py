@@ -1,0 +1,35 @@
+"""What an operator may know of its consistent region (B26)."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True, slots=True)
+class RegionRole:
+    """The place of one operator replica in a consistent region."""
+
+    index: int
+    """Of the region."""
+    start: bool = False
+    """The region begins with it: nothing but it replays its tuples (A15, A16)."""
+    trigger: bool = False
+    """It says when the region is to be consistent: the start of an operator-driven region."""
+    end: bool = False
+    """Nobody in the region reads from it (A32)."""
+    autonomous_ports: frozenset[int] = frozenset()
+    """Input ports that nothing in the region feeds (A33)."""
+
+
+class NotTheTriggerError(Exception):
+    """An operator that does not drive its region asked for it to be made consistent."""
+
+
+def not_the_trigger() -> None:
+    """What `make_consistent` is for all other operators.
+
+    Raises:
+        NotTheTriggerError: always.
+    """
+    message = "only the start operator of a region with trigger: operatorDriven can make its region consistent"
+    raise NotTheTriggerError(message)
