@@ -17,16 +17,24 @@ from streams_orchestration_tests.chaos.faults import FAULTS
 from streams_orchestration_tests.chaos.healers import HEALERS
 from streams_orchestration_tests.chaos.shapes import SHAPES
 
-EACH = 25
-"""Faults for one application."""
+CATALOGS = ["sqlite", "postgresql"]
 
 
-def cases(seed: int, faults: int, shapes: list[str], healers: list[str], only: tuple[str, ...]) -> Iterator[Case]:
+def cases(given: argparse.Namespace) -> Iterator[Case]:
     """One application after the other, until there are enough faults."""
+    shapes, healers, catalogs = given.shape or list(SHAPES), given.healer or list(HEALERS), given.catalog or CATALOGS
+    faults = given.faults
     number = 0
     while faults > 0:
-        count = min(EACH, faults)
-        yield Case(shapes[number % len(shapes)], seed + number, count, healers[number % len(healers)], only)
+        count = min(given.each, faults)
+        yield Case(
+            shapes[number % len(shapes)],
+            given.seed + number,
+            count,
+            healers[number % len(healers)],
+            catalogs[(number + number // len(shapes)) % len(catalogs)],
+            tuple(given.kind or ()),
+        )
         faults -= count
         number += 1
 
@@ -38,6 +46,8 @@ def main(arguments: list[str] | None = None) -> int:
     parser.add_argument("--faults", type=int, default=200, help="in all")
     parser.add_argument("--shape", action="append", choices=list(SHAPES), help="of the applications; may be repeated")
     parser.add_argument("--healer", action="append", choices=list(HEALERS), help="may be repeated")
+    parser.add_argument("--catalog", action="append", choices=CATALOGS, help="may be repeated")
+    parser.add_argument("--each", type=int, default=25, help="faults for one application")
     parser.add_argument("--kind", action="append", choices=list(FAULTS), help="of faults; may be repeated")
     parser.add_argument("--place", type=Path, help="a directory that is kept; a temporary one when left out")
     parser.add_argument("--report", type=Path, help="JSON file for everything that was found")
@@ -47,8 +57,7 @@ def main(arguments: list[str] | None = None) -> int:
     began = time.time()
     with tempfile.TemporaryDirectory(prefix="chaos-") as directory:
         root = given.place or Path(directory)
-        shapes, healers = given.shape or list(SHAPES), given.healer or list(HEALERS)
-        for case in cases(given.seed, given.faults, shapes, healers, tuple(given.kind or ())):
+        for case in cases(given):
             place = root / f"{case.shape}-{case.seed}"
             place.mkdir(parents=True)
             verdicts.append(run(case, place, small_disk=True))
@@ -64,12 +73,15 @@ def main(arguments: list[str] | None = None) -> int:
 
 def told(verdict: Verdict) -> str:
     """One application."""
+    what = f"{verdict.shape} (seed {verdict.seed}, {verdict.pes} PEs, {verdict.catalog}, healed by {verdict.healer})"
     head = (
-        f"{verdict.shape} (seed {verdict.seed}, {verdict.pes} PEs, healed by {verdict.healer}): {len(verdict.faults)} "
-        f"faults, {verdict.resets} resets, {verdict.tuples} tuples, at most {verdict.most_bytes / 1e6:.1f} MB, "
-        f"{verdict.seconds:.0f} s"
+        f"{what}: {len(verdict.faults)} faults, {verdict.resets} resets, {verdict.tuples} tuples, "
+        f"at most {verdict.most_bytes / 1e6:.1f} MB, {verdict.seconds:.0f} s"
     )
-    again = f"--shape {verdict.shape} --seed {verdict.seed} --healer {verdict.healer}"
+    again = (
+        f"--shape {verdict.shape} --seed {verdict.seed} --healer {verdict.healer} --catalog {verdict.catalog} "
+        f"--faults {verdict.wanted}"
+    )
     return "\n".join([head, *(f"  WRONG ({again}): {wrong}" for wrong in verdict.wrong)])
 
 

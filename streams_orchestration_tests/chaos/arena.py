@@ -8,7 +8,8 @@ import random
 import subprocess
 import sys
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
 
@@ -22,13 +23,13 @@ from streams_orchestration.runtime.control import cancel
 from streams_orchestration.runtime.deployment import build_programs
 from streams_orchestration.runtime.errors import StreamsRuntimeError
 from streams_orchestration.runtime.home import Home
-from streams_orchestration.runtime.inspection import read_status
 from streams_orchestration.runtime.states import state_files
-from streams_orchestration_tests.chaos.faults import EVERYTHING, FAULTS, Scene
+from streams_orchestration_tests.chaos.faults import EVERYTHING, FAULTS, NEEDS, SCHEMA, Scene
 from streams_orchestration_tests.chaos.healers import HEALERS, Healer
 from streams_orchestration_tests.chaos.shapes import Shape, shape_of
 from streams_orchestration_tests.chaos.undisturbed import differences, outcome, undisturbed
 from streams_orchestration_tests.chaos.watching import Watch
+from streams_orchestration_tests.postgresql import Server, server
 
 HEAL_SECONDS = 240.0
 """In which every unit must have completed an epoch, or all, after a fault."""
@@ -72,6 +73,9 @@ class Verdict:
     shape: str
     seed: int
     healer: str
+    catalog: str
+    wanted: int
+    """Faults."""
     pes: int
     seconds: float = 0.0
     faults: list[Told] = field(default_factory=list)
@@ -90,6 +94,8 @@ class Case:
     seed: int
     faults: int
     healer: str
+    catalog: str = "sqlite"
+    """Or `postgresql`."""
     only: tuple[str, ...] = ()
     """Kinds of faults; all when empty."""
     gap: float = 3.0
@@ -106,17 +112,20 @@ def run(case: Case, place: Path, *, small_disk: bool, show: bool = True) -> Verd
         show: tell what happens while it happens.
     """
     shape = shape_of(case.shape, case.seed, seconds=case.faults * (case.gap + 2.0) + 8.0)
-    with _home(place, small_disk) as (home, disk), _environment(home):
+    with ExitStack() as stack:
+        home, disk = stack.enter_context(_home(place, small_disk))
+        served = stack.enter_context(server()) if case.catalog == "postgresql" else None
+        stack.enter_context(_environment(home, served))
         spec = place / f"{shape.name}.yaml"
         spec.write_text(yaml.safe_dump(shape.spec()))
         compilation = shape.compiled()
-        verdict = Verdict(case.shape, case.seed, case.healer, len(compilation.fusion.pes))
+        verdict = Verdict(case.shape, case.seed, case.healer, case.catalog, case.faults, len(compilation.fusion.pes))
         choose = random.Random(f"{case.shape} {case.seed} faults")
         began = time.time()
         healer = HEALERS[case.healer](home, shape.name, spec, choose)
         try:
             with healer, Watch(home, shape.name) as watch:
-                _Course(case, shape, home, disk, healer, watch, choose, verdict, show).go()
+                _Course(case, shape, home, disk, served, healer, watch, choose, verdict, show).go()
             verdict.most_bytes = max((size for _, size in watch.bytes), default=0)
             verdict.last_bytes = watch.bytes[-1][1] if watch.bytes else 0
             verdict.resets = sum(track.generations[-1][1] - 1 for track in watch.units.values())
@@ -132,16 +141,15 @@ class _Course:
     """The course of events."""
 
     def __init__(
-        self, case: Case, shape: Shape, home: Home, disk: Path | None, healer: Healer, watch: Watch,
-        choose: random.Random, verdict: Verdict, show: bool,
+        self, case: Case, shape: Shape, home: Home, disk: Path | None, served: Server | None, healer: Healer,
+        watch: Watch, choose: random.Random, verdict: Verdict, show: bool,
     ) -> None:  # fmt: skip
         self.case, self.shape, self.healer, self.watch, self.choose = case, shape, healer, watch, choose
         self.verdict, self.show = verdict, show
-        self.scene = Scene(home, shape.name, choose, disk, healer.process)
+        self.scene = Scene(home, shape.name, choose, disk, served, healer.process)
+        had = {"a small disk": disk, "PostgreSQL": served, "a healer that is a process": healer.name != "hand"}
         kinds = case.only or tuple(FAULTS)
-        self.kinds = [kind for kind in kinds if disk is not None or kind != "fill disk"]
-        if healer.name == "hand":
-            self.kinds = [kind for kind in self.kinds if kind != "kill healer"]
+        self.kinds = [kind for kind in kinds if kind not in NEEDS or had[NEEDS[kind]]]
 
     def go(self) -> None:
         """All faults, then the end."""
@@ -228,8 +236,7 @@ class _Course:
                 told.restarted = first - reset if first else None
         told.resets = tuple(resets)
 
-    def _until(self, condition: object, limit: float) -> bool:
-        assert callable(condition)
+    def _until(self, condition: Callable[[], bool], limit: float) -> bool:
         until = time.monotonic() + limit
         while not condition():
             if time.monotonic() > until:
@@ -341,8 +348,11 @@ def can_mount(root: Path) -> bool:
 
 
 @contextlib.contextmanager
-def _environment(home: Home) -> Iterator[None]:
+def _environment(home: Home, served: Server | None) -> Iterator[None]:
     before = dict(os.environ)
+    os.environ.pop("STREAMS_CATALOG", None)
+    if served is not None:
+        os.environ["STREAMS_CATALOG"] = served.url(SCHEMA)
     os.environ["STREAMS_HOME"] = str(home.root)
     os.environ.pop("DAGSTER_HOME", None)
     os.environ["PYTHONPATH"] = os.pathsep.join(filter(None, [str(Path.cwd()), os.environ.get("PYTHONPATH")]))
@@ -356,8 +366,3 @@ def _environment(home: Home) -> Iterator[None]:
 def as_document(verdict: Verdict) -> dict[str, object]:
     """For a file."""
     return asdict(verdict)
-
-
-def status_of(home: Home, application: str) -> str:
-    """For people."""
-    return str(read_status(home, application).state)

@@ -23,8 +23,20 @@ from streams_orchestration.runtime.processes import is_alive
 from streams_orchestration.runtime.reset import reset
 from streams_orchestration.runtime.status import HEARTBEAT_LIMIT
 from streams_orchestration_tests.chaos.interrupted import PLACES
+from streams_orchestration_tests.postgresql import Server
 
 EVERYTHING = "everything"
+SCHEMA = "chaos"
+"""Of the catalog in PostgreSQL."""
+NEEDS: dict[str, str] = {
+    "fill disk": "a small disk",
+    "end sessions of PostgreSQL": "PostgreSQL",
+    "crash PostgreSQL": "PostgreSQL",
+    "kill healer": "a healer that is a process",
+}
+"""What a fault cannot come without."""
+STARTERS = ("create_data_source", "plan_data_source_read")
+"""Python processes that Spark needs when a query starts only."""
 CATALOG_PATIENCE = 20.0
 """Seconds that the product waits for a locked catalog."""
 
@@ -47,6 +59,8 @@ class Scene:
     choose: random.Random
     small_disk: Path | None
     """The mount point of the home, when that has a disk of its own."""
+    server: Server | None
+    """PostgreSQL, when the catalog lies there."""
     healer: Callable[[], psutil.Process | None]
     """Who resets what has failed, as far as it is a process."""
 
@@ -76,9 +90,11 @@ class Scene:
         return jvms[0], units
 
     def python(self) -> tuple[psutil.Process, tuple[str, ...]]:
-        """A Python process of Spark's: a worker, a planner, or the parent of all."""
+        """A Python process of Spark's: a planner, a worker or the parent of the workers, seldom another one."""
         jvm, units = self.jvm()
-        found = [child for child in jvm.children(recursive=True) if child.name() != "java"]
+        children = [child for child in jvm.children(recursive=True) if child.name() != "java"]
+        idle = [child for child in children if any(kind in " ".join(child.cmdline()) for kind in STARTERS)]
+        found = children if self.choose.random() < 0.1 else [child for child in children if child not in idle]
         if not found:
             raise LookupError
         return self.choose.choice(found), units
@@ -190,6 +206,22 @@ def lock_catalog_for_long(scene: Scene) -> Happened:
     return _lock(scene, CATALOG_PATIENCE + scene.choose.uniform(2, 6))
 
 
+def end_sessions(scene: Scene) -> Happened:
+    """Of the product with PostgreSQL."""
+    assert scene.server is not None
+    return Happened(f"{scene.server.end_sessions()} of them", (EVERYTHING,))
+
+
+def crash_server(scene: Scene) -> Happened:
+    """PostgreSQL ends at once and comes back."""
+    assert scene.server is not None
+    seconds = scene.choose.uniform(0, 8)
+    scene.server.stop(signal.SIGQUIT)
+    time.sleep(seconds)
+    scene.server.start()
+    return Happened(f"for {seconds:.1f} s", (EVERYTHING,))
+
+
 def fill_disk(scene: Scene) -> Happened:
     """Nothing can be written for some seconds."""
     assert scene.small_disk is not None
@@ -236,6 +268,8 @@ FAULTS: dict[str, tuple[int, Fault]] = {
     "lock catalog": (2, lock_catalog),
     "lock catalog for long": (1, lock_catalog_for_long),
     "fill disk": (2, fill_disk),
+    "end sessions of PostgreSQL": (4, end_sessions),
+    "crash PostgreSQL": (3, crash_server),
     "kill healer": (1, kill_healer),
 }
 """Name -> how often it comes, and what it does."""
@@ -268,9 +302,17 @@ def _interrupted(scene: Scene, unit: str, place: str) -> subprocess.Popen[bytes]
 
 
 def _lock(scene: Scene, seconds: float) -> Happened:
-    with _held(scene.home.catalog):
+    with _held_in(scene.server) if scene.server else _held(scene.home.catalog):
         time.sleep(seconds)
     return Happened(f"for {seconds:.1f} s", (EVERYTHING,))
+
+
+@contextlib.contextmanager
+def _held_in(server: Server) -> Iterator[None]:
+    """The same in PostgreSQL."""
+    with server.connect() as connection, connection.transaction():
+        connection.execute(f"LOCK TABLE {SCHEMA}.catalog_version IN EXCLUSIVE MODE")
+        yield
 
 
 @contextlib.contextmanager
