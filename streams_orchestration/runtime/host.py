@@ -135,6 +135,8 @@ class Host:
             query = self.queries.get(row.id)
             if query is not None and (row.final or query.generation != row.generation):
                 query.stop()
+                # what its last batch had written when it ended, and nobody has committed
+                sweep(self.catalog, self.home, self.application, [row.id], [self.programs[row.id]])
                 del self.queries[row.id]
                 self.failed.discard(row.id)
                 query = None
