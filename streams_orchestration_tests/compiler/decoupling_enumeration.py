@@ -116,7 +116,7 @@ class Enumeration:
             return None
         sends = self.sends(goes, execute)
         loads = self.loads(goes, execute, sends)
-        shared = self.shared(loads, execute)
+        shared = self.shared(loads, goes, execute)
         if shared is None:
             return None
         named = frozenset((name, sender, receiver) for name, sender, receiver, _ in sends)
@@ -138,8 +138,7 @@ class Enumeration:
         loads = [0.0] * params["k"]
         for name, op in self.ops.items():
             loads[execute[name]] += op.get("cpu", 0)
-            if op.get("recv_cpu"):
-                loads[goes[name]] += op["recv_cpu"]
+            loads[goes[name] if op["kind"] == "net_self" else execute[name]] += op.get("recv_cpu", 0)
         charged = set()
         for name, sender, receiver, card in sends:
             loads[receiver] += params["deser_per_item"] * card + params["penalty"]
@@ -167,12 +166,12 @@ class Enumeration:
                 return max(after.values(), default=0) <= budget
         return False
 
-    def shared(self, loads: list[float], execute: dict[Any, int]) -> tuple[float, float] | None:
+    def shared(self, loads: list[float], goes: dict[Any, int], execute: dict[Any, int]) -> tuple[float, float] | None:
         """The objective and the sum, with machines shared out in the best way."""
         epsilon, budget = self.params["lex_epsilon"], self.params["machine_budget"]
         if budget is None:
             return max(loads) + epsilon * sum(loads), sum(loads)
-        used = set(execute.values()) | {machine for machine, load in enumerate(loads) if load}
+        used = set(execute.values()) | {goes[name] for name, op in self.ops.items() if op["kind"] == "net_self"}
         whole = {execute[name] for name, op in self.ops.items() if op.get("state")}
         most = [0 if group not in used else 1 if group in whole else budget for group in range(len(loads))]
         best = (inf, inf)

@@ -169,7 +169,7 @@ def contract(flow: Dataflow) -> Contraction:
     whole = [False] * len(numbers)
     for number, node in enumerate(flow.nodes):
         weights[executes[number]] += node.cpu
-        weights[outputs[number]] += node.recv_cpu
+        weights[outputs[number] if flow.receives_at_output(number) else executes[number]] += node.recv_cpu
         whole[executes[number]] |= node.operation.state and not node.implicit
     named = sorted(set(pins.values()))
     free = [machine for machine in range(flow.params.k) if machine not in named]

@@ -55,6 +55,10 @@ class Dataflow:
         """The tees of a node's stream."""
         return [reader for reader in self.readers[node] if self.nodes[reader].kind == "tee"]
 
+    def receives_at_output(self, node: int) -> bool:
+        """Is the receiving half apart from the operator: a network to oneself, whose output may be re-pointed?"""
+        return self.nodes[node].kind == "net_self"
+
     def fan_card(self, node: int) -> float:
         """Items that a send of a node's stream to some of its tees carries."""
         return max((self.nodes[tee].card or 0.0 for tee in self.tees(node)), default=0.0)

@@ -66,15 +66,18 @@ class Decision:
         }
 
 
-def canonical(contraction: Contraction, assignment: Sequence[int], tries: int = 4000) -> list[int]:
+_TRIES = 40_000
+"""Nodes that are evaluated to make a decision canonical, all tries together."""
+
+
+def canonical(contraction: Contraction, assignment: Sequence[int]) -> list[int]:
     """An equally good decision in which machines are numbered as they come and cuts are as late as they can be.
 
     Several decisions often cost the same, such as a cut behind a stream and one at all of its tees (rule Q10).
 
     Args:
         contraction: the problem.
-        assignment: our machines of classes.
-        tries: how many changes are evaluated.
+        assignment: our machines of classes. In large problems only their numbers change.
 
     Returns:
         The machine that gets the output of each node.
@@ -82,7 +85,8 @@ def canonical(contraction: Contraction, assignment: Sequence[int], tries: int = 
     flow = contraction.flow
     best = _renumbered(contraction, assignment)
     known = evaluate(flow, contraction.outputs_of(best))
-    changed = True
+    tries = _TRIES // len(flow.nodes)
+    changed = tries >= contraction.size * len(contraction.machines)
     while changed and tries > 0:
         changed = False
         for number, pin in enumerate(contraction.pins):

@@ -68,8 +68,8 @@ def executions(flow: Dataflow, outputs: Sequence[int]) -> list[int]:
 def evaluate(flow: Dataflow, outputs: Sequence[int]) -> Evaluation:
     """Loads and objective of a decision, from the rules and nothing else.
 
-    Sources and sinks are charged as all others (rule Q3), a receiving half where the output of its network goes. A
-    crossing costs both of its machines; an existing network is re-pointed at no cost.
+    Sources and sinks are charged as all others (rule Q3), the receiving half of a network to oneself where its output
+    goes. A crossing costs both of its machines; an existing network is re-pointed at no cost.
     """
     params = flow.params
     executes = executions(flow, outputs)
@@ -77,12 +77,12 @@ def evaluate(flow: Dataflow, outputs: Sequence[int]) -> Evaluation:
     used = [False] * params.k
     whole = [False] * params.k
     for number, node in enumerate(flow.nodes):
+        receives = outputs[number] if flow.receives_at_output(number) else executes[number]
         loads[executes[number]] += node.cpu
+        loads[receives] += node.recv_cpu
         used[executes[number]] = True
         whole[executes[number]] |= node.operation.state and not node.implicit
-        if node.recv_cpu:
-            loads[outputs[number]] += node.recv_cpu
-            used[outputs[number]] = True
+        used[receives] = True
     networks: list[tuple[int, int, int]] = []
     for card, sender, operators, receivers in _sends(flow, executes, outputs):
         sends = len(receivers) if params.tee == "exact" else 1

@@ -4,38 +4,16 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Sequence
-from typing import NamedTuple
 
-from streams_orchestration.compiler.decoupling.backends import Found, Solver, run
-from streams_orchestration.compiler.decoupling.contraction import Contraction
+from streams_orchestration.compiler.decoupling.backends import Found, run
 from streams_orchestration.compiler.decoupling.evaluation import Evaluation, evaluate
 from streams_orchestration.compiler.decoupling.formulation import Formulation
-
-
-class Step(NamedTuple):
-    """What is known at one time."""
-
-    assignment: tuple[int, ...] | None
-    """Machines of classes; None when there is nothing new."""
-    bound: float
-    """No decision has a lower objective."""
-    infeasible: bool = False
-
-
-class Task(NamedTuple):
-    """What is to be solved, and how."""
-
-    contraction: Contraction
-    solver: Solver
-    start: tuple[int, ...] | None
-    """A decision that is known."""
-    gap: float
-    """Relative difference from the best at which it may stop."""
-    seconds: float
+from streams_orchestration.compiler.decoupling.task import Step, Task
 
 
 def solve_exactly(task: Task, report: Callable[[Step], None]) -> None:
     """Solve in two steps; everything that is found is reported at once."""
+    solver = "cbc" if task.solver == "cbc" else "highs"
     deadline = time.monotonic() + task.seconds
     contraction = task.contraction
     formulation = Formulation(contraction)
@@ -56,7 +34,7 @@ def solve_exactly(task: Task, report: Callable[[Step], None]) -> None:
     if task.start is not None:
         take(task.start)
     start = None if task.start is None else formulation.start(task.start)
-    found = run(task.solver, formulation, start, task.gap, task.seconds, told)
+    found = run(solver, formulation, start, task.gap, task.seconds, told)
     if found.outcome == "infeasible":
         report(Step(None, found.bound, infeasible=task.start is None))
         return
@@ -71,4 +49,4 @@ def solve_exactly(task: Task, report: Callable[[Step], None]) -> None:
         report(Step(tuple(new) if new is not None and take(new) else None, bound))
 
     formulation = Formulation(contraction, at_most=best[0].objective * (1 + 1e-9))
-    settled(run(task.solver, formulation, formulation.start(best[1]), task.gap, left, settled))
+    settled(run(solver, formulation, formulation.start(best[1]), task.gap, left, settled))

@@ -54,6 +54,10 @@ class Placement:
             for piece in range(len(pieces.weights))
         ]
 
+    def fans_of(self, piece: int) -> list[int]:
+        """The numbers of all fans that a piece has an end of."""
+        return [*self._out[piece], *self._in[piece]]
+
     def _sends(self, destinations: int) -> int:
         return destinations if self.pieces.exact else min(destinations, 1)
 

@@ -12,6 +12,7 @@ from streams_orchestration.compiler.decoupling.contraction import Contraction
 from streams_orchestration.compiler.decoupling.evaluation import Evaluation, evaluate
 from streams_orchestration.compiler.decoupling.legality import violations
 from streams_orchestration.compiler.decoupling.placement import Pieces, Placement
+from streams_orchestration.compiler.decoupling.rebalancing import rebalance
 
 _STEPS = 150
 """Moves that are tried for each piece and level."""
@@ -25,7 +26,7 @@ class Search:
         self.best: list[int] | None = None
         self.evaluation: Evaluation | None = None
         params = contraction.flow.params
-        self._guarded = params.latency_budget is not None or params.machine_budget is not None
+        self.guarded = params.latency_budget is not None or params.machine_budget is not None
         self._pieces = Pieces(
             contraction.weights, contraction.pins, contraction.fans, len(contraction.machines), params.tee == "exact"
         )
@@ -49,40 +50,29 @@ class Search:
         for machine in range(min(len(self.contraction.machines), self.contraction.pinned + 1)):
             yield [machine if pin < 0 else pin for pin in pins]
 
-    def improve(self, seconds: float, good_enough: float = 0.0, starts: int = 4) -> None:
-        """Look for better decisions.
+    def begin_anew(self, seed: int, deadline: float, *, rebalanced: bool = False, good_enough: float = 0.0) -> None:
+        """Look for a better decision from a start of its own.
 
         Args:
-            seconds: after which it ends.
-            good_enough: an objective at which it ends, too.
-            starts: how often it begins anew.
+            seed: of the start; every other one takes more time.
+            deadline: of `time.monotonic`; it ends there in any case.
+            rebalanced: share out anew what pairs of machines have, by integer programs.
+            good_enough: an objective that needs no improvement.
         """
-        deadline = time.monotonic() + seconds
         if len(self.contraction.machines) < 2:
             return
-        if self._guarded:
+        if self.guarded:
             self._climb(deadline)
             return
-        for seed in range(starts):
-            if time.monotonic() > deadline:
-                return
-            if self.evaluation is not None and self.evaluation.objective <= good_enough:
-                return
-            self.offer(self._from_coarse(Random(seed), deadline))
+        home = self._from_coarse(Random(seed), deadline, _STEPS * (4 if seed % 2 else 1))
+        self.offer(home)
+        if rebalanced:
+            placement = Placement(self._pieces, home)
+            rebalance(placement, deadline, good_enough)
+            settle(placement, deadline, self.contraction.flow.params.lex_epsilon)
+            self.offer(placement.home)
 
-    def polish(self, seconds: float) -> None:
-        """Single moves from the best decision until none of them helps."""
-        if self.best is None:
-            return
-        deadline = time.monotonic() + seconds
-        if self._guarded:
-            self._climb(deadline)
-            return
-        placement = Placement(self._pieces, self.best)
-        settle(placement, deadline, self.contraction.flow.params.lex_epsilon)
-        self.offer(placement.home)
-
-    def _from_coarse(self, chance: Random, deadline: float) -> list[int]:
+    def _from_coarse(self, chance: Random, deadline: float, effort: int) -> list[int]:
         levels, maps = [self._pieces], []
         total, machines = sum(self._pieces.weights), self._pieces.machines
         while len(levels[-1].weights) > 6 * machines:
@@ -95,7 +85,7 @@ class Search:
         for level in range(len(levels) - 1, -1, -1):
             placement = Placement(levels[level], home)
             heat = 1.0 if level == len(levels) - 1 else 0.1
-            steps = _STEPS * max(40, len(levels[level].weights)) * (4 if level == len(levels) - 1 else 1)
+            steps = effort * max(40, len(levels[level].weights)) * (4 if level == len(levels) - 1 else 1)
             home = anneal(placement, chance, steps, heat, deadline)
             if level:
                 home = [home[number] for number in maps[level - 1]]

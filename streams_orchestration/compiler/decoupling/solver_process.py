@@ -13,7 +13,8 @@ from collections.abc import Callable
 from contextlib import suppress
 from threading import Thread
 
-from streams_orchestration.compiler.decoupling.exact import Step, Task, solve_exactly
+from streams_orchestration.compiler.decoupling.effort import work
+from streams_orchestration.compiler.decoupling.task import Step, Task
 
 _GRACE = 0.5
 """Seconds that a solver gets to stop by itself."""
@@ -24,7 +25,7 @@ class SolverFailedError(Exception):
 
 
 def solve_apart(task: Task, report: Callable[[Step], None]) -> None:
-    """As `solve_exactly`, in another process that is ended when `task.seconds` are over.
+    """As `work`, in another process that is ended when `task.seconds` are over.
 
     Raises:
         SolverFailedError: the process ended with an error of its own.
@@ -76,7 +77,7 @@ def _main() -> None:
         output.write(json.dumps(step) + "\n")
         output.flush()
 
-    solve_exactly(pickle.load(sys.stdin.buffer), tell)
+    work(pickle.load(sys.stdin.buffer), tell)
 
 
 if __name__ == "__main__":

@@ -5,15 +5,19 @@ from __future__ import annotations
 import time
 from typing import Literal
 
+from streams_orchestration.compiler.decoupling.backends import available
 from streams_orchestration.compiler.decoupling.contraction import Contraction, contract
 from streams_orchestration.compiler.decoupling.dataflow import Dataflow, dataflow
 from streams_orchestration.compiler.decoupling.decision import Decision, canonical
-from streams_orchestration.compiler.decoupling.evaluation import TOLERANCE, evaluate
+from streams_orchestration.compiler.decoupling.effort import work
+from streams_orchestration.compiler.decoupling.evaluation import evaluate
+from streams_orchestration.compiler.decoupling.lower_bounds import simple_bound
 from streams_orchestration.compiler.decoupling.search import Search
+from streams_orchestration.compiler.decoupling.solver_process import SolverFailedError, solve_apart
+from streams_orchestration.compiler.decoupling.task import SolverChoice, Step, Task
 from streams_orchestration.model.decoupling import Problem
 from streams_orchestration.model.diagnostics import ApplicationError, Diagnostic
 
-SolverChoice = Literal["highs", "cbc", "search"]
 SECONDS = 60.0
 """Time limit when nobody says another."""
 _SMALL = 60
@@ -60,8 +64,6 @@ class _Run:
     """One problem being solved."""
 
     def __init__(self, contraction: Contraction, deadline: float) -> None:
-        from streams_orchestration.compiler.decoupling.lower_bounds import simple_bound
-
         self.contraction = contraction
         self.deadline = deadline
         self.search = Search(contraction)
@@ -72,49 +74,39 @@ class _Run:
     def left(self) -> float:
         return max(0.0, self.deadline - time.monotonic())
 
-    def _close(self, gap: float) -> bool:
-        known = self.search.evaluation
-        return known is not None and known.objective - self.bound <= max(gap, TOLERANCE) * abs(known.objective)
+    def hear(self, step: Step) -> None:
+        """Keep what is new."""
+        self.infeasible |= step.infeasible
+        if not step.infeasible:
+            self.bound = max(self.bound, step.bound)
+        if step.assignment is not None:
+            self.search.offer(step.assignment)
 
-    def decide(self, solver: SolverChoice, gap: float | None) -> str:
-        """Search, then solve; the name of what found the answer."""
-        machines = len(self.contraction.machines)
-        binaries = self.contraction.size * (1 if machines == 2 else machines)
-        if gap is None:
-            gap = 0.0 if binaries <= _EXACT else _CLOSE
-        if machines < 2:
+    def decide(self, solver: SolverChoice, gap: float | None) -> SolverChoice:
+        """Do what there is time for; what was used."""
+        start = None if self.search.best is None else tuple(self.search.best)
+        task = Task(self.contraction, solver, start, self.bound, gap or 0.0, self.left)
+        if gap is None and task.binaries > _EXACT:
+            task = task._replace(gap=_CLOSE)
+        if len(self.contraction.machines) < 2:
             return solver
-        self.search.improve(self.left / 4, self.bound * (1 + gap), starts=2 if binaries <= _EXACT else 4)
-        if solver == "search" or (binaries > _EXACT and self._close(gap)):
-            return "search"
-        return self._exactly(solver, gap, apart=binaries > _SMALL)
-
-    def _exactly(self, solver: Literal["highs", "cbc"], gap: float, *, apart: bool) -> str:
-        from streams_orchestration.compiler.decoupling.backends import available
-        from streams_orchestration.compiler.decoupling.exact import Step, Task, solve_exactly
-        from streams_orchestration.compiler.decoupling.solver_process import SolverFailedError, solve_apart
-
-        def heard(step: Step) -> None:
-            self.infeasible |= step.infeasible
-            if not step.infeasible:
-                self.bound = max(self.bound, step.bound)
-            if step.assignment is not None:
-                self.search.offer(step.assignment)
-
-        second: Literal["highs", "cbc"] = "cbc" if solver == "highs" else "highs"
-        for each in (solver, second):
-            if not available(each):
-                continue
-            if not self.left:
-                return "search"
-            start = None if self.search.best is None else tuple(self.search.best)
-            task = Task(self.contraction, each, start, gap, self.left)
-            try:
-                (solve_apart if apart else solve_exactly)(task, heard)
-            except SolverFailedError:
-                continue
-            return each
+        programs: tuple[Literal["highs", "cbc"], ...] = ("cbc", "highs") if solver == "cbc" else ("highs", "cbc")
+        for each in programs if solver != "search" else ():
+            if self.left and available(each):
+                try:
+                    self._run(task._replace(solver=each))
+                except SolverFailedError:
+                    continue
+                return each
+        if self.left:
+            self._run(task._replace(solver="search", seconds=self.left))
         return "search"
+
+    def _run(self, task: Task) -> None:
+        if task.binaries <= _SMALL:
+            work(task, self.hear)
+        else:
+            solve_apart(task, self.hear)
 
 
 def _nothing(problem: Problem, seconds: float, *, infeasible: bool) -> Diagnostic:
