@@ -97,6 +97,20 @@ def open_decompressed(path: Path) -> Iterator[IO[bytes]]:
         raise DataError(message) from error
 
 
+def go_to(file: IO[bytes], path: Path, place: int) -> None:
+    """Go on from a byte of a file that was opened with `open_decompressed`.
+
+    Raises:
+        DataError: the file ends before it.
+    """
+    reached = file.seek(place)
+    if path.suffix not in (".gz", ".zip"):
+        reached = min(reached, path.stat().st_size)
+    if reached != place:
+        message = f"{path}: {reached} bytes, but {place} were read before; was the file cut?"
+        raise DataError(message)
+
+
 def _only_member(archive: zipfile.ZipFile, path: Path) -> IO[bytes]:
     members = [name for name in archive.namelist() if not name.endswith("/")]
     if len(members) != 1:

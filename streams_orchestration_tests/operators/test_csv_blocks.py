@@ -46,7 +46,7 @@ def test_blocks_of_any_size_have_the_rows_of_the_whole(tmp_path: Path, text: str
     )
     whole = outcome(CsvFile(path, ",", has_header_line).read(TEXTS))
     blocks = CsvBlocks(CsvFile(path, ",", has_header_line, block_bytes=size), TEXTS)
-    found = outcome(blocks.parse(piece) for piece in blocks.pieces())
+    found = outcome(blocks.parse(piece).batch for piece in blocks.pieces())
     if isinstance(whole, str):
         assert isinstance(found, str)
     else:
@@ -60,7 +60,7 @@ def test_blocks_are_parsed_apart_also_where_values_have_quotes(tmp_path: Path):
     pieces = list(blocks.pieces())
     assert len(pieces) > 10
     assert all(isinstance(piece, Block) for piece in pieces)
-    assert len(rows([blocks.parse(piece) for piece in reversed(pieces)])) == 100
+    assert len(rows([blocks.parse(piece).batch for piece in reversed(pieces)])) == 100
 
 
 @pytest.mark.parametrize(

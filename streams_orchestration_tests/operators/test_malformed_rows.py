@@ -34,7 +34,8 @@ def test_rows_of_csv_that_cannot_be_read_are_named_with_line_and_column(tmp_path
     path = tmp_path / "rows.csv"
     path.write_text(CSV)
     bench = source(path, MALFORMED)
-    assert bench.produce() == ({"row": 7}, True)
+    offset, exhausted = bench.produce()
+    assert (offset["row"], exhausted) == (7, True)
     assert bench.rows() == [(1, "a"), (4, "e\nf"), (6, "h")]
     assert bench.rows(1) == [
         (3, "n", "'x' is no int32", "x,b"),

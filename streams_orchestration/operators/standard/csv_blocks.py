@@ -7,9 +7,10 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 from streams_orchestration.operators.errors import DataError
-from streams_orchestration.operators.files import open_decompressed
+from streams_orchestration.operators.files import go_to, open_decompressed
 from streams_orchestration.operators.libraries import np, pa, pa_csv
 from streams_orchestration.operators.standard.csv_file import CsvFile
+from streams_orchestration.operators.standard.file_rows import Place, Rows
 
 FIRST_BYTES = 1 << 20
 """Of the first block; each is twice as large as the one before until it is as large as may be."""
@@ -24,8 +25,8 @@ class Block(NamedTuple):
     text: bytes
     names: list[str]
     """Of the columns."""
-    first: bool
-    """It begins with the file."""
+    place: int
+    """The byte of the file that it begins with."""
 
 
 @dataclass(frozen=True)
@@ -35,8 +36,11 @@ class CsvBlocks:
     file: CsvFile
     schema: pa.Schema
 
-    def pieces(self) -> Iterator[Block | pa.RecordBatch]:
+    def pieces(self, start: int = 0) -> Iterator[Block | pa.RecordBatch]:
         """Whole rows; or tuples, from where only reading in one go tells rows apart.
+
+        Args:
+            start: the place of a block to go on with; 0 for the first one.
 
         Raises:
             DataError: the file is damaged; or it is read in one go, and a row does not fit.
@@ -46,8 +50,8 @@ class CsvBlocks:
             yield from self.file.read(self.schema)
             return
         with open_decompressed(self.file.path) as file:
-            file.read(begin)
-            place, rest, ended, size = begin, b"", False, FIRST_BYTES
+            place, rest, ended, size = start or begin, b"", False, FIRST_BYTES
+            go_to(file, self.file.path, place)
             while not ended:
                 data = file.read(min(size, self.file.block_bytes))
                 ended, size = not data, 2 * size
@@ -57,18 +61,18 @@ class CsvBlocks:
                     yield from self.file.read(self.schema, names, place)
                     return
                 if text:
-                    yield Block(text[:end], names, place == 0)
+                    yield Block(text[:end], names, place)
                 place, rest = place + end, text[end:]
 
-    def parse(self, piece: Block | pa.RecordBatch) -> pa.RecordBatch:
+    def parse(self, piece: Block | pa.RecordBatch) -> Rows:
         """The tuples of a piece.
 
         Raises:
             DataError: a row does not fit; names the line and the column.
         """
         if not isinstance(piece, Block):
-            return piece
-        text = b"\n" + piece.text if piece.text.startswith(_MARK) and not piece.first else piece.text
+            return Rows(piece)
+        text = b"\n" + piece.text if piece.text.startswith(_MARK) and piece.place else piece.text
         options = self.file.options(self.schema, piece.names, len(text) + 1)
         try:
             batches = pa_csv.read_csv(pa.BufferReader(text), **options).to_batches()
@@ -76,7 +80,8 @@ class CsvBlocks:
             if "Empty CSV" not in str(error):
                 raise DataError(self.file.explained(self.schema, error)) from error
             batches = []
-        return batches[0] if batches else pa.RecordBatch.from_pylist([], schema=self.schema)
+        batch = batches[0] if batches else pa.RecordBatch.from_pylist([], schema=self.schema)
+        return Rows(batch, start=Place(piece.place))
 
 
 def whole_rows(text: bytes, separator: str) -> int:

@@ -56,7 +56,8 @@ class CsvFile:
         if not line.strip():
             return [], line
         try:
-            return pa_csv.read_csv(pa.py_buffer(line), parse_options=self.parse_options()).column_names, line
+            ended = pa.py_buffer(line if line.endswith(b"\n") else line + b"\n")
+            return pa_csv.read_csv(ended, parse_options=self.parse_options()).column_names, line
         except pa.ArrowInvalid as error:
             message = f"{self.path}, line 1: {error}"
             raise DataError(message) from error
@@ -80,7 +81,7 @@ class CsvFile:
                     yield batch
                 return
             except (pa.ArrowInvalid, pa.ArrowKeyError) as error:
-                if "Empty CSV" in str(error) and (names is not None or not self.has_header_line):
+                if "Empty CSV" in str(error) and (names is not None or not self.has_header_line or self.first_line()):
                     return
                 if "straddl" not in str(error):
                     raise DataError(self.explained(schema, error)) from error

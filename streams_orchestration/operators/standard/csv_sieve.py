@@ -7,16 +7,19 @@ import io
 import re
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
+from typing import IO
 
 from streams_orchestration.operators.errors import DataError
-from streams_orchestration.operators.files import open_decompressed
+from streams_orchestration.operators.files import go_to, open_decompressed
 from streams_orchestration.operators.libraries import pa, pa_csv
 from streams_orchestration.operators.standard.csv_file import CsvFile, misfit
-from streams_orchestration.operators.standard.file_rows import RawRow, Rows, sift
+from streams_orchestration.operators.standard.file_rows import BEGIN, Place, RawRow, Rows, sift
 
 LONGEST_ROW_BYTES = 1 << 20
 """A quote that is not paired within so many bytes is malformed, and the next row begins on the next line."""
 
+_MARK = b"\xef\xbb\xbf"
+"""Of the byte order."""
 HEADER_BYTES = 1 << 16
 """In which the header is looked for first."""
 
@@ -28,39 +31,46 @@ class CsvSieve:
     file: CsvFile
     schema: pa.Schema
 
-    def read(self) -> Iterator[Rows]:
-        """The rows in order.
+    def read(self, start: Place = BEGIN) -> Iterator[Rows]:
+        """The rows in order, from a place on where some began.
 
         Raises:
             DataError: the file is damaged, empty where a header is wanted, or lacks a column.
         """
-        block, line, rest = self.file.block_bytes, 1, b""
-        names = None if self.file.has_header_line else self.schema.names
         with open_decompressed(self.file.path) as file:
-            while True:
-                data = file.read(block)
+            names, (place, line) = self._begin(file)
+            if start != BEGIN:
+                place, line = start
+            go_to(file, self.file.path, place)
+            rest, ended = b"", False
+            while not ended:
+                data = file.read(self.file.block_bytes)
                 text, ended = rest + data, not data
-                if names is None:
-                    text = text.removeprefix(b"\xef\xbb\xbf")
-                    rows = self._raw_rows(text[:HEADER_BYTES], 1, ended and len(text) <= HEADER_BYTES)[0]
-                    rows, rest = (rows, b"") if rows else self._raw_rows(text, 1, ended)
-                    if not rows and not ended:
-                        continue
-                    names = self._header(rows[0] if rows else RawRow(1, b""))
-                    begin = text.find(rows[0].text) + len(rows[0].text)
-                    line, text = 1 + text[:begin].count(b"\n"), text[begin:]
                 end = len(text) if ended else text.rfind(b"\n") + 1
                 whole = text[:end]
                 found = self._block(whole, names) if self._is_paired(whole) else None
                 if found is not None:
                     rest = text[end:]
-                    yield found
                 else:
                     rows, rest = self._raw_rows(text, line, ended)
-                    yield self._sifted(rows, names)
+                    found = self._sifted(rows, names)
+                yield found._replace(start=Place(place, line))
+                place += len(text) - len(rest)
                 line += text.count(b"\n") - rest.count(b"\n")
-                if ended:
-                    return
+
+    def _begin(self, file: IO[bytes]) -> tuple[list[str], Place]:
+        """The names of the columns, and where rows begin behind them."""
+        text = file.read(HEADER_BYTES)
+        mark = len(_MARK) if text.startswith(_MARK) else 0
+        if not self.file.has_header_line:
+            return self.schema.names, Place(mark)
+        ended = False
+        while not (rows := self._raw_rows(text[mark:], 1, ended)[0]) and not ended:
+            data = file.read(self.file.block_bytes)
+            text, ended = text + data, not data
+        header = rows[0] if rows else RawRow(1, b"")
+        begin = text.find(header.text, mark) + len(header.text)
+        return self._header(header), Place(begin, 1 + text[:begin].count(b"\n"))
 
     def _is_paired(self, text: bytes) -> bool:
         """Do quotes stand around whole values only, so that the text surely ends with a row."""
@@ -91,6 +101,8 @@ class CsvSieve:
     def _parse(self, text: bytes, names: list[str]) -> pa.RecordBatch:
         if not text.strip(b"\r\n"):
             return pa.RecordBatch.from_pylist([], schema=self.schema)
+        if text.startswith(_MARK):
+            text = b"\n" + text  # it is a character, not the beginning of a file
         table = pa_csv.read_csv(
             pa.BufferReader(text),
             read_options=pa_csv.ReadOptions(use_threads=False, block_size=len(text) + 1, column_names=names),
@@ -103,9 +115,9 @@ class CsvSieve:
 
     def _sifted(self, rows: Sequence[RawRow], names: list[str]) -> Rows:
         def parse(part: Sequence[RawRow]) -> pa.RecordBatch:
-            if len(part) == 1 and part[0].text.count(b'"') % 2:
+            if part[-1].text.count(b'"') % 2:
                 try:  # Arrow takes what follows a quote for a value, up to the end
-                    next(csv.reader([_text(part[0])], delimiter=self.file.separator, strict=True), [])
+                    next(csv.reader([_text(part[-1])], delimiter=self.file.separator, strict=True), [])
                 except csv.Error as error:
                     raise DataError(str(error)) from error
             return self._parse(b"".join(row.text for row in part), names)

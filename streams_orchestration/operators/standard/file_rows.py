@@ -9,6 +9,18 @@ from streams_orchestration.operators.errors import DataError
 from streams_orchestration.operators.libraries import pa
 
 
+class Place(NamedTuple):
+    """Where rows begin in their file."""
+
+    number: int = 0
+    """The byte, of what is unpacked; of a row group in Parquet and a record batch in Arrow its number."""
+    line: int = 1
+    """Counted from 1, where lines are counted at all."""
+
+
+BEGIN = Place()
+
+
 class RawRow(NamedTuple):
     """A row as it stands in its file."""
 
@@ -34,6 +46,8 @@ class Rows(NamedTuple):
 
     batch: pa.RecordBatch
     malformed: tuple[Malformed, ...] = ()
+    start: Place | None = None
+    """From where reading could go on with these rows; None where it could not."""
 
     @property
     def size(self) -> int:
@@ -45,7 +59,7 @@ class Rows(NamedTuple):
         before = tuple(row for row in self.malformed if row.position < count)
         after = tuple(row._replace(position=row.position - count) for row in self.malformed[len(before) :])
         readable = count - len(before)
-        return Rows(self.batch.slice(0, readable), before), Rows(self.batch.slice(readable), after)
+        return Rows(self.batch.slice(0, readable), before, self.start), Rows(self.batch.slice(readable), after)
 
 
 def sift(

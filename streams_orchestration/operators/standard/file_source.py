@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Literal
+from typing import Literal, NamedTuple
 
 from pydantic import Field, model_validator
 
@@ -21,12 +21,23 @@ from streams_orchestration.operators.files import resolve_inputs
 from streams_orchestration.operators.libraries import pa
 from streams_orchestration.operators.mentions import Mentions
 from streams_orchestration.operators.read_ahead import ReadAhead
-from streams_orchestration.operators.standard.file_rows import Malformed, Rows
+from streams_orchestration.operators.standard.file_rows import Malformed, Place, Rows
 from streams_orchestration.operators.standard.refused import REFUSED
 from streams_orchestration.operators.standard.source_file import Format, SourceFile
 
 LOGGED = 5
 """Malformed rows that are logged one by one; then the log has their number whenever it has grown tenfold."""
+
+
+class Mark(NamedTuple):
+    """Where a piece of a file begins, for an offset."""
+
+    row: int = 0
+    """Rows before it."""
+    place: int = 0
+    line: int = 1
+    malformed: int = 0
+    """Rows before it that could not be read."""
 
 
 class FileSourceParameters(Parameters):
@@ -55,8 +66,11 @@ class FileSourceParameters(Parameters):
 class FileSource(SourceOperator):
     """Reads each file once, front to back; the offset is the file and the number of its rows so far.
 
+    Where a file is read in pieces, the offset also tells where the one begins that the next row is in: after a restore
+    reading goes on there, and what lies before costs nothing.
+
     Only the attributes of the output stream are read, by name where the format has names. The reader stays open between
-    calls; after a restore the rows before the offset are skipped. A window marker follows the last tuple of a file.
+    calls. A window marker follows the last tuple of a file.
     Several files are read in the order of their paths; the next one is looked for when one has ended.
 
     In an operator-driven region an epoch ends with every file, as in Streams.
@@ -103,6 +117,8 @@ class FileSource(SourceOperator):
         self.schema = schema
         self.second = self.context.outputs[1] if len(self.context.outputs) > 1 else None
         self.first, self.row = 0, -1
+        self.mark = Mark()
+        """Of the last piece that has one."""
         self.rest: Rows | None = None
         self.pieces: ReadAhead[Rows] | None = None
         self.malformed = 0
@@ -123,8 +139,9 @@ class FileSource(SourceOperator):
         elif self.several:
             path = resolve_inputs(self.parameters.file, self.context.base)[0]
         if (path, offset["row"]) != (self.path, self.row):
-            self._open(path, check=self.several)
-            self._advance(offset["row"], submit=False)
+            mark = Mark(**offset["piece"]) if "piece" in offset else Mark()
+            self._open(path, mark, check=self.several)
+            self._advance(offset["row"] - mark.row, submit=False)
             if self.row != offset["row"]:
                 message = f"{path}: {self.row} rows, but {offset['row']} were read before; was the file cut?"
                 raise DataError(message)
@@ -138,16 +155,19 @@ class FileSource(SourceOperator):
                 return ProducedTo(self._offset(), True)
             limit -= self.row - offset["row"]
             offset = {"row": 0}
-            self._open(following, check=True)
+            self._open(following, Mark(), check=True)
             if limit <= 0 or drives:
                 break
         return ProducedTo(self._offset(), False)
 
     def _offset(self) -> Offset:
-        if not self.several:
-            return {"row": self.row}
-        inside = self.path.is_relative_to(self.context.base)
-        return {"row": self.row, "file": str(self.path.relative_to(self.context.base) if inside else self.path)}
+        offset: Offset = {"row": self.row}
+        if self.mark != Mark():
+            offset["piece"] = self.mark._asdict()
+        if self.several:
+            inside = self.path.is_relative_to(self.context.base)
+            offset["file"] = str(self.path.relative_to(self.context.base) if inside else self.path)
+        return offset
 
     def _following(self) -> Path | None:
         """The next file: files that come while others are read are found, if their names come later."""
@@ -156,7 +176,7 @@ class FileSource(SourceOperator):
         files = resolve_inputs(self.parameters.file, self.context.base)
         return next((file for file in files if str(file) > str(self.path)), None)
 
-    def _open(self, path: Path, *, check: bool) -> None:
+    def _open(self, path: Path, mark: Mark, *, check: bool) -> None:
         file = _source_file(path, self.parameters, self.schema)
         if check:
             try:
@@ -165,8 +185,8 @@ class FileSource(SourceOperator):
                 raise DataError(str(error)) from error
         if self.pieces is not None:
             self.pieces.close()
-        self.path, self.pieces, self.rest, self.first, self.row = path, file.rows(self.background), None, 0, 0
-        self.malformed = 0
+        self.path, self.pieces, self.rest = path, file.rows(self.background, Place(mark.place, mark.line)), None
+        self.mark, self.first, self.row, self.malformed = mark, mark.row, mark.row, mark.malformed
 
     def _end_file(self) -> None:
         self.punctuate(Punctuation.WINDOW)
@@ -183,9 +203,8 @@ class FileSource(SourceOperator):
 
     def _advance(self, rows: int, *, submit: bool) -> bool:
         """Go on by at most `rows` rows; True when the file has ended."""
-        assert self.pieces is not None
         while rows > 0:
-            piece = self.rest if self.rest is not None else next(self.pieces, None)
+            piece = self.rest if self.rest is not None else self._next_piece()
             self.rest = None
             if piece is None:
                 return True
@@ -197,9 +216,20 @@ class FileSource(SourceOperator):
             if submit:
                 self.submit(TupleBatch(taken.batch))
                 self._set_aside(taken.malformed)
+            else:
+                self.malformed += len(taken.malformed)
         if self.rest is None:
-            self.rest = next((piece for piece in self.pieces if piece.size), None)
+            self.rest = self._next_piece()
         return self.rest is None
+
+    def _next_piece(self) -> Rows | None:
+        assert self.pieces is not None
+        for piece in self.pieces:
+            if piece.size:
+                if piece.start is not None:
+                    self.mark = Mark(self.row, *piece.start, self.malformed) if self.row else Mark()
+                return piece
+        return None
 
     def _set_aside(self, rows: tuple[Malformed, ...]) -> None:
         """Count, log and route malformed rows."""

@@ -8,9 +8,9 @@ from pathlib import Path
 
 from streams_orchestration.operators.batch import TupleBatch
 from streams_orchestration.operators.errors import DataError
-from streams_orchestration.operators.files import open_decompressed
+from streams_orchestration.operators.files import go_to, open_decompressed
 from streams_orchestration.operators.libraries import pa, pa_json
-from streams_orchestration.operators.standard.file_rows import RawRow, Rows, sift
+from streams_orchestration.operators.standard.file_rows import Place, RawRow, Rows, sift
 
 BLOCK_BYTES = 4 << 20
 
@@ -23,41 +23,39 @@ def check_json_schema(schema: pa.Schema) -> None:
             raise ValueError(message)
 
 
-def read_json_lines(path: Path, schema: pa.Schema) -> Iterator[pa.RecordBatch]:
+def read_json_lines(path: Path, schema: pa.Schema, start: Place, *, permissive: bool) -> Iterator[Rows]:
     """The objects as attributes of `schema`; members that are not there are null, others are ignored.
 
     Dates and times are texts as in ISO 8601.
 
+    Args:
+        path: of the file.
+        schema: of the tuples.
+        start: where some rows began.
+        permissive: what does not fit is set aside.
+
     Raises:
-        DataError: a line does not fit; names it.
+        DataError: a line does not fit and is not to be set aside; names it.
     """
-    number = 0
     with open_decompressed(path) as file:
+        go_to(file, path, start.number)
         while lines := file.readlines(BLOCK_BYTES):
-            full = [line for line in lines if line.strip()]
-            if full:
-                try:
-                    yield _parse(full, schema)
-                except (pa.ArrowInvalid, pa.ArrowNotImplementedError, DataError) as error:
-                    message = f"{path}, {_place(lines, number, schema)}"
-                    raise DataError(message) from error
-            number += len(lines)
+            yield _rows(path, lines, schema, start, permissive)._replace(start=start)
+            start = Place(start.number + sum(map(len, lines)), start.line + len(lines))
 
 
-def sift_json_lines(path: Path, schema: pa.Schema) -> Iterator[Rows]:
-    """The same; what does not fit is set aside."""
-    number = 0
-    with open_decompressed(path) as file:
-        while lines := file.readlines(BLOCK_BYTES):
-            rows = [RawRow(number, line) for number, line in enumerate(lines, number + 1) if line.strip()]
-            try:
-                yield Rows(
-                    _parse([row.text for row in rows], schema) if rows else pa.RecordBatch.from_pylist([], schema)
-                )
-            except (pa.ArrowInvalid, pa.ArrowNotImplementedError, DataError):
-                suspects = [i for i, row in enumerate(rows) if not _is_object(row.text)]
-                yield sift(rows, lambda part: _parse([row.text for row in part], schema), suspects, _explain, schema)
-            number += len(lines)
+def _rows(path: Path, lines: list[bytes], schema: pa.Schema, start: Place, permissive: bool) -> Rows:
+    full = [RawRow(number, line) for number, line in enumerate(lines, start.line) if line.strip()]
+    if not full:
+        return Rows(pa.RecordBatch.from_pylist([], schema=schema))
+    try:
+        return Rows(_parse([row.text for row in full], schema))
+    except (pa.ArrowInvalid, pa.ArrowNotImplementedError, DataError) as error:
+        if not permissive:
+            message = f"{path}, {_place(lines, start.line - 1, schema)}"
+            raise DataError(message) from error
+        suspects = [i for i, row in enumerate(full) if not _is_object(row.text)]
+        return sift(full, lambda part: _parse([row.text for row in part], schema), suspects, _explain, schema)
 
 
 def _is_object(text: bytes) -> bool:

@@ -13,14 +13,14 @@ from streams_orchestration.operators.arrow_types import fits
 from streams_orchestration.operators.background import Background
 from streams_orchestration.operators.batch import TupleBatch
 from streams_orchestration.operators.errors import DataError
-from streams_orchestration.operators.files import open_decompressed
+from streams_orchestration.operators.files import go_to, open_decompressed
 from streams_orchestration.operators.libraries import pa, pq
 from streams_orchestration.operators.read_ahead import ReadAhead
 from streams_orchestration.operators.standard.csv_blocks import CsvBlocks
 from streams_orchestration.operators.standard.csv_file import CsvFile
 from streams_orchestration.operators.standard.csv_sieve import CsvSieve
-from streams_orchestration.operators.standard.file_rows import Malformed, Rows
-from streams_orchestration.operators.standard.json_lines import check_json_schema, read_json_lines, sift_json_lines
+from streams_orchestration.operators.standard.file_rows import BEGIN, Malformed, Place, Rows
+from streams_orchestration.operators.standard.json_lines import check_json_schema, read_json_lines
 
 BLOCK_BYTES = 4 << 20
 MOST_THREADS = 4
@@ -55,8 +55,8 @@ class SourceFile:
             case _:
                 _check_csv(self._csv, self.schema, first_row=not self.permissive)
 
-    def rows(self, background: Background) -> ReadAhead[Rows]:
-        """All rows, front to back, read ahead.
+    def rows(self, background: Background, start: Place = BEGIN) -> ReadAhead[Rows]:
+        """All rows from a place on where some began, front to back, read ahead.
 
         Raises:
             DataError: the file is damaged, or has a malformed row that is not to be set aside; names the place.
@@ -64,31 +64,27 @@ class SourceFile:
         if self.format == "csv" and not self.permissive:
             blocks = CsvBlocks(self._csv, self.schema)
             threads = min(os.cpu_count() or 1, MOST_THREADS)
-            return ReadAhead(
-                background, blocks.pieces(), lambda piece: Rows(blocks.parse(piece)), _size, threads=threads
-            )
-        return ReadAhead(background, self._rows(), lambda rows: rows, _size)
+            return ReadAhead(background, blocks.pieces(start.number), blocks.parse, _size, threads=threads)
+        return ReadAhead(background, self._rows(start), lambda rows: rows, _size)
 
-    def _rows(self) -> Iterator[Rows]:
+    def _rows(self, start: Place) -> Iterator[Rows]:
         match self.format:
             case "csv":
-                return CsvSieve(self._csv, self.schema).read()
+                return CsvSieve(self._csv, self.schema).read(start)
             case "line":
-                return self._lines()
-            case "jsonl" if self.permissive:
-                return sift_json_lines(self.path, self.schema)
+                return self._lines(start)
             case "jsonl":
-                return map(Rows, read_json_lines(self.path, self.schema))
+                return read_json_lines(self.path, self.schema, start, permissive=self.permissive)
             case _:
-                return map(Rows, self._columnar())
+                return self._columnar(start.number)
 
     @property
     def _csv(self) -> CsvFile:
-        return CsvFile(self.path, self.separator, self.has_header_line)
+        return CsvFile(self.path, self.separator, self.has_header_line, BLOCK_BYTES)
 
-    def _lines(self) -> Iterator[Rows]:
-        number = 0
+    def _lines(self, start: Place) -> Iterator[Rows]:
         with open_decompressed(self.path) as file:
+            go_to(file, self.path, start.number)
             while lines := file.readlines(BLOCK_BYTES):
                 texts: list[str] = []
                 malformed: list[Malformed] = []
@@ -96,31 +92,32 @@ class SourceFile:
                     try:
                         texts.append(line.removesuffix(b"\n").removesuffix(b"\r").decode())
                     except UnicodeDecodeError as error:
-                        place = number + position + 1
+                        place = start.line + position
                         if not self.permissive:
                             message = f"{self.path}, line {place}: not UTF-8 text: {error}"
                             raise DataError(message) from error
                         text = line.decode(errors="replace").rstrip("\r\n")
                         malformed.append(Malformed(position, place, "", f"not UTF-8 text: {error}", text))
-                number += len(lines)
                 batch = pa.RecordBatch.from_arrays([pa.array(texts, pa.string())], schema=self.schema)
-                yield Rows(batch, tuple(malformed))
+                yield Rows(batch, tuple(malformed), start)
+                start = Place(start.number + sum(map(len, lines)), start.line + len(lines))
 
-    def _columnar(self) -> Iterator[pa.RecordBatch]:
+    def _columnar(self, first: int) -> Iterator[Rows]:
         place = "at its end"
         try:
             if self.format == "parquet":
                 with pq.ParquetFile(self.path) as file:
-                    for group in range(file.num_row_groups):
+                    for group in range(first, file.num_row_groups):
                         place = f"row group {group + 1} of {file.num_row_groups}"
-                        names = self.schema.names
+                        names, start = self.schema.names, Place(group)
                         for batch in file.iter_batches(row_groups=[group], columns=names, use_threads=False):
-                            yield self._cast(batch)
+                            yield Rows(self._cast(batch), start=start)
+                            start = None
             else:
                 with pa.memory_map(str(self.path)) as source, pa.ipc.open_file(source) as file:
-                    for number in range(file.num_record_batches):
+                    for number in range(first, file.num_record_batches):
                         place = f"record batch {number + 1} of {file.num_record_batches}"
-                        yield self._cast(file.get_batch(number))
+                        yield Rows(self._cast(file.get_batch(number)), start=Place(number))
         except (pa.ArrowInvalid, KeyError, OSError, DataError) as error:
             message = f"{self.path}, {place}: {error}"
             raise DataError(message) from error
