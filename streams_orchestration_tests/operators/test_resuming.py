@@ -14,7 +14,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from streams_orchestration.operators.contract import Offset
-from streams_orchestration.operators.standard import json_lines, source_file
+from streams_orchestration.operators.standard import csv_file, json_lines, source_file
 from streams_orchestration.operators.standard.file_source import FileSource
 from streams_orchestration_tests.operators.harness import Bench
 
@@ -70,7 +70,7 @@ def is_resumable(path: Path, limit: int, **parameters: Any) -> None:
 
 @pytest.fixture(autouse=True)
 def small_blocks(monkeypatch: pytest.MonkeyPatch) -> None:
-    for module in (source_file, json_lines):
+    for module in (csv_file, source_file, json_lines):
         monkeypatch.setattr(module, "BLOCK_BYTES", 64)
 
 

@@ -6,7 +6,7 @@ import csv
 import functools
 import io
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -26,7 +26,7 @@ class CsvFile:
     path: Path
     separator: str
     has_header_line: bool
-    block_bytes: int = BLOCK_BYTES
+    block_bytes: int = field(default_factory=lambda: BLOCK_BYTES)
 
     def first_line(self) -> list[str]:
         """The values in the first line; none in an empty file.

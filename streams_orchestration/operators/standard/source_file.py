@@ -80,7 +80,7 @@ class SourceFile:
 
     @property
     def _csv(self) -> CsvFile:
-        return CsvFile(self.path, self.separator, self.has_header_line, BLOCK_BYTES)
+        return CsvFile(self.path, self.separator, self.has_header_line)
 
     def _lines(self, start: Place) -> Iterator[Rows]:
         with open_decompressed(self.path) as file:
