@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
     from streams_orchestration.runtime.home import Home
     from streams_orchestration.runtime.metrics import ApplicationMetrics
-    from streams_orchestration.runtime.status import ApplicationStatus
+    from streams_orchestration.runtime.status import ApplicationStatus, SinkStatus
 
 
 @click.command()
@@ -85,7 +85,7 @@ def details(status: ApplicationStatus, now: float, metrics: ApplicationMetrics) 
 
     from streams_orchestration.cli.connections import connection_lines
     from streams_orchestration.cli.metrics import facts, rates
-    from streams_orchestration.cli.names import plural
+    from streams_orchestration.cli.names import duration
     from streams_orchestration.cli.progress import progress_table
     from streams_orchestration.cli.tasks import tasks_table
     from streams_orchestration.runtime.start_up import in_words
@@ -98,8 +98,9 @@ def details(status: ApplicationStatus, now: float, metrics: ApplicationMetrics) 
         took = f"; start-up {in_words(host.start_up)}" if host.start_up else ""
         lines.append(Text(f"host {host.id}  {host.state}, {process}{took}", "dim"))
     for sink in status.sinks:
-        published = f"{plural(sink.rows, 'row')} in {plural(sink.files, 'file')}"
-        lines.append(Text.assemble((sink.operator, "bold"), f"  {published}  {sink.path}"))
+        lines.append(Text.assemble((sink.operator, "bold"), f"  {_visible(sink)}  {sink.path or sink.place}"))
+        if sink.error is not None:
+            lines.append(Text(f"{sink.error}. Failed {duration(now - (sink.failed_at or now))} ago.", "red"))
     lines += connection_lines(status)
     lines.append(Text(f"logs  {status.logs}", "dim"))
     for failure in failures(status, now):
@@ -107,6 +108,19 @@ def details(status: ApplicationStatus, now: float, metrics: ApplicationMetrics) 
         remedy = f"`streams reset {failure.application} --unit {failure.unit}{force}` goes back to the last epoch."
         lines.append(Text(f"{failure.unit}: {failure.reason}. Log: {failure.log}. {remedy}", "red"))
     return Group(*lines)
+
+
+def _visible(sink: SinkStatus) -> str:
+    """What of a sink can be seen, what a reset would take back, and what waits."""
+    from streams_orchestration.cli.names import plural
+
+    parts = [f"{plural(sink.rows, 'row')} in {plural(sink.files, 'epoch' if sink.path is None else 'file')}"]
+    if sink.uncommitted:
+        parts.append(f"{plural(sink.uncommitted, 'file')} of them uncommitted")
+    if sink.waiting:
+        late = f", {sink.late} of them late" if sink.late else ""
+        parts.append(f"{plural(sink.waiting_rows, 'row')} in {plural(sink.waiting, 'file')} waiting{late}")
+    return "; ".join(parts)
 
 
 def overview(statuses: list[ApplicationStatus], now: float) -> RenderableType:

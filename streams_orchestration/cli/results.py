@@ -46,6 +46,8 @@ def read_result(sink: SinkStatus, limit: int = MAX_ROWS) -> Result:
     Raises:
         ResultError: the files are not there, or damaged.
     """
+    if sink.path is None:
+        return Result(sink, pl.DataFrame(), sink.rows)
     parts = sorted(path for path in sink.path.glob(f"*.{sink.format}") if not path.name.startswith("_"))
     if not parts:
         return Result(sink, pl.DataFrame(), 0)
@@ -79,7 +81,7 @@ def result_table(result: Result) -> RenderableType:
     """The rows as a table, with a line that says how many are not shown."""
     heading = Text.assemble((result.sink.operator, "bold"), f": {plural(result.total, 'row')}")
     if not result.rows.height:
-        return heading
+        return heading if result.sink.path is not None else Text.assemble(heading, f" in {result.sink.place}")
     table = Table(header_style="bold")
     for name, kind in result.rows.schema.items():
         table.add_column(name, justify="right" if kind.is_numeric() else "left", overflow="fold")

@@ -100,7 +100,8 @@ def _show_results(status: ApplicationStatus, max_rows: int) -> None:
         console.print(result_table(read_result(sink, max_rows)))
     notes = messages()
     for sink in status.sinks:
-        notes.print(f"Files of {sink.operator}: {sink.path}", soft_wrap=True, markup=False)
+        if sink.path is not None:
+            notes.print(f"Files of {sink.operator}: {sink.path}", soft_wrap=True, markup=False)
     notes.print(f"Logs: {status.logs}", soft_wrap=True, markup=False)
 
 

@@ -131,6 +131,8 @@ class LogicalOperator:
     relocatable: bool = True
     checkpoint: Literal["periodic", "operatorDriven"] | None = None
     checkpoint_period: float | None = None
+    uncommitted: bool = False
+    """Operators outside of its region see its output streams before an epoch is complete (B33)."""
     atomic: str | None = None
     submits: tuple[bool, ...] = ()
     """Custom only: does the logic of input port i submit? (rules 39, A35)."""

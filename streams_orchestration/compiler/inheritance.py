@@ -40,6 +40,7 @@ class EffectiveConfig:
     relocatable: bool
     checkpoint: Any
     checkpoint_period: float | None
+    uncommitted: bool
     threaded_ports: tuple[ThreadedPort, ...]
 
 
@@ -100,6 +101,7 @@ class Inheritance:
             relocatable=relocatable,
             checkpoint=checkpoint,
             checkpoint_period=period,
+            uncommitted=self._first(configs, lambda config: config.visibility)[0] == "read_uncommitted",
             threaded_ports=tuple(
                 ThreadedPort(port, queues[port].congestion_policy, self._queue_size(queues[port], operator.name))
                 for port in sorted(queues)

@@ -135,6 +135,7 @@ class _Builder:
             relocatable=config.relocatable,
             checkpoint=config.checkpoint,
             checkpoint_period=config.checkpoint_period,
+            uncommitted=config.uncommitted,
             atomic=self.inheritance.atomic(instance),
             submits=tuple(not binding.control for binding in invocation.inputs) if custom else (),
             location=invocation.location(),

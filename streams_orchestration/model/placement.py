@@ -79,6 +79,8 @@ class Config(Element):
     restartable: Boolean | None = None
     relocatable: Boolean | None = None
     checkpoint: Checkpoint | None = None
+    visibility: Literal["read_committed", "read_uncommitted"] | None = None
+    """When operators outside of the region see its output streams: epoch by epoch, or batch by batch (B33)."""
 
 
 class HostPoolDeclaration(Element):

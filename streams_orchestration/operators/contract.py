@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from enum import Enum
 from pathlib import Path
-from typing import Any, ClassVar, NamedTuple
+from typing import Any, ClassVar, Literal, NamedTuple
 
 from pydantic import BaseModel, ConfigDict
 
@@ -37,11 +37,16 @@ class Parameters(BaseModel):
     model_config = ConfigDict(extra="forbid", frozen=True, populate_by_name=True)
 
 
+Visibility = Literal["read_committed", "read_uncommitted"]
+"""When what was made becomes visible: with its epoch, so that no reset takes it back, or with its batch (B33)."""
+
+
 class PendingFile(NamedTuple):
-    """A file that a sink has written and that becomes visible when its epoch is complete."""
+    """A file that a sink has written and that becomes visible with its epoch, or with its batch."""
 
     pending: Path
-    final: Path
+    final: Path | None
+    """None when it goes to something else than a file; see `EpochSink`."""
     rows: int
     size: int
     """Bytes."""
@@ -78,6 +83,10 @@ class OperatorContext:
     """Directory that relative input paths start from: that of the spec."""
     results: Path = Path()
     """Directory that relative output paths start from."""
+    pending: Path = Path()
+    """Directory for what waits to be delivered."""
+    generation: int = 1
+    """One more after every reset and every new start."""
     epoch: int = 1
     batch: int = 0
     """Number of the micro-batch."""
@@ -139,6 +148,16 @@ class Operator:
     def directory(cls, context: OperatorContext, parameters: Any) -> Path | None:
         """The directory that the operator publishes into, which it shares with nobody but its siblings."""
         return None
+
+    @classmethod
+    def visibility(cls, parameters: Any) -> Visibility:
+        """When what `prepare_commit` gives becomes visible; what the parameter `visibility` says, if there is one."""
+        return getattr(parameters, "visibility", "read_committed")
+
+    @classmethod
+    def destination(cls, context: OperatorContext, parameters: Any) -> str:
+        """Where the outputs go, for people; no secrets."""
+        return str(cls.directory(context, parameters) or "")
 
     @classmethod
     def unpublished(cls, context: OperatorContext, parameters: Any) -> tuple[Path, ...]:

@@ -69,6 +69,7 @@ class OperatorHarness:
             outputs=tuple(None if ddl is None else arrow_schema(ddl) for ddl in outputs),
             base=base,
             results=results,
+            pending=results / "_outputs",
             channel=channel,
             max_channels=max_channels,
             submit=lambda port, batch: self.sent.append((port, batch)),

@@ -102,11 +102,20 @@ def sink_event(application: str, sink: SinkStatus) -> dg.AssetMaterialization:
     """What one sink has published."""
     return dg.AssetMaterialization(
         [application, "sinks", sink.operator],
-        description=f"{sink.rows} rows in {sink.files} files",
+        description=f"{sink.rows} rows in {sink.files} {'epochs' if sink.path is None else 'files'}",
         metadata={
             "dagster/row_count": dg.MetadataValue.int(sink.rows),
-            "streams/files": dg.MetadataValue.int(sink.files),
-            "streams/format": dg.MetadataValue.text(sink.format),
-            "streams/path": dg.MetadataValue.path(sink.path),
+            "streams/visibility": dg.MetadataValue.text(sink.visibility),
+            **_place(sink),
         },
     )
+
+
+def _place(sink: SinkStatus) -> dict[str, dg.MetadataValue]:
+    if sink.path is None:
+        return {"streams/epochs": dg.MetadataValue.int(sink.files), "streams/place": dg.MetadataValue.text(sink.place)}
+    return {
+        "streams/files": dg.MetadataValue.int(sink.files),
+        "streams/format": dg.MetadataValue.text(sink.format),
+        "streams/path": dg.MetadataValue.path(sink.path),
+    }

@@ -16,7 +16,7 @@ class Position:
     """Where a PE stands after a commit: everything that a replay needs."""
 
     inputs: dict[str, int] = field(default_factory=dict)
-    """Stream -> number of the next segment to read."""
+    """Stream -> number of the next segment to read, or of one before it: numbers have gaps after a reset."""
     sources: dict[str, dict[str, Any]] = field(default_factory=dict)
     """Source operator -> its offset."""
     exhausted: tuple[str, ...] = ()
@@ -96,7 +96,8 @@ class SinkFile:
 
     operator: str
     pending: str
-    final: str
+    final: str | None
+    """None when the sink delivers it to something else than a file."""
     rows: int
     size: int
 

@@ -49,13 +49,19 @@ def commit_batch(
             numbers[segment.stream] = number + 1
             connection.execute(
                 insert(tables.segment).values(
-                    **key, number=number, epoch=plan.epoch, committed_at=now, **asdict(segment)
+                    **key,
+                    number=number,
+                    epoch=plan.epoch,
+                    committed_at=now,
+                    uncommitted=segment.stream in program.uncommitted,
+                    **asdict(segment),
                 )
             )
         for state in (state for result in results for state in result.states):
             connection.execute(insert(tables.state).values(**key, **asdict(state)))
         for file in (file for result in results for file in result.files):
-            connection.execute(insert(tables.sink_file).values(**key, epoch=plan.epoch, **asdict(file)))
+            values = asdict(file) | {"generation": plan.generation, "epoch": plan.epoch}
+            connection.execute(insert(tables.sink_file).values(**key, **values))
         sources = {program.operators[index].name for index in program.sources}
         foreign = {stream.stream for stream in program.inputs if stream.foreign}
         exhausted = not program.imports and sources | foreign <= set(position.exhausted)

@@ -118,6 +118,7 @@ class _Builder:
             tasks=tasks,
             consumers=self._consumers(),
             exports=tuple(sorted(self.streams[PeOutputPort(*port, -1, -1)] for port in self.exported)),
+            uncommitted=self._uncommitted(),
         )
 
     def _ports(self, operator: int) -> int:
@@ -147,10 +148,27 @@ class _Builder:
                     seen.add(name)
                     producer = pe_of[connection.source]
                     foreign = producer not in self.unit.pes
-                    found[operator].append(InputStream(name, producer, operator, port, foreign))
+                    uncommitted = foreign and self._shows_uncommitted(connection.source)
+                    found[operator].append(InputStream(name, producer, operator, port, foreign, uncommitted))
         for operator, _ in self.imported:
             found.setdefault(operator, [])
         return found
+
+    def _shows_uncommitted(self, operator: int) -> bool:
+        """May operators outside of its region see its streams before an epoch is complete."""
+        logical = self.compilation.logical.operators[self.physical.operators[operator].logical]
+        return logical.uncommitted and self.compilation.regions.region_of[operator] >= 0
+
+    def _uncommitted(self) -> tuple[str, ...]:
+        """The streams that it writes, that PEs outside of its unit read, and that these see uncommitted."""
+        consumers = self._consumers()
+        return tuple(
+            sorted(
+                name
+                for output, name in self.streams.items()
+                if self._shows_uncommitted(output.operator) and set(consumers[name]) - set(self.unit.pes)
+            )
+        )
 
     def _consumers(self) -> dict[str, tuple[int, ...]]:
         """The PEs that read each stream that this one writes."""

@@ -32,6 +32,7 @@ from streams_orchestration.runtime.program import PeProgram
 from streams_orchestration.runtime.recording import read_metrics
 from streams_orchestration.runtime.reset import reset
 from streams_orchestration.runtime.settings import Settings
+from streams_orchestration.runtime.sinks import insert_sinks
 from streams_orchestration.runtime.spread import spread
 from streams_orchestration.runtime.units import Unit, recovery_units
 
@@ -93,6 +94,8 @@ def deploy(home: Home, compilation: Compilation, *, fresh: bool = False) -> str:
                 )
                 raise NotDeployableError(message)
             _insert(connection, compilation, identity, units, programs)
+            for program in programs:
+                insert_sinks(connection, home, program)
     return identity
 
 

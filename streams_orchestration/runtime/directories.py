@@ -14,6 +14,8 @@ class Directories:
     base: str
     """Relative input paths start here: the directory of the spec."""
     results: str
+    outputs: str
+    """What waits to be delivered."""
     streams: str
     states: str
     log: str
@@ -27,6 +29,7 @@ def directories_of(home: Home, application: str, pe: int, base: str = "", *, com
     return Directories(
         base=base,
         results=str(home.results(application)),
+        outputs=str(data / "outputs"),
         streams=str(data / "streams"),
         states=str(data / "states"),
         log=str(home.logs(application) / f"pe-{pe}.log"),

@@ -119,6 +119,16 @@ class OperatorError(StreamsRuntimeError):
         return type(self), (self.operator, self.reason)
 
 
+class OutputError(StreamsRuntimeError):
+    """An output of a sink cannot become visible."""
+
+    def __init__(self, operator: str, message: str, *, lost: bool = False) -> None:
+        self.operator = operator
+        self.lost = lost
+        """It is gone: trying again does not help."""
+        super().__init__(f"operator {operator}: {message}")
+
+
 class HostLaunchError(StreamsRuntimeError):
     """A host process did not come up."""
 

@@ -226,7 +226,7 @@ class TaskRun:
             self.instances[index] = instance
         instance.dirty = True
         context = instance.operator.context
-        context.epoch, context.batch = self.plan.epoch, self.plan.batch
+        context.epoch, context.batch, context.generation = self.plan.epoch, self.plan.batch, self.plan.generation
         context.submit = lambda port, batch: self._submit(program, port, batch)
         context.punctuate = lambda port, mark: self._punctuate(program, port, mark)
         if program.region is not None and program.region.trigger:
@@ -289,7 +289,8 @@ class TaskRun:
             program, instance = self.program.operators[index], self.instances[index]
             if type(instance.operator).prepare_commit is not Operator.prepare_commit:
                 for file in self._guard(program, instance.operator.prepare_commit):
-                    files.append(SinkFile(program.name, str(file.pending), str(file.final), file.rows, file.size))
+                    final = None if file.final is None else str(file.final)
+                    files.append(SinkFile(program.name, str(file.pending), final, file.rows, file.size))
             if program.stateful and index in self.changed:
                 state = dict(self._guard(program, instance.operator.checkpoint))
                 if instance.round_robin:

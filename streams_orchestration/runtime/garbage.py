@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
 from pathlib import Path
 
-from sqlalchemy import delete, select
+from sqlalchemy import Connection, delete, select
 
 from streams_orchestration.runtime import tables
 from streams_orchestration.runtime.catalog import Catalog
@@ -20,7 +20,7 @@ KEPT_EPOCHS = 16
 """Epochs that stay in the catalog for people to look at."""
 
 
-def collect_garbage(catalog: Catalog, application: str, programs: Iterable[PeProgram]) -> int:
+def collect_garbage(catalog: Catalog, application: str, programs: Collection[PeProgram]) -> int:
     """Forget commits, segments and states that lie before the cut of everybody who could need them.
 
     Returns:
@@ -54,6 +54,7 @@ def collect_garbage(catalog: Catalog, application: str, programs: Iterable[PePro
             old = (s.c.application == application, s.c.stream == stream, s.c.number < number)
             paths += connection.scalars(select(s.c.path).where(*old))
             connection.execute(delete(s).where(*old))
+        paths += _drop_retracted(connection, application, programs)
         for pe, row in cuts.items():
             connection.execute(delete(c).where(c.c.application == application, c.c.pe == pe, c.c.batch < row.batch))
         paths += drop_unneeded_states(connection, application, {pe: row.batch for pe, row in cuts.items()})
@@ -68,6 +69,25 @@ def collect_garbage(catalog: Catalog, application: str, programs: Iterable[PePro
     for path in paths:
         Path(path).unlink(missing_ok=True)
     return len(paths)
+
+
+def _drop_retracted(connection: Connection, application: str, programs: Collection[PeProgram]) -> list[str]:
+    """Forget segments that resets took back once every reader has gone past them, so that no batch names them."""
+    s, p = tables.segment, tables.pe
+    if connection.execute(select(s.c.number).where(s.c.application == application, s.c.retracted)).first() is None:
+        return []
+    positions = {
+        row.id: row.position["inputs"]
+        for row in connection.execute(select(p.c.id, p.c.position).where(p.c.application == application))
+    }
+    paths: list[str] = []
+    for stream in {stream.stream for program in programs for stream in program.inputs if stream.uncommitted}:
+        readers = [x.pe for x in programs for read in x.inputs if read.stream == stream and read.uncommitted]
+        number = min(positions[pe].get(stream, 0) for pe in readers)
+        old = (s.c.application == application, s.c.stream == stream, s.c.number < number, s.c.retracted)
+        paths += connection.scalars(select(s.c.path).where(*old))
+        connection.execute(delete(s).where(*old))
+    return paths
 
 
 def sweep(

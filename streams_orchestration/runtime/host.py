@@ -30,7 +30,8 @@ from streams_orchestration.runtime.home import Home
 from streams_orchestration.runtime.presence import Presence, UnwantedHostError
 from streams_orchestration.runtime.processes import kill, process_started
 from streams_orchestration.runtime.program import PeProgram
-from streams_orchestration.runtime.publishing import complete, publish
+from streams_orchestration.runtime.publisher import Publisher
+from streams_orchestration.runtime.publishing import complete
 from streams_orchestration.runtime.settings import Settings
 from streams_orchestration.runtime.start_up import StartUp
 
@@ -59,6 +60,7 @@ class Host:
         self.number = number
         self.catalog = Catalog(home)
         self.presence = Presence(self.catalog, application, number, incarnation)
+        self.publisher = Publisher(self.catalog, application)
         self.queries: dict[int, Any] = {}
         self.failed: set[int] = set()
         self.terminated = False
@@ -96,6 +98,7 @@ class Host:
         log.info("Spark %s is up", self.spark.version)
         self.presence.record_family()
         self.presence.report(state="RUNNING")
+        self.publisher.start()
         collected = time.monotonic()
         while True:
             self.turned = time.monotonic()
@@ -107,13 +110,12 @@ class Host:
             if self.presence.row().wanted == "STOPPED":
                 self._quiesce()
                 self.stop_all()
-                publish(self.catalog, self.application)
+                self.publisher.stop()
                 return "STOPPED"
             self._reconcile()
             if not self.started:
                 self._see_start()
             trigger_epochs(self.catalog, self.application, self.timed, self.began, time.time())
-            publish(self.catalog, self.application)
             if time.monotonic() - collected > GARBAGE_SECONDS and self.timed:
                 collect_garbage(self.catalog, self.application, self.programs.values())
                 collected = time.monotonic()

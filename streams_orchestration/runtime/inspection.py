@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 import shutil
-from pathlib import Path
 from typing import Any, cast
 
 from pydantic import TypeAdapter
-from sqlalchemy import Connection, func, select
+from sqlalchemy import Connection, select
 
 from streams_orchestration.compiler.compilation import Compilation
 from streams_orchestration.compiler.documents import load
@@ -17,12 +16,12 @@ from streams_orchestration.runtime.errors import NotDeployedError
 from streams_orchestration.runtime.home import Home
 from streams_orchestration.runtime.launcher import LAUNCHER
 from streams_orchestration.runtime.links import read_exports, read_imports
+from streams_orchestration.runtime.sinks import read_sinks
 from streams_orchestration.runtime.spread import LevelSpread
 from streams_orchestration.runtime.status import (
     ApplicationStatus,
     HostStatus,
     PeStatus,
-    SinkStatus,
     UnitStatus,
 )
 
@@ -105,7 +104,7 @@ def read_status(home: Home, application: str) -> ApplicationStatus:
                 )
                 for unit in sorted(units, key=lambda unit: (unit.region is None, unit.region, unit.name))
             ),
-            sinks=_sinks(connection, application),
+            sinks=read_sinks(connection, application),
             logs=logs,
             imports=read_imports(connection, application),
             exports=read_exports(connection, application),
@@ -116,25 +115,6 @@ def _disk_error(home: Home) -> str | None:
     """A host that finds the disk full cannot write down that it did."""
     free = shutil.disk_usage(home.root).free
     return f"the disk of {home.root} is full: {free // 2**20} MiB are free" if free < FULL_BYTES else None
-
-
-def _sinks(connection: Connection, application: str) -> tuple[SinkStatus, ...]:
-    f = tables.sink_file
-    rows = connection.execute(
-        select(
-            f.c.operator,
-            func.min(f.c.final).label("final"),
-            func.count().label("files"),
-            func.sum(f.c.rows).label("rows"),
-        )
-        .where(f.c.application == application, f.c.published)
-        .group_by(f.c.operator)
-        .order_by(f.c.operator)
-    )  # fmt: skip
-    return tuple(
-        SinkStatus(row.operator, Path(row.final).parent, Path(row.final).suffix[1:], row.files, int(row.rows))
-        for row in rows
-    )
 
 
 def _opened(home: Home, application: str) -> Catalog:

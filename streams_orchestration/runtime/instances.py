@@ -81,4 +81,5 @@ def operator_context(program: OperatorProgram, directories: Directories) -> Oper
         region=program.region,
         base=Path(directories.base),
         results=Path(directories.results),
+        pending=Path(directories.outputs),
     )

@@ -75,6 +75,7 @@ def _lag(connection: Connection, row: Any, position: int) -> tuple[int, int]:
             s.c.stream == row.stream,
             s.c.number >= position,
             s.c.number < visible_end(connection, row.exporter, row.stream),
+            ~s.c.retracted,
         )
     ).one()
     return found.segments, int(found.tuples or 0)

@@ -19,7 +19,7 @@ def published_files(home: Home, program: PeProgram) -> list[Path]:
     """What the operators of a PE seem to have published into their places."""
     return [
         path
-        for operator, context, parameters in _operators(home, program)
+        for _, operator, context, parameters in operators_of(home, program)
         for path in operator.published(context, parameters)
     ]
 
@@ -28,14 +28,15 @@ def unpublished_files(home: Home, program: PeProgram) -> list[Path]:
     """What the operators of a PE wrote and nothing has made visible."""
     return [
         path
-        for operator, context, parameters in _operators(home, program)
+        for _, operator, context, parameters in operators_of(home, program)
         for path in operator.unpublished(context, parameters)
     ]
 
 
-def _operators(home: Home, program: PeProgram) -> Iterator[tuple[type[Operator], OperatorContext, BaseModel]]:
+def operators_of(home: Home, program: PeProgram) -> Iterator[tuple[str, type[Operator], OperatorContext, BaseModel]]:
+    """The operators of a PE: name, class, surroundings and parameters."""
     directories = directories_of(home, program.application, program.pe)
     for operator in program.operators.values():
         implementation = import_operator(operator.implementation)
         parameters = implementation.Parameters.model_validate(operator.parameters)
-        yield implementation, operator_context(operator, directories), parameters
+        yield operator.name, implementation, operator_context(operator, directories), parameters

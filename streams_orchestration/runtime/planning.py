@@ -31,6 +31,8 @@ class StreamView:
     """The epoch that the producer works in: all lower ones are closed."""
     ended: bool
     """The producer has made its final commit, so nothing comes after the segments shown."""
+    batches: tuple[int, ...] = ()
+    """Of a stream that is read uncommitted, the producer's batch of each segment: batches are taken whole."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,10 +80,12 @@ def plan_batch(
     # As in Streams an operator-driven start stands still until its epoch is complete.
     still = held or (program.driven and view.trigger_epoch > view.completed_epoch)
     streams = (*program.inputs, *view.imported)
-    taken = {
-        stream.stream: () if held or (still and stream.foreign) else _take(view, stream, stream_limit)
-        for stream in streams
+    whole = _whole_batches(program, view, stream_limit)
+    counts = {
+        s.stream: 0 if held or (still and s.foreign) else whole.get(s.stream, _count(view, s, stream_limit))
+        for s in streams
     }
+    taken = {s.stream: _readable(view, s)[: counts[s.stream]] for s in streams}
     names = {source: program.operators[source].name for source in program.sources}
     producing = {s: name for s, name in names.items() if name not in view.position.exhausted}
     closing_foreign = _ended_streams(program, view, taken)
@@ -125,16 +129,6 @@ def plan_batch(
     )  # fmt: skip
 
 
-def _take(view: PeView, stream: InputStream, limit: int | None) -> tuple[Segment, ...]:
-    """The segments to read: of the region's own streams those of the open epoch only."""
-    shown = view.streams[stream.stream]
-    readable = [segment for _, epoch, segment in shown.segments if stream.foreign or epoch == view.epoch]
-    if limit is not None:
-        read = itertools.accumulate(segment.rows for segment in readable)
-        readable = readable[: max(sum(rows <= limit for rows in read), 1)]
-    return tuple(readable[:SEGMENTS_LIMIT])
-
-
 def _imported(view: PeView, task: Task) -> Iterator[InputStream]:
     return (stream for stream in view.imported if (stream.operator, stream.port) in task.imports)
 
@@ -144,6 +138,45 @@ def _next(view: PeView, stream: InputStream, taken: int) -> int:
     if taken:
         return view.streams[stream.stream].segments[taken - 1][0] + 1
     return view.position.inputs.get(stream.stream, stream.first)
+
+
+def _readable(view: PeView, stream: InputStream) -> tuple[Segment, ...]:
+    """The segments that may be read: of the region's own streams those of the open epoch only."""
+    shown = view.streams[stream.stream].segments
+    return tuple(segment for _, epoch, segment in shown if stream.foreign or epoch == view.epoch)
+
+
+def _count(view: PeView, stream: InputStream, limit: int | None) -> int:
+    """How many of them a batch reads."""
+    readable = _readable(view, stream)
+    if limit is None:
+        return min(len(readable), SEGMENTS_LIMIT)
+    read = itertools.accumulate(segment.rows for segment in readable)
+    return min(len(readable), max(sum(rows <= limit for rows in read), 1), SEGMENTS_LIMIT)
+
+
+def _whole_batches(program: PeProgram, view: PeView, limit: int | None) -> dict[str, int]:
+    """How many segments of each uncommitted stream: of one producer's streams, always the whole of a batch.
+
+    A reset may take back what was read, but then nothing remains that was read of a batch in part.
+    """
+    found: dict[str, int] = {}
+    for producer in sorted({stream.producer for stream in program.inputs if stream.uncommitted}):
+        streams = [s.stream for s in program.inputs if s.uncommitted and s.producer == producer]
+        shown = {stream: view.streams[stream] for stream in streams}
+        counts = dict.fromkeys(streams, 0)
+        for batch in sorted({batch for each in shown.values() for batch in each.batches}):
+            further = {stream: sum(number <= batch for number in each.batches) for stream, each in shown.items()}
+            fits = all(
+                count <= SEGMENTS_LIMIT
+                and (limit is None or sum(s.rows for _, _, s in shown[stream].segments[:count]) <= limit)
+                for stream, count in further.items()
+            )
+            if any(counts.values()) and not fits:
+                break
+            counts = further
+        found |= counts
+    return found
 
 
 def _ended_streams(program: PeProgram, view: PeView, taken: dict[str, tuple[Segment, ...]]) -> list[str]:
@@ -156,9 +189,7 @@ def _ended_streams(program: PeProgram, view: PeView, taken: dict[str, tuple[Segm
 
 
 def _drained(view: PeView, stream: InputStream, taken: dict[str, tuple[Segment, ...]]) -> bool:
-    shown = view.streams[stream.stream]
-    readable = sum(stream.foreign or epoch == view.epoch for _, epoch, _ in shown.segments)
-    return len(taken[stream.stream]) == readable
+    return len(taken[stream.stream]) == len(_readable(view, stream))
 
 
 def _may_close(program: PeProgram, view: PeView, taken: dict[str, tuple[Segment, ...]]) -> bool:

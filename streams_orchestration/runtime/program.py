@@ -92,6 +92,8 @@ class InputStream:
     port: int
     foreign: bool
     """The producer is not in the reader's unit of recovery, so its epochs mean nothing to the reader."""
+    uncommitted: bool = False
+    """A foreign one that is read before its epoch is complete, by whole batches of the producer (B33)."""
     exporter: str | None = None
     """Another application that writes it, which is connected while this one runs."""
     source: str = ""
@@ -140,6 +142,8 @@ class PeProgram:
     """Streams that it writes -> the PEs that read them."""
     exports: tuple[str, ...] = ()
     """Those of them that other applications may import."""
+    uncommitted: tuple[str, ...] = ()
+    """Streams that it writes and that others may read before the epoch is complete."""
 
     @cached_property
     def levels(self) -> tuple[tuple[Task, ...], ...]:

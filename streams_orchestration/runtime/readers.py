@@ -18,9 +18,9 @@ from sqlalchemy import Connection, delete, func, select, update
 
 from streams_orchestration.runtime import tables
 from streams_orchestration.runtime.batches import Position
-from streams_orchestration.runtime.planning import SEGMENTS_LIMIT
+from streams_orchestration.runtime.planning import OUTSTANDING_LIMIT, SEGMENTS_LIMIT
 from streams_orchestration.runtime.program import PeProgram
-from streams_orchestration.runtime.visibility import end_of_epoch, visible_end
+from streams_orchestration.runtime.visibility import readable_segments, visible_end
 
 SILENT_SECONDS = 60.0
 """Without a heartbeat of its host an importing PE is not waited for any more."""
@@ -71,9 +71,11 @@ def outstanding(
         inside, outside = [], [reader.position for reader in importing.get(stream, ()) if reader.waited]
         for row in (members[pe] for pe in consumers):
             (inside if row.unit == program.unit else outside).append(row.position["inputs"].get(stream, 0))
-        most = max(most, *(written - read for read in inside), 0)
-        if written - min(outside, default=written) > most:
-            most = max(most, end_of_epoch(connection, application, stream, completed, written) - min(outside))
+        for readers, sees in ((inside, None), (outside, None if stream in program.uncommitted else completed)):
+            behind = written - min(readers, default=written)
+            if behind >= OUTSTANDING_LIMIT:  # numbers have gaps after a reset, and not all are visible outside
+                behind = readable_segments(connection, application, stream, min(readers), sees)
+            most = max(most, behind)
     return most
 
 
@@ -144,7 +146,7 @@ def drop_read_exports(connection: Connection, exporter: str, needed: Mapping[str
         end = visible_end(connection, exporter, stream)
         newest = min(end - KEPT_SEGMENTS, _last_epoch(connection, exporter, stream, end))
         readers, lost = importing.get(stream, []), defaultdict[str, int](int)
-        mine = (s.c.application == exporter, s.c.stream == stream)
+        mine = (s.c.application == exporter, s.c.stream == stream, ~s.c.retracted)
         gone: list[int] = []
         for row in connection.execute(select(s).where(*mine, s.c.number < min(end, needed.get(stream, end)))):
             if any(_keeps(reader, row.number, newest) for reader in readers):

@@ -16,6 +16,7 @@ from streams_orchestration.runtime.errors import StreamsRuntimeError
 from streams_orchestration.runtime.home import Home
 from streams_orchestration.runtime.inspection import read_status
 from streams_orchestration.runtime.launcher import LAUNCHER
+from streams_orchestration.runtime.retraction import retract, take_back
 from streams_orchestration.runtime.states import drop_states_after
 from streams_orchestration.runtime.status import HEARTBEAT_LIMIT
 
@@ -80,6 +81,7 @@ def reset(home: Home, application: str, unit: str, *, generation: int | None = N
         raise StreamsRuntimeError(message)
     for path in garbage:
         Path(path).unlink(missing_ok=True)
+    retract(catalog, application)  # hosts do it, too, whatever becomes of this process
     # also when the unit was reset before: that call may have died before it came this far
     _clear_hosts(home, catalog, application)
     launch(home, application)
@@ -98,11 +100,7 @@ def _roll_back(connection: Connection, application: str, unit: Any) -> list[str]
         ).one_or_none()
         batch = cut.batch if cut is not None else -1
         garbage += drop_states_after(connection, application, pe.id, batch)
-        for table in (tables.segment, tables.sink_file):
-            after = (table.c.application == application, table.c.pe == pe.id, table.c.batch > batch)
-            path = table.c.pending if table is tables.sink_file else table.c.path
-            garbage += connection.scalars(select(path).where(*after))
-            connection.execute(delete(table).where(*after))
+        garbage += take_back(connection, application, pe.id, batch)
         connection.execute(delete(c).where(c.c.application == application, c.c.pe == pe.id, c.c.batch > batch))
         values: dict[str, Any] = {"state": "WANTED", "error": None, "permanent": False, "batch": batch}
         if cut is not None:
@@ -112,6 +110,8 @@ def _roll_back(connection: Connection, application: str, unit: Any) -> list[str]
         else:
             values |= {"exhausted": False, "final": False, "position": pe.initial, "epoch": 1, "committed_at": None}
             values |= {"rows_in": 0, "rows_out": 0, "busy_seconds": 0.0}
+        # numbers of segments are never used twice: who has read some that are taken back goes on behind them
+        values["position"] = values["position"] | {"outputs": pe.position["outputs"]}
         connection.execute(update(p).where(p.c.application == application, p.c.id == pe.id).values(**values))
     return garbage
 

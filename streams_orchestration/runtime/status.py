@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal
 
+from streams_orchestration.operators.contract import Visibility
 from streams_orchestration.runtime.spread import LevelSpread
 
 PeState = Literal["WANTED", "STARTING", "RUNNING", "COMPLETED", "STOPPED", "FAILED"]
@@ -85,13 +86,32 @@ class UnitStatus:
 
 @dataclass(frozen=True, slots=True)
 class SinkStatus:
-    """One file sink and what it has published."""
+    """One sink: what of it is visible, and what waits."""
 
     operator: str
-    path: Path
+    path: Path | None
+    """Directory of its files; None when it writes to something else."""
     format: str
+    """Of its files."""
     files: int
+    """Visible ones; or epochs that were delivered."""
     rows: int
+    """In these."""
+    kind: str = "FileSink"
+    place: str = ""
+    """The directory, or what else it writes to."""
+    visibility: Visibility = "read_committed"
+    uncommitted: int = 0
+    """Of `files`, how many a reset would take back."""
+    waiting: int = 0
+    """Files that are not visible yet."""
+    waiting_rows: int = 0
+    late: int = 0
+    """Of `waiting`, how many could be visible already: their epoch is complete."""
+    error: str | None = None
+    """Why what is late cannot become visible; it is tried again and again."""
+    failed_at: float | None = None
+    """Unix seconds."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -138,6 +138,8 @@ segment = Table(
     Column("size", Count, nullable=False),
     Column("checksum", Count, nullable=False),
     Column("committed_at", Float, nullable=False),
+    Column("uncommitted", Boolean, nullable=False, default=False),  # read by others before its epoch is complete
+    Column("retracted", Boolean, nullable=False, default=False),  # by a reset; its file stays while it may be read
 )
 
 state = Table(
@@ -150,19 +152,39 @@ state = Table(
     Column("files", JSON, nullable=False),  # its chain: path, size, checksum and batch of each
 )
 
-sink_file = Table(
-    "sink_file",
+sink = Table(
+    "sink",
     metadata,
     Column("application", String, primary_key=True),
-    Column("final", String, primary_key=True),
+    Column("operator", String, primary_key=True),
+    Column("pe", Integer, nullable=False),
+    Column("kind", String, nullable=False),
+    Column("place", String, nullable=False),  # a directory, or what else it writes to, for people
+    Column("format", String),  # of its files; none when it writes none
+    Column("visibility", String, nullable=False),  # read_committed or read_uncommitted
+    Column("pending", String),  # directory of the files that wait
+    Column("outputs", Count, nullable=False, default=0),  # visible for good: files, or epochs that were delivered
+    Column("rows", Count, nullable=False, default=0),  # in these
+    Column("error", Text),  # why what waits cannot become visible
+    Column("failures", Integer, nullable=False, default=0),  # in a row
+    Column("failed_at", Float),
+)
+
+sink_file = Table(
+    "sink_file",  # outputs of sinks that are not visible for good: they wait, or a reset may take them back
+    metadata,
+    Column("application", String, primary_key=True),
+    Column("pending", String, primary_key=True),
+    Column("final", String),  # where it becomes visible; none when it is delivered to something else
     Column("operator", String, nullable=False),
     Column("pe", Integer, nullable=False),
+    Column("generation", Integer, nullable=False),
     Column("batch", Count, nullable=False),
     Column("epoch", Count, nullable=False),
-    Column("pending", String, nullable=False),
     Column("rows", Count, nullable=False),
     Column("size", Count, nullable=False),
     Column("published", Boolean, nullable=False, default=False),
+    Column("retracted", Boolean, nullable=False, default=False),  # to be removed, then forgotten
 )
 
 stream_export = Table(

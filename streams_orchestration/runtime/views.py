@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from typing import Any
+
 from pydantic import TypeAdapter
-from sqlalchemy import Connection, select
+from sqlalchemy import Connection, or_, select
 
 from streams_orchestration.runtime import tables
 from streams_orchestration.runtime.batches import Position
@@ -15,7 +18,7 @@ from streams_orchestration.runtime.program import InputStream, PeProgram
 from streams_orchestration.runtime.readers import outstanding
 from streams_orchestration.runtime.segments import Segment
 from streams_orchestration.runtime.states import newest_states
-from streams_orchestration.runtime.visibility import producer_of
+from streams_orchestration.runtime.visibility import Producer, producer_of
 
 _position: TypeAdapter[Position] = TypeAdapter(Position)
 
@@ -61,13 +64,26 @@ def read_view(catalog: Catalog, program: PeProgram) -> PeView:
             final_epoch=row.final_epoch,
             period=row.period,
             completed_epoch=row.completed_epoch,
-            streams={
-                stream.stream: _stream(connection, program.application, stream, position)
-                for stream in (*program.inputs, *imported)
-            },
+            streams=_streams(connection, program, (*program.inputs, *imported), position),
             imported=imported,
             outstanding=outstanding(connection, program, position, row.completed_epoch),
         )
+
+
+def _streams(
+    connection: Connection, program: PeProgram, inputs: Sequence[InputStream], position: Position
+) -> dict[str, StreamView]:
+    """What the PE may read; streams that are read uncommitted by producer, since their batches are taken whole."""
+    found = {
+        stream.stream: _stream(connection, program.application, stream, position)
+        for stream in inputs
+        if not stream.uncommitted
+    }
+    for pe in sorted({stream.producer for stream in inputs if stream.uncommitted}):
+        names = [stream.stream for stream in inputs if stream.uncommitted and stream.producer == pe]
+        producer = producer_of(connection, program.application, pe)
+        found |= _uncommitted(connection, program.application, names, position, producer)
+    return found
 
 
 def _stream(connection: Connection, application: str, stream: InputStream, position: Position) -> StreamView:
@@ -78,11 +94,36 @@ def _stream(connection: Connection, application: str, stream: InputStream, posit
         s.c.application == application,
         s.c.stream == name,
         s.c.number >= position.inputs.get(stream.stream, stream.first),
+        ~s.c.retracted,
     )
     if stream.foreign:
         query = query.where(s.c.epoch <= producer.completed)
-    rows = connection.execute(query.order_by(s.c.number).limit(SEGMENTS_LIMIT + 1))
-    segments = tuple(
-        (row.number, row.epoch, Segment(stream.stream, row.path, row.rows, row.size, row.checksum)) for row in rows
+    rows = connection.execute(query.order_by(s.c.number).limit(SEGMENTS_LIMIT + 1)).all()
+    return StreamView(
+        _numbered(stream.stream, rows), producer.epoch, producer.ended if stream.foreign else producer.final
     )
-    return StreamView(segments, producer.epoch, producer.ended if stream.foreign else producer.final)
+
+
+def _uncommitted(
+    connection: Connection, application: str, streams: list[str], position: Position, producer: Producer
+) -> dict[str, StreamView]:
+    """What a producer's batches have given to these streams, complete or not: whole batches, one at least."""
+    s = tables.segment
+    unread = [(s.c.stream == stream) & (s.c.number >= position.inputs.get(stream, 0)) for stream in streams]
+    query = select(s).where(s.c.application == application, or_(*unread), ~s.c.retracted)
+    rows = connection.execute(query.order_by(s.c.batch, s.c.stream, s.c.number).limit(SEGMENTS_LIMIT + 1)).all()
+    if len(rows) > SEGMENTS_LIMIT:
+        last = rows[-1].batch
+        whole = [row for row in rows if row.batch < last]
+        rows = whole or connection.execute(query.where(s.c.batch == last).order_by(s.c.stream, s.c.number)).all()
+    views = {}
+    for stream in streams:
+        mine = [row for row in rows if row.stream == stream]
+        batches = tuple(row.batch for row in mine)
+        # until the last epoch is complete a reset may have more come
+        views[stream] = StreamView(_numbered(stream, mine), producer.epoch, producer.ended, batches)
+    return views
+
+
+def _numbered(stream: str, rows: Sequence[Any]) -> tuple[tuple[int, int, Segment], ...]:
+    return tuple((row.number, row.epoch, Segment(stream, row.path, row.rows, row.size, row.checksum)) for row in rows)

@@ -61,7 +61,22 @@ def end_of_epoch(connection: Connection, application: str, stream: str, epoch: i
         written: the number of the next segment to write.
     """
     s = tables.segment
-    first = connection.scalar(
-        select(func.min(s.c.number)).where(s.c.application == application, s.c.stream == stream, s.c.epoch > epoch)
-    )
+    later = (s.c.application == application, s.c.stream == stream, s.c.epoch > epoch, ~s.c.retracted)
+    first = connection.scalar(select(func.min(s.c.number)).where(*later))
     return written if first is None else first
+
+
+def readable_segments(connection: Connection, application: str, stream: str, number: int, completed: int | None) -> int:
+    """How many segments of a stream may be read from a number on.
+
+    Args:
+        connection: of a transaction.
+        application: that writes the stream.
+        stream: its name.
+        number: of the first segment that counts.
+        completed: the last complete epoch, for readers that see no further; None for those that see all.
+    """
+    s = tables.segment
+    mine = (s.c.application == application, s.c.stream == stream, s.c.number >= number, ~s.c.retracted)
+    visible = () if completed is None else (s.c.epoch <= completed,)
+    return connection.scalar(select(func.count()).select_from(s).where(*mine, *visible)) or 0

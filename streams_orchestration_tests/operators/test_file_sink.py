@@ -35,6 +35,7 @@ def test_nothing_is_visible_before_it_is_published(tmp_path: Path):
     bench = sink(tmp_path).send(ROWS)
     (part,) = bench.operator.prepare_commit()
     assert part.pending.parent == tmp_path / "out" / "_pending"
+    assert part.final is not None
     assert not part.final.exists()
     assert FileSink.published(bench.context, bench.parameters) == ()
     part.pending.rename(part.final)
@@ -61,8 +62,22 @@ def test_replicas_write_side_by_side_and_know_their_own_files(tmp_path: Path):
         assert FileSink.unpublished(bench.context, bench.parameters) == (part.pending,)
 
 
+def test_what_a_reset_may_take_back_has_a_name_that_no_replay_has(tmp_path: Path):
+    bench = sink(tmp_path, visibility="read_uncommitted")
+    names = []
+    for generation in (1, 2):
+        bench.context.generation = generation
+        (part,) = bench.send(ROWS).operator.prepare_commit()
+        assert part.final is not None
+        part.pending.rename(part.final)
+        names.append(part.final)
+    assert [path.name for path in names] == ["part-000001-000000-000-g1.parquet", "part-000001-000000-000-g2.parquet"]
+    assert FileSink.published(bench.context, bench.parameters) == tuple(names)
+
+
 def test_csv_parts_can_be_read_back(tmp_path: Path):
     (part,) = sink(tmp_path, format="csv").send(ROWS).operator.prepare_commit()
+    assert part.final is not None
     assert part.final.suffix == ".csv"
     table = pyarrow.csv.read_csv(part.pending)
     assert table["n"].to_pylist() == [1, 2, 3]
@@ -78,6 +93,7 @@ def test_a_source_reads_what_a_sink_has_written(tmp_path: Path, format: str):
     row = (1, 'x"\n', 0.1, True, at.date(), at.replace(tzinfo=datetime.UTC), at, [1, None], {"x": 1})
     data = [row, (None,) * 9, row]
     (part,) = Bench(FileSink, [schema], results=tmp_path, file="out", format=format).send(data).commit()
+    assert part.final is not None
     assert part.final.suffix == f".{format}"
     back = Bench(FileSource, [], [schema], base=part.pending.parent, file=part.pending.name, format=format)
     back.produce()

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from sqlalchemy import select, update
+from sqlalchemy import select
 
 from streams_orchestration.runtime import stages, tables
 from streams_orchestration.runtime.commits import commit_batch
@@ -257,10 +257,12 @@ def test_nothing_is_left_beside_the_results_of_a_complete_application(local: Loc
 
 def test_publishing_again_after_a_crash_before_the_catalog_knew(local: LocalApplication):
     closed_epoch(local)
+    with local.catalog.read() as connection:
+        before = [dict(row) for row in connection.execute(select(tables.sink_file)).mappings()]
     assert publish(local.catalog, local.name) == 2
     parts = {path: path.read_bytes() for path in [*local.published("Out"), *local.published("Raw")]}
     with local.catalog.write() as connection:
-        connection.execute(update(tables.sink_file).values(published=False))
+        connection.execute(tables.sink_file.insert(), before)
     assert publish(local.catalog, local.name) == 2
     assert {path: path.read_bytes() for path in parts} == parts
     assert publish(local.catalog, local.name) == 0
@@ -269,7 +271,7 @@ def test_publishing_again_after_a_crash_before_the_catalog_knew(local: LocalAppl
 def test_a_pending_file_that_is_gone_is_named(local: LocalApplication):
     closed_epoch(local)
     pending(local)[0].unlink()
-    with pytest.raises(StreamsRuntimeError, match=r"operator (Out|Raw): .*_pending.* is gone; reset with --fresh"):
+    with pytest.raises(StreamsRuntimeError, match=r"operator (Out|Raw): .*_pending.* is gone: start anew with --fresh"):
         publish(local.catalog, local.name)
 
 

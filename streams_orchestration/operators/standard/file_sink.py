@@ -1,8 +1,9 @@
-"""FileSink: writes tuples to files that become visible when their epoch is complete."""
+"""FileSink: writes tuples to files that become visible when their epoch is complete, or with their batch."""
 
 from __future__ import annotations
 
 import os
+import re
 import uuid
 from pathlib import Path
 from typing import IO, Any, Literal
@@ -11,7 +12,7 @@ from pydantic import Field, model_validator
 
 from streams_orchestration.model.names import nearest
 from streams_orchestration.operators.batch import TupleBatch
-from streams_orchestration.operators.contract import Operator, OperatorContext, Parameters, PendingFile
+from streams_orchestration.operators.contract import Operator, OperatorContext, Parameters, PendingFile, Visibility
 from streams_orchestration.operators.errors import DataError, UnknownAttributeError
 from streams_orchestration.operators.libraries import pa, pa_csv, pq
 from streams_orchestration.operators.mentions import Mentions
@@ -19,7 +20,8 @@ from streams_orchestration.operators.standard.json_lines import check_json_schem
 from streams_orchestration.operators.standard.refused import REFUSED
 
 PENDING = "_pending"
-"""Directory inside of a sink's directory for files whose epoch is not complete; readers skip names with `_`."""
+"""Directory inside of a sink's directory for files that are not visible yet; readers skip names with `_`."""
+_PART = re.compile(r"part-\d{6,}-\d{6,}-\d{3,}(-g\d+)?\.(parquet|csv|jsonl|arrow)")
 
 
 class FileSinkParameters(Parameters):
@@ -35,13 +37,17 @@ class FileSinkParameters(Parameters):
         alias="truncateOnReset",
         description="what was written after the cut is gone after a reset, always",
     )
+    visibility: Visibility = Field(
+        default="read_committed",
+        description="read_uncommitted: a part is visible with its batch, and a reset takes it back",
+    )
 
     @model_validator(mode="after")
     def _go_together(self) -> FileSinkParameters:
         if not self.truncate_on_reset:
             message = (
                 "truncateOnReset: false would leave the tuples of a replay in the result twice; a part becomes visible "
-                "when its epoch is complete and is never taken back, so nothing has to be truncated: leave it out"
+                "when its epoch is complete, or is removed by the reset (visibility: read_uncommitted): leave it out"
             )
             raise ValueError(message)
         if self.format != "csv" and (self.separator != "," or not self.quote_strings):
@@ -59,7 +65,8 @@ class FileSink(Operator):
     """Every micro-batch with tuples gives one part, `part-<epoch>-<batch>-<channel>`, in the directory `file`.
 
     A part is written beside its final place and is moved there when the epoch is complete, so that a reset never has to
-    take back what a reader may have seen.
+    take back what a reader may have seen. With `visibility: read_uncommitted` it is moved when its batch is committed;
+    then a reset removes the parts after the cut, and their names end in `-g<generation>`, so that no two are alike.
     """
 
     Parameters = FileSinkParameters
@@ -96,7 +103,8 @@ class FileSink(Operator):
     @classmethod
     def published(cls, context: OperatorContext, parameters: FileSinkParameters) -> tuple[Path, ...]:
         """The parts in the directory."""
-        return tuple(sorted(sink_directory(context, parameters).glob("part-??????-??????-???.*")))
+        found = sink_directory(context, parameters).glob("part-*")
+        return tuple(sorted(path for path in found if _PART.fullmatch(path.name)))
 
     @classmethod
     def directory(cls, context: OperatorContext, parameters: FileSinkParameters) -> Path:
@@ -126,14 +134,16 @@ class FileSink(Operator):
         table = pa.Table.from_batches(self.batches)
         self.batches = []
         channel = max(self.context.channel, 0)
-        name = f"part-{self.context.epoch:06d}-{self.context.batch:06d}-{channel:03d}.{self.parameters.format}"
+        generation = "" if self.parameters.visibility == "read_committed" else f"-g{self.context.generation}"
+        name = f"part-{self.context.epoch:06d}-{self.context.batch:06d}-{channel:03d}{generation}"
         pending = self.parts / PENDING / f"{channel:03d}-{uuid.uuid4().hex}.{self.parameters.format}"
         pending.parent.mkdir(parents=True, exist_ok=True)
         with pending.open("wb") as file:
             _WRITERS[self.parameters.format](table, file, self.parameters)
             file.flush()
             os.fsync(file.fileno())
-        return (PendingFile(pending, self.parts / name, table.num_rows, pending.stat().st_size),)
+        final = self.parts / f"{name}.{self.parameters.format}"
+        return (PendingFile(pending, final, table.num_rows, pending.stat().st_size),)
 
 
 def _written_schema(context: OperatorContext, parameters: FileSinkParameters) -> pa.Schema:

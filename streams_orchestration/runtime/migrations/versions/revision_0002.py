@@ -1,4 +1,6 @@
-"""What a batch is recognised by when its commit was lost out of sight; connections between applications."""
+"""What a batch is recognised by when its commit was lost out of sight; connections between applications; sinks."""
+
+from pathlib import Path
 
 import sqlalchemy as sa
 from alembic import op
@@ -53,3 +55,55 @@ def upgrade() -> None:
         sa.Column("lost", Count, nullable=False),
         sa.Column("problem", sa.String()),
     )
+    for name in ("uncommitted", "retracted"):
+        op.add_column("segment", sa.Column(name, sa.Boolean(), nullable=False, server_default=sa.false()))
+    _sinks()
+
+
+def _sinks() -> None:
+    """Files that are visible for good are only counted from here on, sink by sink."""
+    op.rename_table("sink_file", "sink_file_0001")
+    sink = op.create_table(
+        "sink",
+        sa.Column("application", sa.String(), primary_key=True),
+        sa.Column("operator", sa.String(), primary_key=True),
+        sa.Column("pe", sa.Integer(), nullable=False),
+        sa.Column("kind", sa.String(), nullable=False),
+        sa.Column("place", sa.String(), nullable=False),
+        sa.Column("format", sa.String()),
+        sa.Column("visibility", sa.String(), nullable=False),
+        sa.Column("pending", sa.String()),
+        sa.Column("outputs", Count, nullable=False),
+        sa.Column("rows", Count, nullable=False),
+        sa.Column("error", sa.Text()),
+        sa.Column("failures", sa.Integer(), nullable=False),
+        sa.Column("failed_at", sa.Float()),
+    )
+    file = op.create_table(
+        "sink_file",
+        sa.Column("application", sa.String(), primary_key=True),
+        sa.Column("pending", sa.String(), primary_key=True),
+        sa.Column("final", sa.String()),
+        sa.Column("operator", sa.String(), nullable=False),
+        sa.Column("pe", sa.Integer(), nullable=False),
+        sa.Column("generation", sa.Integer(), nullable=False),
+        sa.Column("batch", Count, nullable=False),
+        sa.Column("epoch", Count, nullable=False),
+        sa.Column("rows", Count, nullable=False),
+        sa.Column("size", Count, nullable=False),
+        sa.Column("published", sa.Boolean(), nullable=False),
+        sa.Column("retracted", sa.Boolean(), nullable=False),
+    )
+    sinks: dict[tuple[str, str], dict] = {}
+    for row in op.get_bind().execute(sa.text("SELECT * FROM sink_file_0001")).mappings().all():
+        final, counts = Path(row["final"]), int(row["published"])
+        known = {"pe": row["pe"], "kind": "FileSink", "place": str(final.parent), "format": final.suffix[1:]}
+        known |= {"visibility": "read_committed", "outputs": 0, "rows": 0, "failures": 0}
+        facts = sinks.setdefault((row["application"], row["operator"]), known)
+        facts["outputs"] += counts
+        facts["rows"] += counts * row["rows"]
+        facts["pending"] = str(Path(row["pending"]).parent)
+        if not counts:
+            op.bulk_insert(file, [{**row, "generation": 1, "retracted": False}])
+    op.bulk_insert(sink, [{"application": a, "operator": name, **facts} for (a, name), facts in sinks.items()])
+    op.drop_table("sink_file_0001")

@@ -1,0 +1,318 @@
+"""Outputs become visible with their epoch or their batch, whoever dies or sleeps in between, and never take a place."""
+
+from __future__ import annotations
+
+import errno
+import os
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+from sqlalchemy import select
+
+from streams_orchestration.runtime import publishing, tables
+from streams_orchestration.runtime.commits import commit_batch
+from streams_orchestration.runtime.errors import OutputError
+from streams_orchestration.runtime.home import Home
+from streams_orchestration.runtime.inspection import read_status
+from streams_orchestration.runtime.publisher import FIRST_PAUSE, Publisher
+from streams_orchestration.runtime.publishing import publish
+from streams_orchestration.runtime.reset import reset
+from streams_orchestration.runtime.retraction import retract
+from streams_orchestration.runtime.status import SinkStatus
+from streams_orchestration_tests.runtime.applications import compiled, published, rows, sink, source, write_rows
+from streams_orchestration_tests.runtime.local import LocalApplication
+
+COUNT = 20
+
+
+@pytest.fixture(autouse=True)
+def no_hosts(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("streams_orchestration.runtime.reset.launch", lambda *_: ())
+
+
+def application(tmp_path: Path, **parameters: Any) -> LocalApplication:
+    file = write_rows(tmp_path / "rows.parquet", COUNT)
+    graph = [source("Rows", file), sink("Out", "Rows", parameters={"file": "Out"} | parameters)]
+    return LocalApplication(Home(tmp_path / "home"), compiled(graph, fusion="manual", pes=1), 5)
+
+
+@pytest.fixture
+def local(tmp_path: Path) -> LocalApplication:
+    return application(tmp_path)
+
+
+@pytest.fixture
+def uncommitted(tmp_path: Path) -> LocalApplication:
+    return application(tmp_path, visibility="read_uncommitted")
+
+
+def commit(local: LocalApplication, *, boundary: bool = False) -> None:
+    """A batch is committed and nothing published."""
+    (program,) = local.programs
+    if boundary:
+        local.trigger()
+    plan = local.plan(program)
+    assert plan is not None
+    commit_batch(local.catalog, program, plan, local.execute(program, plan), 0.0)
+
+
+def status(local: LocalApplication) -> SinkStatus:
+    return read_status(local.home, local.name).sinks[0]
+
+
+def directory(local: LocalApplication) -> Path:
+    return local.home.results(local.name) / "Out"
+
+
+def waiting(local: LocalApplication) -> list[Path]:
+    return sorted((directory(local) / "_pending").glob("*"))
+
+
+def visible(local: LocalApplication) -> list[tuple[Any, ...]]:
+    return published(local.published("Out"))
+
+
+def test_a_committed_batch_is_visible_at_once_where_the_sink_says_so(uncommitted: LocalApplication):
+    commit(uncommitted)
+    publish(uncommitted.catalog, uncommitted.name)
+    assert visible(uncommitted) == sorted(rows(5))
+    found = status(uncommitted)
+    assert (found.visibility, found.files, found.rows, found.uncommitted, found.waiting) == (
+        "read_uncommitted", 1, 5, 1, 0,
+    )  # fmt: skip
+
+
+def test_a_committed_batch_waits_for_its_epoch_otherwise(local: LocalApplication):
+    commit(local)
+    publish(local.catalog, local.name)
+    found = status(local)
+    assert (visible(local), found.files, found.waiting, found.waiting_rows, found.late) == ([], 0, 1, 5, 0)
+    commit(local, boundary=True)
+    assert status(local).late == 2
+    publish(local.catalog, local.name)
+    found = status(local)
+    assert (visible(local), found.files, found.rows, found.waiting) == (sorted(rows(10)), 2, 10, 0)
+
+
+def test_a_reset_takes_back_what_is_after_the_cut_and_nothing_else(uncommitted: LocalApplication):
+    commit(uncommitted, boundary=True)
+    commit(uncommitted)
+    publish(uncommitted.catalog, uncommitted.name)
+    assert visible(uncommitted) == sorted(rows(10))
+    reset(uncommitted.home, uncommitted.name, "region-0")
+    assert visible(uncommitted) == sorted(rows(5))
+    assert waiting(uncommitted) == []
+    uncommitted.run()
+    assert visible(uncommitted) == sorted(rows(COUNT))
+
+
+def test_what_is_visible_for_good_leaves_nothing_in_the_catalog(uncommitted: LocalApplication):
+    uncommitted.run()
+    with uncommitted.catalog.read() as connection:
+        assert connection.execute(select(tables.sink_file)).all() == []
+    assert (status(uncommitted).rows, status(uncommitted).uncommitted) == (COUNT, 0)
+
+
+class KilledError(BaseException):
+    """The process ends here."""
+
+
+def kill_at(patch: pytest.MonkeyPatch, call: int) -> Callable[[], bool]:
+    """Let the process die before the `call`-th step that changes anything; tells whether there was one."""
+    steps = 0
+
+    def dying(function: Callable[..., Any]) -> Callable[..., Any]:
+        def step(*arguments: Any, **more: Any) -> Any:
+            nonlocal steps
+            steps += 1
+            if steps == call:
+                raise KilledError
+            return function(*arguments, **more)
+
+        return step
+
+    patch.setattr(os, "link", dying(os.link))
+    patch.setattr(Path, "unlink", dying(Path.unlink))
+    patch.setattr(publishing, "_sync", dying(publishing._sync))
+    write = publishing.Catalog.write
+    patch.setattr(publishing.Catalog, "write", dying(write))
+    return lambda: steps >= call
+
+
+@pytest.mark.parametrize("visibility", ["read_committed", "read_uncommitted"])
+@pytest.mark.parametrize("call", range(1, 12))
+def test_publishing_may_die_at_any_step_and_be_repeated(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, visibility: str, call: int
+):
+    local = application(tmp_path, visibility=visibility)
+    commit(local)
+    commit(local, boundary=True)
+    with monkeypatch.context() as patch:
+        died = kill_at(patch, call)
+        try:
+            publish(local.catalog, local.name)
+        except KilledError:
+            assert died()
+    publish(local.catalog, local.name)
+    assert (visible(local), waiting(local), status(local).rows) == (sorted(rows(10)), [], 10)
+    local.run()
+    assert visible(local) == sorted(rows(COUNT))
+
+
+@pytest.mark.parametrize("moved", [False, True])
+@pytest.mark.parametrize("call", range(1, 8))
+def test_retracting_may_die_at_any_step_and_be_repeated(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, moved: bool, call: int
+):
+    local = application(tmp_path, visibility="read_uncommitted")
+    commit(local, boundary=True)
+    publish(local.catalog, local.name)
+    commit(local)
+    commit(local)
+    if moved:
+        publish(local.catalog, local.name)
+    with monkeypatch.context() as patch:
+        patch.setattr("streams_orchestration.runtime.reset.retract", lambda *_: [])
+        reset(local.home, local.name, "region-0")
+    with monkeypatch.context() as patch:
+        died = kill_at(patch, call)
+        try:
+            retract(local.catalog, local.name)
+        except KilledError:
+            assert died()
+    commit(local)
+    publish(local.catalog, local.name)
+    assert visible(local) == sorted(rows(10)), "the replay is there, once"
+    retract(local.catalog, local.name)
+    assert visible(local) == sorted(rows(10)), "and retracting again takes nothing of it"
+
+
+@pytest.mark.parametrize("step", ["before", "linked"])
+def test_a_publisher_that_slept_through_a_reset_brings_nothing_back(
+    uncommitted: LocalApplication, monkeypatch: pytest.MonkeyPatch, step: str
+):
+    """It has read what is to be published; a reset takes that back and replays it; then it goes on."""
+    local = uncommitted
+    commit(local, boundary=True)
+    publish(local.catalog, local.name)
+    commit(local)
+    link = os.link
+
+    def sleep(*arguments: Any) -> None:
+        monkeypatch.setattr(os, "link", link)
+        if step == "linked":
+            link(*arguments)
+        reset(local.home, local.name, "region-0")
+        commit(local)
+        publish(local.catalog, local.name)
+        if step == "before":
+            link(*arguments)
+
+    monkeypatch.setattr(os, "link", sleep)
+    publish(local.catalog, local.name)
+    assert visible(local) == sorted(rows(10))
+    local.run()
+    assert visible(local) == sorted(rows(COUNT))
+
+
+def test_a_publisher_that_slept_does_not_miss_what_another_has_published(
+    local: LocalApplication, monkeypatch: pytest.MonkeyPatch
+):
+    commit(local, boundary=True)
+    link = os.link
+
+    def sleep(*arguments: Any) -> None:
+        monkeypatch.setattr(os, "link", link)
+        publish(local.catalog, local.name)
+        for path in local.published("Out"):
+            path.rename(path.with_name("taken away by a reader"))
+        link(*arguments)
+
+    monkeypatch.setattr(os, "link", sleep)
+    publish(local.catalog, local.name)
+    assert (status(local).rows, status(local).files) == (5, 1)
+
+
+def test_a_file_in_the_place_of_a_part_is_left_alone_and_named(local: LocalApplication):
+    commit(local, boundary=True)
+    taken = directory(local) / "part-000001-000000-000.parquet"
+    taken.write_text("of somebody else")
+    with pytest.raises(OutputError, match=rf"operator Out: {taken} is there already .* move it away"):
+        publish(local.catalog, local.name)
+    assert taken.read_text() == "of somebody else"
+    taken.unlink()
+    assert publish(local.catalog, local.name) == 1
+    assert visible(local) == sorted(rows(5))
+
+
+def test_a_file_in_the_place_of_a_part_outlives_a_reset(uncommitted: LocalApplication):
+    commit(uncommitted)
+    taken = directory(uncommitted) / "part-000001-000000-000-g1.parquet"
+    taken.write_text("of somebody else")
+    reset(uncommitted.home, uncommitted.name, "region-0")
+    assert (taken.read_text(), waiting(uncommitted)) == ("of somebody else", [])
+
+
+def test_a_file_system_without_hard_links_will_do(local: LocalApplication, monkeypatch: pytest.MonkeyPatch):
+    def refuse(*_: Any) -> None:
+        raise OSError(errno.EPERM, os.strerror(errno.EPERM))
+
+    monkeypatch.setattr(os, "link", refuse)
+    commit(local, boundary=True)
+    taken = directory(local) / "part-000001-000000-000.parquet"
+    taken.touch()
+    with pytest.raises(OutputError, match="is there already"):
+        publish(local.catalog, local.name)
+    taken.unlink()
+    local.run()
+    assert visible(local) == sorted(rows(COUNT))
+
+
+def test_a_full_disk_keeps_what_waits_and_is_tried_again_after_a_growing_pause(
+    local: LocalApplication, monkeypatch: pytest.MonkeyPatch
+):
+    now = 0.0
+    publisher = Publisher(local.catalog, local.name, clock=lambda: now)
+    tries = 0
+
+    def full(*_: Any) -> None:
+        nonlocal tries
+        tries += 1
+        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+
+    commit(local, boundary=True)
+    with monkeypatch.context() as patch:
+        patch.setattr(os, "link", full)
+        for _ in range(4):
+            publisher.turn()
+            now += FIRST_PAUSE / 2
+    assert tries == 2, "at 0 and at the end of the first pause"
+    assert "No space left on device; it is tried again" in str(status(local).error)
+    later = Publisher(local.catalog, local.name, clock=lambda: now)
+    later.turn()
+    assert (visible(local), status(local).error) == (sorted(rows(5)), None)
+
+
+def test_a_directory_that_was_removed_with_what_waited_stops_the_application(local: LocalApplication):
+    commit(local, boundary=True)
+    for path in waiting(local):
+        path.unlink()
+    (directory(local) / "_pending").rmdir()
+    directory(local).rmdir()
+    Publisher(local.catalog, local.name).turn()
+    found = read_status(local.home, local.name)
+    assert (found.pes[0].state, found.pes[0].permanent) == ("FAILED", True)
+    assert "is gone: start anew with --fresh" in str(found.sinks[0].error)
+
+
+def test_a_directory_that_was_removed_while_nothing_waited_is_made_again(local: LocalApplication):
+    commit(local, boundary=True)
+    publish(local.catalog, local.name)
+    for path in local.published("Out"):
+        path.unlink()
+    (directory(local) / "_pending").rmdir()
+    directory(local).rmdir()
+    local.run()
+    assert visible(local) == sorted(rows(COUNT)[5:])
