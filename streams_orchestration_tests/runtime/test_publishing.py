@@ -84,6 +84,7 @@ def test_a_committed_batch_is_visible_at_once_where_the_sink_says_so(uncommitted
     )  # fmt: skip
 
 
+@pytest.mark.usefixtures("database")
 def test_a_committed_batch_waits_for_its_epoch_otherwise(local: LocalApplication):
     commit(local)
     publish(local.catalog, local.name)
@@ -96,6 +97,7 @@ def test_a_committed_batch_waits_for_its_epoch_otherwise(local: LocalApplication
     assert (visible(local), found.files, found.rows, found.waiting) == (sorted(rows(10)), 2, 10, 0)
 
 
+@pytest.mark.usefixtures("database")
 def test_a_reset_takes_back_what_is_after_the_cut_and_nothing_else(uncommitted: LocalApplication):
     commit(uncommitted, boundary=True)
     commit(uncommitted)

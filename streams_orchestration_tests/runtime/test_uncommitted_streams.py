@@ -6,6 +6,7 @@ import functools
 import tempfile
 from collections import Counter
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -138,7 +139,7 @@ WHOLE = [
 @pytest.mark.parametrize(("streams", "limit", "wanted"), [case[1:] for case in WHOLE], ids=[case[0] for case in WHOLE])
 def test_batches_are_read_whole(streams: dict[str, list[int]], limit: int | None, wanted: list[str]):
     views = {name: shown(*batches) for name, batches in streams.items()}
-    plan = plan_batch(reader(), view(position=Position(), **views), stream_limit=limit)
+    plan = plan_batch(reader(), replace(view(position=Position()), streams=views), stream_limit=limit)
     assert plan is not None
     assert sorted(read(plan)) == sorted(wanted)
 
