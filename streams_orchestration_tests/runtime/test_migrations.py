@@ -16,9 +16,9 @@ from streams_orchestration.runtime import migrations, tables, versions
 from streams_orchestration.runtime.catalog import Catalog
 from streams_orchestration.runtime.errors import CatalogMissingError, CatalogVersionError
 from streams_orchestration.runtime.home import Home
-from streams_orchestration.runtime.sinks import read_sinks
 from streams_orchestration.runtime.migrations import migrate
 from streams_orchestration.runtime.processes import process_started
+from streams_orchestration.runtime.sinks import read_sinks
 from streams_orchestration.runtime.upgrading import upgrade
 from streams_orchestration.runtime.versions import NEWEST, REVISIONS, VERSION_TABLE
 
