@@ -81,6 +81,8 @@ class BatchPlan:
     planned_at: float = 0.0
     """Unix seconds; 0 when nobody took the time."""
     plan_seconds: float = 0.0
+    token: str = ""
+    """By which whoever plans it knows its commit again; empty when it is tried once only."""
 
     def header(self) -> BatchPlan:
         """The same without the inputs: what tasks of later levels need."""

@@ -31,8 +31,11 @@ def commit_batch(
         seconds: wall time that the batch took.
         commit_before: wall time of the commit before, for the metrics.
 
+    It may be repeated when the catalog was lost: what a batch with a token has committed is found, and left as it is.
+
     Raises:
         StaleGenerationError: a reset, another start or another commit came in between; nothing was changed.
+        CatalogUnavailableError: it may be tried again.
     """
     application, pe = program.application, program.pe
     key = {"application": application, "pe": pe, "batch": plan.batch}
@@ -41,7 +44,12 @@ def commit_batch(
     spark = now - plan.planned_at if plan.planned_at else seconds
     counts = batch_counts(plan, results, spark, commit_before)
     with catalog.write() as connection:
-        row = _fence(connection, application, pe, plan)
+        try:
+            row = _fence(connection, application, pe, plan)
+        except StaleGenerationError:
+            if _is_made(connection, key, plan.token):
+                return
+            raise
         position = _advance(program, plan, results)
         numbers = dict(plan.position.outputs)
         for segment in (segment for result in results for segment in result.segments):
@@ -77,7 +85,11 @@ def commit_batch(
         }
         connection.execute(
             insert(tables.commit).values(
-                **key, **(progress | {"epoch": plan.epoch}), generation=plan.generation, boundary=plan.boundary
+                **key,
+                **(progress | {"epoch": plan.epoch}),
+                generation=plan.generation,
+                boundary=plan.boundary,
+                token=plan.token or None,
             )
         )
         if plan.final:
@@ -115,6 +127,13 @@ def _fence(connection: Connection, application: str, pe: int, plan: BatchPlan) -
         message += f"the catalog stands at generation {row.generation}, batch {row.batch}" if row else "it is gone"
         raise StaleGenerationError(message)
     return row
+
+
+def _is_made(connection: Connection, key: dict[str, Any], token: str) -> bool:
+    """Whether this very commit was made before, when the answer was lost."""
+    c = tables.commit
+    mine = select(c.c.token).where(*(c.c[name] == value for name, value in key.items()))
+    return bool(token) and connection.scalar(mine) == token
 
 
 def _advance(program: PeProgram, plan: BatchPlan, results: Sequence[TaskResult]) -> Position:

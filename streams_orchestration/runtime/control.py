@@ -11,7 +11,7 @@ from sqlalchemy import select, update
 
 from streams_orchestration.runtime import tables
 from streams_orchestration.runtime.catalog import Catalog
-from streams_orchestration.runtime.errors import HostLaunchError
+from streams_orchestration.runtime.errors import CatalogUnavailableError, HostLaunchError
 from streams_orchestration.runtime.home import Home
 from streams_orchestration.runtime.inspection import read_status
 from streams_orchestration.runtime.launcher import LAUNCHER, HostLauncher, HostStart
@@ -143,9 +143,15 @@ def _await(
     """The first status that meets the condition, None when the time runs out before."""
     until = time.monotonic() + timeout
     while True:
-        status = read_status(home, application)
-        if condition(status):
-            return status
-        if time.monotonic() > until:
-            return None
+        late = time.monotonic() > until
+        try:
+            status = read_status(home, application)
+        except CatalogUnavailableError:
+            if late:
+                raise
+        else:
+            if condition(status):
+                return status
+            if late:
+                return None
         time.sleep(POLL_SECONDS)

@@ -24,9 +24,10 @@ from streams_orchestration.runtime.catalog import Catalog
 from streams_orchestration.runtime.cutting import build_program
 from streams_orchestration.runtime.directories import directories_of
 from streams_orchestration.runtime.epochs import trigger_epochs
-from streams_orchestration.runtime.errors import StreamsRuntimeError
+from streams_orchestration.runtime.errors import CatalogUnavailableError, StreamsRuntimeError
 from streams_orchestration.runtime.garbage import collect_garbage, sweep
 from streams_orchestration.runtime.home import Home
+from streams_orchestration.runtime.outage import Outage
 from streams_orchestration.runtime.presence import Presence, UnwantedHostError
 from streams_orchestration.runtime.processes import kill, process_started
 from streams_orchestration.runtime.program import PeProgram
@@ -67,7 +68,8 @@ class Host:
         self.turned = time.monotonic()
         self.began = time.time()
         self.spark: Any = None
-        row = self.presence.join()
+        self.outage = Outage()
+        row = self.outage.through(self.presence.join)
         self.start_up = StartUp(row.launched_at, row.asked_at)
         self.started = False
         self.base: str = row.base
@@ -90,15 +92,23 @@ class Host:
         """
         threading.Thread(target=self._beat, daemon=True).start()
         mine = [self.programs[pe] for pe in sorted(self.mine)]
-        removed = sweep(self.catalog, self.home, self.application, self.mine, mine)
+        removed = self.outage.through(lambda: sweep(self.catalog, self.home, self.application, self.mine, mine))
         log.info("host %s of %s: %s files that no commit names were removed", self.number, self.application, removed)
         self.start_up.reached("imports", time.time())
         self.spark = session()
         self.start_up.reached("session", time.time())
         log.info("Spark %s is up", self.spark.version)
-        self.presence.record_family()
-        self.presence.report(state="RUNNING")
+        self.outage.through(self.presence.record_family)
+        self.outage.through(lambda: self.presence.report(state="RUNNING"))
         self.publisher.start()
+        while True:
+            try:
+                return self._follow()
+            except CatalogUnavailableError as error:  # nothing is lost: every step of a turn may be repeated
+                self.outage.met(error)
+
+    def _follow(self) -> str:
+        """Turn after turn, until there is a state to report."""
         collected = time.monotonic()
         while True:
             self.turned = time.monotonic()
@@ -113,6 +123,7 @@ class Host:
                 self.publisher.stop()
                 return "STOPPED"
             self._reconcile()
+            self.outage.over()
             if not self.started:
                 self._see_start()
             trigger_epochs(self.catalog, self.application, self.timed, self.began, time.time())
@@ -147,9 +158,9 @@ class Host:
             if query is None:
                 self._start(row.id, row.generation)
             elif row.id not in self.failed and (error := query.failure()) is not None:
-                self.failed.add(row.id)
                 log.error("%s", error)
                 self._report_pe(row.id, "FAILED", row.generation, str(error), permanent=query.permanent)
+                self.failed.add(row.id)
 
     def _start(self, pe: int, generation: int) -> None:
         from streams_orchestration.runtime.query import PeQuery

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import argparse
 import contextlib
+import functools
 import logging
 import os
 import signal
@@ -55,7 +56,8 @@ def main(arguments: list[str] | None = None) -> int:
         host = Host(Home(given.home), given.application, given.host, given.incarnation)
         _listen(host)
         state = host.run(session.wait)
-        host.presence.report(state=state, error="it was told to end (SIGTERM)" if state == "FAILED" else None)
+        said = "it was told to end (SIGTERM)" if state == "FAILED" else None
+        host.outage.through(functools.partial(host.presence.report, state=state, error=said))
         log.info("host %s of %s: %s", given.host, given.application, state)
         session.end()
         if state == "COMPLETED":

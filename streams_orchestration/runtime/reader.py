@@ -9,17 +9,19 @@ from __future__ import annotations
 import logging
 import os
 import time
+import uuid
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 from streams_orchestration.runtime.answers import take_answers
-from streams_orchestration.runtime.batches import BatchPlan, plan_codec
+from streams_orchestration.runtime.batches import BatchPlan, TaskResult, plan_codec
 from streams_orchestration.runtime.catalog import Catalog
 from streams_orchestration.runtime.commits import commit_batch
-from streams_orchestration.runtime.errors import StreamsRuntimeError
+from streams_orchestration.runtime.errors import CatalogUnavailableError, StreamsRuntimeError
 from streams_orchestration.runtime.home import Home
 from streams_orchestration.runtime.logs import pe_logger
+from streams_orchestration.runtime.outage import Outage
 from streams_orchestration.runtime.pacing import Pace
 from streams_orchestration.runtime.planning import plan_batch
 from streams_orchestration.runtime.scratch import Scratch
@@ -45,19 +47,40 @@ class Planner:
         self._commit_seconds = 0.0
         """Of the last commit, which counts with the next one."""
         self._opened: Catalog | None = None
+        self._outage = Outage(log=pe_logger(self.scratch.launched.directories.log))
+        self._done: tuple[list[TaskResult], float] | None = None
+        """Of the planned batch, when Spark has run it and the catalog has not taken it yet: results and seconds."""
 
     def initialOffset(self) -> dict[str, int]:  # noqa: N802
         """The last committed batch."""
-        return {"batch": read_view(self._catalog, self.scratch.launched.program).batch}
+        view = self._outage.through(lambda: read_view(self._catalog, self.scratch.launched.program))
+        return {"batch": view.batch}
 
     def latestOffset(self, start: dict[str, int], limit: Any) -> dict[str, int]:  # noqa: N802
-        """Commit the batch that Spark has run; then the next one as soon as there is something to do.
+        """The next batch as soon as there is one, after the one that Spark has run is committed.
 
         Returns:
-            `start` if there is nothing to do for a while.
+            `start` if there is nothing to do for a while, or the catalog is out of reach: Spark asks again.
 
         Raises:
-            StreamsRuntimeError: a task failed, or the commit came too late.
+            StreamsRuntimeError: a task failed, the commit came too late, or the catalog is away for too long.
+        """
+        try:
+            offset = self._next(start)
+        except CatalogUnavailableError as error:
+            try:
+                self._outage.met(error)
+            except CatalogUnavailableError:
+                self.scratch.fail(str(error), permanent=False)
+                raise
+            return start
+        self._outage.over()
+        return offset
+
+    def _next(self, start: dict[str, int]) -> dict[str, int]:
+        """Commit the batch that Spark has run; then the next one as soon as there is something to do.
+
+        A commit of which nobody knows whether it was made is tried again by the next call.
         """
         self._finish(start)
         until = time.monotonic() + PATIENCE_SECONDS
@@ -74,7 +97,9 @@ class Planner:
             if plan is not None:
                 self._period = view.period
                 self._began = time.monotonic()
-                self._planned = replace(plan, planned_at=time.time(), plan_seconds=self._began - began)
+                self._planned = replace(
+                    plan, planned_at=time.time(), plan_seconds=self._began - began, token=uuid.uuid4().hex
+                )
                 return {"batch": plan.batch}
             if time.monotonic() > until:
                 return start
@@ -105,7 +130,7 @@ class Planner:
     @property
     def _catalog(self) -> Catalog:
         if self._opened is None:
-            self._opened = Catalog(Home(Path(self.options["home"])))
+            self._opened = Catalog(Home(Path(self.options["home"])), patience=PATIENCE_SECONDS)
         return self._opened
 
     def _finish(self, offset: dict[str, int]) -> None:
@@ -113,10 +138,12 @@ class Planner:
         plan = self._planned
         if plan is None or plan.batch != offset["batch"]:
             return
-        self._planned = None
         launched = self.scratch.launched
         program, log = launched.program, pe_logger(launched.directories.log)
-        results = take_answers(self.scratch.answers, plan.batch)
+        if self._done is None:
+            took = time.monotonic() - self._began
+            self._done = take_answers(self.scratch.answers, plan.batch), took
+        results, took = self._done
         failed = next((result for result in results if result.error is not None), None)
         try:
             if failed is not None:
@@ -126,14 +153,16 @@ class Planner:
                 message = f"PE {program.pe}: {len(results)} of {len(program.tasks)} tasks answered"
                 raise StreamsRuntimeError(message)
             began = time.monotonic()
-            took = began - self._began
-            self._pace.learn(results, took, self._period)
             commit_batch(self._catalog, program, plan, results, took, commit_before=self._commit_seconds)
             self._commit_seconds = time.monotonic() - began
+        except CatalogUnavailableError:
+            raise
         except StreamsRuntimeError as error:
             log.error("%s", error)
             self.scratch.fail(str(error), permanent=failed is not None and failed.permanent)
             raise
+        self._planned = self._done = None
+        self._pace.learn(results, took, self._period)
         if log.isEnabledFor(logging.INFO):
             rows_in, rows_out = sum(r.rows_in for r in results), sum(r.rows_out for r in results)
             end = " final" if plan.final else " boundary" if plan.boundary else ""

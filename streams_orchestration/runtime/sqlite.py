@@ -18,7 +18,10 @@ from streams_orchestration.runtime.errors import (
 )
 from streams_orchestration.runtime.versions import UNVERSIONED
 
+PASSING = ("disk is full", "I/O")
+"""What may be over when somebody has made room, or a disk is there again."""
 REMEDIES = {
+    "disk is full": "Make room on its disk",
     "readonly": "Give it and its directory write permission",
     "unable to open": "Check that its directory exists and can be written",
 }
@@ -99,8 +102,7 @@ class SqliteDatabase(Database):
             return CatalogError(message)
         if "locked" in reason or "busy" in reason:
             return CatalogBusyError(self.name, self._busy_seconds, "for example with `fuser`")
-        kept = "What was committed is kept."
-        if "disk is full" in reason:
-            return CatalogUnavailableError(f"{self.name}: the catalog cannot be used: {reason}. Make room. {kept}")
         mend = next((text for sign, text in REMEDIES.items() if sign in reason), "Look at the file and its disk")
-        return CatalogError(f"{self.name}: the catalog cannot be used: {reason}. {mend}. {kept}")
+        message = f"{self.name}: the catalog cannot be used: {reason}. {mend}. What was committed is kept."
+        passing = any(sign in reason for sign in PASSING)
+        return CatalogUnavailableError(message) if passing else CatalogError(message)

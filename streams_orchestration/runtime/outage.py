@@ -1,0 +1,69 @@
+"""Outages of the catalog: those who work for long wait until it is back, and give up after a limit."""
+
+from __future__ import annotations
+
+import logging
+import time
+from collections.abc import Callable
+from typing import TypeVar
+
+from streams_orchestration.runtime.errors import CatalogUnavailableError
+
+Result = TypeVar("Result")
+
+LIMIT_SECONDS = 300.0
+"""A catalog that was away for so long is not waited for any more."""
+FIRST_PAUSE, LONGEST_PAUSE = 0.05, 1.0
+"""Seconds between two tries; doubled from the first to the longest."""
+
+LOG = logging.getLogger("streams.catalog")
+
+
+class Outage:
+    """From the first time that the catalog could not be used until somebody says that it can be."""
+
+    def __init__(self, limit: float = LIMIT_SECONDS, log: logging.Logger = LOG) -> None:
+        self._limit = limit
+        self._log = log
+        self._began: float | None = None
+        self._pause = FIRST_PAUSE
+
+    def met(self, error: CatalogUnavailableError) -> None:
+        """Wait before the next try.
+
+        Raises:
+            CatalogUnavailableError: the error itself, when the outage lasts longer than the limit.
+        """
+        now = time.monotonic()
+        if self._began is None:
+            self._began, self._pause = now, FIRST_PAUSE
+            self._log.warning("%s It is tried again for %.0f s.", error, self._limit)
+        elif now - self._began > self._limit:
+            self._log.error("%s This lasts for %.0f s now, and is not waited for any more.", error, now - self._began)
+            raise error
+        time.sleep(self._pause)
+        self._pause = min(2 * self._pause, LONGEST_PAUSE)
+
+    def over(self) -> None:
+        """The catalog was used."""
+        if self._began is not None:
+            self._log.info("The catalog can be used again, after %.1f s.", time.monotonic() - self._began)
+            self._began = None
+
+    def through(self, action: Callable[[], Result]) -> Result:
+        """Do something as soon as the catalog lets it.
+
+        Args:
+            action: one that may be repeated: after a commit of which nobody knows whether it was made, too.
+
+        Raises:
+            CatalogUnavailableError: the outage lasts longer than the limit.
+        """
+        while True:
+            try:
+                result = action()
+            except CatalogUnavailableError as error:
+                self.met(error)
+            else:
+                self.over()
+                return result

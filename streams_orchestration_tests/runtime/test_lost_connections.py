@@ -1,0 +1,111 @@
+"""The catalog is lost at every statement and commit of what works on it; afterwards it is as if nothing had been."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+from uuid import uuid4
+
+import pytest
+from sqlalchemy import select
+
+from streams_orchestration.compiler.compilation import Compilation
+from streams_orchestration.runtime import outage, tables
+from streams_orchestration.runtime.batches import BatchPlan
+from streams_orchestration.runtime.catalog import Catalog
+from streams_orchestration.runtime.garbage import collect_garbage
+from streams_orchestration.runtime.home import Home
+from streams_orchestration.runtime.program import PeProgram
+from streams_orchestration.runtime.reset import reset
+from streams_orchestration.runtime.views import read_view
+from streams_orchestration_tests.postgresql import Server
+from streams_orchestration_tests.runtime import local as stepping
+from streams_orchestration_tests.runtime.applications import expected_of_network, network, published
+from streams_orchestration_tests.runtime.faults import Faults, injected
+from streams_orchestration_tests.runtime.local import LocalApplication
+
+COUNT = 30
+TIMES = {"life", "token", "deployed_at", "committed_at", "completed_at", "busy_seconds", "since", "at", "sampled_at"}
+"""Columns that differ between any two runs."""
+RANDOM = re.compile(r"[0-9a-f]{32}|-[0-9a-f]{8}(?=[.])|'checksum': \d+")
+"""In names of files, and what depends on such."""
+STEPPED = ("commit_batch", "publish", "complete", "read_view", "trigger_epochs")
+
+
+@pytest.fixture(autouse=True)
+def at_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(outage, "FIRST_PAUSE", 0.0)
+    monkeypatch.setattr(outage, "LONGEST_PAUSE", 0.0)
+    monkeypatch.setattr("streams_orchestration.runtime.reset.launch", lambda *_, **__: ())
+
+
+@pytest.fixture
+def server(request: pytest.FixtureRequest, database: str) -> Server | None:
+    return request.getfixturevalue("postgresql") if database == "postgresql" else None
+
+
+class Tokened(LocalApplication):
+    """Its batches can be recognised, as those of a planner."""
+
+    def plan(self, program: PeProgram) -> BatchPlan | None:
+        plan = super().plan(program)
+        return replace(plan, token=uuid4().hex) if plan is not None else None
+
+
+def content(home: Home, name: str) -> dict[str, list[Any]]:
+    """All that the catalog says, but for what is new in every run."""
+    with Catalog(home).read() as connection:
+        return {
+            table.name: sorted(
+                RANDOM.sub("", repr({key: value for key, value in row._mapping.items() if key not in TIMES})).replace(
+                    str(home.root), ""
+                )
+                for row in connection.execute(select(table))
+            )
+            for table in tables.metadata.sorted_tables
+            if table not in (tables.pe_metrics, tables.metrics_sample)
+        }
+
+
+def run(home: Home, compilation: Compilation, through: Callable[[str, Callable[[], Any]], Any]) -> list[Any]:
+    """An application with resets and garbage collections; what the catalog says after every turn."""
+    local = Tokened(home, compilation, source_limit=3)
+    said: list[Any] = []
+    for turn in range(1, 200):
+        for program in local.programs:
+            local.step(program)
+        if turn % 3 == 0:
+            local.trigger()
+        if turn % 2 == 1 and turn < 20:
+            unit = sorted(local.units)[turn // 2 % len(local.units)]
+            generation = read_view(local.catalog, next(p for p in local.programs if p.unit == unit)).generation
+            through("reset", lambda u=unit, g=generation: reset(home, local.name, u, generation=g, force=True))
+        if turn % 2 == 0:
+            through("collect", lambda: collect_garbage(local.catalog, local.name, local.programs))
+        said.append(content(home, local.name))
+        if stepping.complete(local.catalog, local.name):
+            break
+    assert {name: published(local.published(name)) for name in expected_of_network(COUNT)} == expected_of_network(COUNT)
+    return said
+
+
+def test_after_a_fault_at_any_point_all_is_as_without(
+    tmp_path: Path, server: Server | None, monkeypatch: pytest.MonkeyPatch
+):
+    compilation = network(tmp_path, COUNT, fusion="manual", pes=3)
+    undisturbed = run(Home(tmp_path / "undisturbed"), compilation, lambda _name, action: action())
+    with injected(Faults(server)) as faults:
+        for name in STEPPED:
+            action = getattr(stepping, name)
+            monkeypatch.setattr(
+                stepping, name, lambda *a, _n=name, _f=action, **k: faults.through(_n, lambda: _f(*a, **k))
+            )
+        disturbed = run(Home(tmp_path / "disturbed0"), compilation, faults.through)
+    for turn, (found, wanted) in enumerate(zip(disturbed, undisturbed, strict=True)):
+        assert found == wanted, turn
+    assert set(faults.points) == {*STEPPED, "reset", "collect"}
+    assert faults.points["commit_batch"] > 10
+    assert min(faults.commits.values()) >= 1
