@@ -14,6 +14,7 @@ from pathlib import Path
 
 import dagster as dg
 import duckdb
+import psutil
 import pyarrow as pa
 import pytest
 
@@ -22,6 +23,7 @@ from streams_orchestration.runtime.home import Home
 from streams_orchestration.runtime.inspection import deployed_applications, read_status
 from streams_orchestration.runtime.recording import read_metrics
 from streams_orchestration.runtime.status import ApplicationStatus
+from streams_orchestration_tests.postgresql import Server
 
 pytestmark = pytest.mark.e2e
 
@@ -175,3 +177,27 @@ def test_a_killed_host_comes_back_and_the_result_is_that_of_an_undisturbed_run(
     assert "region-0 failed" in said
     assert_same(result_of(home), wanted)
     assert read_status(home, "flights").pes[0].rows_in == 336_776
+
+
+def test_on_postgresql_neither_a_killed_host_nor_a_server_that_is_restarted_changes_the_result(
+    tmp_path: Path, wanted: pa.Table, postgresql: Server, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    home = Home(tmp_path / "home")
+    password = "s3cret0815"
+    address = postgresql.url("flights").replace("@", f":{password}@")
+    monkeypatch.setenv("STREAMS_CATALOG", address)
+    seen: set[str] = set()
+    with streams(home, "run", str(SPECS / "flights.yaml"), "--width", "PerCarrier=3", limit=12_000) as process:
+        kill_host(wait_for(home, past_the_cut))
+        wait_for(home, lambda status: status.units[0].generation > 1 and past_the_cut(status))
+        seen |= {argument for each in psutil.process_iter(["cmdline"]) for argument in each.info["cmdline"] or ()}
+        postgresql.stop()
+        postgresql.start()
+        said = finish(process)
+    assert_same(result_of(home), wanted)
+    status = read_status(home, "flights")
+    assert status.pes[0].rows_in == 336_776
+    assert not home.catalog.exists()
+    assert password not in said
+    assert not any(password in argument for argument in seen)
+    assert not [path for path in home.root.rglob("*") if path.is_file() and password.encode() in path.read_bytes()]
