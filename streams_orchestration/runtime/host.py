@@ -60,15 +60,15 @@ class Host:
         self.application = application
         self.number = number
         self.catalog = Catalog(home)
+        self.outage = Outage()
         self.presence = Presence(self.catalog, application, number, incarnation)
-        self.publisher = Publisher(self.catalog, application)
+        self.publisher = self.outage.through(lambda: Publisher(self.catalog, application))
         self.queries: dict[int, Any] = {}
         self.failed: set[int] = set()
         self.terminated = False
         self.turned = time.monotonic()
         self.began = time.time()
         self.spark: Any = None
-        self.outage = Outage()
         row = self.outage.through(self.presence.join)
         self.start_up = StartUp(row.launched_at, row.asked_at)
         self.started = False
