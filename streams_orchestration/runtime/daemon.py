@@ -10,8 +10,21 @@ import gc
 import pandas as pd  # noqa: F401 (pyarrow looks for it when it first makes an array)
 from pyspark.daemon import manager
 
-import streams_orchestration.runtime.stages  # noqa: F401
+from streams_orchestration.runtime import stages
+
+
+def settle() -> None:
+    """Have the garbage collection, which a worker does after every task, leave alone what is there now.
+
+    That is what was imported, before it began and for its operators: looking at it takes longer than many a task.
+    """
+    gc.unfreeze()  # so that what a reset has made garbage goes
+    gc.collect()
+    gc.freeze()
+
+
+stages.settle = settle
 
 if __name__ == "__main__":
-    gc.freeze()  # a worker collects garbage after every task, and would look at all that is imported each time
+    settle()
     manager()

@@ -57,6 +57,8 @@ class TaskRun:
         """Where the tuples under way were read."""
         self.consistent = False
         """The region is to be made consistent (B26)."""
+        self.made = False
+        """An operator object was made."""
         self.rows_in = 0
         self.bytes_in = 0
         self.began = time.monotonic()
@@ -224,6 +226,7 @@ class TaskRun:
             instance = self._guard(program, lambda: make_instance(program, wanted, self.directories))
             self.setup_seconds += time.monotonic() - began
             self.instances[index] = instance
+            self.made = True
         instance.dirty = True
         context = instance.operator.context
         context.epoch, context.batch, context.generation = self.plan.epoch, self.plan.batch, self.plan.generation

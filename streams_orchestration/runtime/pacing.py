@@ -16,7 +16,7 @@ FIRST = 65_536
 LEAST = 1_024
 MOST = 1 << 24
 GROWTH = 8
-"""From one batch to the next, twofold at most where batches take long already."""
+"""At most from one batch to the next; less where a batch that takes as long for every tuple would take too long."""
 SECONDS = (0.1, 1.0)
 """Bounds of what a batch should take."""
 REMEMBERED = 6
@@ -61,7 +61,7 @@ class Pace:
         least, most = SECONDS
         target = most if period is None else min(max(period * PART, least), most)
         aim = max(target - max(wall - work, 0.0) - fixed, target / 2)
-        growth = GROWTH if wall < target / 4 else 2
+        growth = min(max(2 * target / max(wall, 1e-9), 2.0), GROWTH)
         wanted = aim / each
         if work < target / 2:  # what remains of the time does not come from the tuples
             wanted = max(wanted, 2 * rows)

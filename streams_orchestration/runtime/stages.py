@@ -31,6 +31,10 @@ _CACHE = InstanceCache()
 """One per worker process: what a worker still has in memory it need not read."""
 
 
+def settle() -> None:
+    """Called when operators were made; a worker process has something to do then (`runtime/daemon.py`)."""
+
+
 @dataclass(frozen=True)
 class Stage:
     """One level of a PE, callable by `mapInArrow`."""
@@ -73,6 +77,8 @@ class Stage:
         if result.error is None:
             result = replace(result, metrics=run.counts(), seconds=run.seconds)
         give_answer(self.scratch.answers, plan.batch, result)
+        if run.made:
+            settle()
         return given
 
     def _exchanged(self, program: PeProgram, task: Task, run: TaskRun) -> Iterator[Row]:

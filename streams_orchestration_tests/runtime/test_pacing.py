@@ -25,6 +25,14 @@ def test_a_batch_takes_about_a_part_of_the_period(each: float):
     assert paced(each=each).limit * each == pytest.approx(TARGET, rel=0.1)
 
 
+@pytest.mark.parametrize("took", [0.001, 0.1 * TARGET, 0.3 * TARGET, TARGET, 3 * TARGET])
+def test_the_next_batch_does_not_take_too_long_even_if_all_time_comes_from_the_tuples(took: float):
+    pace = Pace(1 << 24, cores=2)
+    pace.learn([TaskResult(0, 0, FIRST, bytes_in=FIRST, seconds=took / 100)], took, PERIOD)
+    assert pace.limit > FIRST
+    assert pace.limit / FIRST * took <= 1.01 * max(2 * TARGET, 2 * took)
+
+
 def test_slow_operators_get_small_batches_but_never_tiny_ones():
     assert paced(each=10.0).limit == LEAST
 
