@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass, field
 
-from streams_orchestration.runtime.errors import StreamsRuntimeError
+from streams_orchestration.runtime.errors import CatalogUnavailableError, StreamsRuntimeError
+from streams_orchestration.runtime.outage import LIMIT_SECONDS, SETTLE_SECONDS
 from streams_orchestration.runtime.status import ApplicationStatus, UnitFailure, failures
 
 POLL_SECONDS = 0.5
@@ -49,9 +50,11 @@ class Follower:
 
         Raises:
             ResetsExhaustedError: a unit has failed and is not to be reset any more.
+            CatalogUnavailableError: it lasts, or the user does not want to wait for it.
         """
         while True:
-            status, now = self.read(), self.clock()
+            status = self._read()
+            now = self.clock()
             self.show(status, now)
             if status.state in ("COMPLETED", "STOPPED"):
                 return status
@@ -59,6 +62,25 @@ class Follower:
                 self._mend(failure, now)
             if self.pause(POLL_SECONDS):
                 return status
+
+    def _read(self) -> ApplicationStatus:
+        """The status as soon as the catalog can be read; then hosts have had time for a heartbeat."""
+        lost: float | None = None
+        while True:
+            try:
+                status = self.read()
+            except CatalogUnavailableError as error:
+                if lost is None:
+                    lost = self.clock()
+                    self.say(f"{error} Waiting for it; the application runs on by itself.")
+                if self.clock() - lost > LIMIT_SECONDS or self.pause(POLL_SECONDS):
+                    raise
+            else:
+                if lost is None:
+                    return status
+                self.say("The catalog can be used again.")
+                lost = None
+                self.pause(SETTLE_SECONDS)
 
     def _mend(self, failure: UnitFailure, now: float) -> None:
         if failure.exhausted:

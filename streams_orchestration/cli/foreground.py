@@ -10,7 +10,7 @@ from typing import Protocol
 from streams_orchestration.cli.display import Display
 from streams_orchestration.cli.following import POLL_SECONDS, Follower, ResetsExhaustedError
 from streams_orchestration.cli.interrupts import Background, Interrupts
-from streams_orchestration.runtime.errors import HostLaunchError, NotDeployedError
+from streams_orchestration.runtime.errors import CatalogUnavailableError, HostLaunchError, NotDeployedError
 from streams_orchestration.runtime.status import ApplicationStatus, UnitFailure, failures
 
 
@@ -54,7 +54,7 @@ def run_in_foreground(
         return status
 
     def show_start() -> None:
-        with suppress(NotDeployedError):
+        with suppress(NotDeployedError, CatalogUnavailableError):
             status = controls.status()
             if status.state == "RUNNING":  # else it is that of an earlier run
                 display.show(status, time.time())
@@ -75,7 +75,7 @@ def run_in_foreground(
     follower = Follower(
         read=controls.status,
         show=display.show,
-        reset=lambda failure: _wait_for(lambda: controls.answer(failure), show),
+        reset=lambda failure: _wait_for(lambda: controls.answer(failure), show_start),
         say=display.say,
         clock=time.time,
         pause=interrupts.pause,

@@ -2,13 +2,17 @@
 
 # Dagster reads the annotations of configs and resources here, so they may not be turned into text.
 
+import functools
+from collections.abc import Callable
+from typing import Any
+
 import dagster as dg
 from pydantic import Field
 
 from streams_orchestration.orchestration.artifacts import ArtifactStore
 from streams_orchestration.orchestration.deployments import Deployments
 from streams_orchestration.orchestration.progress import deployment_event, pe_event, sink_event
-from streams_orchestration.runtime.errors import CatalogUnavailableError, HostLaunchError
+from streams_orchestration.runtime.errors import CatalogUnavailableError, CommitUnknownError, HostLaunchError
 from streams_orchestration.runtime.status import ApplicationStatus
 
 APPLICATION_TAG = "streams/application"
@@ -55,12 +59,26 @@ class ResetUnit(dg.Config):
     force: bool = Field(default=False, description="Reset even if no attempt is left; as many as configured are added.")
 
 
+def _patient(op: Callable[..., None]) -> Callable[..., None]:
+    """An op that may be repeated: it is, when the catalog could not be used."""
+
+    @functools.wraps(op)
+    def tried(*arguments: Any, **named: Any) -> None:
+        try:
+            op(*arguments, **named)
+        except CatalogUnavailableError as error:
+            raise dg.RetryRequested(max_retries=2, seconds_to_wait=RETRY_SECONDS) from error
+
+    return tried
+
+
 def application_of(context: dg.OpExecutionContext) -> str:
     """The application that the run serves."""
     return context.run.tags[APPLICATION_TAG]
 
 
 @dg.op(ins=AFTER, out=NOTHING)
+@_patient
 def write_wanted_state(
     context: dg.OpExecutionContext, config: DeployApplication, artifact_store: ArtifactStore, deployments: Deployments
 ) -> None:
@@ -72,6 +90,7 @@ def write_wanted_state(
 
 
 @dg.op(ins=AFTER, out=NOTHING)
+@_patient
 def launch_hosts(context: dg.OpExecutionContext, config: LaunchHosts, deployments: Deployments) -> None:
     """Start the host processes that are wanted and missing. They are detached and outlive the run."""
     _stop_orphans(context, deployments)
@@ -80,12 +99,14 @@ def launch_hosts(context: dg.OpExecutionContext, config: LaunchHosts, deployment
 
 
 @dg.op(ins=AFTER, out=NOTHING)
+@_patient
 def await_heartbeats(context: dg.OpExecutionContext, config: AwaitHeartbeats, deployments: Deployments) -> None:
     """Wait until every PE has shown that it works, and record where the application stands."""
     _record(context, deployments, deployments.await_running(application_of(context), config.timeout))
 
 
 @dg.op(out=NOTHING)
+@_patient
 def stop_hosts(context: dg.OpExecutionContext, config: CancelApplication, deployments: Deployments) -> None:
     """Stop the application. What it has committed is kept; deploying it again goes on from there."""
     _stop_orphans(context, deployments)
@@ -99,6 +120,10 @@ def reset_unit(context: dg.OpExecutionContext, config: ResetUnit, deployments: D
     try:
         _stop_orphans(context, deployments)
         generation = deployments.reset(application, config.unit, generation=config.generation, force=config.force)
+    except CommitUnknownError as error:
+        if config.generation is None:  # it might be reset twice
+            raise
+        raise dg.RetryRequested(max_retries=2, seconds_to_wait=RETRY_SECONDS) from error
     except (CatalogUnavailableError, HostLaunchError) as error:
         # Only these may pass by themselves; a retry policy would retry a misspelt unit too.
         raise dg.RetryRequested(max_retries=2, seconds_to_wait=RETRY_SECONDS) from error

@@ -3,6 +3,7 @@
 # Dagster reads the annotations of configs and resources here, so they may not be turned into text.
 
 import time
+from dataclasses import replace
 
 import dagster as dg
 
@@ -31,15 +32,24 @@ def failed_units_sensor(application: str, reset_job: dg.JobDefinition) -> dg.Sen
         tags={"streams/application": application},
     )
     def failed_units(context: dg.SensorEvaluationContext, deployments: Deployments) -> dg.SensorResult | dg.SkipReason:
+        memory = Memory.load(context.cursor)
         try:
             status = deployments.status(application)
+            if memory.away:
+                context.update_cursor(replace(memory, away=False).dump())
+                return dg.SkipReason(
+                    "the catalog can be used again; hosts have time for a heartbeat until the next look"
+                )
             for stopped in deployments.stop_orphans(application):
                 context.log.warning(stopped)
         except NotDeployedError:
             return dg.SkipReason(f"{application} is not deployed")
-        except (CatalogUnavailableError, CatalogVersionError) as error:
+        except CatalogVersionError as error:
             return dg.SkipReason(str(error))
-        seen = look(status, time.time(), Memory.load(context.cursor))
+        except CatalogUnavailableError as error:
+            context.update_cursor(replace(memory, away=True).dump())
+            return dg.SkipReason(str(error))
+        seen = look(status, time.time(), memory)
         for failure in seen.exhausted:
             why = "a reset would meet it again" if failure.permanent else f"{failure.attempts} resets did not help"
             context.log.error(

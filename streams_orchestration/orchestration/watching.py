@@ -36,6 +36,8 @@ class Memory:
     rows: dict[str, int] = field(default_factory=dict)
     """Rows per sink when last recorded."""
     reported_at: float = 0.0
+    away: bool = False
+    """The catalog could not be used at the last look."""
 
     @classmethod
     def load(cls, cursor: str | None) -> Memory:

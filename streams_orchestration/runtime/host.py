@@ -27,7 +27,7 @@ from streams_orchestration.runtime.epochs import trigger_epochs
 from streams_orchestration.runtime.errors import CatalogUnavailableError, StreamsRuntimeError
 from streams_orchestration.runtime.garbage import collect_garbage, sweep
 from streams_orchestration.runtime.home import Home
-from streams_orchestration.runtime.outage import Outage
+from streams_orchestration.runtime.outage import SETTLE_SECONDS, Outage
 from streams_orchestration.runtime.presence import Presence, UnwantedHostError
 from streams_orchestration.runtime.processes import kill, process_started
 from streams_orchestration.runtime.program import PeProgram
@@ -105,7 +105,20 @@ class Host:
             try:
                 return self._follow()
             except CatalogUnavailableError as error:  # nothing is lost: every step of a turn may be repeated
-                self.outage.met(error)
+                self._outlast(error)
+
+    def _outlast(self, error: CatalogUnavailableError) -> None:
+        """Wait until the catalog is back, unless the host is told to end, or its JVM has ended, meanwhile."""
+        while not self.terminated and self.jvm_end() is None:
+            self.turned = time.monotonic()
+            self.outage.met(error)
+            try:
+                self.presence.row()
+            except CatalogUnavailableError as still:
+                error = still
+            else:
+                time.sleep(SETTLE_SECONDS)
+                return
 
     def _follow(self) -> str:
         """Turn after turn, until there is a state to report."""

@@ -30,6 +30,8 @@ JVM_SECONDS = 1.0
 ARCHIVE_SECONDS = 120.0
 """The JVM has written its classes by then, or does not."""
 WANTED_SECONDS = 0.25
+TERMINATION_SECONDS = 5.0
+"""How long a host that was told to end waits for the catalog, to report that."""
 
 log = logging.getLogger("streams.host")
 
@@ -49,6 +51,7 @@ def main(arguments: list[str] | None = None) -> int:
     from streams_orchestration.runtime.errors import CatalogMissingError, StreamsRuntimeError
     from streams_orchestration.runtime.home import Home
     from streams_orchestration.runtime.host import Host
+    from streams_orchestration.runtime.outage import Outage
     from streams_orchestration.runtime.presence import UnwantedHostError
 
     host: Host | None = None
@@ -57,7 +60,8 @@ def main(arguments: list[str] | None = None) -> int:
         _listen(host)
         state = host.run(session.wait)
         said = "it was told to end (SIGTERM)" if state == "FAILED" else None
-        host.outage.through(functools.partial(host.presence.report, state=state, error=said))
+        outage = Outage(TERMINATION_SECONDS) if host.terminated else host.outage
+        outage.through(functools.partial(host.presence.report, state=state, error=said))
         log.info("host %s of %s: %s", given.host, given.application, state)
         session.end()
         if state == "COMPLETED":

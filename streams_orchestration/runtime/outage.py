@@ -13,6 +13,8 @@ Result = TypeVar("Result")
 
 LIMIT_SECONDS = 300.0
 """A catalog that was away for so long is not waited for any more."""
+SETTLE_SECONDS = 3.0
+"""After an outage hosts have given a heartbeat within this time; nobody is taken for dead before."""
 FIRST_PAUSE, LONGEST_PAUSE = 0.05, 1.0
 """Seconds between two tries; doubled from the first to the longest."""
 

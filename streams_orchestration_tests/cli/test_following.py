@@ -6,7 +6,8 @@ from dataclasses import replace
 import pytest
 
 from streams_orchestration.cli.following import PATIENCE, POLL_SECONDS, RETRY_SECONDS, Follower, ResetsExhaustedError
-from streams_orchestration.runtime.errors import HostLaunchError
+from streams_orchestration.runtime.errors import CatalogLostError, HostLaunchError
+from streams_orchestration.runtime.outage import LIMIT_SECONDS, SETTLE_SECONDS
 from streams_orchestration.runtime.status import ApplicationStatus, UnitFailure
 from streams_orchestration_tests.cli.made_up import NOW, host, pe, status, unit
 
@@ -122,3 +123,39 @@ def test_says_when_the_same_data_would_fail_again():
         world.follower().follow()
     assert "a reset would meet the same error again" in str(raised.value)
     assert str(raised.value).count("/logs/pe-0.log") == 1
+
+
+LOST = "there", "no route to it"
+
+
+class Outages(World):
+    """The catalog is away for a while."""
+
+    def __init__(self, script: Iterable[ApplicationStatus], away: tuple[float, float], **limits: float) -> None:
+        super().__init__(script, **limits)
+        self.away = away
+
+    def read(self) -> ApplicationStatus:
+        if self.away[0] <= self.now - NOW < self.away[1]:
+            raise CatalogLostError(*LOST)
+        return super().read()
+
+
+def test_an_outage_of_the_catalog_is_waited_for_and_said_once():
+    world = Outages([status(), status(), status(state="COMPLETED")], away=(POLL_SECONDS, 60.0))
+    assert world.follower().follow().state == "COMPLETED"
+    assert [said.partition(":")[0] for said in world.said] == ["there", "The catalog can be used again."]
+
+
+def test_after_an_outage_hosts_have_time_for_a_heartbeat_before_they_are_judged():
+    world = Outages([status(), DONE], away=(POLL_SECONDS, 60.0))
+    world.follower().follow()
+    assert world.now - NOW >= 60.0 + SETTLE_SECONDS
+
+
+@pytest.mark.parametrize("case", [{"away": (1.0, 1e6)}, {"away": (1.0, 100.0), "stop_after": 50.0}])
+def test_an_outage_that_lasts_or_that_the_user_does_not_wait_for_ends_with_the_error(case):
+    world = Outages([status()], **case)
+    with pytest.raises(CatalogLostError):
+        world.follower().follow()
+    assert world.now - NOW <= 1.0 + LIMIT_SECONDS + 2 * POLL_SECONDS

@@ -10,7 +10,12 @@ from streams_orchestration.orchestration import ops
 from streams_orchestration.orchestration.application import build_application_definitions
 from streams_orchestration.orchestration.artifacts import StageMissingError, StagesOutOfStepError
 from streams_orchestration.orchestration.watching import Memory
-from streams_orchestration.runtime.errors import CatalogUnavailableError, NotDeployedError
+from streams_orchestration.runtime.errors import (
+    CatalogUnavailableError,
+    CatalogVersionError,
+    CommitUnknownError,
+    NotDeployedError,
+)
 from streams_orchestration.runtime.home import Home
 from streams_orchestration_tests.orchestration.conftest import Runtime
 from streams_orchestration_tests.orchestration.statuses import failed, running
@@ -113,6 +118,27 @@ def test_a_busy_catalog_is_tried_again_but_nothing_else(
         assert runtime.names == ["reset"] * tries
 
 
+def test_steps_of_a_deployment_are_tried_again_when_the_catalog_is_away(
+    defs: dg.Definitions, runtime: Runtime, monkeypatch: pytest.MonkeyPatch
+):
+    monkeypatch.setattr(ops, "RETRY_SECONDS", 0.01)
+    runtime.error = CatalogUnavailableError("away")
+    with pytest.raises(Exception):  # noqa: B017
+        run(defs, "cancel_demo", {"ops": {"stop_hosts": {"config": {"timeout": 5.0}}}})
+    assert runtime.names == ["cancel"] * 3
+
+
+@pytest.mark.parametrize(("config", "tries"), [({"unit": "region-0"}, 1), ({"unit": "region-0", "generation": 1}, 3)])
+def test_a_reset_whose_commit_is_in_doubt_is_repeated_only_if_that_cannot_make_two(
+    defs: dg.Definitions, runtime: Runtime, monkeypatch: pytest.MonkeyPatch, config: dict[str, object], tries: int
+):
+    monkeypatch.setattr(ops, "RETRY_SECONDS", 0.01)
+    runtime.error = CommitUnknownError("there", "the connection is gone")
+    with pytest.raises(Exception):  # noqa: B017
+        run(defs, "reset_demo", {"ops": {"reset_unit": {"config": config}}})
+    assert runtime.names == ["reset"] * tries
+
+
 def test_jobs_run_in_one_process_and_end(defs: dg.Definitions):
     for name in ("compile", "deploy", "redeploy", "cancel", "reset"):
         job = defs.resolve_job_def(f"{name}_demo")
@@ -162,9 +188,21 @@ class TestSensor:
         assert keys == ["demo/deployment", "demo/sinks/Results"]
         assert not self.look(defs, sensor, tick.cursor).asset_events
 
-    def test_a_locked_catalog_is_looked_at_later(
-        self, defs: dg.Definitions, sensor: dg.SensorDefinition, runtime, home
+    def test_a_catalog_that_was_away_is_looked_at_later_and_hosts_have_time_for_a_heartbeat(
+        self, defs: dg.Definitions, sensor: dg.SensorDefinition, runtime: Runtime
+    ):
+        runtime.status = failed(running())
+        runtime.error = CatalogUnavailableError("locked")
+        away = self.look(defs, sensor)
+        assert away.skip_message == "locked"
+        runtime.error = None
+        back = self.look(defs, sensor, away.cursor)
+        assert "time for a heartbeat" in (back.skip_message or "")
+        assert self.look(defs, sensor, back.cursor).run_requests
+
+    def test_a_catalog_of_another_version_is_left_alone(
+        self, defs: dg.Definitions, sensor: dg.SensorDefinition, runtime: Runtime
     ):
         runtime.status = running()
-        runtime.error = CatalogUnavailableError("locked")
-        assert "locked" in (self.look(defs, sensor).skip_message or "")
+        runtime.error = CatalogVersionError("older")
+        assert self.look(defs, sensor).skip_message == "older"
