@@ -32,6 +32,7 @@ def cases(given: argparse.Namespace) -> Iterator[Case]:
             given.seed + number,
             count,
             healers[number % len(healers)],
+            given.engine,
             catalogs[(number + number // len(shapes)) % len(catalogs)],
             tuple(given.kind or ()),
         )
@@ -46,6 +47,7 @@ def main(arguments: list[str] | None = None) -> int:
     parser.add_argument("--faults", type=int, default=200, help="in all")
     parser.add_argument("--shape", action="append", choices=list(SHAPES), help="of the applications; may be repeated")
     parser.add_argument("--healer", action="append", choices=list(HEALERS), help="may be repeated")
+    parser.add_argument("--engine", choices=["spark", "local"], default="spark", help="local: hosts without Spark")
     parser.add_argument("--catalog", action="append", choices=CATALOGS, help="may be repeated")
     parser.add_argument("--each", type=int, default=25, help="faults for one application")
     parser.add_argument("--kind", action="append", choices=list(FAULTS), help="of faults; may be repeated")
@@ -73,14 +75,15 @@ def main(arguments: list[str] | None = None) -> int:
 
 def told(verdict: Verdict) -> str:
     """One application."""
-    what = f"{verdict.shape} (seed {verdict.seed}, {verdict.pes} PEs, {verdict.catalog}, healed by {verdict.healer})"
+    how = f"{verdict.engine}, {verdict.catalog}, healed by {verdict.healer}"
     head = (
-        f"{what}: {len(verdict.faults)} faults, {verdict.resets} resets, {verdict.tuples} tuples, "
-        f"at most {verdict.most_bytes / 1e6:.1f} MB, {verdict.seconds:.0f} s"
+        f"{verdict.shape} (seed {verdict.seed}, {verdict.pes} PEs, {how}): {len(verdict.faults)} faults, "
+        f"{verdict.resets} resets, {verdict.tuples} tuples, at most {verdict.most_bytes / 1e6:.1f} MB, "
+        f"{verdict.seconds:.0f} s"
     )
     again = (
-        f"--shape {verdict.shape} --seed {verdict.seed} --healer {verdict.healer} --catalog {verdict.catalog} "
-        f"--faults {verdict.wanted}"
+        f"--shape {verdict.shape} --seed {verdict.seed} --healer {verdict.healer} --engine {verdict.engine} "
+        f"--catalog {verdict.catalog} --faults {verdict.wanted} --each {verdict.wanted}"
     )
     return "\n".join([head, *(f"  WRONG ({again}): {wrong}" for wrong in verdict.wrong)])
 

@@ -8,7 +8,7 @@ import random
 import subprocess
 import sys
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import ExitStack
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
@@ -23,6 +23,7 @@ from streams_orchestration.runtime.control import cancel
 from streams_orchestration.runtime.deployment import build_programs
 from streams_orchestration.runtime.errors import StreamsRuntimeError
 from streams_orchestration.runtime.home import Home
+from streams_orchestration.runtime.program import PeProgram
 from streams_orchestration.runtime.states import state_files
 from streams_orchestration_tests.chaos.faults import EVERYTHING, FAULTS, NEEDS, SCHEMA, Scene
 from streams_orchestration_tests.chaos.healers import HEALERS, Healer
@@ -31,6 +32,8 @@ from streams_orchestration_tests.chaos.undisturbed import differences, outcome, 
 from streams_orchestration_tests.chaos.watching import Watch
 from streams_orchestration_tests.postgresql import Server, server
 
+FAULT_SECONDS = 20.0
+"""For which there are tuples, for each fault; when the faults are over, sources wait no longer."""
 HEAL_SECONDS = 240.0
 """In which every unit must have completed an epoch, or all, after a fault."""
 END_SECONDS = 600.0
@@ -73,6 +76,7 @@ class Verdict:
     shape: str
     seed: int
     healer: str
+    engine: str
     catalog: str
     wanted: int
     """Faults."""
@@ -94,6 +98,8 @@ class Case:
     seed: int
     faults: int
     healer: str
+    engine: str = "spark"
+    """Or `local`: hosts without Spark, which start ten times as fast."""
     catalog: str = "sqlite"
     """Or `postgresql`."""
     only: tuple[str, ...] = ()
@@ -111,25 +117,28 @@ def run(case: Case, place: Path, *, small_disk: bool, show: bool = True) -> Verd
         small_disk: give the home a file system of its own, which needs the right to mount one.
         show: tell what happens while it happens.
     """
-    shape = shape_of(case.shape, case.seed, seconds=case.faults * (case.gap + 2.0) + 8.0)
+    shape = shape_of(case.shape, case.seed, seconds=(case.faults + 2) * FAULT_SECONDS)
+    hurry = place / "hurry"
     with ExitStack() as stack:
         home, disk = stack.enter_context(_home(place, small_disk))
         served = stack.enter_context(server()) if case.catalog == "postgresql" else None
-        stack.enter_context(_environment(home, served))
+        stack.enter_context(_environment(home, served, case.engine))
         spec = place / f"{shape.name}.yaml"
-        spec.write_text(yaml.safe_dump(shape.spec()))
-        compilation = shape.compiled()
-        verdict = Verdict(case.shape, case.seed, case.healer, case.catalog, case.faults, len(compilation.fusion.pes))
+        spec.write_text(yaml.safe_dump(shape.spec(hurry)))
+        compilation = shape.compiled(hurry)
+        verdict = Verdict(
+            case.shape, case.seed, case.healer, case.engine, case.catalog, case.faults, len(compilation.fusion.pes)
+        )
         choose = random.Random(f"{case.shape} {case.seed} faults")
         began = time.time()
         healer = HEALERS[case.healer](home, shape.name, spec, choose)
         try:
             with healer, Watch(home, shape.name) as watch:
-                _Course(case, shape, home, disk, served, healer, watch, choose, verdict, show).go()
+                _Course(case, shape, home, disk, served, healer, watch, choose, verdict, show).go(hurry)
             verdict.most_bytes = max((size for _, size in watch.bytes), default=0)
             verdict.last_bytes = watch.bytes[-1][1] if watch.bytes else 0
             verdict.resets = sum(track.generations[-1][1] - 1 for track in watch.units.values())
-            _judge(shape, home, verdict)
+            _judge(shape, home, verdict, build_programs(compilation))
         finally:
             with contextlib.suppress(StreamsRuntimeError):
                 cancel(home, shape.name, 5.0)
@@ -151,11 +160,13 @@ class _Course:
         kinds = case.only or tuple(FAULTS)
         self.kinds = [kind for kind in kinds if kind not in NEEDS or had[NEEDS[kind]]]
 
-    def go(self) -> None:
+    def go(self, hurry: Path) -> None:
         """All faults, then the end."""
         self._until(lambda: any(track.epochs[-1][1] > 0 for track in self.watch.units.values()), END_SECONDS)
         for number in range(self.case.faults):
             last = number == self.case.faults - 1
+            if last:
+                hurry.touch()
             moment = "the last epoch" if last else self.choose.choice(MOMENTS)
             self._await(moment)
             if self.watch.done:
@@ -266,11 +277,11 @@ class _Course:
             )
 
 
-def _judge(shape: Shape, home: Home, verdict: Verdict) -> None:
+def _judge(shape: Shape, home: Home, verdict: Verdict, programs: Iterable[PeProgram]) -> None:
     """Results, states, what is left, and whose resets there were."""
     if verdict.wrong:
         return
-    programs = build_programs(shape.compiled())
+    programs = tuple(programs)
     wanted = undisturbed(shape)
     verdict.tuples = sum(map(len, wanted.results.values()))
     verdict.wrong += differences(outcome(home, shape.name, programs), wanted, shape.ordered)
@@ -348,14 +359,16 @@ def can_mount(root: Path) -> bool:
 
 
 @contextlib.contextmanager
-def _environment(home: Home, served: Server | None) -> Iterator[None]:
+def _environment(home: Home, served: Server | None, engine: str) -> Iterator[None]:
     before = dict(os.environ)
     os.environ.pop("STREAMS_CATALOG", None)
     if served is not None:
         os.environ["STREAMS_CATALOG"] = served.url(SCHEMA)
     os.environ["STREAMS_HOME"] = str(home.root)
     os.environ.pop("DAGSTER_HOME", None)
-    os.environ["PYTHONPATH"] = os.pathsep.join(filter(None, [str(Path.cwd()), os.environ.get("PYTHONPATH")]))
+    paths = [str(Path(__file__).parent / "engine")] if engine == "local" else []
+    paths += [str(Path(__file__).parents[2]), *filter(None, os.environ.get("PYTHONPATH", "").split(os.pathsep))]
+    os.environ["PYTHONPATH"] = os.pathsep.join(dict.fromkeys(paths))
     try:
         yield
     finally:

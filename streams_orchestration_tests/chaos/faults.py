@@ -35,6 +35,8 @@ NEEDS: dict[str, str] = {
     "kill healer": "a healer that is a process",
 }
 """What a fault cannot come without."""
+ENGINE = "streams_orchestration_tests.chaos.local_engine"
+"""In the place of a JVM where there is no Spark."""
 STARTERS = ("create_data_source", "plan_data_source_read")
 """Python processes that Spark needs when a query starts only."""
 CATALOG_PATIENCE = 20.0
@@ -84,7 +86,7 @@ class Scene:
     def jvm(self) -> tuple[psutil.Process, tuple[str, ...]]:
         """The JVM of a host."""
         host, units = self.host()
-        jvms = [child for child in host.children(recursive=True) if child.name() == "java"]
+        jvms = [child for child in host.children() if child.name() == "java" or ENGINE in child.cmdline()]
         if not jvms:
             raise LookupError
         return jvms[0], units
@@ -92,7 +94,7 @@ class Scene:
     def python(self) -> tuple[psutil.Process, tuple[str, ...]]:
         """A Python process of Spark's: a planner, a worker or the parent of the workers, seldom another one."""
         jvm, units = self.jvm()
-        children = [child for child in jvm.children(recursive=True) if child.name() != "java"]
+        children = jvm.children(recursive=True)
         idle = [child for child in children if any(kind in " ".join(child.cmdline()) for kind in STARTERS)]
         found = children if self.choose.random() < 0.1 else [child for child in children if child not in idle]
         if not found:

@@ -1,13 +1,19 @@
-"""Operators whose results do not depend on which of their inputs comes first, so that every run can be compared."""
+"""Operators of the applications that faults happen to."""
 
 from __future__ import annotations
 
+from pathlib import Path
+
 from streams_orchestration.operators import Operator, State, TupleBatch
 from streams_orchestration.operators.dict_state import DictState
+from streams_orchestration.operators.standard.beacon import Beacon, BeaconParameters
 
 
 class Pairing(Operator):
-    """Joins two inputs on `k` and `n`, which together occur once in each; what has no partner yet waits."""
+    """Joins two inputs on `k` and `n`, which together occur once in each; what has no partner yet waits.
+
+    The result does not depend on which input comes first.
+    """
 
     stateful = True
 
@@ -34,3 +40,18 @@ class Pairing(Operator):
 
     def restore(self, state: State) -> None:
         self.waiting = state["waiting"]
+
+
+class PacedParameters(BeaconParameters):
+    """Parameters of `Paced`."""
+
+    hurry: str
+
+
+class Paced(Beacon):
+    """A Beacon that no longer waits as soon as a certain file exists."""
+
+    Parameters = PacedParameters
+
+    def _due(self, start: int, limit: int) -> int:
+        return limit if Path(self.parameters.hurry).exists() else super()._due(start, limit)

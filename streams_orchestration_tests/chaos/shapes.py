@@ -5,6 +5,7 @@ from __future__ import annotations
 import random
 from collections.abc import Callable
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
 from streams_orchestration.compiler.compilation import Compilation, compile_application
@@ -28,6 +29,12 @@ OPERATORS: dict[str, Any] = {
         "stateful": True,
     },
     "Holding": {"implementation": f"{SAMPLES}:Holding", "inputs": [{}], "outputs": [{}], "stateful": True},
+    "Paced": {
+        "implementation": "streams_orchestration_tests.chaos.operators:Paced",
+        "inputs": [],
+        "outputs": [{"mutable": True}],
+        "consistent": {"start": True},
+    },
     "Pairing": {
         "implementation": "streams_orchestration_tests.chaos.operators:Pairing",
         "inputs": [{}, {}],
@@ -48,23 +55,24 @@ class Shape:
     ordered: tuple[str, ...] = ()
     """Sinks whose tuples come in one order only."""
 
-    def spec(self, *, throttled: bool = True) -> dict[str, Any]:
-        """As a document; its sources take their time or none."""
+    def spec(self, hurry: Path) -> dict[str, Any]:
+        """As a document; its sources take their time until the file exists."""
         graph = [dict(each) for each in self.graph]
         for each in graph:
-            if each["operator"] == "Beacon" and not throttled:
-                each["parameters"] = {k: v for k, v in each["parameters"].items() if k != "period"}
+            if each["operator"] == "Paced":
+                each["parameters"] = each["parameters"] | {"hurry": str(hurry)}
+        used = {each["operator"] for each in graph}
         return {
             "specVersion": 1,
             "application": self.name,
             "schemas": SCHEMAS,
-            "operators": OPERATORS,
+            "operators": {name: operator for name, operator in OPERATORS.items() if name in used},
             "graph": graph,
         }
 
-    def compiled(self, *, throttled: bool = True) -> Compilation:
+    def compiled(self, hurry: Path) -> Compilation:
         """By the compiler of the product."""
-        return compile_application(application_from_mapping(self.spec(throttled=throttled)), OPTIONS)
+        return compile_application(application_from_mapping(self.spec(hurry)), OPTIONS)
 
 
 @dataclass(frozen=True)
@@ -73,7 +81,7 @@ class Make:
 
     choose: random.Random
     seconds: float
-    """That the sources take, if nothing happens."""
+    """That the sources take, if nobody has them hurry."""
 
     def source(
         self, name: str, *, key: str = "", rate: float = 1.0, period: float = 1.0, **more: Any
@@ -83,7 +91,7 @@ class Make:
         keyed = {"k": f"'{key or name}' || (IterationCount() % 7)", "n": "IterationCount()"}
         return {
             "name": name,
-            "operator": "Beacon",
+            "operator": "Paced",
             "outputs": [{"stream": name, "schema": "Row"}],
             "parameters": {"iterations": max(int(self.seconds / each), 10), "period": each, "output": keyed},
             "annotations": {

@@ -37,7 +37,9 @@ def undisturbed(shape: Shape) -> Outcome:
     """Run it without faults, and without waiting."""
     with tempfile.TemporaryDirectory() as directory:
         home = Home(Path(directory))
-        local = LocalApplication(home, shape.compiled(throttled=False), source_limit=5_000)
+        hurry = Path(directory, "hurry")
+        hurry.touch()
+        local = LocalApplication(home, shape.compiled(hurry), source_limit=5_000)
         local.run()
         return outcome(home, shape.name, local.programs)
 

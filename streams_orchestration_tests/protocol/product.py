@@ -24,7 +24,7 @@ from streams_orchestration.runtime.reset import reset
 from streams_orchestration.runtime.segments import Segment
 from streams_orchestration.runtime.states import newest_states
 from streams_orchestration.runtime.views import read_view
-from streams_orchestration_tests.protocol.steps import HELD, Protocol
+from streams_orchestration_tests.protocol.steps import Protocol
 from streams_orchestration_tests.protocol.world import Flight, World
 
 
@@ -55,7 +55,7 @@ class Product:
         elif flight.items:
             final = self.directory / f"sink-{pe}" / f"{flight.epoch:03d}-{flight.batch:03d}"
             final.parent.mkdir(exist_ok=True)
-            files = (SinkFile("Sink", str(self._file(flight.items)), str(final), len(flight.items), 1),)
+            files = (SinkFile(self._sink(pe), str(self._file(flight.items)), str(final), len(flight.items), 1),)
         state = StoredState(f"State{pe}", (StateFile(str(self._file(flight.state)), 1, 0, flight.batch),))
         result = TaskResult(
             0, 0, sources=position.sources, exhausted=ended, segments=segments, states=(state,), files=files
@@ -102,8 +102,8 @@ class Product:
         with self.catalog.read() as connection:
             units = {row.name: row for row in connection.execute(select(u))}
             pes = connection.execute(select(p).order_by(p.c.id)).all()
-            segments = connection.execute(select(s).order_by(s.c.number)).all()
-            files = connection.execute(select(f).where(~f.c.published).order_by(f.c.batch)).all()
+            segments = connection.execute(select(s).where(~s.c.retracted).order_by(s.c.number)).all()
+            files = connection.execute(select(f).where(~f.c.published, ~f.c.retracted).order_by(f.c.batch)).all()
             commits = connection.execute(select(c).where(c.c.boundary).order_by(c.c.batch)).all()
             states = [newest_states(connection, self.name, pe.id).get(f"State{pe.id}") for pe in pes]
         completed = [units[program.unit].completed_epoch for program in t.programs]
@@ -129,6 +129,10 @@ class Product:
     def _visible(self, pe: int) -> list[int]:
         return [item for path in sorted((self.directory / f"sink-{pe}").glob("*")) for item in _items(path)]
 
+    def _sink(self, pe: int) -> str:
+        operators = self.topology.programs[pe].operators.values()
+        return next(operator.name for operator in operators if not operator.outputs)
+
     def _row(self, flight: Flight) -> Any:
         """The flight as a row: it has the same fields as far as a position goes."""
         return flight
@@ -149,14 +153,12 @@ def told(view: PeView) -> dict[str, Any]:
             name: ([(number, epoch, segment.rows) for number, epoch, segment in s.segments], s.producer_epoch, s.ended)
             for name, s in view.streams.items()
         },
-        "outstanding": max(view.outstanding, 0),
     }
 
 
 def told_by_model(protocol: Protocol, world: World, pe: int) -> dict[str, Any]:
     """The model's view of a PE."""
-    found = told(protocol.view(world, pe))
-    return found | {"outstanding": found["outstanding"] // HELD}
+    return told(protocol.view(world, pe))
 
 
 def state_of_model(protocol: Protocol, world: World) -> dict[str, Any]:

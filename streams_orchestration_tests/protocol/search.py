@@ -51,7 +51,7 @@ def search(protocol: Protocol, *, most: int = 10_000_000, at_ends: bool = False)
                 if after not in came:
                     came[after] = world, step
                     if not at_ends:
-                        properties.check(after)
+                        properties.check(world, after)
                     waiting.append(after)
             taken = []
             if protocol.complete(world):
@@ -85,25 +85,26 @@ class Properties:
         self.states = tuple(pe.state for pe in end.pes)
         self._ways: dict[int, int] = {}
 
-    def check(self, world: World) -> None:
-        """Raises ViolationError, which says what is wrong."""
+    def check(self, before: World, world: World) -> None:
+        """Raises ViolationError, which says what is wrong in a world, or with the step to it."""
         t = self.topology
         cuts = [self._cut(world, pe) for pe in range(len(world.pes))]
         for pe, reads in enumerate(t.reads):
             for number, producer in enumerate(reads):
                 read, written = cuts[pe].inputs[number], cuts[producer].written
                 own = t.unit_of[pe] == t.unit_of[producer]
-                if read > written or (own and read != written):
-                    message = (
-                        f"the cut is not consistent: PE {pe} has read {read} segments of {written} of PE {producer}"
-                    )
+                unread = [piece.number for piece in world.streams[producer] if read <= piece.number < written]
+                if read > written or (own and unread):
+                    message = f"the cut is not consistent: PE {pe} has read up to segment {read} of PE {producer}, "
+                    message += f"which has written up to {written}"
                     raise ViolationError(message)
                 # what its own region wrote after the cut, a reset has it write again
                 first = world.pes[pe].inputs[number] if own else min(read, world.pes[pe].inputs[number])
                 kept = {piece.number for piece in world.streams[producer]}
-                if missing := [n for n in range(first, world.pes[producer].written) if n not in kept]:
-                    message = f"PE {pe} can need segment {missing[0]} of PE {producer}, which is gone"
-                    raise ViolationError(message)
+                for piece in before.streams[producer]:
+                    if piece.number not in kept and first <= piece.number and piece.batch <= world.pes[producer].batch:
+                        message = f"PE {pe} can need segment {piece.number} of PE {producer}, which is gone"
+                        raise ViolationError(message)
         for pe in t.sinks:
             if not Counter(world.visible[pe]) <= Counter(cuts[pe].state):
                 message = f"PE {pe} has published what a reset takes back, or twice"

@@ -174,20 +174,19 @@ class Protocol:
                 for p in shown
             )
             streams[stream.stream] = StreamView(pieces, writer.epoch if self.aligned else row.epoch + 1, ended)
-        behind = [self._end(world, pe, reader) - world.pes[reader].inputs[t.reads[reader].index(pe)]
-                  for reader in t.readers[pe]]  # fmt: skip
+        behind = [self._behind(world, pe, reader) for reader in t.readers[pe]]
         return PeView(
             "life", True, unit.generation, row.batch, row.epoch, row.final, self.position(pe, row), {},
             unit.trigger, unit.last, streams, outstanding=HELD * max(behind, default=0),
         )  # fmt: skip
 
-    def _end(self, world: World, pe: int, reader: int) -> int:
-        """The number behind the last segment of a PE that a reader may read."""
+    def _behind(self, world: World, pe: int, reader: int) -> int:
+        """How many segments of a PE a reader may read and has not."""
         own = self.topology.unit_of[pe]
-        if own == self.topology.unit_of[reader] or self.waits_for_outsiders:
-            return world.pes[pe].written
-        hidden = (p.number for p in world.streams[pe] if p.epoch > world.units[own].completed)
-        return min(hidden, default=world.pes[pe].written)
+        inside = own == self.topology.unit_of[reader] or self.waits_for_outsiders
+        read = world.pes[reader].inputs[self.topology.reads[reader].index(pe)]
+        shown = (p for p in world.streams[pe] if inside or p.epoch <= world.units[own].completed)
+        return sum(piece.number >= read for piece in shown)
 
     def position(self, pe: int, row: Pe) -> Position:
         """Of a PE, in the product's words."""
@@ -231,8 +230,7 @@ class Protocol:
         if flight.items and t.readers[pe]:
             piece = Piece(written, flight.batch, flight.epoch, flight.items)
             if any(other.number == written for other in world.streams[pe]):
-                message = f"PE {pe}: a second segment {written}"
-                raise ViolationError(message)
+                return world  # the catalog has a key for that
             world = world._replace(streams=_put(world.streams, pe, (*world.streams[pe], piece)))
             written += 1
         elif flight.items:
@@ -276,6 +274,8 @@ class Protocol:
                     message = f"PE {pe}: its commit of the cut is gone"
                     raise ViolationError(message)
                 row = cut.pe
+            # numbers of segments are never used twice
+            row = row._replace(written=world.pes[pe].written)
             pes[pe] = row
             streams[pe] = tuple(piece for piece in streams[pe] if piece.batch <= row.batch)
             files[pe] = tuple(file for file in files[pe] if file.batch <= row.batch)

@@ -1,0 +1,81 @@
+"""What stands in for a JVM and its Python workers: one process that forks another one for every query.
+
+A query's process does what Spark has the product do, in the same order: plan, run the tasks level by level, commit when
+the next batch is asked for. It ends as Spark's processes do: between two batches when it is told to, at once when its
+parent is gone.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import sys
+from collections import defaultdict
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+
+from streams_orchestration.runtime.reader import Planner
+from streams_orchestration.runtime.rows import PLAN, ROW
+from streams_orchestration.runtime.scratch import Scratch
+from streams_orchestration.runtime.stages import Stage
+
+STOP = "stop"
+"""File in the scratch directory of a query that is to end."""
+
+
+def main() -> None:
+    """Fork a process for every line of the input, and say its pid."""
+    signal.signal(signal.SIGCHLD, signal.SIG_IGN)
+    for line in sys.stdin:
+        pid = os.fork()
+        if pid == 0:
+            os.close(0)
+            try:
+                run(json.loads(line))
+            except BaseException as error:
+                print(f"{type(error).__name__}: {error}", file=sys.stderr, flush=True)
+                os._exit(1)
+            os._exit(0)
+        print(pid, flush=True)
+
+
+def run(options: dict[str, str]) -> None:
+    """A query until it is told to stop."""
+    parent, scratch = os.getppid(), Scratch(options["scratch"])
+    planner = Planner(options)
+    at = planner.initialOffset()
+    while os.getppid() == parent and not (Path(scratch.path) / STOP).exists():
+        then = planner.latestOffset(at, None)
+        if then != at:
+            execute(scratch, [(each.partition, each.payload) for each in planner.partitions(at, then)])
+            at = then
+
+
+def execute(scratch: Scratch, descriptors: list[tuple[int, bytes]]) -> None:
+    """The tasks of a batch, level by level."""
+    rows: list[tuple[Any, ...]] = [(partition, 0, PLAN, 0, 0, payload) for partition, payload in descriptors]
+    for level, tasks in enumerate(scratch.launched.program.levels):
+        stage = Stage(scratch, level)
+        parts: dict[int, list[tuple[Any, ...]]] = defaultdict(list)
+        for row in rows:
+            parts[row[0] % len(tasks)].append(row)
+        rows = [
+            row
+            for part in parts.values()
+            for batch in stage(iter([_record_batch(part)]))
+            for row in zip(*(column.to_pylist() for column in batch.columns), strict=True)
+        ]
+
+
+def _record_batch(rows: list[tuple[Any, ...]]) -> pa.RecordBatch:
+    columns = list(zip(*rows, strict=True))
+    return pa.RecordBatch.from_arrays(
+        [pa.array(column, kind.type) for column, kind in zip(columns, ROW, strict=True)], schema=ROW
+    )
+
+
+if __name__ == "__main__":
+    main()
