@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
 from streams_orchestration.operators.deltas import comparable, left_by, restarts
@@ -57,7 +57,7 @@ class SlidingWindows:
             trigger: when a window is looked at.
             schema: of the tuples.
             partition: the types of what makes a partition; none if there is only one.
-            partitions: tells those of tuples.
+            partitions: tells those of tuples that are in windows already.
         """
         self.eviction = eviction
         self.trigger = trigger
@@ -74,13 +74,18 @@ class SlidingWindows:
         self.log.clear()
         self.partitions.clear()
 
-    def insert(self, batch: pa.RecordBatch) -> Firings:
-        """Let tuples arrive, one after another."""
+    def insert(self, keys: pa.RecordBatch, codes: np.ndarray, batch: pa.RecordBatch) -> Firings:
+        """Let tuples arrive, one after another.
+
+        Args:
+            keys: the partitions.
+            codes: for every tuple the position of its partition in `keys`.
+            batch: the tuples.
+        """
         if not batch.num_rows:
             return Firings(batch, np.zeros(0, np.int64), np.zeros(0, np.int64))
         if self._renumbered != self.partitions.renumbered:
             self._note()
-        keys, codes = self._partitions_of(batch)
         rows = self.partitions.rows_of(keys)
         came = self.log.append(batch, partition=rows[codes], value=self.eviction.values(batch))
         arrivals = self._arrivals(rows, int(came[0]))
@@ -156,6 +161,22 @@ class SlidingWindows:
         rows = self.partitions.index.find(keys)
         self.log.notes = {"partition": rows[codes], "value": self.eviction.values(tuples).copy()}
         self._renumbered = self.partitions.renumbered
+
+    def give_up(self, keys: pa.RecordBatch) -> None:
+        """Forget partitions with their tuples."""
+        rows = self.partitions.index.find(keys)
+        rows = rows[rows >= 0]
+        gone = np.zeros(self.partitions.index.rows, bool)
+        gone[rows] = True
+        places = self.log.places()
+        self.log.remove(places[gone[self.log.notes["partition"][places]]])
+        self.partitions.delete_rows(rows)
+
+    def held(self) -> Iterator[tuple[int, Any]]:
+        """Of every tuple in a window the number that its partition goes by, and its value, in order of arrival."""
+        places = self.log.places()
+        numbers = self.partitions.key_column("0")[self.log.notes["partition"][places]]
+        return zip(numbers.tolist(), self.log.notes["value"][places].tolist(), strict=True)
 
     def dump(self) -> dict[str, Any]:
         """The tuples and where triggers stand, for a checkpoint."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
 from streams_orchestration.operators.deltas import comparable, restarts
@@ -30,6 +30,17 @@ class _Arrivals(NamedTuple):
         return np.maximum.accumulate(np.where(marks, np.arange(len(marks)), -1))
 
 
+class Assigned(NamedTuple):
+    """What has become of tuples."""
+
+    windows: np.ndarray
+    """Of every tuple the number of its window."""
+    closed: np.ndarray
+    """The windows that were closed, in this order."""
+    at: np.ndarray
+    """Of each of these the position of the tuple that closed it."""
+
+
 class TumblingWindows:
     """Which window every tuple belongs to, and which windows are closed; the tuples themselves are not kept.
 
@@ -55,8 +66,8 @@ class TumblingWindows:
         self.open.clear()
         self.next = 0
 
-    def assign(self, keys: pa.RecordBatch, codes: np.ndarray, batch: pa.RecordBatch) -> tuple[np.ndarray, list[int]]:
-        """The window of every tuple, and the windows that were closed, in this order.
+    def assign(self, keys: pa.RecordBatch, codes: np.ndarray, batch: pa.RecordBatch) -> Assigned:
+        """The window of every tuple, and the windows that were closed.
 
         Args:
             keys: the partitions.
@@ -64,11 +75,11 @@ class TumblingWindows:
             batch: the tuples.
         """
         if not len(codes):
-            return codes, []
+            return Assigned(codes, codes, codes)
         values = self.policy.values(batch)
         rows = self.open.rows_of(keys)
         if self.policy.kind == "punct":
-            return self._by_mark(rows, codes), []
+            return Assigned(self._by_mark(rows, codes), codes[:0], codes[:0])
         order = np.argsort(codes, kind="stable")
         arrivals = _Arrivals(order, np.searchsorted(codes[order], np.arange(len(rows) + 1)))
         if self.policy.kind == "count":
@@ -84,7 +95,7 @@ class TumblingWindows:
         counts[rows] += np.bincount(codes, minlength=len(rows))
         return numbers[rows][codes]
 
-    def _by_count(self, rows: np.ndarray, arrivals: _Arrivals, size: int) -> tuple[np.ndarray, list[int]]:
+    def _by_count(self, rows: np.ndarray, arrivals: _Arrivals, size: int) -> Assigned:
         """Windows of `size` tuples: a tuple's place in its partition says what it opens and closes."""
         held, counts, starts = self.open.column("count")[rows], arrivals.counts, arrivals.bounds[:-1]
         ranks = np.arange(len(arrivals.order)) - np.repeat(starts, counts)
@@ -95,9 +106,9 @@ class TumblingWindows:
         held = (held + counts) % size
         self.open.column("count")[rows] = held
         self.open.delete_rows(rows[held == 0])
-        return numbers, numbers[closes].tolist()
+        return Assigned(numbers, numbers[closes], np.flatnonzero(closes))
 
-    def _by_delta(self, rows: np.ndarray, arrivals: _Arrivals, values: np.ndarray) -> tuple[np.ndarray, list[int]]:
+    def _by_delta(self, rows: np.ndarray, arrivals: _Arrivals, values: np.ndarray) -> Assigned:
         """Windows that a tuple closes which is too far from the first one."""
         before, counts, firsts = (self.open.column(name)[rows] for name in ("number", "count", "first"))
         starts = arrivals.bounds[:-1]
@@ -115,8 +126,10 @@ class TumblingWindows:
         last = arrivals.last(opens)[arrivals.bounds[1:] - 1]
         anew = last >= starts
         self.open.column("first")[rows[anew]] = values[arrivals.order[last[anew]]]
-        self.open.column("count")[rows] += arrivals.counts
-        return numbers, closed[np.argsort(arrivals.order[follows])].tolist()
+        self.open.column("count")[rows] = np.where(anew, arrivals.bounds[1:] - last, counts + arrivals.counts)
+        closers = arrivals.order[follows]
+        in_order = np.argsort(closers)
+        return Assigned(numbers, closed[in_order], closers[in_order])
 
     def _numbers(self, rows: np.ndarray, arrivals: _Arrivals, opens: np.ndarray) -> np.ndarray:
         """The window of every tuple, and that of every partition from now on; `opens` goes partition by partition."""
@@ -133,11 +146,25 @@ class TumblingWindows:
         column[rows] = numbers[order[arrivals.bounds[1:] - 1]]
         return numbers
 
-    def close(self) -> list[int]:
+    def close(self) -> np.ndarray:
         """Close all windows, in the order in which they were opened."""
-        closed = np.sort(self.open.column("number")[self.open.rows()]).tolist()
+        closed = np.sort(self.open.column("number")[self.open.rows()])
         self.open.clear()
         return closed
+
+    def give_up(self, keys: pa.RecordBatch) -> np.ndarray:
+        """Forget partitions; returns the windows of each, -1 where none is open."""
+        rows = self.open.index.find(keys)
+        windows = np.where(rows >= 0, self.open.column("number")[rows], -1) if len(self.open) else rows
+        self.open.delete_rows(rows[rows >= 0])
+        return windows
+
+    def held(self) -> Iterator[tuple[int, Any]]:
+        """Of every tuple in a window the number that its partition goes by, and the value of the window's first one."""
+        rows = self.open.rows()
+        columns = (self.open.column("count")[rows], self.open.key_column("0")[rows], self.open.column("first")[rows])
+        for count, number, first in zip(*(column.tolist() for column in columns), strict=True):
+            yield from [(number, first)] * count
 
     def dump(self) -> dict[str, Any]:
         """The open windows, for a checkpoint."""

@@ -8,7 +8,10 @@ Time is what an attribute says, never the clock: a replay makes the same windows
   tumbling window, `punct()`. A delta is exceeded by a tuple that is more than `d` beyond the first tuple of the window
   (tumbling), the oldest one (eviction), or the one that exceeded it last (trigger); this tuple itself comes after the
   window that it closes or triggers.
-- `partitioned`: all this for every value of `partitionBy` by itself.
+- `partitioned`: all this for every value of `partitionBy` by itself. Behind it may stand what has partitions given up,
+  with their windows, those first that no tuple has come to for longest: `partitionAge(seconds)` when a tuple comes that
+  is so much later than the last one of a partition, `partitionCount(n)` when there would be more of them, and
+  `tupleCount(n)` when there are more tuples in all windows.
 """
 
 from __future__ import annotations
@@ -82,6 +85,23 @@ class Policy:
         return pc.cast(column, self.value_type(batch.schema)).to_numpy(zero_copy_only=False)
 
 
+PartitionPolicyKind = Literal["partitionAge", "partitionCount", "tupleCount"]
+
+
+@dataclass(frozen=True)
+class PartitionPolicy:
+    """When partitions are given up."""
+
+    kind: PartitionPolicyKind
+    size: float
+    attribute: str | None = None
+    """Of an age, once it is `resolved`."""
+
+    def times(self, batch: pa.RecordBatch) -> np.ndarray | None:
+        """The times of tuples, where partitions have an age; raises as `Policy.values`."""
+        return None if self.attribute is None else Policy("time", self.size, self.attribute).values(batch)
+
+
 @dataclass(frozen=True)
 class Window:
     """A window clause."""
@@ -91,15 +111,22 @@ class Window:
     trigger: Policy
     """Of a tumbling window the eviction itself."""
     partitioned: bool = False
+    partitions: PartitionPolicy | None = None
+    """When they are given up, if ever."""
 
     def resolved(self, schema: pa.Schema, time_attribute: str | None) -> Window:
         """The same for the tuples of one stream; raises as `Policy.resolved`."""
         eviction = self.eviction.resolved(schema, time_attribute)
         trigger = self.trigger.resolved(schema, time_attribute)
-        if time_attribute is not None and "time" not in (eviction.kind, trigger.kind):
+        partitions = self.partitions
+        aged = partitions is not None and partitions.kind == "partitionAge"
+        if partitions is not None and aged:
+            age = Policy("time", partitions.size).resolved(schema, time_attribute)
+            partitions = PartitionPolicy(partitions.kind, age.size, age.attribute)
+        if time_attribute is not None and not aged and "time" not in (eviction.kind, trigger.kind):
             message = "timeAttribute: the window has no time(...)"
             raise ValueError(message)
-        return Window(self.tumbling, eviction, trigger, self.partitioned)
+        return Window(self.tumbling, eviction, trigger, self.partitioned, partitions)
 
 
 def parse_window(text: str, *, least: int = 1) -> Window:
@@ -109,8 +136,15 @@ def parse_window(text: str, *, least: int = 1) -> Window:
         ValueError: it is none; says what is expected.
     """
     parts = [part.strip() for part in re.split(r",(?![^()]*\))", text)]
-    partitioned = parts[-1] == "partitioned"
-    kind, *policies = parts[:-1] if partitioned else parts
+    kind, *policies = parts
+    partitioned, partitions = "partitioned" in policies, None
+    if partitioned:
+        place = policies.index("partitioned")
+        policies, behind = policies[:place], policies[place + 1 :]
+        if len(behind) > 1:
+            message = f"{text!r}: partitioned may have one policy behind it, as in 'partitioned, partitionCount(1000)'"
+            raise ValueError(message)
+        partitions = _partition_policy(behind[0], text) if behind else None
     if kind not in ("tumbling", "sliding"):
         message = f"{text!r} is no window{nearest(kind, ('tumbling', 'sliding'))}; windows are like {_SYNTAX}"
         raise ValueError(message)
@@ -123,7 +157,29 @@ def parse_window(text: str, *, least: int = 1) -> Window:
     if not tumbling and "punct" in (eviction.kind, trigger.kind):
         message = f"{text!r}: punct() goes with tumbling windows only"
         raise ValueError(message)
-    return Window(tumbling, eviction, trigger, partitioned)
+    return Window(tumbling, eviction, trigger, partitioned, partitions)
+
+
+def _partition_policy(text: str, window: str) -> PartitionPolicy:
+    match = _POLICY.fullmatch(text)
+    kinds: tuple[PartitionPolicyKind, ...] = get_args(PartitionPolicyKind)
+    if match is None or match[1] not in kinds:
+        name = match[1] if match else text
+        message = (
+            f"{window!r}: {text!r} gives up no partitions{nearest(name, kinds)}; behind 'partitioned' may stand "
+            f"partitionAge(seconds), partitionCount(n) or tupleCount(n)"
+        )
+        raise ValueError(message)
+    kind = next(k for k in kinds if k == match[1])
+    try:
+        size = float(match[2]) if kind == "partitionAge" else int(match[2])
+    except ValueError:
+        size = -1
+    if not (size >= (0 if kind == "partitionAge" else 1) and size < float("inf")):
+        number = "a number of seconds" if kind == "partitionAge" else "a positive integer"
+        message = f"{window!r}: {match[2]!r} in {kind}(...) is not {number}"
+        raise ValueError(message)
+    return PartitionPolicy(kind, size)
 
 
 def _policy(text: str, window: str, least: int = 1) -> Policy:

@@ -207,7 +207,11 @@ def test_a_null_time_is_an_error_of_the_data():
         ("tumbling, count(5)", {"partitionBy": ["p"]}, "partitionBy and a window that is 'partitioned' go together"),
         ("tumbling, count(5), partitioned", {"partitionBy": ["q"]}, "partitionBy: the input stream has no attribute q"),
         ("sliding, count(5)", {"aggregateIncompleteWindows": True}, "goes with tumbling windows only"),
-        ("tumbling, count(5)", {"aggregateEvictedPartitions": True}, "Extra inputs"),
+        ("tumbling, count(5)", {"aggregateEvictedPartitions": True}, "tumbling windows whose partitions are given up"),
+        ("sliding, count(5), partitioned, partitionCout(5)", {}, "gives up no partitions.*partitionCount"),
+        ("sliding, count(5), partitioned, partitionCount(0)", {}, "'0' in partitionCount.* is not a positive integer"),
+        ("sliding, count(5), partitioned, tupleCount(1), tupleCount(1)", {}, "may have one policy behind it"),
+        ("sliding, count(5), partitioned, partitionAge(5)", {"partitionBy": ["p"]}, "time.5. needs timeAttribute"),
     ],
 )
 def test_what_does_not_fit_is_named(window: str, parameters: dict[str, Any], message: str):

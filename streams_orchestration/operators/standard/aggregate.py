@@ -16,9 +16,9 @@ from streams_orchestration.operators.keyed_state import KeyedState
 from streams_orchestration.operators.keys import distinct, key_batch, key_schema
 from streams_orchestration.operators.libraries import np, pa
 from streams_orchestration.operators.mentions import Mentions
+from streams_orchestration.operators.partition_eviction import Evicted, PartitionEviction
 from streams_orchestration.operators.sliding_windows import Firings, SlidingWindows
 from streams_orchestration.operators.standard.measure import Measure, parse_measure
-from streams_orchestration.operators.standard.refused import REFUSED
 from streams_orchestration.operators.state import State
 from streams_orchestration.operators.tumbling_windows import TumblingWindows
 from streams_orchestration.operators.window_ranges import groups_of, whole_windows
@@ -47,6 +47,12 @@ class AggregateParameters(Parameters):
         default=False, alias="aggregateIncompleteWindows", description="tumbling windows that the end cuts off, too"
     )
 
+    aggregate_evicted_partitions: bool = Field(
+        default=False,
+        alias="aggregateEvictedPartitions",
+        description="tumbling windows of partitions that are given up, too",
+    )
+
     @model_validator(mode="after")
     def _go_together(self) -> AggregateParameters:
         window = parse_window(self.window)
@@ -55,6 +61,12 @@ class AggregateParameters(Parameters):
             raise ValueError(message)
         if self.aggregate_incomplete_windows and not window.tumbling:
             message = "aggregateIncompleteWindows goes with tumbling windows only"
+            raise ValueError(message)
+        if self.aggregate_evicted_partitions and not (window.tumbling and window.partitions):
+            message = (
+                "aggregateEvictedPartitions goes with tumbling windows whose partitions are given up, "
+                "as in 'tumbling, count(10), partitioned, partitionCount(1000)'"
+            )
             raise ValueError(message)
         return self
 
@@ -67,7 +79,6 @@ class Aggregate(Operator):
     """
 
     Parameters = AggregateParameters
-    unsupported = REFUSED["Aggregate"]
     stateful = True
 
     @classmethod
@@ -127,9 +138,12 @@ class Aggregate(Operator):
         self.keys = pa.schema([self.context.inputs[0].field(name) for name in names])
         self.partition = pa.schema([self.keys.field(name) for name in partition])
         source, eviction, trigger = self.context.inputs[0], self.window.eviction, self.window.trigger
-        types = self.partition.types
+        types, policy = self.partition.types, self.window.partitions
+        self.eviction = None if policy is None else PartitionEviction(policy, self.window, types)
+        if self.eviction is not None:
+            types = [pa.int64()]
         self.tumbling = TumblingWindows(eviction, types, eviction.value_type(source))
-        self.sliding = SlidingWindows(eviction, trigger, source, types, self._partitions)
+        self.sliding = SlidingWindows(eviction, trigger, source, types, self._current_partitions)
         running = {f"count {name}": pa.int64() for name in self.measures}
         running |= {f"value {name}": pa.from_numpy_dtype(measure.type) for name, measure in self.measures.items()}
         self.groups = KeyedState(key_schema([pa.int64(), *self.keys.types]), pa.schema(running))
@@ -140,16 +154,40 @@ class Aggregate(Operator):
         self.tumbling.clear()
         self.sliding.clear()
         self.groups.clear()
+        if self.eviction is not None:
+            self.eviction.clear()
 
     def process(self, port: int, batch: TupleBatch) -> None:
         """Add the tuples to their windows."""
         source = batch.arrow
+        keys, codes = self._partitions(source)
+        evicted: list[Evicted] = []
+        if self.eviction is not None:
+            policy = self.eviction.policy
+            values = self.window.eviction.values(source)
+            numbers, evicted = self.eviction.assign(keys, codes, values, policy.times(source))
+            heads, codes = distinct([pa.array(numbers)], len(numbers))
+            keys = _numbered(numbers[heads])
+        given_up = _numbered(np.array([each.number for each in evicted], np.int64))
         if self.window.tumbling:
-            numbers, closed = self.tumbling.assign(*self._partitions(source), source)
-            self._add(numbers, source)
+            windows, closed, at = self.tumbling.assign(keys, codes, source)
+            self._add(windows, source)
+            if evicted:
+                closed = self._with_evicted(closed, at, self.tumbling.give_up(given_up), [each.at for each in evicted])
             self._emit(closed)
             return
-        self._summarise(self.sliding.insert(source))
+        self._summarise(self.sliding.insert(keys, codes, source))
+        if evicted:
+            self.sliding.give_up(given_up)
+
+    def _with_evicted(self, closed: np.ndarray, at: np.ndarray, windows: np.ndarray, when: list[float]) -> np.ndarray:
+        """The windows to submit, when partitions were given up whose windows are these."""
+        held = windows >= 0
+        if not self.parameters.aggregate_evicted_partitions:
+            self.groups.delete_rows(self._groups_of(windows[held])[0])
+            return closed
+        order = np.argsort(np.r_[at, np.array(when)[held]], kind="stable")
+        return np.r_[closed, windows[held]][order]
 
     def _summarise(self, firings: Firings) -> None:
         """Submit the groups of windows that overlap."""
@@ -176,6 +214,11 @@ class Aggregate(Operator):
         heads, codes = distinct(columns, source.num_rows)
         return key_batch(columns, heads), codes
 
+    def _current_partitions(self, source: pa.RecordBatch) -> tuple[pa.RecordBatch, np.ndarray]:
+        """The same as windows know them, of tuples that are in windows."""
+        keys, codes = self._partitions(source)
+        return (keys, codes) if self.eviction is None else (_numbered(self.eviction.numbers_of(keys)), codes)
+
     def _add(self, windows: np.ndarray, source: pa.RecordBatch) -> None:
         """Add tuples to the groups of their windows."""
         columns = [pa.array(windows), *(source.column(name) for name in self.keys.names)]
@@ -187,27 +230,30 @@ class Aggregate(Operator):
     def _running(self, name: str) -> tuple[np.ndarray, np.ndarray]:
         return self.groups.column(f"count {name}"), self.groups.column(f"value {name}")
 
-    def _emit(self, closed: list[int], *, mark: bool = True) -> None:
-        """Submit the groups of these windows, each with a marker behind it, and forget them."""
-        if not closed:
-            return
-        windows, rows = np.array(closed), self.groups.rows()
+    def _groups_of(self, windows: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """The rows of the groups in these windows, window by window, and how many each has."""
+        rows, order = self.groups.rows(), np.argsort(windows)
         numbers = self.groups.key_column("0")[rows]
         mine = np.isin(numbers, windows)
-        done, order = rows[mine], np.argsort(windows)
         ranks = order[np.searchsorted(windows, numbers[mine], sorter=order)]
-        done = done[np.argsort(ranks, kind="stable")]
+        return rows[mine][np.argsort(ranks, kind="stable")], np.bincount(ranks, minlength=len(windows))
+
+    def _emit(self, closed: np.ndarray, *, mark: bool = True) -> None:
+        """Submit the groups of these windows, each with a marker behind it, and forget them."""
+        if not len(closed):
+            return
+        done, sizes = self._groups_of(closed)
         keys = self.groups.index.keys(done).columns[1:] if self.keys.names else []
         columns: dict[str, Any] = dict(zip(self.keys.names, keys, strict=True))
         for name, measure in self.measures.items():
             columns[name] = measure.result(*(column[done] for column in self._running(name)))
         result, position = TupleBatch.from_columns(columns, self.schema), 0
-        for size in np.bincount(ranks, minlength=len(closed)).tolist():
+        for size in sizes.tolist():
             self.submit(result.slice(position, size))
             position += size
             if mark:
                 self.punctuate(Punctuation.WINDOW)
-        if len(done) == len(rows):
+        if len(done) == len(self.groups):
             self.groups.clear()
         else:
             self.groups.delete_rows(done)
@@ -217,8 +263,10 @@ class Aggregate(Operator):
         punctuated = self.window.eviction.kind == "punct"
         if mark is Punctuation.WINDOW and punctuated:
             closed = self.tumbling.close()
+            if self.eviction is not None:
+                self.eviction.emptied()
             self._emit(closed)
-            if not closed:
+            if not len(closed):
                 self.punctuate(mark)
         elif mark is Punctuation.FINAL:
             if punctuated or self.parameters.aggregate_incomplete_windows:
@@ -226,13 +274,23 @@ class Aggregate(Operator):
             self.reset_to_initial_state()
 
     def checkpoint(self) -> State:
-        """The windows, and the groups' keys, counts and running values."""
-        return {"groups": self.groups, **self.tumbling.dump()} if self.window.tumbling else self.sliding.dump()
+        """The windows, the groups' keys, counts and running values, and the partitions."""
+        windows = {"groups": self.groups, **self.tumbling.dump()} if self.window.tumbling else self.sliding.dump()
+        return windows if self.eviction is None else windows | self.eviction.dump()
 
     def restore(self, state: State) -> None:
         """Take all of it back."""
+        if self.eviction is not None:
+            self.eviction.load(state)
         if self.window.tumbling:
             self.groups = state["groups"]
             self.tumbling.load(state)
         else:
             self.sliding.load(state)
+        if self.eviction is not None:
+            self.eviction.recall((self.tumbling if self.window.tumbling else self.sliding).held())
+
+
+def _numbered(numbers: np.ndarray) -> pa.RecordBatch:
+    """Partitions that go by numbers."""
+    return key_batch([pa.array(numbers)], np.arange(len(numbers)))

@@ -6,7 +6,6 @@ _NULLS = "attributes of the side that is missing are null; give them values in o
 _WHOLE = "windows of Join are not partitioned yet; put the Join into a parallel region that is partitioned by the key"
 
 REFUSED: dict[str, dict[str, str]] = {
-    "Aggregate": {"aggregateEvictedPartitions": "partitions are not evicted yet; leave it out"},
     "Custom": {
         "logic": "it is code of SPL; name Python functions with function and onPunctuation",
         "onProcess": "write a SourceOperator, whose tuples can be produced again after a reset",

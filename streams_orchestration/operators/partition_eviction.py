@@ -1,0 +1,184 @@
+"""Partitions of windows that are given up: those that no tuple has come to for longest.
+
+A partition that is given up and comes again is another one. So each has a number, and what is in the window of a number
+depends on its own tuples only, wherever batches begin and end.
+"""
+
+from __future__ import annotations
+
+from collections import OrderedDict, deque
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any, NamedTuple
+
+from streams_orchestration.operators.keyed_state import KeyedState
+from streams_orchestration.operators.keys import key_schema
+from streams_orchestration.operators.libraries import np, pa
+from streams_orchestration.operators.windows import PartitionPolicy, Window
+
+
+class Evicted(NamedTuple):
+    """A partition that was given up."""
+
+    number: int
+    at: float
+    """The position of the tuple that had it given up: a little less where that came before, more where after it."""
+
+
+class _Use(NamedTuple):
+    """Of a partition."""
+
+    number: int
+    used: int
+    """Tuples of all partitions before the last one of this."""
+    time: int
+    """The largest time so far, when that came."""
+
+
+class _Held:
+    """How many tuples are in windows, followed one by one."""
+
+    def __init__(self, window: Window) -> None:
+        self.tumbling, self.policy = window.tumbling, window.eviction
+        self.clear()
+
+    def clear(self) -> None:
+        """None are."""
+        self.values: dict[int, deque[Any]] = {}
+        self.total = 0
+
+    def arrive(self, number: int, value: Any) -> None:
+        """A tuple comes to a partition; others may leave its window."""
+        held = self.values.setdefault(number, deque())
+        before, size = len(held), self.policy.size
+        if self.policy.kind in ("delta", "time"):
+            if self.tumbling and held and value - held[0] > size:
+                held.clear()
+            while not self.tumbling and held and value - held[0] > size:
+                held.popleft()
+        elif self.policy.kind == "count" and not self.tumbling and len(held) == size:
+            held.popleft()
+        held.append(value)
+        if self.tumbling and self.policy.kind == "count" and len(held) == size:
+            held.clear()
+        self.total += len(held) - before
+
+    def leave(self, number: int) -> None:
+        """A partition is given up."""
+        self.total -= len(self.values.pop(number, ()))
+
+
+class PartitionEviction:
+    """Which partition every tuple is in, and which ones are given up, as a policy says.
+
+    Time is the largest that any tuple has had.
+    """
+
+    def __init__(self, policy: PartitionPolicy, window: Window, partition: Sequence[pa.DataType]) -> None:
+        """No partitions.
+
+        Args:
+            policy: when partitions are given up.
+            window: of each.
+            partition: the types of what makes a partition.
+        """
+        self.policy = policy
+        self.known = KeyedState(key_schema(partition), "number bigint, used bigint, time bigint")
+        """Partition -> see `_Use`."""
+        self._held = _Held(window)
+        self.clear()
+
+    def clear(self) -> None:
+        """No partitions."""
+        self.known.clear()
+        self.next, self.clock = 0, 0
+        self.now: int | None = None
+        self.emptied()
+        self._read()
+
+    def emptied(self) -> None:
+        """All windows are empty; their partitions stay."""
+        self._held.clear()
+
+    def _read(self) -> None:
+        """The rows of partitions, those first that no tuple has come to for longest."""
+        rows = self.known.rows()
+        columns = [self.known.column(name)[rows].tolist() for name in ("number", "used", "time")]
+        uses = sorted(zip(*columns, rows.tolist(), strict=True), key=lambda use: use[1])
+        self._uses = OrderedDict((row, _Use(*use)) for *use, row in uses)
+        self._renumbered = self.known.renumbered
+
+    def assign(
+        self, keys: pa.RecordBatch, codes: np.ndarray, values: np.ndarray, times: np.ndarray | None
+    ) -> tuple[np.ndarray, list[Evicted]]:
+        """The number of every tuple's partition, and the partitions that are given up, in this order.
+
+        Args:
+            keys: the partitions.
+            codes: for every tuple the position of its partition in `keys`.
+            values: what differences between tuples are made of.
+            times: of the tuples, where partitions have an age.
+        """
+        if self._renumbered != self.known.renumbered:
+            self._read()
+        rows, uses, gone = self.known.rows_of(keys), self._uses, list[int]()
+        evicted: list[Evicted] = []
+        numbers = np.empty(len(codes), np.int64)
+        kind, size = self.policy.kind, self.policy.size
+
+        def give_up(at: float) -> None:
+            row, use = uses.popitem(last=False)
+            gone.append(row)
+            evicted.append(Evicted(use.number, at))
+            self._held.leave(use.number)
+
+        moments = [0] * len(codes) if times is None else times.tolist()
+        for i, (row, value, time) in enumerate(zip(rows[codes].tolist(), values.tolist(), moments, strict=True)):
+            self.now = now = time if self.now is None else max(self.now, time)
+            if kind == "partitionAge":
+                while uses and now - next(iter(uses.values())).time > size:
+                    give_up(i - 0.25)
+            former = uses.get(row)
+            if former is None:
+                while kind == "partitionCount" and len(uses) >= size:
+                    give_up(i - 0.25)
+                number, self.next = self.next, self.next + 1
+            else:
+                number = former.number
+            numbers[i] = number
+            uses[row] = _Use(number, self.clock, now)
+            uses.move_to_end(row)
+            self.clock += 1
+            if kind == "tupleCount":
+                self._held.arrive(number, value)
+                while self._held.total > size:
+                    give_up(i + 0.25)
+        self._write(rows, gone)
+        return numbers, evicted
+
+    def _write(self, touched: np.ndarray, gone: Iterable[int]) -> None:
+        living = [row for row in touched.tolist() if row in self._uses]
+        for name, values in zip(_Use._fields, zip(*(self._uses[row] for row in living), strict=True), strict=False):
+            self.known.column(name)[living] = values
+        self.known.delete_rows(np.array(sorted({row for row in gone if row not in self._uses}), np.int64))
+
+    def numbers_of(self, keys: pa.RecordBatch) -> np.ndarray:
+        """The numbers of partitions; -1 for those that are not there."""
+        rows = self.known.index.find(keys)
+        return np.where(rows >= 0, self.known.column("number")[rows], -1) if len(self.known) else rows
+
+    def dump(self) -> dict[str, Any]:
+        """The partitions, for a checkpoint."""
+        return {"known": self.known, "known.next": self.next, "known.clock": self.clock, "known.now": self.now}
+
+    def load(self, state: Mapping[str, Any]) -> None:
+        """Take over what `dump` gave."""
+        self.known, self.next = state["known"], state["known.next"]
+        self.clock, self.now = state["known.clock"], state["known.now"]
+        self._read()
+
+    def recall(self, tuples: Iterable[tuple[int, Any]]) -> None:
+        """Tuples that are in windows, after loading: number of the partition and value, in order of arrival."""
+        if self.policy.kind == "tupleCount":
+            for number, value in tuples:
+                self._held.values.setdefault(number, deque()).append(value)
+                self._held.total += 1
