@@ -9,7 +9,7 @@ not prove it single-threaded, but one task only enters it, there is nothing to l
 from __future__ import annotations
 
 from collections import Counter, defaultdict
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import replace
 
 import networkx as nx
@@ -32,7 +32,7 @@ from streams_orchestration.runtime.program import (
     Split,
     Task,
 )
-from streams_orchestration.runtime.units import recovery_units
+from streams_orchestration.runtime.units import Unit, recovery_units
 
 
 def stream_name(compilation: Compilation, output: PeOutputPort) -> str:
@@ -45,21 +45,36 @@ def stream_name(compilation: Compilation, output: PeOutputPort) -> str:
     return f"{stream}>{entered}[{output.channel}]"
 
 
-def build_program(compilation: Compilation, pe: ProcessingElement) -> PeProgram:
+def cut_pes(compilation: Compilation) -> tuple[PeProgram, ...]:
+    """The programs of all PEs.
+
+    Raises:
+        NotDeployableError: see `build_program` and `recovery_units`.
+    """
+    units = recovery_units(compilation)
+    return tuple(build_program(compilation, pe, units) for pe in compilation.fusion.pes)
+
+
+def build_program(compilation: Compilation, pe: ProcessingElement, units: Sequence[Unit] | None = None) -> PeProgram:
     """Cut one PE into tasks and levels.
+
+    Args:
+        compilation: the application.
+        pe: one of its PEs.
+        units: its units of recovery; found anew when None.
 
     Raises:
         NotDeployableError: an operator has no implementation or no schema, or a loop goes through the PE.
     """
-    return _Builder(compilation, pe).build()
+    return _Builder(compilation, pe, recovery_units(compilation) if units is None else units).build()
 
 
 class _Builder:
-    def __init__(self, compilation: Compilation, pe: ProcessingElement) -> None:
+    def __init__(self, compilation: Compilation, pe: ProcessingElement, units: Sequence[Unit]) -> None:
         self.compilation = compilation
         self.pe = pe
         self.members = set(pe.operators)
-        self.unit = next(unit for unit in recovery_units(compilation) if pe.id in unit.pes)
+        self.unit = next(unit for unit in units if pe.id in unit.pes)
         physical, logical = compilation.physical, compilation.logical
         self.physical = physical
         self.logical_of = {i: logical.operators[physical.operators[i].logical] for i in pe.operators}

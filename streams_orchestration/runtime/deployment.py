@@ -21,7 +21,7 @@ from streams_orchestration.runtime.batches import Position
 from streams_orchestration.runtime.catalog import Catalog
 from streams_orchestration.runtime.connections import connect, declare, disconnect
 from streams_orchestration.runtime.control import await_running, cancel, launch
-from streams_orchestration.runtime.cutting import build_program
+from streams_orchestration.runtime.cutting import cut_pes
 from streams_orchestration.runtime.errors import ApplicationChangedError, NotDeployableError
 from streams_orchestration.runtime.fingerprint import difference, fingerprint
 from streams_orchestration.runtime.home import Home
@@ -108,7 +108,7 @@ def build_programs(compilation: Compilation) -> tuple[PeProgram, ...]:
     errors = [d for d in check_operators(compilation) if d.severity == "error"]
     if errors:
         raise NotDeployableError("\n".join(str(error) for error in errors))
-    programs = tuple(build_program(compilation, pe) for pe in compilation.fusion.pes)
+    programs = cut_pes(compilation)
     _refuse_loops(programs)
     return programs
 

@@ -21,7 +21,7 @@ from streams_orchestration.compiler.compilation import Compilation
 from streams_orchestration.compiler.documents import load
 from streams_orchestration.runtime import tables
 from streams_orchestration.runtime.catalog import Catalog
-from streams_orchestration.runtime.cutting import build_program
+from streams_orchestration.runtime.cutting import cut_pes
 from streams_orchestration.runtime.directories import directories_of
 from streams_orchestration.runtime.epochs import trigger_epochs
 from streams_orchestration.runtime.errors import CatalogUnavailableError, StreamsRuntimeError
@@ -75,7 +75,7 @@ class Host:
         self.base: str = row.base
         self.settings = Settings(**row.settings)
         compilation = load(Compilation, row.compilation)
-        self.programs: dict[int, PeProgram] = {pe.id: build_program(compilation, pe) for pe in compilation.fusion.pes}
+        self.programs: dict[int, PeProgram] = {program.pe: program for program in cut_pes(compilation)}
         self.mine = {pe.id for pe in compilation.fusion.pes if pe.host == number}
         first: dict[str, int] = {}
         for pe in compilation.fusion.pes:

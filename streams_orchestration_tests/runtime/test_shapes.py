@@ -1,0 +1,90 @@
+"""Whatever the shape of an application and whatever fails in it, its sinks publish what they publish undisturbed."""
+
+from __future__ import annotations
+
+import functools
+import tempfile
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from streams_orchestration.compiler.compilation import Compilation
+from streams_orchestration.runtime.commits import commit_batch
+from streams_orchestration.runtime.garbage import collect_garbage
+from streams_orchestration.runtime.home import Home
+from streams_orchestration.runtime.reset import reset
+from streams_orchestration_tests.runtime.applications import compiled, published
+from streams_orchestration_tests.runtime.local import LocalApplication
+from streams_orchestration_tests.runtime.shapes import SHAPES, write_files
+
+FUSIONS: list[dict[str, Any]] = [{"fusion": "legacy"}, {"fusion": "manual", "pes": 2}]
+ACTIONS = ["step"] * 6 + ["trigger"] * 2 + ["killed", "reset", "collect"]
+
+
+@pytest.mark.parametrize("name", SHAPES)
+def test_undisturbed(name: str, data: Path, tmp_path: Path):
+    local = LocalApplication(Home(tmp_path), compilation(data, name, 0), 5)
+    assert len(local.units) == SHAPES[name].units
+    local.run()
+    assert results(local, name) == SHAPES[name].expected
+
+
+@pytest.mark.parametrize("name", SHAPES)
+@given(
+    fusion=st.integers(0, len(FUSIONS) - 1),
+    events=st.lists(st.tuples(st.sampled_from(ACTIONS), st.integers(0, 99)), min_size=5, max_size=40),
+)
+@settings(max_examples=4)
+def test_disturbed(name: str, data: Path, fusion: int, events: list[tuple[str, int]]):
+    with tempfile.TemporaryDirectory() as directory:
+        local = LocalApplication(Home(Path(directory)), compilation(data, name, fusion))
+        for action, number in events:
+            disturb(local, action, number)
+        local.run()
+        assert results(local, name) == SHAPES[name].expected
+
+
+def disturb(local: LocalApplication, action: str, number: int) -> None:
+    """One event; batches are of other sizes every time, so that a replay need not have those of the first time."""
+    local.source_limit = 2 + number % 9
+    program = local.programs[number % len(local.programs)]
+    match action:
+        case "step":
+            local.step(program)
+        case "trigger":
+            local.trigger()
+        case "collect":
+            collect_garbage(local.catalog, local.name, local.programs)
+        case "killed":
+            plan = local.plan(program)
+            if plan is not None:
+                answers = local.execute(program, plan)
+                if number % 2:
+                    commit_batch(local.catalog, program, plan, answers, 0.0)
+            reset(local.home, local.name, program.unit, force=True)
+        case _:
+            reset(local.home, local.name, sorted(local.units)[number % len(local.units)], force=True)
+
+
+def results(local: LocalApplication, name: str) -> dict[str, Any]:
+    return {sink: published(local.published(sink)) for sink in SHAPES[name].expected}
+
+
+@functools.cache
+def compilation(directory: Path, name: str, fusion: int) -> Compilation:
+    return compiled(SHAPES[name].graph(*write_files(directory)), **FUSIONS[fusion])
+
+
+@pytest.fixture(scope="module")
+def data() -> Iterator[Path]:
+    with tempfile.TemporaryDirectory() as directory:
+        yield Path(directory)
+
+
+@pytest.fixture(autouse=True)
+def no_hosts(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("streams_orchestration.runtime.reset.launch", lambda *_: ())
