@@ -34,6 +34,8 @@ class Shape:
     expected: dict[str, list[RowTuple]]
     units: int
     """Units of recovery when every operator has a PE of its own."""
+    fused: bool = True
+    """It ends with two PEs, too: they do not feed each other."""
 
 
 def totals(name: str, stream: str, **more: Any) -> dict[str, Any]:
@@ -169,6 +171,7 @@ SHAPES = {
         ],
         {"Out": pairs(ALL, ALL)},
         units=1,
+        fused=False,
     ),
     "an operator drives a diamond": Shape(
         lambda many, few, none: [

@@ -8,13 +8,11 @@ from typing import Any
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from sqlalchemy import select
 
 from streams_orchestration.compiler.compilation import Compilation
 from streams_orchestration.operators.contract import Offset, ProducedTo, SourceOperator
 from streams_orchestration.operators.region import NotTheTriggerError, RegionRole
 from streams_orchestration.operators.testing import OperatorHarness
-from streams_orchestration.runtime import tables
 from streams_orchestration.runtime.cutting import build_program
 from streams_orchestration.runtime.home import Home
 from streams_orchestration.runtime.reset import reset
@@ -39,15 +37,11 @@ def beacon(iterations: int, count: int, **options: Any) -> Compilation:
 
 
 def epochs(application: LocalApplication) -> list[list[int]]:
-    """The values of `n` that every epoch published."""
-    f = tables.sink_file
-    with application.catalog.read() as connection:
-        found = connection.execute(select(f.c.epoch, f.c.final).order_by(f.c.epoch, f.c.final)).all()
-    last = max(row.epoch for row in found)
-    return [
-        [n for _, n in published(Path(row.final) for row in found if row.epoch == epoch)]
-        for epoch in range(1, last + 1)
-    ]
+    """The values of `n` that every epoch published: a part is named by its epoch."""
+    parts: dict[int, list[Path]] = {}
+    for path in application.published("Out"):
+        parts.setdefault(int(path.name.split("-")[1]), []).append(path)
+    return [[n for _, n in published(parts.get(epoch, ()))] for epoch in range(1, max(parts) + 1)]
 
 
 @pytest.mark.parametrize("fusion", [{"fusion": "legacy"}, {"fusion": "manual", "pes": 1}], ids=["legacy", "one PE"])

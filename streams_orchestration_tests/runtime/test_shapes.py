@@ -41,6 +41,7 @@ def test_undisturbed(name: str, data: Path, tmp_path: Path):
 @settings(max_examples=4)
 def test_disturbed(name: str, data: Path, fusion: int, events: list[tuple[str, int]]):
     with tempfile.TemporaryDirectory() as directory:
+        fusion = fusion if SHAPES[name].fused else 0
         local = LocalApplication(Home(Path(directory)), compilation(data, name, fusion))
         for action, number in events:
             disturb(local, action, number)
