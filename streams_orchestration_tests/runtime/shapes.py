@@ -35,7 +35,7 @@ class Shape:
     units: int
     """Units of recovery when every operator has a PE of its own."""
     fused: bool = True
-    """It ends with two PEs, too: they do not feed each other."""
+    """It runs with fewer PEs, too: then they do not feed each other in a circle."""
 
 
 def totals(name: str, stream: str, **more: Any) -> dict[str, Any]:
@@ -197,6 +197,7 @@ SHAPES = {
         ],
         {"Out": expected_totals(ALL, 1), "Other": expected_totals(SOME, 1)},
         units=1,
+        fused=False,
     ),
 }
 
