@@ -13,6 +13,7 @@ from sqlalchemy.exc import DBAPIError
 from streams_orchestration.runtime.address import BUSY_SECONDS, database_of
 from streams_orchestration.runtime.database import Mode, said
 from streams_orchestration.runtime.errors import (
+    CatalogError,
     CatalogLostError,
     CatalogMissingError,
     CatalogPlaceError,
@@ -159,6 +160,10 @@ class Catalog:
                 if isinstance(error, DBAPIError):
                     raise self._database.error(error) from error
                 raise
+            if not self._database.sound(connection):
+                transaction.rollback()
+                message = f"{self.name}: a transaction is not committed, since a statement of it had failed"
+                raise CatalogError(message)
             try:
                 transaction.commit()
             except DBAPIError as error:

@@ -50,6 +50,10 @@ class Database(ABC):
     def prepare(self, connection: Connection) -> None:
         """Make what the tables lie in, in a transaction of mode `create`."""
 
+    def sound(self, connection: Connection) -> bool:
+        """May the transaction be committed; the server would roll back one of which a statement has failed."""
+        return True
+
     def unversioned(self, connection: Connection) -> str | None:
         """The revision of tables that were made before revisions were written down; None when there are none."""
         return None

@@ -35,6 +35,7 @@ LOCK = "55P03"
 SERIALIZATION = ("40001", "40P01")
 TEMPORARY = ("08", "57P", "53", "25006", "25P03", "58")
 """Connections, shutdown and start-up, resources (a full disk, too many connections), a standby, idle too long, disk."""
+REFUSED = ("authentication failed", "no password supplied", "does not exist", "no pg_hba.conf", "permission denied")
 MISSING = ("3F000", "42P01")
 
 _engines: dict[tuple[str, float], Engine] = {}
@@ -92,6 +93,13 @@ class PostgresqlDatabase(Database):
         """Make the schema."""
         connection.exec_driver_sql(f'CREATE SCHEMA IF NOT EXISTS "{self.schema}"')
 
+    def sound(self, connection: Connection) -> bool:
+        """By the state that the driver has from the server."""
+        from psycopg.pq import TransactionStatus
+
+        driver: Any = connection.connection.dbapi_connection
+        return driver.info.transaction_status != TransactionStatus.INERROR
+
     def doubtful(self, error: DBAPIError) -> bool:
         """When the connection was lost before the server's answer came."""
         code = getattr(error.orig, "sqlstate", None) or ""
@@ -119,8 +127,7 @@ class PostgresqlDatabase(Database):
 
 def _unreachable(name: str, reason: str) -> CatalogError:
     """Of a connection that was not made the driver tells no code."""
-    refused = ("authentication failed", "no password supplied", "does not exist", "no pg_hba.conf", "permission denied")
-    if any(sign in reason for sign in refused) and "socket" not in reason.partition("does not exist")[0]:
+    if any(sign in reason for sign in REFUSED):
         return CatalogError(f"{name}: the server refused the connection: {reason}. Correct {CATALOG}.")
     return CatalogLostError(name, reason)
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import re
 from collections.abc import Callable
 from dataclasses import replace
@@ -13,21 +14,25 @@ import pytest
 from sqlalchemy import select
 
 from streams_orchestration.compiler.compilation import Compilation
-from streams_orchestration.runtime import outage, tables
+from streams_orchestration.runtime import outage, reader, tables
+from streams_orchestration.runtime.answers import give_answer
 from streams_orchestration.runtime.batches import BatchPlan
 from streams_orchestration.runtime.catalog import Catalog
+from streams_orchestration.runtime.errors import CatalogLostError
 from streams_orchestration.runtime.garbage import collect_garbage
 from streams_orchestration.runtime.home import Home
 from streams_orchestration.runtime.program import PeProgram
+from streams_orchestration.runtime.reader import Planner
 from streams_orchestration.runtime.reset import reset
 from streams_orchestration.runtime.views import read_view
 from streams_orchestration_tests.postgresql import Server
 from streams_orchestration_tests.runtime import local as stepping
 from streams_orchestration_tests.runtime.applications import expected_of_network, network, published
-from streams_orchestration_tests.runtime.faults import Faults, injected
+from streams_orchestration_tests.runtime.faults import Fault, Faults, injected
 from streams_orchestration_tests.runtime.local import LocalApplication
 
 COUNT = 30
+LOST = "there", "no route to it"
 TIMES = {"life", "token", "deployed_at", "committed_at", "completed_at", "busy_seconds", "since", "at", "sampled_at"}
 """Columns that differ between any two runs."""
 RANDOM = re.compile(r"[0-9a-f]{32}|-[0-9a-f]{8}(?=[.])|'checksum': \d+")
@@ -109,3 +114,83 @@ def test_after_a_fault_at_any_point_all_is_as_without(
     assert set(faults.points) == {*STEPPED, "reset", "collect"}
     assert faults.points["commit_batch"] > 10
     assert min(faults.commits.values()) >= 1
+
+
+class Query:
+    """A PE whose batches a planner plans and commits, as in Spark's process."""
+
+    def __init__(self, local: LocalApplication, program: PeProgram) -> None:
+        self.local, self.program = local, program
+        self.scratch = local._scratch(program)
+        options = {"home": str(local.home.root), "scratch": self.scratch.path, "generation": "1", "limit": "4"}
+        self.planner = Planner(options)
+        self.offset = self.planner.initialOffset()
+
+    def turn(self) -> None:
+        """Spark asks for the next batch, and runs it."""
+        end = self.planner.latestOffset(self.offset, None)
+        if end == self.offset:
+            return
+        assert self.planner.partitions(self.offset, end)
+        plan = self.planner._planned
+        assert plan is not None
+        for result in self.local.execute(self.program, plan):
+            give_answer(self.scratch.answers, plan.batch, result)
+        self.offset = end
+
+
+def test_planners_meet_faults_at_every_point_and_commit_each_batch_once(
+    tmp_path: Path, server: Server | None, monkeypatch: pytest.MonkeyPatch
+):
+    monkeypatch.setattr(reader, "PATIENCE_SECONDS", 0.0)
+    local = LocalApplication(Home(tmp_path / "home"), network(tmp_path, COUNT, fusion="manual", pes=3), source_limit=4)
+    queries = [Query(local, program) for program in local.programs]
+    at_points = (Fault(server, point=number % 26) for number in itertools.count(1))
+    at_commits = (Fault(server, commit=number % 3) for number in itertools.count(1))
+    happened = 0
+    with injected(Faults(server)) as faults:
+        for call, query in enumerate(itertools.islice(itertools.cycle(queries), 600)):
+            fault = faults.current = next(at_commits if call // len(queries) % 2 else at_points)
+            query.turn()
+            faults.current = None
+            happened += fault.happened
+            if call % 10 == 0:
+                local.trigger()
+            if call % len(queries) == 0 and all(read_view(local.catalog, p).final for p in local.programs):
+                break
+    stepping.publish(local.catalog, local.name)
+    assert happened > 20
+    found = {name: published(local.published(name)) for name in expected_of_network(COUNT)}
+    assert found == expected_of_network(COUNT)
+
+
+def test_a_planner_gives_up_when_the_catalog_stays_away(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    local = LocalApplication(Home(tmp_path / "home"), network(tmp_path, COUNT, fusion="manual", pes=3), source_limit=4)
+    query = Query(local, next(program for program in local.programs if program.sources))
+    query.turn()
+
+    def away(*_: object, **__: object) -> None:
+        raise CatalogLostError(*LOST)
+
+    monkeypatch.setattr(reader, "commit_batch", away)
+    query.planner._outage = outage.Outage(limit=0.0)
+    query.turn()
+    with pytest.raises(CatalogLostError):
+        query.turn()
+    assert query.scratch.failure is not None
+    message, permanent = query.scratch.failure
+    assert "no route to it" in message
+    assert not permanent
+
+
+def test_what_is_repeated_too_long_ends_with_the_error():
+    patience = outage.Outage(limit=0.0)
+    tries: list[int] = []
+
+    def away() -> None:
+        tries.append(1)
+        raise CatalogLostError(*LOST)
+
+    with pytest.raises(CatalogLostError):
+        patience.through(away)
+    assert len(tries) > 1
