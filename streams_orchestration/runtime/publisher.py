@@ -9,7 +9,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 from streams_orchestration.runtime.catalog import Catalog
-from streams_orchestration.runtime.errors import OutputError, StreamsRuntimeError
+from streams_orchestration.runtime.errors import CatalogUnavailableError, OutputError, StreamsRuntimeError
 from streams_orchestration.runtime.publishing import publish_files
 from streams_orchestration.runtime.sinks import record_failure, record_success, troubled
 
@@ -82,7 +82,9 @@ class Publisher:
             last = self._stopped.is_set()
             try:
                 self.turn()
-            except StreamsRuntimeError as error:  # the catalog; the host's main loop judges that
+            except CatalogUnavailableError:
+                pass  # the host's main loop says so, and ends when that lasts
+            except StreamsRuntimeError as error:
                 log.error("%s", error)
             except Exception:
                 log.exception("publishing failed; it is tried again")
