@@ -15,6 +15,7 @@ if TYPE_CHECKING:
         Operator,
         OperatorContext,
         Parameters,
+        ProducedTo,
         Punctuation,
         SourceOperator,
     )
@@ -36,6 +37,7 @@ __all__ = [
     "Operator",
     "OperatorContext",
     "Parameters",
+    "ProducedTo",
     "Punctuation",
     "SourceOperator",
     "State",

@@ -74,3 +74,11 @@ def test_its_keyed_state_counts(files: Path):
 def test_its_function_of_a_tuple_works(files: Path):
     custom = OperatorHarness(Custom, [READING], [READING], parameters={"onTuple": "readings:celsius"})
     assert custom.send([("a", 212.0), ("b", -500.0), ("c", 32.0)]).rows() == [("a", 100.0), ("c", 0.0)]
+
+
+def test_a_source_of_the_tutorial_drives_its_region(files: Path):
+    shifts = OperatorHarness(importlib.import_module("readings").Shifts, [], [READING], trigger=True)
+    offset: dict[str, int] | None = None
+    for limit in (600, 600, 100):
+        offset = shifts.produce(offset, limit).offset
+    assert (offset, shifts.consistent) == ({"reading": 1100}, 1)
