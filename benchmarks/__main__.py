@@ -9,7 +9,7 @@ from importlib import import_module
 from benchmarks.harness import table
 
 NAMES = (
-    *("compile_size", "compile_start", "fusion_quality", "state_size"),
+    *("compile_size", "compile_start", "fusion_quality", "decoupling", "state_size"),
     *("flights", "microbatch", "metrics", "chain", "copies", "scaling", "transport"),
     *("region_cost", "recovery"),
 )

@@ -69,7 +69,7 @@ def test_a_worked_case(case: dict[str, Any], solver: Any):
             assert relabelled(answer[key], pinned(case)) == relabelled(places, pinned(case))
 
 
-@settings(max_examples=120, deadline=None, suppress_health_check=[HealthCheck.filter_too_much, HealthCheck.too_slow])
+@settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.filter_too_much, HealthCheck.too_slow])
 @given(st.sampled_from([2, 3]).flatmap(problems), st.sampled_from(SOLVERS))
 def test_no_decision_is_better(document: dict[str, Any], solver: Any):
     enumeration = Enumeration(document)
@@ -96,7 +96,7 @@ def test_no_decision_is_better(document: dict[str, Any], solver: Any):
     assert found, "the answer is none of the legal decisions, or costs something else"
 
 
-@settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.filter_too_much, HealthCheck.too_slow])
+@settings(max_examples=30, deadline=None, suppress_health_check=[HealthCheck.filter_too_much, HealthCheck.too_slow])
 @given(st.sampled_from([2, 3, 7]).flatmap(lambda machines: problems(machines, most=25)))
 def test_a_search_alone_is_legal_and_no_worse_than_everything_together(document: dict[str, Any]):
     try:

@@ -8,6 +8,7 @@ from collections.abc import Callable
 from streams_orchestration.compiler.decoupling.exact import solve_exactly
 from streams_orchestration.compiler.decoupling.lower_bounds import block_bound
 from streams_orchestration.compiler.decoupling.search import Search
+from streams_orchestration.compiler.decoupling.spreading import spreading_bound
 from streams_orchestration.compiler.decoupling.task import Step, Task
 
 _LARGE = 3000
@@ -41,14 +42,26 @@ def work(task: Task, report: Callable[[Step], None]) -> None:
     if not guarded and not two and task.solver != "search":
         bound = max(bound, block_bound(contraction, bound, task.seconds / 10))
         tell()
-    share = 0.3 if solvable else 0.95
-    until = time.monotonic() + share * (deadline - time.monotonic())
+    highs = task.solver == "highs" and not two
     starts = (1 if two else 6) if solvable else _STARTS
-    for seed in range(1 if guarded else starts):
-        if close() or time.monotonic() > until:
-            break
-        search.begin_anew(seed, until, rebalanced=task.solver == "highs" and not two, good_enough=bound)
+
+    def look(first: int, seconds: float) -> int:
+        """Search from several starts; the number of the next one."""
+        until = time.monotonic() + seconds
+        for seed in range(first, 1 if guarded else starts):
+            if close() or time.monotonic() > until:
+                return seed
+            search.begin_anew(seed, until, rebalanced=highs, good_enough=bound)
+            tell()
+        return starts
+
+    following = look(0, (0.3 if solvable else 0.5) * task.seconds)
+    if highs and not guarded and not close() and search.best is not None:
+        left = deadline - time.monotonic()
+        bound = max(bound, spreading_bound(contraction, bound, search.best, left * (0.3 if solvable else 0.8)))
         tell()
+    if not solvable and not guarded:
+        look(following, deadline - time.monotonic())
     if solvable and not close():
         left = deadline - time.monotonic()
         start = None if search.best is None else tuple(search.best)

@@ -26,6 +26,10 @@ _EXACT = 300
 """Binaries up to which the optimum is proven when nobody says how close is close enough."""
 _CLOSE = 1e-4
 """Relative gap for larger problems."""
+_HUGE = 3000
+"""Binaries up to which larger problems are solved to that gap, when there are more than two machines."""
+_ROUGH = 0.01
+"""Relative gap beyond."""
 _SAME = 1e-7
 """Relative difference between objective and bound that is only the solvers' rounding (rule Q16)."""
 
@@ -87,7 +91,7 @@ class _Run:
         start = None if self.search.best is None else tuple(self.search.best)
         task = Task(self.contraction, solver, start, self.bound, gap or 0.0, self.left)
         if gap is None and task.binaries > _EXACT:
-            task = task._replace(gap=_CLOSE)
+            task = task._replace(gap=_ROUGH if task.binaries > _HUGE and len(self.contraction.machines) > 2 else _CLOSE)
         if len(self.contraction.machines) < 2:
             return solver
         programs: tuple[Literal["highs", "cbc"], ...] = ("cbc", "highs") if solver == "cbc" else ("highs", "cbc")
@@ -103,7 +107,7 @@ class _Run:
         return "search"
 
     def _run(self, task: Task) -> None:
-        if task.binaries <= _SMALL:
+        if task.binaries <= _SMALL or task.solver == "search":  # a search looks at the clock itself
             work(task, self.hear)
         else:
             solve_apart(task, self.hear)

@@ -1,0 +1,160 @@
+"""A lower bound from distances: whatever is near an operator does not fit onto its machine, so sends must be paid."""
+
+from __future__ import annotations
+
+import heapq
+import math
+import time
+from collections.abc import Sequence
+from typing import Any
+
+from streams_orchestration.compiler.decoupling.contraction import Contraction
+
+_ROWS = 400
+"""Rows that are added in one round."""
+_STEPS = (0.3, 0.5, 0.7, 0.85, 1.0)
+"""How far from a known decision to the solution rows are looked for: those near the decision last, far ones do not."""
+
+
+def spreading_bound(contraction: Contraction, known: float, assignment: Sequence[int], seconds: float) -> float:
+    """A bound on the objective by a linear program whose rows are made as they are needed.
+
+    The length of an edge is 1 where its ends are on different machines, else 0. The machine of an operator pays for
+    every operator at distance 0 and for every edge that leaves those; that is at most the largest load. All machines
+    together pay all loads and both sides of all sends. With lengths between 0 and 1 and distances along shortest paths,
+    this holds for every decision, so the least objective of the relaxation is a bound.
+
+    Args:
+        contraction: the problem; without a budget of machines.
+        known: a bound that holds.
+        assignment: the machines of classes in a good decision.
+        seconds: after which it ends with what it has.
+    """
+    deadline = time.monotonic() + seconds
+    program = _Program(contraction, known, assignment, deadline)
+    best = known
+    steps = list(_STEPS)
+    while steps and time.monotonic() < deadline:
+        found = program.solve()
+        if found is None:
+            break
+        best = max(best, found)
+        while steps and not program.extend(steps[0]):
+            steps.pop(0)
+    return best
+
+
+class _Program:
+    """The linear program; columns are the largest load, edges, then fans."""
+
+    def __init__(self, contraction: Contraction, known: float, assignment: Sequence[int], deadline: float) -> None:
+        import highspy
+
+        self._highs: Any = highspy.Highs()
+        self._highs.setOptionValue("output_flag", False)
+        self._highs.setOptionValue("threads", 1)
+        self._optimal = highspy.HighsModelStatus.kOptimal
+        self._deadline = deadline
+        self._weights = contraction.weights
+        epsilon = contraction.flow.params.lex_epsilon
+        total = math.fsum(contraction.weights)
+        infinite = highspy.kHighsInf
+        self._constant = epsilon * total
+        self._highs.addCol(1.0, 0.0 if epsilon else known, infinite, 0, [], [])
+        self._edges: list[list[tuple[int, int, float, int]]] = [[] for _ in contraction.weights]
+        """By class: the other end, the edge's column, what this side pays, and the fan where it is the source."""
+        everything: dict[int, float] = {0: float(len(contraction.machines))}
+        columns = 1
+        fans = []
+        self._decided = [0.0]
+        for number, fan in enumerate(contraction.fans):
+            for target in fan.targets:
+                self._highs.addCol(0.0, 0.0, 1.0, 0, [], [])
+                self._edges[fan.source].append((target, columns, fan.send, number))
+                self._edges[target].append((fan.source, columns, fan.receive, -1))
+                fans.append((columns, number))
+                self._decided.append(float(assignment[fan.source] != assignment[target]))
+                columns += 1
+        self._first_fan = columns
+        for fan in contraction.fans:
+            self._highs.addCol(epsilon * (fan.send + fan.receive), 0.0, 1.0, 0, [], [])
+            everything[columns] = -(fan.send + fan.receive)
+            columns += 1
+        for column, number in fans:
+            self._highs.addRow(0.0, infinite, 2, [self._first_fan + number, column], [1.0, -1.0])
+        self._highs.addRow(total, infinite, len(everything), list(everything), list(everything.values()))
+        self._infinite = infinite
+        self._lengths: list[float] = []
+
+    def solve(self) -> float | None:
+        """The bound of the rows there are; None when time is over."""
+        self._highs.setOptionValue("time_limit", self._highs.getRunTime() + max(0.1, self._deadline - time.monotonic()))
+        self._highs.run()
+        if self._highs.getModelStatus() != self._optimal:
+            return None
+        self._lengths = list(self._highs.getSolution().col_value)
+        return float(self._highs.getInfo().objective_function_value) + self._constant
+
+    def extend(self, step: float) -> bool:
+        """Add the rows that are broken most, so far from the decision towards the solution; is there any?"""
+        solution = self._lengths[1 : len(self._decided)]
+        decided = zip(solution, self._decided[1:], strict=True)
+        self._lengths = [self._lengths[0], *(step * each + (1 - step) * other for each, other in decided)]
+        broken = []
+        for root in range(len(self._weights)):
+            if time.monotonic() > self._deadline:
+                break
+            excess, row, least = self._row(root)
+            if excess > 1e-6 * self._lengths[0]:
+                broken.append((excess, root, row, least))
+        self._lengths[1:] = solution
+        broken.sort(key=lambda each: -each[0])
+        for _, _, row, least in broken[:_ROWS]:
+            self._highs.addRow(least, self._infinite, len(row), list(row), list(row.values()))
+        return bool(broken)
+
+    def _row(self, root: int) -> tuple[float, dict[int, float], float]:
+        """What the machine of a class has to bear: by how much that row is broken, its terms, its least value."""
+        lengths, weights = self._lengths, self._weights
+        distance = {root: 0.0}
+        parent: dict[int, tuple[int, int]] = {}
+        order: list[int] = []
+        done: set[int] = set()
+        queue = [(0.0, root)]
+        while queue:
+            far, here = heapq.heappop(queue)
+            if here in done:
+                continue
+            done.add(here)
+            order.append(here)
+            for other, column, _, _ in self._edges[here]:
+                further = far + lengths[column]
+                if further < 1.0 - 1e-9 and further < distance.get(other, 1.0):
+                    distance[other] = further
+                    parent[other] = here, column
+                    heapq.heappush(queue, (further, other))
+        least = 0.0
+        bears = 0.0
+        row: dict[int, float] = {0: 1.0}
+        below: dict[int, float] = {}
+        for here in order:
+            far = distance[here]
+            least += weights[here]
+            bears += weights[here] * (1.0 - far)
+            below[here] = weights[here]
+            paid: dict[int, tuple[float, int, float]] = {}
+            for _, column, price, fan in self._edges[here]:
+                gain = lengths[column] - far
+                if gain > 1e-9:
+                    key = fan if fan >= 0 else -1 - column  # a source pays its fan once
+                    if key not in paid or gain > paid[key][0]:
+                        paid[key] = gain, column, price
+            for gain, column, price in paid.values():
+                bears += price * gain
+                row[column] = row.get(column, 0.0) - price
+                below[here] += price
+        for here in reversed(order[1:]):
+            above, column = parent[here]
+            row[column] = row.get(column, 0.0) + below[here]
+            below[above] += below[here]
+        return bears - lengths[0], row, least
