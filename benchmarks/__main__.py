@@ -13,7 +13,7 @@ NAMES = (
     *("flights", "microbatch", "metrics", "chain", "copies", "scaling", "transport"),
     *("region_cost", "recovery"),
 )
-OTHERS = ("flights_parquet", "soak")
+OTHERS = ("flights_long", "flights_parquet", "soak")
 """Those that take too long for every time."""
 
 
@@ -23,7 +23,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(
         prog="python -m benchmarks",
         description="Ratios of time, memory and traffic to what the targets name, measured on this machine.",
-        epilog=f"Without names: {', '.join(NAMES)}. Only when named: flights_parquet, "
+        epilog=f"Without names: {', '.join(NAMES)}. Only when named: flights_long, flights_parquet, "
         "and soak, which takes ten minutes (one with --quick) and draws docs/soak.svg.",
     )
     parser.add_argument("names", nargs="*", metavar="NAME", help="what to measure")

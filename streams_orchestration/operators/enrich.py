@@ -10,8 +10,12 @@ from pydantic import Field
 from streams_orchestration.model.names import nearest
 from streams_orchestration.operators.batch import TupleBatch
 from streams_orchestration.operators.contract import Operator, OperatorContext, Parameters
+from streams_orchestration.operators.encoding import encoded, remember
 from streams_orchestration.operators.files import open_decompressed, resolve_input
 from streams_orchestration.operators.libraries import compute as pc
+
+REPEATED = 4
+"""Times that a value comes on the average, from which on values are looked up once each rather than tuple by tuple."""
 
 
 class EnrichParameters(Parameters):
@@ -54,6 +58,8 @@ class Enrich(Operator):
         table = _read_table(self.context, self.parameters)
         self.schema = self.context.outputs[0] or self.context.inputs[0]
         self.keys = table.column(self.parameters.key).combine_chunks()
+        self.repeating = True
+        """The attribute has had the same values again and again."""
         self.taken = {
             name: table.column(column).cast(self.schema.field(name).type).combine_chunks()
             for name, column in self.parameters.take.items()
@@ -62,12 +68,24 @@ class Enrich(Operator):
     def process(self, port: int, batch: TupleBatch) -> None:
         """Look up and append; a null is never found."""
         source = batch.arrow
-        rows = pc.index_in(source.column(self.parameters.attribute), self.keys, skip_nulls=True)
-        columns = {
-            name: self.taken[name].take(rows) if name in self.taken else source.column(name)
-            for name in self.schema.names
-        }
+        attribute = source.column(self.parameters.attribute)
+        taken = self._looked_up(attribute) if self.repeating else self._looked_up_each(attribute)
+        columns = {name: taken[name] if name in taken else source.column(name) for name in self.schema.names}
         self.submit(TupleBatch.from_columns(columns, self.schema))
+
+    def _looked_up(self, attribute: pa.Array) -> dict[str, pa.Array]:
+        """What is taken for a column: every different value is looked up once."""
+        found = encoded(attribute)
+        self.repeating = len(found.dictionary) * REPEATED <= len(attribute)
+        taken = {}
+        for name, values in self._looked_up_each(found.dictionary).items():
+            taken[name] = values.take(found.indices)
+            remember(taken[name], found.indices, values)
+        return taken
+
+    def _looked_up_each(self, attribute: pa.Array) -> dict[str, pa.Array]:
+        rows = pc.index_in(attribute, self.keys, skip_nulls=True)
+        return {name: column.take(rows) for name, column in self.taken.items()}
 
 
 def _read_table(context: OperatorContext, parameters: EnrichParameters) -> pa.Table:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from streams_orchestration.operators.encoding import encoded
 from streams_orchestration.operators.libraries import compute as pc
 from streams_orchestration.operators.libraries import np, pa
 
@@ -52,8 +53,8 @@ def _numbered(column: pa.Array) -> tuple[np.ndarray, int]:
             return values.astype(np.int64, copy=False) - least, most - least + 1
     if pa.types.is_floating(column.type):
         column = pc.add(column, pa.scalar(0, column.type))  # so that -0.0 is 0.0
-    encoded = column.dictionary_encode(null_encoding="encode")
-    return encoded.indices.to_numpy(zero_copy_only=False), len(encoded.dictionary)
+    found = encoded(column)
+    return found.indices.to_numpy(zero_copy_only=False), len(found.dictionary)
 
 
 def key_schema(parts: Sequence[pa.DataType]) -> pa.Schema:

@@ -15,6 +15,7 @@ import pyarrow as pa
 from streams_orchestration.operators.arrow_types import arrow_schema
 from streams_orchestration.operators.batch import TupleBatch
 from streams_orchestration.operators.contract import Operator, Punctuation, SourceOperator
+from streams_orchestration.operators.encoding import forget
 from streams_orchestration.operators.errors import DataError, TupleError
 from streams_orchestration.runtime.batches import BatchPlan, SinkFile, StoredState, TaskInput, TaskResult
 from streams_orchestration.runtime.counts import Counts
@@ -93,6 +94,7 @@ class TaskRun:
         self.origin = str
         if not self.task.forwards:
             self._close()
+        forget()
         segments = tuple(self.outbox.segments())
         states, files = self._checkpoint()
         written = sum(segment.rows for segment in segments) + sum(file.rows for file in files)

@@ -128,6 +128,16 @@ def test_enrich_appends_what_it_finds_and_null_where_it_does_not(codes: Path):
     assert bench.rows() == [("08", "Eight"), ("9", None), (None, None), ("007", "Bond"), ("08", "Eight")]
 
 
+def test_enrich_finds_the_same_however_often_values_come(codes: Path):
+    often = [("08",), (None,), ("9",), ("007",)] * 20
+    once = [(str(number),) for number in range(50)]
+    bench = enrich(codes)
+    for texts in (often, once, often, once):
+        bench.send(texts)
+    names = {"08": "Eight", "007": "Bond"}
+    assert bench.rows() == [(text, names.get(text)) for (text,) in (often + once) * 2]
+
+
 def test_the_key_has_the_type_of_the_attribute_not_of_what_it_looks_like(codes: Path):
     assert enrich(codes, "name string").send([("007",), ("7",)]).rows() == [("Bond",), (None,)]
 

@@ -1,0 +1,49 @@
+"""Columns as dictionaries of their different values, found once for all operators of a task that look at a column."""
+
+from __future__ import annotations
+
+import threading
+from collections import deque
+
+from streams_orchestration.operators.libraries import pa
+
+REMEMBERED = 4
+"""Columns."""
+
+
+class _Recent(threading.local):
+    """Those of one thread, which runs one task at a time. While a column is held nothing else is in its memory."""
+
+    def __init__(self) -> None:
+        self.found: deque[tuple[pa.Array, tuple, pa.DictionaryArray]] = deque(maxlen=REMEMBERED)
+
+
+_RECENT = _Recent()
+
+
+def encoded(column: pa.Array) -> pa.DictionaryArray:
+    """The column as a dictionary, in which null is a value like any other and none is there twice."""
+    place = _place(column)
+    for _, known, found in _RECENT.found:
+        if known == place:
+            return found
+    found = column.dictionary_encode(null_encoding="encode")
+    _RECENT.found.append((column, place, found))
+    return found
+
+
+def remember(column: pa.Array, indices: pa.Array, values: pa.Array) -> None:
+    """Tell what the dictionary of a column is, if no value is there twice."""
+    if len(values.unique()) == len(values):
+        _RECENT.found.append((column, _place(column), pa.DictionaryArray.from_arrays(indices, values)))
+
+
+def forget() -> None:
+    """Let go of all columns of this thread."""
+    _RECENT.found.clear()
+
+
+def _place(column: pa.Array) -> tuple:
+    """Where it is in memory."""
+    addresses = tuple(None if buffer is None else buffer.address for buffer in column.buffers())
+    return addresses, column.offset, len(column), column.type

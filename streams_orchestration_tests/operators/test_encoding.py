@@ -1,0 +1,42 @@
+"""Columns are told apart by their memory, so that what is known of one is never taken for another."""
+
+from __future__ import annotations
+
+import pyarrow as pa
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from streams_orchestration.operators.encoding import encoded, forget, remember
+from streams_orchestration.operators.keys import distinct
+
+TEXTS = st.lists(st.sampled_from(["a", "b", "c", None]), max_size=12)
+
+
+@given(st.lists(TEXTS, max_size=8), st.integers(0, 3))
+def test_a_dictionary_is_that_of_the_column(columns: list[list[str | None]], start: int):
+    forget()
+    for texts in columns * 2:
+        column = pa.array(texts, pa.string())
+        for part in (column, column.slice(start), column.slice(0, start), column):
+            found = encoded(part)
+            assert found.to_pylist() == part.to_pylist()
+            assert len(found.dictionary.unique()) == len(found.dictionary)
+
+
+def test_it_is_found_once_for_all_who_look_at_the_column():
+    forget()
+    batch = pa.RecordBatch.from_pydict({"a": ["x", "y"] * 10})
+    assert encoded(batch.column("a")) is encoded(batch.select(["a"]).column(0))
+    forget()
+    assert encoded(batch.column("a")) is encoded(batch.column("a"))
+
+
+@pytest.mark.parametrize("values", [["p", "q"], ["p", "p"], ["p", None], [None, None]])
+def test_what_is_remembered_makes_the_same_keys_as_what_is_found(values: list[str | None]):
+    forget()
+    indices, dictionary = pa.array([0, 1, 1, 0], pa.int32()), pa.array(values, pa.string())
+    column = dictionary.take(indices)
+    expected = [part.tolist() for part in distinct([pa.array(column.to_pylist(), pa.string())], 4)]
+    remember(column, indices, dictionary)
+    assert [part.tolist() for part in distinct([column], 4)] == expected
