@@ -23,8 +23,10 @@ _e, _i, _c = tables.stream_export, tables.stream_import, tables.stream_connectio
 
 
 def declare(connection: Connection, compilation: Compilation) -> None:
-    """Write down the Exports and Imports of an application that is deployed, one of every replica."""
+    """Write down the Exports and Imports of an application that is deployed, one of every replica; may be repeated."""
     application, pe_of = compilation.logical.application, compilation.fusion.pe_of
+    for table in (_e, _i):
+        connection.execute(delete(table).where(table.c.application == application))
     exports: dict[tuple[str, str], dict[str, Any]] = {}
     for link in compilation.physical.exports:
         stream = stream_name(compilation, PeOutputPort(link.operator, link.port, -1, -1))

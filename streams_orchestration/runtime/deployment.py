@@ -96,6 +96,8 @@ def deploy(home: Home, compilation: Compilation, *, fresh: bool = False) -> str:
             _insert(connection, compilation, identity, units, programs)
             for program in programs:
                 insert_sinks(connection, home, program)
+        declare(connection, compilation)
+        connect(connection)
     return identity
 
 
@@ -192,8 +194,6 @@ def _insert(
                 position=position,
             )
         )
-    declare(connection, compilation)
-    connect(connection)
 
 
 def _initial_offset(program: PeProgram, source: int) -> dict:

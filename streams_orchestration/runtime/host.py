@@ -145,6 +145,7 @@ class Host:
                 collected = time.monotonic()
             if self._done():
                 self.stop_all()
+                collect_garbage(self.catalog, self.application, self.programs.values())
                 return "COMPLETED"
             time.sleep(TICK_SECONDS)
 

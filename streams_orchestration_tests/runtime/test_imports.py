@@ -39,6 +39,7 @@ from streams_orchestration_tests.runtime.applications import (
 )
 from streams_orchestration_tests.runtime.local import LocalApplication
 
+pytestmark = pytest.mark.usefixtures("database")
 AUTONOMOUS: dict[str, Any] = {"annotations": {"autonomous": True}}
 
 
