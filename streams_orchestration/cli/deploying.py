@@ -102,8 +102,8 @@ def reset(application: str, unit: str | None, force: bool) -> None:
 
     from streams_orchestration.runtime.deployment import read_status
     from streams_orchestration.runtime.errors import StreamsRuntimeError
+    from streams_orchestration.runtime.failures import failures
     from streams_orchestration.runtime.home import Home
-    from streams_orchestration.runtime.status import failures
 
     home = Home.default()
     status = read_status(home, application)

@@ -6,8 +6,9 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 
 from streams_orchestration.runtime.errors import CatalogUnavailableError, StreamsRuntimeError
+from streams_orchestration.runtime.failures import UnitFailure, failures
 from streams_orchestration.runtime.outage import LIMIT_SECONDS, SETTLE_SECONDS
-from streams_orchestration.runtime.status import ApplicationStatus, UnitFailure, failures
+from streams_orchestration.runtime.status import ApplicationStatus
 
 POLL_SECONDS = 0.5
 PATIENCE = 3.0
@@ -20,13 +21,8 @@ class ResetsExhaustedError(StreamsRuntimeError):
     """A unit failed as often in a row as it may, or in a way that no reset can mend."""
 
     def __init__(self, failure: UnitFailure) -> None:
-        why = (
-            "a reset would meet the same error again"
-            if failure.permanent
-            else f"{failure.attempts} of {failure.max_attempts} resets in a row have failed"
-        )
         super().__init__(
-            f"{failure.application}: {failure.reason}{_log(failure)}. {failure.unit} is not reset, {why}. "
+            f"{failure.application}: {failure.reason}{_log(failure)}. {failure.unit} is not reset, {failure.hopeless}. "
             "Mend the cause and run it again: it goes on from its last complete epoch."
         )
 
@@ -88,7 +84,7 @@ class Follower:
         key = failure.unit, failure.generation
         if key not in self._due:
             self.say(f"{failure.unit} failed: {failure.reason}{_log(failure)}")
-            self._due[key] = now + PATIENCE
+            self._due[key] = max(now + PATIENCE, failure.due_at)
         elif now >= self._due[key]:
             attempt = f"attempt {failure.attempts + 1} of {failure.max_attempts}"
             self.say(f"Resetting {failure.unit} to its last complete epoch ({attempt}) ...")

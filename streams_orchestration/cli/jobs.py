@@ -17,11 +17,12 @@ from streams_orchestration.orchestration.deployments import deployments_of
 from streams_orchestration.orchestration.instance import dagster_home, dagster_instance, run_job_in_process
 from streams_orchestration.orchestration.jobs import cancel_job, reset_job
 from streams_orchestration.orchestration.settings import config_of
-from streams_orchestration.runtime.deployment import read_status
+from streams_orchestration.runtime.deployment import observed_status
+from streams_orchestration.runtime.failures import UnitFailure
 from streams_orchestration.runtime.home import Home
 from streams_orchestration.runtime.orphans import Orphan, stop_orphans
 from streams_orchestration.runtime.processes import process_started
-from streams_orchestration.runtime.status import ApplicationStatus, UnitFailure
+from streams_orchestration.runtime.status import ApplicationStatus
 
 CANCEL_SECONDS = 60.0
 
@@ -89,8 +90,8 @@ class Jobs:
         return stop_orphans(self._home, self._application)
 
     def status(self) -> ApplicationStatus:
-        """What it does now."""
-        return read_status(self._home, self._application)
+        """What it does now, and has come to."""
+        return observed_status(self._home, self._application)
 
     def _definitions(self, job: dg.JobDefinition) -> dg.Definitions:
         return dg.Definitions(jobs=[job], resources={"deployments": deployments_of(self._home.root)})

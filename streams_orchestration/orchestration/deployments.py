@@ -37,9 +37,9 @@ class Deployments(dg.ConfigurableResource):
         """Start the host processes that are wanted and missing; returns their pids."""
         return _runtime().launch(self._home, application, asked_at=asked_at)
 
-    def await_running(self, application: str, timeout: float) -> ApplicationStatus:
-        """Wait at most `timeout` seconds for the first heartbeat of every PE."""
-        return _runtime().await_running(self._home, application, timeout)
+    def await_running(self, application: str, timeout: float, unit: str | None = None) -> ApplicationStatus:
+        """Wait at most `timeout` seconds until every PE runs; of one unit only if it is named."""
+        return _runtime().await_running(self._home, application, timeout, unit)
 
     def cancel(self, application: str, timeout: float) -> ApplicationStatus:
         """Stop an application, its state kept; waits at most `timeout` seconds for its hosts to end."""
@@ -56,6 +56,10 @@ class Deployments(dg.ConfigurableResource):
     def status(self, application: str) -> ApplicationStatus:
         """What the application is doing now."""
         return _runtime().read_status(self._home, application)
+
+    def observed(self, application: str) -> ApplicationStatus:
+        """The same, after what has happened to its units is written down."""
+        return _runtime().observed_status(self._home, application)
 
     def metrics(self, application: str) -> ApplicationMetrics:
         """What was measured of the application."""

@@ -13,6 +13,7 @@ from dagster._core.definitions.unresolved_asset_job_definition import Unresolved
 from streams_orchestration.orchestration.ops import (
     APPLICATION_TAG,
     await_heartbeats,
+    await_unit,
     launch_hosts,
     reset_unit,
     stop_hosts,
@@ -98,6 +99,6 @@ def reset_job(application: str) -> dg.JobDefinition:
         description=f"Bring a consistent region, or an autonomous PE, of {application} back to its last cut.",
     )
     def reset() -> None:
-        await_heartbeats(reset_unit())
+        await_unit(reset_unit())
 
     return reset

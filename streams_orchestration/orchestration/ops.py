@@ -107,15 +107,26 @@ def await_heartbeats(context: dg.OpExecutionContext, config: AwaitHeartbeats, de
 
 @dg.op(out=NOTHING)
 @_patient
+def await_unit(context: dg.OpExecutionContext, config: AwaitHeartbeats, deployments: Deployments, unit: str) -> None:
+    """Wait until every PE of a unit works again, and record where the application stands."""
+    _record(context, deployments, deployments.await_running(application_of(context), config.timeout, unit))
+
+
+@dg.op(out=NOTHING)
+@_patient
 def stop_hosts(context: dg.OpExecutionContext, config: CancelApplication, deployments: Deployments) -> None:
     """Stop the application. What it has committed is kept; deploying it again goes on from there."""
     _stop_orphans(context, deployments)
     _record(context, deployments, deployments.cancel(application_of(context), config.timeout))
 
 
-@dg.op(out=NOTHING)
-def reset_unit(context: dg.OpExecutionContext, config: ResetUnit, deployments: Deployments) -> None:
-    """Bring a consistent region, or an autonomous PE, back to its last cut. May be repeated after a crash in it."""
+@dg.op
+def reset_unit(context: dg.OpExecutionContext, config: ResetUnit, deployments: Deployments) -> str:
+    """Bring a consistent region, or an autonomous PE, back to its last cut. May be repeated after a crash in it.
+
+    Returns:
+        The unit.
+    """
     application = application_of(context)
     try:
         _stop_orphans(context, deployments)
@@ -129,8 +140,11 @@ def reset_unit(context: dg.OpExecutionContext, config: ResetUnit, deployments: D
         raise dg.RetryRequested(max_retries=2, seconds_to_wait=RETRY_SECONDS) from error
     if config.generation is not None and generation > config.generation + 1:
         context.log.info("%s was reset already, its generation is %d", config.unit, generation)
+    elif config.generation is not None and generation == config.generation:
+        context.log.info("%s goes back to its last cut as soon as its hosts are there", config.unit)
     else:
         context.log.info("%s goes on from its last cut as generation %d", config.unit, generation)
+    return config.unit
 
 
 def _stop_orphans(context: dg.OpExecutionContext, deployments: Deployments) -> None:

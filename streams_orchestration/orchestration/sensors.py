@@ -34,12 +34,13 @@ def failed_units_sensor(application: str, reset_job: dg.JobDefinition) -> dg.Sen
     def failed_units(context: dg.SensorEvaluationContext, deployments: Deployments) -> dg.SensorResult | dg.SkipReason:
         memory = Memory.load(context.cursor)
         try:
-            status = deployments.status(application)
+            deployments.status(application)
             if memory.away:
                 context.update_cursor(replace(memory, away=False).dump())
                 return dg.SkipReason(
                     "the catalog can be used again; hosts have time for a heartbeat until the next look"
                 )
+            status = deployments.observed(application)
             for stopped in deployments.stop_orphans(application):
                 context.log.warning(stopped)
         except NotDeployedError:
@@ -51,12 +52,11 @@ def failed_units_sensor(application: str, reset_job: dg.JobDefinition) -> dg.Sen
             return dg.SkipReason(str(error))
         seen = look(status, time.time(), memory)
         for failure in seen.exhausted:
-            why = "a reset would meet it again" if failure.permanent else f"{failure.attempts} resets did not help"
             context.log.error(
                 "%s: %s; %s. Mend the cause, then reset it with force. Log: %s",
                 failure.unit,
                 failure.reason,
-                why,
+                failure.hopeless,
                 failure.log,
             )
         events: list[dg.AssetMaterialization] = []

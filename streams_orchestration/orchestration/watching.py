@@ -5,7 +5,8 @@ from __future__ import annotations
 import json
 from dataclasses import asdict, dataclass, field
 
-from streams_orchestration.runtime.status import ApplicationStatus, SinkStatus, UnitFailure, failures
+from streams_orchestration.runtime.failures import UnitFailure, failures
+from streams_orchestration.runtime.status import ApplicationStatus, SinkStatus
 
 REPORT_INTERVAL = 60.0
 """Seconds between two records of progress; Dagster keeps events for ever."""
@@ -87,7 +88,7 @@ def look(status: ApplicationStatus, now: float, memory: Memory) -> Look:
     asked = dict(memory.asked)
     resets: list[ResetRequest] = []
     failed = failures(status, now)
-    for failure in (f for f in failed if not f.exhausted):
+    for failure in (f for f in failed if not f.exhausted and f.due_at <= now):
         last = asked.get(failure.unit)
         number = 0
         if last and (last.deployment, last.generation) == (deployment, failure.generation):

@@ -7,14 +7,19 @@ from collections.abc import Sequence
 from dataclasses import asdict, replace
 from typing import Any
 
-from sqlalchemy import Connection, insert, select, update
+from sqlalchemy import Connection, func, insert, select, update
 
 from streams_orchestration.runtime import tables
 from streams_orchestration.runtime.batches import BatchPlan, Position, TaskResult
 from streams_orchestration.runtime.catalog import Catalog
+from streams_orchestration.runtime.controller import advance, note_commit
 from streams_orchestration.runtime.errors import StaleGenerationError
 from streams_orchestration.runtime.program import PeProgram
 from streams_orchestration.runtime.recording import batch_counts, record
+from streams_orchestration.runtime.region_machine import LIMIT
+
+_KEPT = ("exhausted", "final", "position", "rows_in", "rows_out", "busy_seconds", "committed_at")
+"""What a reset to the batch goes back to."""
 
 
 def commit_batch(
@@ -75,6 +80,7 @@ def commit_batch(
         exhausted = not program.imports and sources | foreign <= set(position.exhausted)
         progress = {
             "epoch": plan.epoch + 1 if plan.boundary else plan.epoch,
+            "running": plan.generation,
             "exhausted": exhausted,
             "final": plan.final,
             "position": asdict(replace(position, outputs=numbers)),
@@ -86,7 +92,8 @@ def commit_batch(
         connection.execute(
             insert(tables.commit).values(
                 **key,
-                **(progress | {"epoch": plan.epoch}),
+                **{name: progress[name] for name in _KEPT},
+                epoch=plan.epoch,
                 generation=plan.generation,
                 boundary=plan.boundary,
                 token=plan.token or None,
@@ -99,20 +106,31 @@ def commit_batch(
             .where(tables.pe.c.application == application, tables.pe.c.id == pe)
             .values(batch=plan.batch, **progress)
         )
+        note_commit(connection, application, row.unit, row.outage, now)
         if counts:
             record(connection, program, counts, now - spark - plan.plan_seconds, now)
-        if any(result.consistent for result in results) and not plan.boundary:
+        reported = any(result.consistent for result in results) and not plan.boundary
+        if reported:
             _report_drain(connection, application, row.unit, plan.epoch)
         if row.feeds and exhausted:
             _announce_end(connection, application, row.unit)
-        if plan.boundary:
-            _complete_epoch(connection, application, row.unit, plan.epoch, now)
+        if row.region is None:
+            _complete_batch(connection, application, row.unit, plan.epoch, now)
+        elif plan.boundary or exhausted or reported:
+            advance(connection, application, row.unit, now)
 
 
 def _fence(connection: Connection, application: str, pe: int, plan: BatchPlan) -> Any:
     """The PE's row, if the commit may follow what is there."""
     row = connection.execute(
-        select(tables.pe, tables.unit.c.generation, tables.application.c.life)
+        select(
+            tables.pe,
+            tables.unit.c.generation,
+            tables.unit.c.region,
+            tables.unit.c.state.label("unit_state"),
+            tables.unit.c.outage,
+            tables.application.c.life,
+        )
         .join(
             tables.unit,
             (tables.unit.c.application == tables.pe.c.application) & (tables.unit.c.name == tables.pe.c.unit),
@@ -125,6 +143,10 @@ def _fence(connection: Connection, application: str, pe: int, plan: BatchPlan) -
     if row is None or found != wanted:
         message = f"PE {pe} of {application}: the commit of batch {plan.batch} came from generation {plan.generation}; "
         message += f"the catalog stands at generation {row.generation}, batch {row.batch}" if row else "it is gone"
+        raise StaleGenerationError(message)
+    if row.unit_state in ("UNHEALTHY", LIMIT):
+        message = f"PE {pe} of {application}: the commit of batch {plan.batch} is refused: "
+        message += f"{row.unit} is {row.unit_state} and goes back to its last complete epoch"
         raise StaleGenerationError(message)
     return row
 
@@ -147,15 +169,11 @@ def _advance(program: PeProgram, plan: BatchPlan, results: Sequence[TaskResult])
 def _report_drain(connection: Connection, application: str, unit: str, epoch: int) -> None:
     """The operator that drives the region ends the epoch; the next batch of its PE carries the boundary (B3)."""
     u = tables.unit
-    connection.execute(
-        update(u)
-        .where(u.c.application == application, u.c.name == unit, u.c.trigger_epoch < epoch)
-        .values(trigger_epoch=epoch)
-    )
+    connection.execute(update(u).where(u.c.application == application, u.c.name == unit).values(drain_asked=epoch))
 
 
 def _announce_end(connection: Connection, application: str, unit: str) -> None:
-    """Nothing comes into the unit any more: the epoch after the one that is closing becomes the last."""
+    """Nothing comes into the unit any more: the epoch that no PE has closed yet becomes the last."""
     u = tables.unit
     row = connection.execute(select(u).where(u.c.application == application, u.c.name == unit)).one()
     if row.final_epoch is not None or row.region is None:
@@ -163,35 +181,18 @@ def _announce_end(connection: Connection, application: str, unit: str) -> None:
     p = tables.pe
     waiting = select(p.c.id).where(p.c.application == application, p.c.unit == unit, p.c.feeds, ~p.c.exhausted)
     if connection.execute(waiting).first() is None:
-        last = row.trigger_epoch + 1
-        connection.execute(
-            update(u)
-            .where(u.c.application == application, u.c.name == unit)
-            .values(final_epoch=last, trigger_epoch=last)
-        )
+        closing = row.state in ("DRAINING", "RESETTING")
+        open_epoch = row.current_epoch + 1 if closing else row.current_epoch
+        working = select(func.max(p.c.epoch)).where(p.c.application == application, p.c.unit == unit)
+        last = max(open_epoch, connection.scalar(working) or 0)
+        this = (u.c.application == application, u.c.name == unit)
+        connection.execute(update(u).where(*this).values(final_epoch=last))
 
 
-def _complete_epoch(connection: Connection, application: str, unit: str, epoch: int, now: float) -> None:
-    """When every PE of the unit has committed the boundary, the vector of their batches is the cut."""
-    p, u, c = tables.pe, tables.unit, tables.commit
-    members = connection.execute(select(p).where(p.c.application == application, p.c.unit == unit)).all()
-    if any(member.epoch <= epoch for member in members):
-        return
-    cut = {
-        str(row.pe): row.batch
-        for row in connection.execute(
-            select(c.c.pe, c.c.batch).where(
-                c.c.application == application,
-                c.c.pe.in_([member.id for member in members]),
-                c.c.epoch == epoch,
-                c.c.boundary,
-            )
-        )
-    }
-    connection.execute(
-        insert(tables.epoch).values(application=application, unit=unit, epoch=epoch, cut=cut, completed_at=now)
-    )
-    values = {"completed_epoch": epoch, "completed_at": now, "attempts": 0}
+def _complete_batch(connection: Connection, application: str, unit: str, epoch: int, now: float) -> None:
+    """Every batch of a PE outside of regions is a cut of its own (A49)."""
+    u = tables.unit
+    values = {"completed_epoch": epoch, "current_epoch": epoch + 1, "completed_at": now, "attempts": 0}
     connection.execute(
         update(u)
         .where(u.c.application == application, u.c.name == unit)

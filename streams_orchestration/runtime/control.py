@@ -11,7 +11,9 @@ from sqlalchemy import select, update
 
 from streams_orchestration.runtime import tables
 from streams_orchestration.runtime.catalog import Catalog
+from streams_orchestration.runtime.controller import take_up
 from streams_orchestration.runtime.errors import CatalogUnavailableError, HostLaunchError
+from streams_orchestration.runtime.failures import failures
 from streams_orchestration.runtime.home import Home
 from streams_orchestration.runtime.inspection import read_status
 from streams_orchestration.runtime.launcher import LAUNCHER, HostLauncher, HostStart
@@ -19,12 +21,18 @@ from streams_orchestration.runtime.orphans import record_processes, stop_orphans
 from streams_orchestration.runtime.publishing import remove_empty
 from streams_orchestration.runtime.settings import Settings
 from streams_orchestration.runtime.status import ApplicationStatus
+from streams_orchestration.runtime.watch import observe
 
 POLL_SECONDS = 0.1
 
 
 def launch(
-    home: Home, application: str, *, asked_at: float | None = None, launcher: HostLauncher | None = None
+    home: Home,
+    application: str,
+    *,
+    asked_at: float | None = None,
+    launcher: HostLauncher | None = None,
+    heal: bool = True,
 ) -> tuple[int, ...]:
     """Start every host of an application that is wanted and does not live; callers at the same time start it once.
 
@@ -35,6 +43,7 @@ def launch(
         application: its name.
         asked_at: unix seconds, when somebody gave the command; the start-up time counts from there.
         launcher: of this installation when None.
+        heal: also take up the reset that units need because a host was gone.
 
     Returns:
         The pids of the hosts that were started.
@@ -45,13 +54,20 @@ def launch(
     launcher = launcher or LAUNCHER
     read_status(home, application)
     stop_orphans(home, application)
-    a, h, p = tables.application, tables.host, tables.pe
+    catalog = Catalog(home)
+    observe(catalog, application)
+    failed = failures(read_status(home, application), time.time()) if heal else ()
+    mendable = [failure.unit for failure in failed if not failure.exhausted]
+    a, h, p, u = tables.application, tables.host, tables.pe, tables.unit
     started: list[int] = []
-    with Catalog(home).write() as connection:
+    with catalog.write() as connection:
         row = connection.execute(select(a).where(a.c.name == application)).one()
         if row.wanted != "RUNNING" or row.state == "COMPLETED":
             return ()
-        for host in connection.execute(select(h).where(h.c.application == application)).all():
+        take_up(connection, application, mendable)
+        open_units = select(u.c.name).where(u.c.application == application, u.c.state != "COMPLETED")
+        working = select(p.c.host).where(p.c.application == application, p.c.unit.in_(open_units))
+        for host in connection.execute(select(h).where(h.c.application == application, h.c.id.in_(working))).all():
             if launcher.alive(host.pid, host.process_started):
                 continue
             incarnation = uuid.uuid4().hex
@@ -65,43 +81,54 @@ def launch(
                 .values(
                     incarnation=incarnation, pid=process.pid, process_started=process.started,
                     state="STARTING", asked_at=asked_at, launched_at=now, heartbeat_at=None, error=None, start_up=None,
+                    launches=host.launches + 1,
                 )
             )  # fmt: skip
             connection.execute(
                 update(p)
-                .where(p.c.application == application, p.c.host == host.id, ~p.c.final)
+                .where(p.c.application == application, p.c.host == host.id, ~p.c.final, p.c.state != "FAILED")
                 .values(state="STARTING", error=None, permanent=False)
             )
     return tuple(started)
 
 
-def await_running(home: Home, application: str, timeout: float) -> ApplicationStatus:
+def await_running(home: Home, application: str, timeout: float, unit: str | None = None) -> ApplicationStatus:
     """Wait until every PE that is not done runs.
 
     Args:
         home: the state directory.
         application: its name.
         timeout: seconds.
+        unit: whose PEs to wait for; those of all units when None.
 
     Raises:
         HostLaunchError: a host or a PE failed, or the time ran out; names the log.
     """
+    catalog = Catalog(home)
 
     def running(status: ApplicationStatus) -> bool:
+        observe(catalog, application)
+        units = {each.name: each for each in status.units if unit in (None, each.name)}
+        pes = [pe for pe in status.pes if pe.unit in units]
+        hosts = {pe.host for pe in pes}
         for host in status.hosts:
+            if host.id not in hosts:
+                continue
             if host.state == "FAILED" or (not host.alive and host.state in ("STARTING", "RUNNING")):
                 reason = host.error or f"its process {host.pid} is gone"
                 message = f"host {host.id} of {application} failed: {reason} (log: {host.log})"
                 raise HostLaunchError(message)
-        for pe in status.pes:
-            if pe.state == "FAILED":
+        for pe in pes:
+            if pe.state == "FAILED" and not units[pe.unit].asked:
                 raise HostLaunchError(pe.error or f"PE {pe.id} failed (log: {pe.log})")
-        return status.state == "COMPLETED" or all(pe.state in ("RUNNING", "COMPLETED") for pe in status.pes)
+        if any(each.waits or each.state == "RESETTING" for each in units.values()):
+            return False
+        return status.state == "COMPLETED" or all(pe.state in ("RUNNING", "COMPLETED") for pe in pes)
 
     status = _await(home, application, timeout, running)
     if status is None:
         logs = home.logs(application)
-        message = f"the PEs of {application} did not all run after {timeout:.0f} s (logs: {logs})"
+        message = f"the PEs of {unit or application} did not all run after {timeout:.0f} s (logs: {logs})"
         raise HostLaunchError(message)
     return status
 

@@ -35,6 +35,7 @@ from streams_orchestration.runtime.settings import Settings
 from streams_orchestration.runtime.sinks import insert_sinks
 from streams_orchestration.runtime.spread import spread
 from streams_orchestration.runtime.units import Unit, recovery_units
+from streams_orchestration.runtime.watch import observed_status
 
 __all__ = [
     "await_running",
@@ -43,6 +44,7 @@ __all__ = [
     "deployed_applications",
     "deployed_compilation",
     "launch",
+    "observed_status",
     "read_metrics",
     "read_status",
     "reset",
@@ -169,11 +171,15 @@ def _insert(
                 name=unit.name,
                 region=unit.region,
                 period=unit.period,
+                drain_timeout=unit.drain_timeout,
+                reset_timeout=unit.reset_timeout,
+                since=time.time(),
                 max_attempts=unit.max_attempts,
                 configured_attempts=unit.max_attempts,
             )
         )
     hosts = {pe.id: pe.host for pe in compilation.fusion.pes}
+    restartable = {pe.id: pe.restartable for pe in compilation.fusion.pes}
     for host in sorted(set(hosts.values())):
         connection.execute(insert(tables.host).values(application=application, id=host, state="STOPPED"))
     for program in programs:
@@ -188,6 +194,7 @@ def _insert(
                 feeds=bool(
                     program.starts or program.sources or program.imports or any(s.foreign for s in program.inputs)
                 ),
+                restartable=restartable[program.pe],
                 operators=[program.operators[i].name for i in sorted(program.operators)],
                 levels=[asdict(level) for level in spread(program)],
                 initial=position,
@@ -214,7 +221,18 @@ def _resume(connection: Connection, application: str, state: str) -> None:
     connection.execute(
         update(u)
         .where(*open_units)
-        .values(state="PROCESSING", generation=u.c.generation + 1, attempts=0, max_attempts=u.c.configured_attempts)
+        .values(
+            state="STARTED",
+            dirty=False,
+            since=time.time(),
+            timer=None,
+            deadline=None,
+            cause=None,
+            pending_epoch=0,
+            generation=u.c.generation + 1,
+            attempts=0,
+            max_attempts=u.c.configured_attempts,
+        )
     )
     connection.execute(
         update(p).where(p.c.application == application, ~p.c.final).values(state="WANTED", error=None, permanent=False)

@@ -23,7 +23,6 @@ from streams_orchestration.runtime import tables
 from streams_orchestration.runtime.catalog import Catalog
 from streams_orchestration.runtime.cutting import cut_pes
 from streams_orchestration.runtime.directories import directories_of
-from streams_orchestration.runtime.epochs import trigger_epochs
 from streams_orchestration.runtime.errors import CatalogUnavailableError, StreamsRuntimeError
 from streams_orchestration.runtime.garbage import collect_garbage, sweep
 from streams_orchestration.runtime.home import Home
@@ -33,8 +32,10 @@ from streams_orchestration.runtime.processes import kill, process_started
 from streams_orchestration.runtime.program import PeProgram
 from streams_orchestration.runtime.publisher import Publisher
 from streams_orchestration.runtime.publishing import complete
+from streams_orchestration.runtime.region_machine import LIMIT
 from streams_orchestration.runtime.settings import Settings
 from streams_orchestration.runtime.start_up import StartUp
+from streams_orchestration.runtime.watch import observe
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -99,7 +100,7 @@ class Host:
         self.start_up.reached("session", time.time())
         log.info("Spark %s is up", self.spark.version)
         self.outage.through(self.presence.record_family)
-        self.outage.through(lambda: self.presence.report(state="RUNNING"))
+        self.outage.through(lambda: self.presence.report(state="RUNNING", launches=0))
         self.publisher.start()
         while True:
             try:
@@ -135,11 +136,11 @@ class Host:
                 self.stop_all()
                 self.publisher.stop()
                 return "STOPPED"
+            observe(self.catalog, self.application)
             self._reconcile()
             self.outage.over()
             if not self.started:
                 self._see_start()
-            trigger_epochs(self.catalog, self.application, self.timed, self.began, time.time())
             if time.monotonic() - collected > GARBAGE_SECONDS and self.timed:
                 collect_garbage(self.catalog, self.application, self.programs.values())
                 collected = time.monotonic()
@@ -154,7 +155,7 @@ class Host:
         p, u = tables.pe, tables.unit
         with self.catalog.read() as connection:
             rows = connection.execute(
-                select(p.c.id, p.c.final, p.c.state, u.c.generation, u.c.state.label("unit_state"))
+                select(p.c.id, p.c.final, p.c.state, u.c.generation, u.c.dirty, u.c.state.label("unit_state"))
                 .join(u, (u.c.application == p.c.application) & (u.c.name == p.c.unit))
                 .where(p.c.application == self.application, p.c.host == self.number)
             ).all()
@@ -167,11 +168,13 @@ class Host:
                 del self.queries[row.id]
                 self.failed.discard(row.id)
                 query = None
-            if row.final or row.unit_state == "MAXIMUM_RESET_ATTEMPTS_REACHED":
+            if row.final or row.unit_state in ("UNHEALTHY", LIMIT) or row.dirty:
                 continue
             if query is None:
                 self._start(row.id, row.generation)
-            elif row.id not in self.failed and (error := query.failure()) is not None:
+            elif row.state != "RUNNING" and row.id not in self.failed and query.begun:
+                self._report_pe(row.id, "RUNNING", row.generation)
+            if query is not None and row.id not in self.failed and (error := query.failure()) is not None:
                 log.error("%s", error)
                 self._report_pe(row.id, "FAILED", row.generation, str(error), permanent=query.permanent)
                 self.failed.add(row.id)
@@ -191,7 +194,6 @@ class Host:
         )
         self.queries[pe] = query
         query.start()
-        self._report_pe(pe, "RUNNING", generation)
 
     def _see_start(self) -> None:
         """Write down how long the start took, as soon as a batch of this host is committed."""
@@ -224,7 +226,12 @@ class Host:
                 connection.execute(
                     update(p)
                     .where(p.c.application == self.application, p.c.id == pe, ~p.c.final)
-                    .values(state=state, error=error, permanent=permanent)
+                    .values(
+                        state=state,
+                        error=error,
+                        permanent=permanent,
+                        **({"running": generation} if state == "RUNNING" else {}),
+                    )
                 )
 
     def _done(self) -> bool:

@@ -24,6 +24,7 @@ from streams_orchestration.runtime.status import (
     PeStatus,
     UnitStatus,
 )
+from streams_orchestration.runtime.unit_store import times_of
 
 _levels: TypeAdapter[tuple[LevelSpread, ...]] = TypeAdapter(tuple[LevelSpread, ...])
 
@@ -61,10 +62,9 @@ def read_status(home: Home, application: str) -> ApplicationStatus:
         generations = {unit.name: unit.generation for unit in units}
         logs = home.logs(application)
         hosts = tuple(
-            HostStatus(
-                host.id, host.pid, LAUNCHER.alive(host.pid, host.process_started), host.state, host.launched_at,
-                host.heartbeat_at, host.error or _disk_error(home), logs / f"host-{host.id}.log",
-                host.start_up,
+            HostStatus.of(
+                host, alive=LAUNCHER.alive(host.pid, host.process_started), error=_disk_error(home),
+                log=logs / f"host-{host.id}.log",
             )
             for host in connection.execute(_all(tables.host, application).order_by(tables.host.c.id))
         )  # fmt: skip
@@ -86,6 +86,8 @@ def read_status(home: Home, application: str) -> ApplicationStatus:
                 log=logs / f"pe-{pe.id}.log",
                 permanent=pe.permanent,
                 levels=_levels.validate_python(pe.levels),
+                restartable=pe.restartable,
+                running=pe.running,
             )
             for pe in connection.execute(_all(tables.pe, application).order_by(tables.pe.c.id))
         )
@@ -101,6 +103,20 @@ def read_status(home: Home, application: str) -> ApplicationStatus:
                     unit.name, unit.region, unit.state, unit.generation, unit.completed_epoch,
                     min(pe.epoch for pe in pes if pe.unit == unit.name), unit.attempts, unit.max_attempts,
                     tuple(pe.id for pe in pes if pe.unit == unit.name), unit.completed_at, unit.period,
+                    current_epoch=unit.pending_epoch or unit.current_epoch,
+                    drain_timeout=unit.drain_timeout,
+                    reset_timeout=unit.reset_timeout,
+                    since=unit.since,
+                    dirty=unit.dirty,
+                    cause=unit.cause,
+                    asked=unit.asked == unit.generation,
+                    timer=unit.timer,
+                    deadline=unit.deadline,
+                    resets=unit.reset_count,
+                    restarts=unit.restarts,
+                    drain_times=times_of(unit.drains),
+                    reset_times=times_of(unit.resets),
+                    outage=unit.outage,
                 )
                 for unit in sorted(units, key=lambda unit: (unit.region is None, unit.region, unit.name))
             ),

@@ -57,6 +57,8 @@ class PeView:
     completed_epoch: int = 0
     imported: tuple[InputStream, ...] = ()
     """Streams of other applications that its Imports are connected with now."""
+    waits: bool = False
+    """The unit goes back to its cut: what is done before that is in vain."""
     outstanding: int = 0
     """Segments that the slowest consumer of any of its streams has still to read."""
 

@@ -78,6 +78,11 @@ class PeQuery:
         return self._query is not None and self._query.isActive
 
     @property
+    def begun(self) -> bool:
+        """Spark runs the query, and its planner knows where it stands."""
+        return self._scratch.begun
+
+    @property
     def idle(self) -> bool:
         """No batch is under way and none will begin, since the application is not wanted any more."""
         return not self.active or self._scratch.resting

@@ -18,12 +18,12 @@ from streams_orchestration.runtime.answers import take_answers
 from streams_orchestration.runtime.batches import BatchPlan, TaskResult, plan_codec
 from streams_orchestration.runtime.catalog import Catalog
 from streams_orchestration.runtime.commits import commit_batch
-from streams_orchestration.runtime.errors import CatalogUnavailableError, StreamsRuntimeError
+from streams_orchestration.runtime.errors import CatalogUnavailableError, StaleGenerationError, StreamsRuntimeError
 from streams_orchestration.runtime.home import Home
 from streams_orchestration.runtime.logs import pe_logger
 from streams_orchestration.runtime.outage import Outage
 from streams_orchestration.runtime.pacing import Pace
-from streams_orchestration.runtime.planning import plan_batch
+from streams_orchestration.runtime.planning import PeView, plan_batch
 from streams_orchestration.runtime.scratch import Scratch
 from streams_orchestration.runtime.source import Descriptor
 from streams_orchestration.runtime.views import read_view
@@ -54,6 +54,7 @@ class Planner:
     def initialOffset(self) -> dict[str, int]:  # noqa: N802
         """The last committed batch."""
         view = self._outage.through(lambda: read_view(self._catalog, self.scratch.launched.program))
+        self.scratch.begin()
         return {"batch": view.batch}
 
     def latestOffset(self, start: dict[str, int], limit: Any) -> dict[str, int]:  # noqa: N802
@@ -89,7 +90,7 @@ class Planner:
             began = time.monotonic()
             program = self.scratch.launched.program
             view = read_view(self._catalog, program)
-            if not view.wanted or view.generation != int(self.options["generation"]):
+            if self._over(view):
                 self.scratch.rest()
                 time.sleep(longest)
                 return start
@@ -121,6 +122,10 @@ class Planner:
             Descriptor(given.partition, plan_codec.dump_json(replace(self._planned, inputs=(given,))))
             for given in self._planned.inputs
         ]
+
+    def _over(self, view: PeView) -> bool:
+        """This query is to plan no more: it is not wanted, or its unit goes back to its cut."""
+        return not view.wanted or view.waits or view.generation != int(self.options["generation"])
 
     def stop(self) -> None:
         """Close the catalog."""
@@ -157,6 +162,15 @@ class Planner:
             self._commit_seconds = time.monotonic() - began
         except CatalogUnavailableError:
             raise
+        except StaleGenerationError as error:
+            # of a query that another one takes the place of, this is no failure
+            if not self._over(read_view(self._catalog, program)):
+                log.error("%s", error)
+                self.scratch.fail(str(error), permanent=False)
+                raise
+            log.info("%s", error)
+            self._planned = self._done = None
+            return
         except StreamsRuntimeError as error:
             log.error("%s", error)
             self.scratch.fail(str(error), permanent=failed is not None and failed.permanent)

@@ -66,6 +66,15 @@ class Scratch:
         """Spark's checkpoint, which nothing is ever read from."""
         return f"{self.path}/checkpoint"
 
+    def begin(self) -> None:
+        """The planner is there: Spark runs the query."""
+        (Path(self.path) / "begun").touch()
+
+    @property
+    def begun(self) -> bool:
+        """Spark runs the query."""
+        return (Path(self.path) / "begun").exists()
+
     def rest(self) -> None:
         """The planner has committed what it planned, and plans no more."""
         (Path(self.path) / "resting").touch()

@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Literal
+from typing import Any, Literal
 
 from streams_orchestration.operators.contract import Visibility
+from streams_orchestration.runtime.region_record import RegionState, Times
 from streams_orchestration.runtime.spread import LevelSpread
 
 PeState = Literal["WANTED", "STARTING", "RUNNING", "COMPLETED", "STOPPED", "FAILED"]
 HostState = Literal["STARTING", "RUNNING", "COMPLETED", "STOPPED", "FAILED"]
-UnitState = Literal["PROCESSING", "COMPLETED", "STOPPED", "RESETTING", "FAILED", "MAXIMUM_RESET_ATTEMPTS_REACHED"]
+UnitState = RegionState | Literal["COMPLETED", "STOPPED", "FAILED"]
 ApplicationState = Literal["RUNNING", "COMPLETED", "STOPPED", "FAILED"]
 
 HEARTBEAT_LIMIT = 20.0
@@ -35,6 +36,16 @@ class HostStatus:
     log: Path
     start_up: dict[str, float] | None = None
     """Seconds from the command to the first committed batch, by phase; None before that."""
+    launches: int = 0
+    """In a row without coming up."""
+
+    @classmethod
+    def of(cls, row: Any, *, alive: bool, error: str | None = None, log: Path = Path()) -> HostStatus:
+        """From its row in the catalog."""
+        return cls(
+            row.id, row.pid, alive, row.state, row.launched_at, row.heartbeat_at, row.error or error, log,
+            row.start_up, row.launches,
+        )  # fmt: skip
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,6 +73,9 @@ class PeStatus:
     """The error comes from the data: a reset would meet it again."""
     levels: tuple[LevelSpread, ...] = ()
     """How its operators and channels are spread over the tasks of its query."""
+    restartable: bool = True
+    running: int = 0
+    """The generation in which it was last seen to run."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,6 +96,36 @@ class UnitStatus:
     pes: tuple[int, ...]
     completed_at: float | None
     period: float | None
+    current_epoch: int = 1
+    """The sequence id of the drain that is under way or comes next; it grows with every reset, too (B4)."""
+    drain_timeout: float = 0.0
+    """Seconds from the trigger until an epoch must be complete (B8)."""
+    reset_timeout: float = 0.0
+    """Seconds until every PE must run again (B8)."""
+    since: float = 0.0
+    """When it came into its state."""
+    dirty: bool = False
+    """It was not started as it should, so it waits for a reset."""
+    cause: str | None = None
+    """Why it is unhealthy or is being reset; of the last reset until an epoch is complete."""
+    asked: bool = False
+    """Somebody has taken up the reset that it needs."""
+    timer: str | None = None
+    """What runs out at `deadline`: period, drain or reset."""
+    deadline: float | None = None
+    resets: int = 0
+    """All of them, since the application was deployed."""
+    restarts: int = 0
+    """Resets of a PE outside of regions that came soon one after the other."""
+    drain_times: Times = field(default_factory=Times)
+    reset_times: Times = field(default_factory=Times)
+    outage: dict[str, float] | None = None
+    """Of the last reset, unix seconds: failed, detected, asked, began, done, committed."""
+
+    @property
+    def waits(self) -> bool:
+        """Nothing happens to it before it is reset."""
+        return self.state == "UNHEALTHY" or (self.state == "STARTED" and self.dirty)
 
 
 @dataclass(frozen=True, slots=True)
@@ -181,56 +225,13 @@ class ApplicationStatus:
     exports: tuple[ExportStatus, ...] = ()
 
 
-@dataclass(frozen=True, slots=True)
-class UnitFailure:
-    """A unit that needs a reset. `(unit, generation)` names the failure: a reset raises the generation."""
-
-    application: str
-    unit: str
-    generation: int
-    attempts: int
-    max_attempts: int
-    reason: str
-    log: Path
-    permanent: bool = False
-    """The same input would fail again, so a reset is of no use."""
-
-    @property
-    def exhausted(self) -> bool:
-        """No reset may be tried without force (B3)."""
-        return self.permanent or self.attempts >= self.max_attempts
-
-
-def failures(status: ApplicationStatus, now: float) -> tuple[UnitFailure, ...]:
-    """The units of a wanted application that need a reset; pure, so that a sensor and a follower judge alike.
+def host_failure(host: HostStatus, now: float) -> str | None:
+    """Why a host cannot work, None when it can.
 
     Args:
-        status: the application as read from the catalog.
+        host: as read from the catalog.
         now: unix seconds.
     """
-    if status.state in ("COMPLETED", "STOPPED"):
-        return ()
-    dead = {host.id: reason for host in status.hosts if (reason := _host_failure(host, now))}
-    found: list[UnitFailure] = []
-    for unit in status.units:
-        if unit.state in ("COMPLETED", "STOPPED"):
-            continue
-        for pe in (pe for pe in status.pes if pe.id in unit.pes):
-            said = (pe.error or "").removeprefix(f"PE {pe.id}, ")
-            reason = dead.get(pe.host) or (f"PE {pe.id} failed: {said}" if pe.state == "FAILED" else None)
-            if reason:
-                log = pe.log if pe.state == "FAILED" else next(h.log for h in status.hosts if h.id == pe.host)
-                found.append(
-                    UnitFailure(
-                        status.application, unit.name, unit.generation, unit.attempts, unit.max_attempts, reason, log,
-                        permanent=pe.state == "FAILED" and pe.permanent,
-                    )
-                )  # fmt: skip
-                break
-    return tuple(found)
-
-
-def _host_failure(host: HostStatus, now: float) -> str | None:
     if host.state in ("COMPLETED", "STOPPED"):
         return None
     if host.state == "FAILED":

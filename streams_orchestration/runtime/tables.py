@@ -49,6 +49,7 @@ host = Table(
     Column("start_up", JSON),  # seconds up to the first committed batch, by phase
     Column("heartbeat_at", Float),
     Column("error", Text),
+    Column("launches", Integer, nullable=False, default=0),  # in a row without coming up
 )
 
 process = Table(
@@ -69,15 +70,49 @@ unit = Table(
     Column("name", String, primary_key=True),
     Column("region", Integer),
     Column("period", Float),
+    Column("drain_timeout", Float, nullable=False),
+    Column("reset_timeout", Float, nullable=False),
     Column("generation", Integer, nullable=False, default=1),
     Column("trigger_epoch", Count, nullable=False, default=0),  # start PEs close epochs up to this one
+    Column("current_epoch", Count, nullable=False, default=1),  # the sequence id that the next drain has
     Column("completed_epoch", Count, nullable=False, default=0),
+    Column("pending_epoch", Count, nullable=False, default=0),
+    Column("retired_epoch", Count, nullable=False, default=0),
+    Column("drain_asked", Count),  # the sequence id that the trigger operator has begun to drain
     Column("final_epoch", Count),
     Column("attempts", Integer, nullable=False, default=0),
     Column("max_attempts", Integer, nullable=False),  # a forced reset raises it until an epoch is complete
     Column("configured_attempts", Integer, nullable=False),
-    Column("state", String, nullable=False, default="PROCESSING"),
+    Column("state", String, nullable=False, default="STARTED"),
+    Column("dirty", Boolean, nullable=False, default=False),  # started in a way that only a reset mends
+    Column("since", Float, nullable=False, default=0.0),  # when it came into its state
+    Column("timer", String),  # period, drain or reset
+    Column("deadline", Float),
+    Column("timer_number", Integer, nullable=False, default=0),
+    Column("began_at", Float, nullable=False, default=0.0),  # the drain or the reset attempt under way
+    Column("cause", Text),
+    Column("asked", Integer, nullable=False, default=0),  # the generation for which somebody has taken up a reset
+    Column("outage", JSON),  # what happened when in the last one, unix seconds
+    Column("drains", JSON),  # sequence id and time of the last one, seconds of the last ten
+    Column("resets", JSON),
+    Column("reset_count", Integer, nullable=False, default=0),
+    Column("restarts", Integer, nullable=False, default=0),  # resets of an autonomous PE, one soon after the other
     Column("completed_at", Float),
+)
+
+unit_event = Table(
+    "unit_event",
+    metadata,
+    Column("application", String, primary_key=True),
+    Column("unit", String, primary_key=True),
+    Column("number", Integer, primary_key=True),
+    Column("at", Float, nullable=False),
+    Column("kind", String, nullable=False),
+    Column("generation", Integer, nullable=False),
+    Column("epoch", Count, nullable=False),
+    Column("attempts", Integer, nullable=False),
+    Column("seconds", Float),
+    Column("cause", Text),
 )
 
 pe = Table(
@@ -93,6 +128,8 @@ pe = Table(
     Column("state", String, nullable=False, default="WANTED"),
     Column("error", Text),
     Column("permanent", Boolean, nullable=False, default=False),  # no reset can mend the error
+    Column("restartable", Boolean, nullable=False, default=True),
+    Column("running", Integer, nullable=False, default=0),  # the generation in which it was last seen to run
     Column("batch", Count, nullable=False, default=-1),
     Column("epoch", Count, nullable=False, default=1),  # the one it works in
     Column("exhausted", Boolean, nullable=False, default=False),
@@ -242,6 +279,7 @@ epoch = Table(
     Column("epoch", Count, primary_key=True),
     Column("cut", JSON, nullable=False),  # {PE: batch}
     Column("completed_at", Float, nullable=False),
+    Column("seconds", Float),  # from the trigger
 )
 
 pe_metrics = Table(

@@ -14,6 +14,9 @@ from streams_orchestration.runtime.errors import NotDeployableError
 AUTONOMOUS_ATTEMPTS = 5
 """Resets in a row that a PE outside of regions may need; the default of a region (A1)."""
 
+DEFAULT_TIMEOUT = 180.0
+"""Seconds (A1)."""
+
 
 @dataclass(frozen=True, slots=True)
 class Unit:
@@ -29,6 +32,10 @@ class Unit:
     period: float | None
     """Seconds; None where an operator drives the region, and outside of regions."""
     max_attempts: int
+    drain_timeout: float = DEFAULT_TIMEOUT
+    """Seconds from the trigger until the epoch must be complete (B8)."""
+    reset_timeout: float = DEFAULT_TIMEOUT
+    """Seconds until every PE must run again (B8)."""
 
 
 def recovery_units(compilation: Compilation) -> tuple[Unit, ...]:
@@ -116,4 +123,6 @@ def _unit(compilation: Compilation, parts: _Parts, places: Sequence[int]) -> Uni
         starts=tuple(sorted(starts)),
         period=min((region.period for region in regions if region.period is not None), default=None),
         max_attempts=max(region.max_consecutive_reset_attempts for region in regions),
+        drain_timeout=max(region.drain_timeout for region in regions),
+        reset_timeout=max(region.reset_timeout for region in regions),
     )

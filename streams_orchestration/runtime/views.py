@@ -16,6 +16,7 @@ from streams_orchestration.runtime.errors import StaleGenerationError
 from streams_orchestration.runtime.planning import SEGMENTS_LIMIT, PeView, StreamView
 from streams_orchestration.runtime.program import InputStream, PeProgram
 from streams_orchestration.runtime.readers import outstanding
+from streams_orchestration.runtime.region_machine import LIMIT
 from streams_orchestration.runtime.segments import Segment
 from streams_orchestration.runtime.states import newest_states
 from streams_orchestration.runtime.visibility import Producer, producer_of
@@ -36,9 +37,11 @@ def read_view(catalog: Catalog, program: PeProgram) -> PeView:
                 p,
                 u.c.generation,
                 u.c.trigger_epoch,
+                u.c.drain_asked,
                 u.c.completed_epoch,
                 u.c.final_epoch,
                 u.c.period,
+                u.c.state.label("unit_state"),
                 a.c.life,
                 a.c.wanted,
             )
@@ -60,10 +63,11 @@ def read_view(catalog: Catalog, program: PeProgram) -> PeView:
             final=row.final,
             position=position,
             states=newest_states(connection, program.application, program.pe),
-            trigger_epoch=row.trigger_epoch,
+            trigger_epoch=max(row.trigger_epoch, row.drain_asked or 0),
             final_epoch=row.final_epoch,
             period=row.period,
             completed_epoch=row.completed_epoch,
+            waits=row.unit_state in ("UNHEALTHY", LIMIT),
             streams=_streams(connection, program, (*program.inputs, *imported), position),
             imported=imported,
             outstanding=outstanding(connection, program, position, row.completed_epoch),

@@ -15,10 +15,10 @@ import psutil
 
 from streams_orchestration.orchestration.instance import LOCATION, dagster_home, dagster_instance
 from streams_orchestration.runtime.errors import StreamsRuntimeError
+from streams_orchestration.runtime.failures import failures
 from streams_orchestration.runtime.home import Home
-from streams_orchestration.runtime.inspection import read_status
 from streams_orchestration.runtime.reset import reset
-from streams_orchestration.runtime.status import failures
+from streams_orchestration.runtime.watch import observed_status
 
 STREAMS = (sys.executable, "-m", "streams_orchestration")
 LOOK_SECONDS = 0.5
@@ -76,7 +76,7 @@ class ByHand(Healer):
 
         while not self._over.wait(LOOK_SECONDS):
             with contextlib.suppress(StreamsRuntimeError, OSError):
-                for failure in failures(read_status(self.home, self.application), time.time()):
+                for failure in failures(observed_status(self.home, self.application), time.time()):
                     if not failure.exhausted:
                         reset(self.home, self.application, failure.unit, generation=failure.generation)
 

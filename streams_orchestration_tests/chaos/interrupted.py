@@ -9,7 +9,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-from streams_orchestration.runtime import control
+from streams_orchestration.runtime import control, controller
 from streams_orchestration.runtime import reset as resetting
 from streams_orchestration.runtime.home import Home
 from streams_orchestration.runtime.launcher import LAUNCHER
@@ -43,9 +43,9 @@ class DyingLauncher:
 def main(home: str, application: str, unit: str, place: str) -> None:
     """Reset the unit, up to the place."""
     if place == "in the transaction":
-        resetting._roll_back = after(resetting._roll_back)
+        controller.roll_back = after(controller.roll_back)
     elif place == "behind the transaction":
-        resetting._clear_hosts = die
+        resetting.launch = die
     elif place == "behind the launch of a host":
         control.LAUNCHER = DyingLauncher()
     resetting.reset(Home(Path(home)), application, unit, force=True)

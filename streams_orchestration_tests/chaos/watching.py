@@ -12,9 +12,10 @@ from sqlalchemy import select
 from streams_orchestration.runtime import tables
 from streams_orchestration.runtime.catalog import Catalog
 from streams_orchestration.runtime.errors import StreamsRuntimeError
+from streams_orchestration.runtime.failures import failures
 from streams_orchestration.runtime.home import Home
 from streams_orchestration.runtime.inspection import read_status
-from streams_orchestration.runtime.status import ApplicationStatus, failures
+from streams_orchestration.runtime.status import ApplicationStatus
 
 LOOK_SECONDS = 0.1
 STATUS_LOOKS = 3

@@ -79,7 +79,7 @@ class Runtime(SimpleNamespace):
         self._called("launch", application)
         return (4711,)
 
-    def await_running(self, home: Home, application: str, timeout: float) -> Any:
+    def await_running(self, home: Home, application: str, timeout: float, unit: str | None = None) -> Any:
         self._called("await_running", application, timeout)
         return self.status
 
@@ -101,6 +101,9 @@ class Runtime(SimpleNamespace):
         if self.status is None:
             raise NotDeployedError(application, (), home.root)
         return self.status
+
+    def observed_status(self, home: Home, application: str) -> Any:
+        return self.read_status(home, application)
 
     def read_metrics(self, home: Home, application: str) -> ApplicationMetrics:
         return measured()

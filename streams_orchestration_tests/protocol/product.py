@@ -7,14 +7,13 @@ import json
 from pathlib import Path
 from typing import Any
 
-from sqlalchemy import select
+from sqlalchemy import select, update
 
 from streams_orchestration.runtime import tables
 from streams_orchestration.runtime.batches import BatchPlan, SinkFile, StateFile, StoredState, TaskResult
 from streams_orchestration.runtime.catalog import Catalog
 from streams_orchestration.runtime.commits import commit_batch
 from streams_orchestration.runtime.deployment import deploy
-from streams_orchestration.runtime.epochs import trigger_epochs
 from streams_orchestration.runtime.errors import StaleGenerationError
 from streams_orchestration.runtime.garbage import collect_garbage
 from streams_orchestration.runtime.home import Home
@@ -24,6 +23,7 @@ from streams_orchestration.runtime.reset import reset
 from streams_orchestration.runtime.segments import Segment
 from streams_orchestration.runtime.states import newest_states
 from streams_orchestration.runtime.views import read_view
+from streams_orchestration.runtime.watch import observe
 from streams_orchestration_tests.protocol.steps import Protocol
 from streams_orchestration_tests.protocol.world import Flight, World
 
@@ -40,6 +40,7 @@ class Product:
         self.files = 0
         with self.catalog.read() as connection:
             self.life = connection.scalar(select(tables.application.c.life))
+        self.settle()
 
     def commit(self, pe: int, flight: Flight) -> bool:
         """Commit a batch; False when it is refused."""
@@ -78,10 +79,23 @@ class Product:
         return True
 
     def trigger(self, unit: int) -> None:
-        assert trigger_epochs(self.catalog, self.name, (self.topology.units[unit],), 0.0, 1e12)
+        u = tables.unit
+        with self.catalog.write() as connection:
+            this = (u.c.name == self.topology.units[unit], u.c.timer == "period")
+            assert connection.execute(update(u).where(*this).values(deadline=0.0)).rowcount
+        observe(self.catalog, self.name)
 
     def reset(self, unit: int) -> None:
         reset(self.home, self.name, self.topology.units[unit], force=True)
+        self.settle()
+
+    def settle(self) -> None:
+        """All queries run, in the generation of their unit: what hosts would report."""
+        p, u = tables.pe, tables.unit
+        generation = select(u.c.generation).where(u.c.application == p.c.application, u.c.name == p.c.unit)
+        with self.catalog.write() as connection:
+            connection.execute(update(p).values(running=generation.scalar_subquery()))
+        observe(self.catalog, self.name)
 
     def publish(self) -> None:
         publish(self.catalog, self.name)

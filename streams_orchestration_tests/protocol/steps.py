@@ -1,7 +1,7 @@
 """What can happen next: every step is one transaction of the catalog, one look at it, or one change of files.
 
 `plan_batch` is the product's own. What the other steps do is what `commits.py`, `reset.py`, `publishing.py`,
-`epochs.py` and `garbage.py` do; `test_model.py` holds them against each other.
+`controller.py` and `garbage.py` do; `test_model.py` holds them against each other.
 """
 
 from __future__ import annotations
@@ -68,7 +68,7 @@ class Protocol:
             yield step, outcome
         for number, unit in enumerate(world.units):
             if self._triggers(number, unit) and (unit.trigger < self.epochs or not progress):
-                triggered = unit._replace(trigger=unit.trigger + 1)
+                triggered = unit._replace(trigger=unit.current)
                 yield ("trigger", number, 0), partial(self._with_unit, world, number, triggered)
         for pe, flights in enumerate(world.flights):
             for number, flight in enumerate(flights):
@@ -86,7 +86,7 @@ class Protocol:
         return all(unit.done for unit in world.units)
 
     def _triggers(self, number: int, unit: Unit) -> bool:
-        """`epochs.trigger_epochs`, when the period has passed."""
+        """The period of a region that is PROCESSING has passed."""
         region = not self.topology.programs[self.topology.members[number][0]].autonomous
         return region and unit.last is None and unit.trigger == unit.completed and not unit.done
 
@@ -250,7 +250,11 @@ class Protocol:
             boundaries = (*world.boundaries[pe], Boundary(flight.epoch, row))
             world = world._replace(boundaries=_put(world.boundaries, pe, boundaries))
             if all(world.pes[member].epoch > flight.epoch for member in t.members[unit_number]):
-                world = self._with_unit(world, unit_number, unit._replace(completed=flight.epoch))
+                following = flight.epoch + 1
+                # the sources have ended: the last epoch is closed as soon as the one before is complete
+                trigger = following if unit.last == following else unit.trigger
+                unit = unit._replace(completed=flight.epoch, current=following, trigger=trigger)
+                world = self._with_unit(world, unit_number, unit)
         return world
 
     def _announced_end(self, world: World, number: int) -> Unit:
@@ -259,7 +263,9 @@ class Protocol:
         waiting = any(t.feeds[pe] and not world.pes[pe].exhausted for pe in members)
         if unit.last is not None or t.programs[members[0]].autonomous or waiting:
             return unit
-        return unit._replace(last=unit.trigger + 1, trigger=unit.trigger + 1)
+        if unit.trigger > unit.completed:
+            return unit._replace(last=unit.current + 1)
+        return unit._replace(last=unit.current, trigger=unit.current)
 
     def _reset(self, world: World, number: int) -> World:
         """`reset.reset`; what is in flight goes on to be, without knowing of it."""
@@ -267,13 +273,13 @@ class Protocol:
         pes, streams, files = list(world.pes), list(world.streams), list(world.files)
         boundaries, flights = list(world.boundaries), list(world.flights)
         for pe in t.members[number]:
-            row = Pe(inputs=(0,) * len(t.reads[pe]))
+            row = Pe(inputs=(0,) * len(t.reads[pe]), epoch=unit.current + 1)
             if unit.completed:
                 cut = next((b for b in boundaries[pe] if b.epoch == unit.completed), None)
                 if cut is None:
                     message = f"PE {pe}: its commit of the cut is gone"
                     raise ViolationError(message)
-                row = cut.pe
+                row = cut.pe if cut.pe.final else cut.pe._replace(epoch=unit.current + 1)
             # numbers of segments are never used twice
             row = row._replace(written=world.pes[pe].written)
             pes[pe] = row
@@ -282,7 +288,7 @@ class Protocol:
             boundaries[pe] = tuple(b for b in boundaries[pe] if b.pe.batch <= row.batch)
             flights[pe] = tuple(sorted(flight._replace(current=False) for flight in flights[pe]))
         last = unit.last if unit.last == unit.completed else None
-        unit = Unit(unit.generation + 1, unit.completed, unit.completed, last)
+        unit = Unit(unit.generation + 1, unit.completed, unit.completed, last, current=unit.current + 1)
         return self._with_unit(
             world._replace(
                 pes=tuple(pes), streams=tuple(streams), files=tuple(files), boundaries=tuple(boundaries),

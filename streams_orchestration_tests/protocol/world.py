@@ -35,6 +35,8 @@ class Unit(NamedTuple):
     completed: int = 0
     last: int | None = None
     done: bool = False
+    current: int = 1
+    """The sequence id that the next drain has."""
 
 
 class Piece(NamedTuple):

@@ -9,15 +9,16 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 import pyarrow as pa
+from sqlalchemy import select, update
 
 from streams_orchestration.compiler.compilation import Compilation
+from streams_orchestration.runtime import tables
 from streams_orchestration.runtime.answers import take_answers
 from streams_orchestration.runtime.batches import BatchPlan, TaskResult, plan_codec
 from streams_orchestration.runtime.catalog import Catalog
 from streams_orchestration.runtime.commits import commit_batch
 from streams_orchestration.runtime.deployment import base_directory, build_programs, deploy
 from streams_orchestration.runtime.directories import directories_of
-from streams_orchestration.runtime.epochs import trigger_epochs
 from streams_orchestration.runtime.home import Home
 from streams_orchestration.runtime.planning import plan_batch
 from streams_orchestration.runtime.program import PeProgram
@@ -27,6 +28,7 @@ from streams_orchestration.runtime.scratch import Launched, Scratch
 from streams_orchestration.runtime.settings import Settings
 from streams_orchestration.runtime.stages import Stage
 from streams_orchestration.runtime.views import read_view
+from streams_orchestration.runtime.watch import observe
 
 
 @dataclass
@@ -46,6 +48,7 @@ class LocalApplication:
         self.programs = build_programs(self.compilation)
         self.measured = Settings.from_environment().metrics
         self.units = tuple({program.unit for program in self.programs})
+        self.settle()
 
     def plan(self, program: PeProgram) -> BatchPlan | None:
         return plan_batch(program, read_view(self.catalog, program), source_limit=self.source_limit)
@@ -90,8 +93,24 @@ class LocalApplication:
         publish(self.catalog, self.name)
         return True
 
+    def settle(self) -> None:
+        """All queries run, in the generation of their unit: what hosts would report."""
+        p, u = tables.pe, tables.unit
+        with self.catalog.write() as connection:
+            for unit in connection.execute(select(u).where(u.c.application == self.name)).all():
+                connection.execute(
+                    update(p).where(p.c.application == self.name, p.c.unit == unit.name).values(running=unit.generation)
+                )
+        observe(self.catalog, self.name)
+
     def trigger(self) -> None:
-        trigger_epochs(self.catalog, self.name, self.units, 0.0, time.time() + 1e6)
+        """The period of every region has passed."""
+        self.settle()
+        u = tables.unit
+        with self.catalog.write() as connection:
+            due = (u.c.application == self.name, u.c.timer == "period")
+            connection.execute(update(u).where(*due).values(deadline=0.0))
+        observe(self.catalog, self.name)
 
     def run(self, *, trigger_every: int = 3) -> None:
         """All PEs in turn until nothing is left to do."""

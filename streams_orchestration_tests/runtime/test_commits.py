@@ -38,7 +38,7 @@ COUNT = 20
 
 @pytest.fixture(autouse=True)
 def no_hosts(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("streams_orchestration.runtime.reset.launch", lambda *_: ())
+    monkeypatch.setattr("streams_orchestration.runtime.reset.launch", lambda *_, **__: ())
 
 
 @pytest.fixture
@@ -111,7 +111,8 @@ def test_rows_are_counted_and_a_reset_takes_them_back(local: LocalApplication):
     assert (pe.rows_in, pe.rows_out) == (5, 10)
     reset(local.home, local.name, "region-0")
     (pe,) = read_status(local.home, local.name).pes
-    assert (pe.rows_in, pe.rows_out, pe.batch, pe.epoch) == (0, 0, -1, 1)
+    assert (pe.rows_in, pe.rows_out, pe.batch) == (0, 0, -1)
+    assert pe.epoch == 2, "the sequence id of what was abandoned is not used again (B4)"
 
 
 def test_a_reset_goes_back_to_the_last_complete_epoch(local: LocalApplication):
@@ -123,7 +124,7 @@ def test_a_reset_goes_back_to_the_last_complete_epoch(local: LocalApplication):
     assert (unit(local).completed_epoch, unit(local).open_epoch) == (1, 2)
     reset(local.home, local.name, "region-0")
     (pe,) = read_status(local.home, local.name).pes
-    assert (pe.batch, pe.epoch, pe.rows_in, pe.generation) == (1, 2, 10, 2)
+    assert (pe.batch, pe.epoch, pe.rows_in, pe.generation) == (1, 3, 10, 2)
 
 
 def test_a_reset_of_an_older_generation_does_nothing(local: LocalApplication):
@@ -137,13 +138,15 @@ def test_a_reset_of_an_older_generation_does_nothing(local: LocalApplication):
 def test_resets_in_a_row_are_limited(local: LocalApplication):
     for attempt in range(1, 6):
         reset(local.home, local.name, "region-0")
-        assert unit(local).attempts == attempt
+        assert (unit(local).state, unit(local).attempts) == ("RESETTING", attempt)
+        local.settle()
+        assert (unit(local).state, unit(local).attempts) == ("PROCESSING", attempt), "a reset gives none back (B5)"
     with pytest.raises(StreamsRuntimeError, match=r"region-0 was reset 5 times in a row .*--force"):
         reset(local.home, local.name, "region-0")
     assert unit(local).state == "MAXIMUM_RESET_ATTEMPTS_REACHED"
     assert unit(local).generation == 6
     assert reset(local.home, local.name, "region-0", force=True) == 7
-    assert (unit(local).state, unit(local).attempts, unit(local).max_attempts) == ("PROCESSING", 6, 10)
+    assert (unit(local).state, unit(local).attempts, unit(local).max_attempts) == ("RESETTING", 6, 10)
     local.trigger()
     local.step(local.programs[0])
     assert (unit(local).attempts, unit(local).max_attempts) == (0, 5), "a complete epoch takes both back"

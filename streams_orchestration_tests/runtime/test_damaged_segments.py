@@ -36,7 +36,7 @@ DAMAGES: dict[str, tuple[Callable[[Path], None], str]] = {
 
 @pytest.fixture
 def local(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> LocalApplication:
-    monkeypatch.setattr("streams_orchestration.runtime.reset.launch", lambda *_: ())
+    monkeypatch.setattr("streams_orchestration.runtime.reset.launch", lambda *_, **__: ())
     file = write_rows(tmp_path / "rows.parquet", COUNT)
     return LocalApplication(Home(tmp_path / "home"), totals(file, fusion="legacy"), 5)
 

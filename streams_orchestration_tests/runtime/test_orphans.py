@@ -7,6 +7,7 @@ import signal
 import subprocess
 import sys
 import threading
+import time
 from collections.abc import Callable, Iterator
 from contextlib import suppress
 from pathlib import Path
@@ -23,6 +24,7 @@ from streams_orchestration.runtime.catalog import Catalog
 from streams_orchestration.runtime.control import cancel, launch
 from streams_orchestration.runtime.deployment import deploy
 from streams_orchestration.runtime.errors import CatalogMissingError
+from streams_orchestration.runtime.failures import failures
 from streams_orchestration.runtime.home import Home
 from streams_orchestration.runtime.host import Host
 from streams_orchestration.runtime.inspection import read_status
@@ -31,7 +33,7 @@ from streams_orchestration.runtime.orphans import record_processes, stop_orphans
 from streams_orchestration.runtime.presence import Presence, UnwantedHostError
 from streams_orchestration.runtime.processes import ProcessIdentity, family, identify, is_alive, kill
 from streams_orchestration.runtime.reset import reset
-from streams_orchestration.runtime.status import failures
+from streams_orchestration.runtime.watch import observe
 from streams_orchestration_tests.runtime.applications import compiled, sink, source, totals, write_rows
 from streams_orchestration_tests.runtime.catalogs import remove_catalog
 
@@ -130,7 +132,7 @@ def test_a_host_that_dies_takes_down_only_its_own_pes(tmp_path: Path, launcher: 
     home = two_hosts(tmp_path)
     launch(home, "app")
     with Catalog(home).write() as connection:
-        connection.execute(update(tables.pe).values(state="RUNNING"))
+        connection.execute(update(tables.pe).values(state="RUNNING", running=1))
     first, second = launcher.pid(0), launcher.pid(1)
     killed(first)
     status = read_status(home, "app")
@@ -141,7 +143,12 @@ def test_a_host_that_dies_takes_down_only_its_own_pes(tmp_path: Path, launcher: 
     assert [host.pid for host in after.hosts] == [launcher.pid(0), second]
     assert launcher.pid(0) != first
     assert [pe.state for pe in after.pes] == ["STARTING", "RUNNING"]
-    assert sorted(unit.generation for unit in after.units) == [1, 2]
+    assert sorted((unit.state, unit.generation) for unit in after.units) == [("PROCESSING", 1), ("UNHEALTHY", 1)]
+    with Catalog(home).write() as connection:
+        connection.execute(update(tables.host).values(state="RUNNING", heartbeat_at=time.time()))
+    observe(Catalog(home), "app")
+    came_back = read_status(home, "app").units
+    assert sorted((unit.state, unit.generation) for unit in came_back) == [("PROCESSING", 1), ("RESETTING", 2)]
 
 
 def test_what_a_dead_host_left_is_stopped_before_it_is_started_again(home: Home, launcher: FakeLauncher):

@@ -127,7 +127,7 @@ ACTIONS += ["collect", "sweep", "publish"]
 
 @pytest.fixture(autouse=True)
 def no_hosts(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("streams_orchestration.runtime.reset.launch", lambda *_: ())
+    monkeypatch.setattr("streams_orchestration.runtime.reset.launch", lambda *_, **__: ())
 
 
 @pytest.fixture(autouse=True)

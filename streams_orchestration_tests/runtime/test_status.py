@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 
+from streams_orchestration.runtime.failures import failures
 from streams_orchestration.runtime.status import (
     HEARTBEAT_LIMIT,
     START_LIMIT,
@@ -15,7 +16,6 @@ from streams_orchestration.runtime.status import (
     HostStatus,
     PeStatus,
     UnitStatus,
-    failures,
 )
 
 NOW = 1_000_000.0

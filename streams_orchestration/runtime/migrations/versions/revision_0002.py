@@ -1,4 +1,4 @@
-"""What a batch is recognised by when its commit was lost out of sight; connections between applications; sinks."""
+"""Tokens of commits; connections between applications; sinks; the state machine of units, and their events."""
 
 from pathlib import Path
 
@@ -57,7 +57,52 @@ def upgrade() -> None:
     )
     for name in ("uncommitted", "retracted"):
         op.add_column("segment", sa.Column(name, sa.Boolean(), nullable=False, server_default=sa.false()))
+    _units()
     _sinks()
+
+
+def _units() -> None:
+    """Their state machine goes on from the last complete epoch."""
+    op.add_column("host", sa.Column("launches", sa.Integer(), nullable=False, server_default="0"))
+    op.add_column("pe", sa.Column("restartable", sa.Boolean(), nullable=False, server_default=sa.true()))
+    op.add_column("pe", sa.Column("running", sa.Integer(), nullable=False, server_default="0"))
+    op.add_column("epoch", sa.Column("seconds", sa.Float()))
+    for column in (
+        sa.Column("drain_timeout", sa.Float(), nullable=False, server_default="180"),
+        sa.Column("reset_timeout", sa.Float(), nullable=False, server_default="180"),
+        sa.Column("current_epoch", Count, nullable=False, server_default="1"),
+        sa.Column("pending_epoch", Count, nullable=False, server_default="0"),
+        sa.Column("retired_epoch", Count, nullable=False, server_default="0"),
+        sa.Column("drain_asked", Count),
+        sa.Column("dirty", sa.Boolean(), nullable=False, server_default=sa.false()),
+        sa.Column("since", sa.Float(), nullable=False, server_default="0"),
+        sa.Column("timer", sa.String()),
+        sa.Column("deadline", sa.Float()),
+        sa.Column("timer_number", sa.Integer(), nullable=False, server_default="0"),
+        sa.Column("began_at", sa.Float(), nullable=False, server_default="0"),
+        sa.Column("cause", sa.Text()),
+        sa.Column("asked", sa.Integer(), nullable=False, server_default="0"),
+        sa.Column("outage", sa.JSON()),
+        sa.Column("drains", sa.JSON()),
+        sa.Column("resets", sa.JSON()),
+        sa.Column("reset_count", sa.Integer(), nullable=False, server_default="0"),
+        sa.Column("restarts", sa.Integer(), nullable=False, server_default="0"),
+    ):
+        op.add_column("unit", column)
+    op.execute("UPDATE unit SET current_epoch = completed_epoch + 1")
+    op.create_table(
+        "unit_event",
+        sa.Column("application", sa.String(), primary_key=True),
+        sa.Column("unit", sa.String(), primary_key=True),
+        sa.Column("number", sa.Integer(), primary_key=True),
+        sa.Column("at", sa.Float(), nullable=False),
+        sa.Column("kind", sa.String(), nullable=False),
+        sa.Column("generation", sa.Integer(), nullable=False),
+        sa.Column("epoch", Count, nullable=False),
+        sa.Column("attempts", sa.Integer(), nullable=False),
+        sa.Column("seconds", sa.Float()),
+        sa.Column("cause", sa.Text()),
+    )
 
 
 def _sinks() -> None:

@@ -1,0 +1,415 @@
+"""The controller of units: whoever calls it, and whoever dies in the middle, a region comes back to its cut."""
+
+from __future__ import annotations
+
+import contextlib
+import time
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+from typing import Any
+
+import pytest
+from sqlalchemy import select, update
+
+from streams_orchestration.runtime import control, tables
+from streams_orchestration.runtime import reset as resetting
+from streams_orchestration.runtime.commits import commit_batch
+from streams_orchestration.runtime.errors import StaleGenerationError, StreamsRuntimeError
+from streams_orchestration.runtime.failures import UnitFailure, failures
+from streams_orchestration.runtime.home import Home
+from streams_orchestration.runtime.inspection import read_status
+from streams_orchestration.runtime.launcher import HostStart
+from streams_orchestration.runtime.processes import ProcessIdentity
+from streams_orchestration.runtime.reset import reset
+from streams_orchestration.runtime.status import HEARTBEAT_LIMIT, UnitStatus
+from streams_orchestration.runtime.watch import observe
+from streams_orchestration_tests.runtime.applications import (
+    expected_totals,
+    network,
+    published,
+    rows,
+    totals,
+    write_rows,
+)
+from streams_orchestration_tests.runtime.local import LocalApplication
+
+COUNT = 40
+
+
+class FakeHosts:
+    """Hosts that are numbers in a set; what the launcher is to the rest of the product."""
+
+    def __init__(self) -> None:
+        self.alive_pids: set[int] = set()
+        self.launched: list[int] = []
+        self.next = 100
+
+    def launch(self, start: HostStart) -> ProcessIdentity:
+        self.next += 1
+        self.alive_pids.add(self.next)
+        self.launched.append(start.host)
+        return ProcessIdentity(self.next, 1.0, "host")
+
+    def alive(self, pid: int | None, started: float | None) -> bool:
+        return pid in self.alive_pids
+
+    def kill(self, pid: int | None, started: float | None) -> None:
+        self.alive_pids.discard(pid or 0)
+
+
+@pytest.fixture
+def hosts(monkeypatch: pytest.MonkeyPatch) -> FakeHosts:
+    fake = FakeHosts()
+    for module in ("control", "health", "inspection", "reset"):
+        monkeypatch.setattr(f"streams_orchestration.runtime.{module}.LAUNCHER", fake)
+    monkeypatch.setattr("streams_orchestration.runtime.control.stop_orphans", lambda *_: ())
+    monkeypatch.setattr("streams_orchestration.runtime.control.record_processes", lambda *_: None)
+    return fake
+
+
+class Running:
+    """An application whose host is a fake and whose PEs are stepped by hand."""
+
+    def __init__(self, directory: Path, hosts: FakeHosts, unit: str = "region-0") -> None:
+        self.home = Home(directory / "home")
+        file = write_rows(directory / "rows.parquet", COUNT)
+        self.local = LocalApplication(self.home, totals(file, fusion="manual", pes=3), 5)
+        self.catalog, self.name, self.unit_name = self.local.catalog, self.local.name, unit
+        self.hosts = hosts
+        control.launch(self.home, self.name)
+        self.come_up()
+
+    @property
+    def unit(self) -> UnitStatus:
+        return next(u for u in read_status(self.home, self.name).units if u.name == self.unit_name)
+
+    @property
+    def failure(self) -> UnitFailure | None:
+        found = failures(read_status(self.home, self.name), time.time())
+        return next((failure for failure in found if failure.unit == self.unit_name), None)
+
+    @property
+    def events(self) -> list[str]:
+        e = tables.unit_event
+        with self.catalog.read() as connection:
+            return list(connection.scalars(select(e.c.kind).where(e.c.unit == self.unit_name).order_by(e.c.number)))
+
+    def come_up(self) -> None:
+        """Every host that was launched reports, and drives the controller as its main loop does."""
+        self.set(tables.host, state="RUNNING", heartbeat_at=time.time(), launches=0)
+        observe(self.catalog, self.name)
+        self.local.settle()
+
+    def set(self, table: Any, **values: Any) -> None:
+        with self.catalog.write() as connection:
+            connection.execute(update(table).where(table.c.application == self.name).values(**values))
+
+    def work(self) -> None:
+        """Some batches; one epoch is complete and something follows it."""
+        for program in self.local.programs:
+            self.local.step(program)
+        self.local.trigger()
+        for _ in range(3):
+            for program in self.local.programs:
+                self.local.step(program)
+        assert self.unit.completed_epoch > 0
+
+    def kill_host(self) -> None:
+        self.hosts.alive_pids.clear()
+
+    def watch(self) -> None:
+        """One look of somebody who resets what fails."""
+        observe(self.catalog, self.name)
+        if (failure := self.failure) is not None and not failure.exhausted:
+            reset(self.home, self.name, self.unit_name, generation=failure.generation)
+
+    def expire(self) -> None:
+        """The timer that runs has run out."""
+        u = tables.unit
+        with self.catalog.write() as connection:
+            connection.execute(update(u).where(u.c.name == self.unit_name).values(deadline=time.time() - 1.0))
+
+    def finish(self) -> None:
+        self.local.settle()
+        self.local.run()
+        assert published(self.local.published("Out")) == expected_totals(rows(COUNT))
+
+
+@pytest.fixture
+def running(tmp_path: Path, hosts: FakeHosts) -> Running:
+    return Running(tmp_path, hosts)
+
+
+def test_a_clean_start_needs_no_reset(running: Running):
+    assert (running.unit.state, running.unit.current_epoch, running.unit.completed_epoch) == ("PROCESSING", 1, 0)
+    assert running.events == []
+
+
+def test_a_region_is_processing_only_when_every_pe_runs(tmp_path: Path, hosts: FakeHosts):
+    running = Running(tmp_path, hosts)
+    running.set(tables.unit, state="STARTED")
+    running.set(tables.pe, running=0)
+    for pe in range(3):
+        observe(running.catalog, running.name)
+        assert running.unit.state == "STARTED"
+        with running.catalog.write() as connection:
+            connection.execute(update(tables.pe).where(tables.pe.c.id == pe).values(running=1))
+    observe(running.catalog, running.name)
+    assert running.unit.state == "PROCESSING"
+
+
+def test_the_states_of_a_host_that_dies(running: Running):
+    running.work()
+    before = running.unit
+    running.kill_host()
+    observe(running.catalog, running.name)
+    unit = running.unit
+    assert (unit.state, unit.attempts, unit.generation) == ("UNHEALTHY", 0, 1)
+    assert "is gone" in (unit.cause or "")
+    reset(running.home, running.name, "region-0", generation=1)
+    unit = running.unit
+    assert (unit.state, unit.attempts, unit.generation) == ("UNHEALTHY", 0, 1), "not before the host is back (B12)"
+    assert running.hosts.launched == [0, 0]
+    assert running.failure is None, "it is taken care of"
+    running.set(tables.host, state="RUNNING", heartbeat_at=time.time())
+    observe(running.catalog, running.name)
+    unit = running.unit
+    assert (unit.state, unit.attempts, unit.generation) == ("RESETTING", 1, 2)
+    assert (unit.completed_epoch, unit.current_epoch) == (before.completed_epoch, before.current_epoch)
+    running.local.settle()
+    unit = running.unit
+    assert (unit.state, unit.attempts, unit.current_epoch) == ("PROCESSING", 1, before.current_epoch + 1)
+    assert running.events == ["unhealthy", "reset began", "reset done"]
+    assert sorted(unit.outage or {}) == ["asked", "began", "detected", "done", "failed"]
+    running.local.trigger()
+    for program in running.local.programs * 2:
+        running.local.step(program)
+    assert (running.unit.attempts, running.unit.cause) == (0, None), "a complete epoch gives them back (B5)"
+    assert "committed" in (running.unit.outage or {})
+    running.finish()
+
+
+def test_nothing_is_committed_between_the_failure_and_the_reset(running: Running):
+    running.work()
+    program = running.local.programs[0]
+    plan = running.local.plan(program)
+    assert plan is not None
+    results = running.local.execute(program, plan)
+    running.kill_host()
+    observe(running.catalog, running.name)
+    with pytest.raises(StaleGenerationError, match="region-0 is UNHEALTHY and goes back to its last complete epoch"):
+        commit_batch(running.catalog, program, plan, results, 0.0)
+
+
+def test_a_failed_query_is_reset_at_once_when_its_host_lives(running: Running):
+    running.work()
+    with running.catalog.write() as connection:
+        connection.execute(update(tables.pe).where(tables.pe.c.id == 1).values(state="FAILED", error="PE 1: boom"))
+    running.watch()
+    assert (running.unit.state, running.unit.generation) == ("RESETTING", 2)
+    assert running.unit.cause == "PE 1 failed: boom"
+    assert running.hosts.launched == [0]
+    running.finish()
+
+
+def test_a_failure_that_went_by_is_reset_all_the_same(running: Running):
+    """A host that was paused and goes on: what it did meanwhile was refused."""
+    running.work()
+    running.set(tables.host, heartbeat_at=time.time() - HEARTBEAT_LIMIT - 5.0)
+    observe(running.catalog, running.name)
+    running.set(tables.host, heartbeat_at=time.time())
+    failure = running.failure
+    assert failure is not None
+    assert "gave no heartbeat for" in failure.reason
+    running.watch()
+    assert running.unit.generation == 2
+    running.finish()
+
+
+def test_a_drain_that_takes_too_long_counts_as_an_attempt(running: Running):
+    running.work()
+    running.local.trigger()
+    assert (running.unit.state, running.unit.timer) == ("DRAINING", "drain")
+    running.expire()
+    observe(running.catalog, running.name)
+    assert running.unit.state == "DRAINING", "beginning the reset is for somebody who takes it up"
+    failure = running.failure
+    assert failure is not None
+    assert "drainTimeout of 180 s" in failure.reason
+    reset(running.home, running.name, "region-0", generation=failure.generation)
+    assert (running.unit.state, running.unit.attempts) == ("RESETTING", 1)
+    assert "drainTimeout" in (running.unit.cause or "")
+    running.finish()
+
+
+def test_a_reset_that_is_not_answered_has_the_hosts_killed(running: Running):
+    running.work()
+    reset(running.home, running.name, "region-0")
+    pids = set(running.hosts.alive_pids)
+    running.expire()
+    failure = running.failure
+    assert failure is not None
+    assert "resetTimeout of 180 s" in failure.reason
+    reset(running.home, running.name, "region-0", generation=failure.generation)
+    assert not pids & running.hosts.alive_pids, "it cannot end by itself"
+    assert (running.unit.state, running.unit.attempts) == ("UNHEALTHY", 1)
+    running.set(tables.host, state="RUNNING", heartbeat_at=time.time())
+    observe(running.catalog, running.name)
+    assert (running.unit.state, running.unit.attempts) == ("RESETTING", 2)
+    running.finish()
+
+
+def test_attempts_are_used_up_by_crashes_without_a_complete_epoch(running: Running):
+    running.work()
+    for attempt in range(1, 6):
+        running.kill_host()
+        running.watch()
+        running.come_up()
+        assert (running.unit.state, running.unit.attempts) == ("PROCESSING", attempt)
+    running.kill_host()
+    running.watch()
+    assert running.unit.state == "MAXIMUM_RESET_ATTEMPTS_REACHED"
+    failure = running.failure
+    assert failure is not None
+    assert failure.exhausted
+    with pytest.raises(StreamsRuntimeError, match="was reset 5 times in a row"):
+        reset(running.home, running.name, "region-0")
+    reset(running.home, running.name, "region-0", force=True)
+    assert (running.unit.state, running.unit.max_attempts) == ("UNHEALTHY", 10)
+    running.come_up()
+    assert (running.unit.state, running.unit.attempts) == ("PROCESSING", 6)
+    running.finish()
+
+
+class CrashError(BaseException):
+    """The process that resets is gone."""
+
+
+def steps_of_a_reset() -> list[str]:
+    return ["_end_hosts", "observe", "_take_up", "launch", "remove_files"]
+
+
+@pytest.mark.parametrize("after", [False, True], ids=["before", "after"])
+@pytest.mark.parametrize("died", steps_of_a_reset())
+@pytest.mark.parametrize("fault", ["host", "query", "drain", "reset"])
+def test_a_reset_that_dies_half_way_is_completed_by_the_next(
+    running: Running, monkeypatch: pytest.MonkeyPatch, fault: str, died: str, after: bool
+):
+    running.work()
+    _break(running, fault)
+    real: Callable[..., Any] = getattr(resetting, died)
+
+    def dying(*arguments: Any, **named: Any) -> Any:
+        if after:
+            real(*arguments, **named)
+        raise CrashError
+
+    with monkeypatch.context() as crashing:
+        crashing.setattr(resetting, died, dying)
+        with contextlib.suppress(CrashError):
+            reset(running.home, running.name, "region-0", generation=running.unit.generation)
+    for _ in range(3):  # others look on, and hosts that were started come up
+        running.watch()
+        if running.hosts.alive_pids:
+            running.come_up()
+    assert running.failure is None
+    assert running.unit.state == "PROCESSING"
+    assert running.unit.generation <= 4
+    running.finish()
+
+
+def _break(running: Running, fault: str) -> None:
+    match fault:
+        case "host":
+            running.kill_host()
+        case "query":
+            running.set(tables.pe, state="FAILED", error="boom")
+        case "drain":
+            running.local.trigger()
+            running.expire()
+        case "reset":
+            reset(running.home, running.name, "region-0")
+            running.expire()
+
+
+@pytest.mark.parametrize("statement", range(1, 40, 3))
+def test_a_transaction_that_dies_at_any_statement_changes_nothing(
+    running: Running, monkeypatch: pytest.MonkeyPatch, statement: int
+):
+    from sqlalchemy import Connection
+
+    running.work()
+    running.set(tables.pe, state="FAILED", error="boom")
+    observe(running.catalog, running.name)
+    before = read_status(running.home, running.name)
+    count, execute = 0, Connection.execute
+
+    def dying(self: Connection, *arguments: Any, **named: Any) -> Any:
+        nonlocal count
+        count += 1
+        if count == statement:
+            raise CrashError
+        return execute(self, *arguments, **named)
+
+    with monkeypatch.context() as crashing:
+        crashing.setattr(Connection, "execute", dying)
+        try:
+            resetting._take_up(running.catalog, running.name, "region-0", generation=1, force=False)
+            assert statement > 20, "it has that many statements"
+        except CrashError:
+            crashing.undo()
+            assert read_status(running.home, running.name) == before
+    running.watch()
+    assert running.unit.generation == 2
+    running.finish()
+
+
+def test_any_number_of_callers_do_one_reset(running: Running):
+    running.work()
+    running.kill_host()
+    observe(running.catalog, running.name)
+    with ThreadPoolExecutor(8) as pool:
+        found = list(pool.map(lambda _: reset(running.home, running.name, "region-0", generation=1), range(16)))
+    assert set(found) == {1}, "its host is not back"
+    assert running.hosts.launched == [0, 0]
+    running.set(tables.host, state="RUNNING", heartbeat_at=time.time())
+    with ThreadPoolExecutor(8) as pool:
+        list(pool.map(lambda _: observe(running.catalog, running.name), range(16)))
+        list(pool.map(lambda _: reset(running.home, running.name, "region-0", generation=1), range(16)))
+    assert (running.unit.generation, running.unit.attempts) == (2, 1)
+    assert running.events.count("reset began") == 1
+    running.finish()
+
+
+def test_a_reset_touches_its_own_region_only(tmp_path: Path, hosts: FakeHosts):
+    local = LocalApplication(Home(tmp_path / "home"), network(tmp_path, COUNT, fusion="legacy"), 5)
+    control.launch(local.home, local.name)
+    for program in local.programs * 2:
+        local.step(program)
+    before = {pe.id: pe for pe in read_status(local.home, local.name).pes}
+    reset(local.home, local.name, "region-1")
+    for pe in read_status(local.home, local.name).pes:
+        if pe.unit == "region-1":
+            assert (pe.generation, pe.batch) == (2, -1)
+        else:
+            assert pe == before[pe.id]
+
+
+def test_events_do_not_grow_without_bound(running: Running, monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setattr("streams_orchestration.runtime.unit_store.KEPT_EVENTS", 6)
+    for _ in range(5):
+        reset(running.home, running.name, "region-0", force=True)
+        running.local.settle()
+    assert running.events == ["reset began", "reset done"] * 3
+
+
+def test_a_host_that_never_comes_up_is_not_started_for_ever(running: Running):
+    running.work()
+    for _ in range(8):
+        running.kill_host()
+        running.watch()
+    failure = running.failure
+    assert failure is not None
+    assert failure.hopeless == "its host did not come up 5 times in a row"
+    assert len(running.hosts.launched) == 6
