@@ -24,6 +24,10 @@ def database_of(home: Home, *, busy_seconds: float = BUSY_SECONDS) -> Database:
         CatalogPlaceError: STREAMS_CATALOG cannot be used.
     """
     url = catalog_url(home)
+    if home.catalog.exists() and url.database != str(home.catalog):
+        message = f"{home.root} has a catalog of its own, {home.catalog.name}, with what was deployed"
+        remedy = "Unset the variable, or take another state directory (STREAMS_HOME)."
+        raise CatalogPlaceError(message, remedy)
     if url.get_backend_name() == "sqlite":
         return SqliteDatabase.at(url, busy_seconds)
     if url.get_backend_name() == "postgresql":

@@ -138,10 +138,10 @@ class Catalog:
         self._database.engine.dispose()
 
     def _make(self) -> None:
-        if self._home.catalog.exists() and self.name != str(self._home.catalog):
-            message = f"{self._home.root} has a catalog of its own, {self._home.catalog.name}, with what was deployed"
-            remedy = "Unset the variable, or take another state directory (STREAMS_HOME)."
-            raise CatalogPlaceError(message, remedy)
+        place = self._home.place
+        if place.exists() and (before := place.read_text().strip()) != self.name:
+            message = f"there is no catalog in {self.name}, and that of {self._home.root} is in {before}"
+            raise CatalogPlaceError(message, f"Name that one. If it is gone for good, remove {place}.")
         with self._transaction("create") as connection:
             self._database.prepare(connection)
             if not has_version(connection):  # somebody else was quicker

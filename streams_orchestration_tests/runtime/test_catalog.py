@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import os
+import shutil
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
@@ -172,7 +173,21 @@ def test_a_state_directory_remembers_that_its_catalog_is_elsewhere(tmp_path: Pat
 def test_a_state_directory_with_a_catalog_gets_no_second_one(file_home: Home, monkeypatch: pytest.MonkeyPatch):
     monkeypatch.setenv("STREAMS_CATALOG", f"sqlite:///{file_home.root.parent}/all.db")
     with pytest.raises(CatalogPlaceError, match=r"has a catalog of its own, catalog.db"):
-        Catalog.create(file_home)
+        Catalog(file_home)
+
+
+def test_a_state_directory_whose_catalog_is_elsewhere_gets_no_second_one(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+):
+    home = Home(tmp_path / "home")
+    for file in ("first", "second"):
+        monkeypatch.setenv("STREAMS_CATALOG", f"sqlite:///{tmp_path}/{file}.db")
+        if file == "first":
+            Catalog.create(home).close()
+    with pytest.raises(CatalogPlaceError, match=r"no catalog in .*second.db, and that of .*home is in .*first.db"):
+        Catalog.create(home)
+    shutil.move(tmp_path / "first.db", tmp_path / "second.db")
+    assert Catalog.create(home).exists
 
 
 def test_writers_take_turns_and_see_what_the_one_before_has_left(home: Home):

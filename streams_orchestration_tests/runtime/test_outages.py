@@ -1,0 +1,85 @@
+"""A host while its catalog is away."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from subprocess import TimeoutExpired
+from types import SimpleNamespace
+
+import pytest
+from sqlalchemy import update
+
+from streams_orchestration.runtime import host as hosting
+from streams_orchestration.runtime import outage, tables
+from streams_orchestration.runtime.catalog import Catalog
+from streams_orchestration.runtime.deployment import deploy
+from streams_orchestration.runtime.errors import CatalogLostError
+from streams_orchestration.runtime.home import Home
+from streams_orchestration.runtime.host import Host
+from streams_orchestration.runtime.outage import Outage
+from streams_orchestration_tests.runtime.applications import totals, write_rows
+
+
+class Away:
+    """A catalog that cannot be used so many times, and then can; each turn of the host asks it once."""
+
+    def __init__(self, times: int) -> None:
+        self.times = times
+        self.asked = 0
+
+    def __call__(self) -> SimpleNamespace:
+        self.asked += 1
+        if self.asked <= self.times:
+            raise CatalogLostError(*LOST)
+        return SimpleNamespace(wanted="STOPPED")
+
+
+JVM = ("java",)
+LOST = "there", "no route to it"
+
+
+@pytest.fixture
+def host(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Host:
+    home = Home(tmp_path / "home")
+    deploy(home, totals(write_rows(tmp_path / "rows.parquet", 10)))
+    with Catalog(home).write() as connection:
+        connection.execute(update(tables.host).values(incarnation="mine"))
+    for pause in ("FIRST_PAUSE", "LONGEST_PAUSE"):
+        monkeypatch.setattr(outage, pause, 0.0)
+    monkeypatch.setattr(hosting, "SETTLE_SECONDS", 0.0)
+    monkeypatch.setattr(Host, "_beat", lambda _self: None)
+    return Host(home, "app", 0, "mine")
+
+
+def test_a_host_outlasts_it_and_goes_on(host: Host, monkeypatch: pytest.MonkeyPatch):
+    away = Away(5)
+    monkeypatch.setattr(host.presence, "row", away)
+    assert host.run(lambda: SimpleNamespace(version="0", sparkContext=_context())) == "STOPPED"  # type: ignore[arg-type]
+    assert away.asked > away.times
+
+
+def test_a_host_ends_when_it_lasts(host: Host, monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setattr(host.presence, "row", Away(10**9))
+    host.outage = Outage(limit=0.0)
+    with pytest.raises(CatalogLostError, match="no route to it"):
+        host.run(lambda: SimpleNamespace(version="0", sparkContext=_context()))  # type: ignore[arg-type]
+
+
+def test_a_host_that_is_told_to_end_does_not_wait_for_it(host: Host, monkeypatch: pytest.MonkeyPatch):
+    away = Away(10**9)
+
+    def told(*_: object) -> SimpleNamespace:
+        host.terminated = away.asked > 3
+        return away()
+
+    monkeypatch.setattr(host.presence, "row", told)
+    assert host.run(lambda: SimpleNamespace(version="0", sparkContext=_context())) == "FAILED"  # type: ignore[arg-type]
+
+
+def _context() -> SimpleNamespace:
+    """Of a JVM that lives."""
+
+    def wait(seconds: float) -> int:
+        raise TimeoutExpired(*JVM, seconds)
+
+    return SimpleNamespace(_gateway=SimpleNamespace(proc=SimpleNamespace(pid=1, wait=wait)))
