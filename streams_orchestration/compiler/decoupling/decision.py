@@ -12,8 +12,8 @@ from streams_orchestration.compiler.decoupling.evaluation import Evaluation, eva
 from streams_orchestration.compiler.decoupling.legality import violations
 from streams_orchestration.model.diagnostics import Diagnostic
 
-_DIGITS = 9
-"""Decimals of loads in a document."""
+_DIGITS = 12
+"""Significant digits of numbers in a document, whatever the unit of loads is."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,17 +49,17 @@ class Decision:
         found = self.evaluation
         counts = {str(group): count for group, count in enumerate(found.counts) if count}
         return {
-            "objective": round(found.objective, _DIGITS),
-            "bound": round(min(self.bound, found.objective), _DIGITS),
-            "gap": round(self.gap, _DIGITS),
-            "loads": [round(load, _DIGITS) for load in found.loads],
+            "objective": _rounded(found.objective),
+            "bound": _rounded(min(self.bound, found.objective)),
+            "gap": _rounded(self.gap),
+            "loads": [_rounded(load) for load in found.loads],
             "execAt": {str(node.operation.id): executes[number] for number, node in written},
             "outputTo": {
                 str(node.operation.id): self.outputs[number] for number, node in written if node.kind not in SINKS
             },
             "newNetworks": [[each.operator, each.sender, each.receiver] for each in found.networks],
             "hops": len(found.networks),
-            "predictedSpeedup": round(self.predicted_speedup, _DIGITS),
+            "predictedSpeedup": _rounded(self.predicted_speedup),
             "solver": self.solver,
             "seconds": round(self.seconds, 6),
             **({"machines": counts} if self.flow.params.machine_budget is not None else {}),
@@ -68,6 +68,10 @@ class Decision:
 
 _TRIES = 40_000
 """Nodes that are evaluated to make a decision canonical, all tries together."""
+
+
+def _rounded(number: float) -> float:
+    return float(f"{number:.{_DIGITS}g}")
 
 
 def canonical(contraction: Contraction, assignment: Sequence[int]) -> list[int]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import time
 from collections.abc import Callable
 
@@ -58,7 +59,9 @@ def work(task: Task, report: Callable[[Step], None]) -> None:
     following = look(0, (0.3 if solvable else 0.5) * task.seconds)
     if highs and not guarded and not close() and search.best is not None:
         left = deadline - time.monotonic()
-        bound = max(bound, spreading_bound(contraction, bound, search.best, left * (0.3 if solvable else 0.8)))
+        wanted = math.inf if search.evaluation is None else search.evaluation.objective / (1 + task.gap)
+        seconds = left * (0.3 if solvable else 0.8)
+        bound = max(bound, spreading_bound(contraction, bound, search.best, seconds, wanted))
         tell()
     if not solvable and not guarded:
         look(following, deadline - time.monotonic())

@@ -16,6 +16,7 @@ from threading import Thread
 from streams_orchestration.compiler.decoupling.effort import work
 from streams_orchestration.compiler.decoupling.task import Step, Task
 
+_COMMAND = [sys.executable, "-m", "streams_orchestration.compiler.decoupling.solver_process"]
 _GRACE = 0.5
 """Seconds that a solver gets to stop by itself."""
 
@@ -32,7 +33,7 @@ def solve_apart(task: Task, report: Callable[[Step], None]) -> None:
     """
     deadline = time.monotonic() + task.seconds + _GRACE
     process = subprocess.Popen(
-        [sys.executable, "-m", __name__],
+        _COMMAND,
         stdin=subprocess.PIPE,
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,

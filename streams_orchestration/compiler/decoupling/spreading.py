@@ -16,7 +16,9 @@ _STEPS = (0.3, 0.5, 0.7, 0.85, 1.0)
 """How far from a known decision to the solution rows are looked for: those near the decision last, far ones do not."""
 
 
-def spreading_bound(contraction: Contraction, known: float, assignment: Sequence[int], seconds: float) -> float:
+def spreading_bound(
+    contraction: Contraction, known: float, assignment: Sequence[int], seconds: float, wanted: float = math.inf
+) -> float:
     """A bound on the objective by a linear program whose rows are made as they are needed.
 
     The length of an edge is 1 where its ends are on different machines, else 0. The machine of an operator pays for
@@ -29,12 +31,13 @@ def spreading_bound(contraction: Contraction, known: float, assignment: Sequence
         known: a bound that holds.
         assignment: the machines of classes in a good decision.
         seconds: after which it ends with what it has.
+        wanted: a bound that is good enough.
     """
     deadline = time.monotonic() + seconds
     program = _Program(contraction, known, assignment, deadline)
     best = known
     steps = list(_STEPS)
-    while steps and time.monotonic() < deadline:
+    while steps and best < wanted and time.monotonic() < deadline:
         found = program.solve()
         if found is None:
             break
@@ -96,18 +99,22 @@ class _Program:
         return float(self._highs.getInfo().objective_function_value) + self._constant
 
     def extend(self, step: float) -> bool:
-        """Add the rows that are broken most, so far from the decision towards the solution; is there any?"""
-        solution = self._lengths[1 : len(self._decided)]
-        decided = zip(solution, self._decided[1:], strict=True)
-        self._lengths = [self._lengths[0], *(step * each + (1 - step) * other for each, other in decided)]
+        """Add the rows that are broken most, so far from the decision towards the solution; is there any?
+
+        Only rows that the solution itself breaks count: others would change nothing.
+        """
+        solution = self._lengths[: len(self._decided)]
+        decided = zip(solution[1:], self._decided[1:], strict=True)
+        self._lengths = [solution[0], *(step * each + (1 - step) * other for each, other in decided)]
         broken = []
         for root in range(len(self._weights)):
             if time.monotonic() > self._deadline:
                 break
             excess, row, least = self._row(root)
-            if excess > 1e-6 * self._lengths[0]:
+            margin = 1e-6 * self._lengths[0]
+            if excess > margin and sum(solution[each] * factor for each, factor in row.items()) < least - margin:
                 broken.append((excess, root, row, least))
-        self._lengths[1:] = solution
+        self._lengths = solution
         broken.sort(key=lambda each: -each[0])
         for _, _, row, least in broken[:_ROWS]:
             self._highs.addRow(least, self._infinite, len(row), list(row), list(row.values()))
