@@ -41,7 +41,7 @@ DISK_BYTES = 256 << 20
 """Of a home with a small disk."""
 MOMENTS = ("any time", "any time", "an epoch is complete", "a reset is under way")
 """When a fault comes; the second fault of a pair comes while the first is being healed."""
-BURST = 0.25
+BURST = 0.4
 """The part of the faults that do not wait for the one before to be healed."""
 MOST_BYTES = 64 << 20
 """That streams and states may take at any time."""
@@ -104,7 +104,7 @@ class Case:
     """Or `postgresql`."""
     only: tuple[str, ...] = ()
     """Kinds of faults; all when empty."""
-    gap: float = 3.0
+    gap: float = 2.0
     """Seconds between two faults, on average."""
 
 
@@ -203,7 +203,7 @@ class _Course:
         at = time.time()
         try:
             happened = FAULTS[kind][1](self.scene)
-        except (LookupError, psutil.Error, StreamsRuntimeError) as error:
+        except (LookupError, psutil.Error, StreamsRuntimeError, OSError) as error:
             self._say(f"{kind}: there was nothing to do it to ({error!r})")
             return None
         told = Told(number, kind, moment, happened.what, at, time.time() - at, happened.units)

@@ -289,7 +289,7 @@ def _pause(process: psutil.Process, kind: str, seconds: float, units: tuple[str,
 
 
 def _resume(process: psutil.Process) -> None:
-    with contextlib.suppress(psutil.Error):
+    with contextlib.suppress(ProcessLookupError):  # somebody may have killed it meanwhile
         os.kill(process.pid, signal.SIGCONT)
 
 
