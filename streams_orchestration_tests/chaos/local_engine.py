@@ -7,6 +7,7 @@ parent is gone.
 
 from __future__ import annotations
 
+import importlib
 import json
 import os
 import signal
@@ -26,8 +27,17 @@ STOP = "stop"
 """File in the scratch directory of a query that is to end."""
 
 
+LOADED = (
+    *("polars", "pandas", "pyarrow.compute", "pyarrow.parquet", "streams_orchestration.operators.standard.file_sink"),
+    *("streams_orchestration_tests.chaos.operators", "streams_orchestration_tests.runtime.sample_operators"),
+)
+"""Before anything is forked: every process needs them."""
+
+
 def main() -> None:
     """Fork a process for every line of the input, and say its pid."""
+    for name in LOADED:
+        importlib.import_module(name)
     signal.signal(signal.SIGCHLD, signal.SIG_IGN)
     for line in sys.stdin:
         pid = os.fork()

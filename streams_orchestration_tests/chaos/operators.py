@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from pathlib import Path
 
 from streams_orchestration.operators import Operator, State, TupleBatch
@@ -42,6 +43,10 @@ class Pairing(Operator):
         self.waiting = state["waiting"]
 
 
+PAUSE_SECONDS = 0.25
+"""Between two batches of a source, so that a machine is not busy with batches alone."""
+
+
 class PacedParameters(BeaconParameters):
     """Parameters of `Paced`."""
 
@@ -54,4 +59,7 @@ class Paced(Beacon):
     Parameters = PacedParameters
 
     def _due(self, start: int, limit: int) -> int:
-        return limit if Path(self.parameters.hurry).exists() else super()._due(start, limit)
+        if Path(self.parameters.hurry).exists():
+            return limit
+        time.sleep(PAUSE_SECONDS)
+        return super()._due(start, limit)
