@@ -45,5 +45,5 @@ def test_a_few_faults(tmp_path: Path, capsys: pytest.CaptureFixture[str]):
     kinds = ["kill host", "kill Python process", "pause Python process across a reset", "kill reset", "lock catalog"]
     named = [part for kind in kinds for part in ("--kind", kind)]
     status = main(["--seed", "1", "--faults", "6", "--shape", "chain", "--healer", "hand", "--catalog", "sqlite",
-                   "--place", str(tmp_path), *named])  # fmt: skip
+                   "--engine", "local", "--place", str(tmp_path), *named])  # fmt: skip
     assert status == 0, capsys.readouterr().out
