@@ -26,6 +26,7 @@ from streams_orchestration.runtime.reader import Planner
 from streams_orchestration.runtime.reset import reset
 from streams_orchestration.runtime.views import read_view
 from streams_orchestration_tests.postgresql import Server
+from streams_orchestration_tests.runtime import applications
 from streams_orchestration_tests.runtime import local as stepping
 from streams_orchestration_tests.runtime.applications import expected_of_network, network, published
 from streams_orchestration_tests.runtime.faults import Fault, Faults, injected
@@ -34,10 +35,11 @@ from streams_orchestration_tests.runtime.local import LocalApplication
 COUNT = 30
 LOST = "there", "no route to it"
 TIMES = {"life", "token", "deployed_at", "committed_at", "completed_at", "busy_seconds", "since", "at", "sampled_at"}
+TIMES |= {"deadline", "began_at", "outage", "drains", "resets", "seconds"}
 """Columns that differ between any two runs."""
 RANDOM = re.compile(r"[0-9a-f]{32}|-[0-9a-f]{8}(?=[.])|'checksum': \d+")
 """In names of files, and what depends on such."""
-STEPPED = ("commit_batch", "publish", "complete", "read_view", "trigger_epochs")
+STEPPED = ("commit_batch", "publish", "complete", "read_view", "observe")
 
 
 @pytest.fixture(autouse=True)
@@ -45,6 +47,8 @@ def at_once(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(outage, "FIRST_PAUSE", 0.0)
     monkeypatch.setattr(outage, "LONGEST_PAUSE", 0.0)
     monkeypatch.setattr("streams_orchestration.runtime.reset.launch", lambda *_, **__: ())
+    # no epoch ends by itself, however long a run takes
+    monkeypatch.setitem(applications.PERIODIC["consistent"], "period", 1e6)
 
 
 @pytest.fixture
@@ -100,6 +104,8 @@ def run(home: Home, compilation: Compilation, through: Callable[[str, Callable[[
 def test_after_a_fault_at_any_point_all_is_as_without(
     tmp_path: Path, server: Server | None, monkeypatch: pytest.MonkeyPatch
 ):
+    impatient = {**Catalog.__init__.__kwdefaults__, "patience": 0.0}  # else a lost BEGIN would go unseen
+    monkeypatch.setattr(Catalog.__init__, "__kwdefaults__", impatient)
     compilation = network(tmp_path, COUNT, fusion="manual", pes=3)
     undisturbed = run(Home(tmp_path / "undisturbed"), compilation, lambda _name, action: action())
     with injected(Faults(server)) as faults:
