@@ -32,6 +32,26 @@ def parse_subscription(text: str) -> Condition:
     return _Parser(text).whole()
 
 
+def is_about(wanted: Mapping[str, Any], importer: str, offered: Mapping[str, Any], exporter: str) -> bool:
+    """Is an Import about a stream that is exported?
+
+    Args:
+        wanted: parameters of the Import.
+        importer: its application.
+        offered: parameters of the Export.
+        exporter: its application.
+
+    Raises:
+        ValueError: the subscription cannot be read.
+    """
+    if "subscription" in wanted:
+        return "streamId" not in offered and parse_subscription(str(wanted["subscription"]))(
+            offered.get("properties", {})
+        )
+    names = (wanted.get("application", importer), wanted.get("streamId"))
+    return "streamId" in wanted and names == (exporter, offered.get("streamId"))
+
+
 def check_properties(properties: Any) -> str | None:
     """What is wrong with the properties of an Export; None when they can be subscribed to."""
     if not isinstance(properties, Mapping):

@@ -76,7 +76,8 @@ def lineage_graph(compilation: Compilation) -> nx.DiGraph:
     for link in (*physical.imports, *physical.exports):
         node, pe = f"{link.kind}s/{link.name}", f"pes/pe_{pe_of[link.operator]}"
         words = ", ".join(f"{key} {value}" for key, value in sorted(link.parameters.items()))
-        _add(graph, node, link.kind, f"{link.kind.capitalize()} of streams of other applications: {words}")
+        _add(graph, node, link.kind, f"{link.kind.capitalize()} of streams of other applications: {words}",
+             parameters=dict(link.parameters))  # fmt: skip
         graph.add_edge(*((node, pe) if link.kind == "import" else (pe, node)))
     return graph
 

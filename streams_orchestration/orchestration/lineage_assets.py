@@ -11,6 +11,8 @@ import networkx as nx
 from streams_orchestration.orchestration.lineage import data_format
 from streams_orchestration.orchestration.stages import STAGES
 
+LINK = "streams/parameters"
+"""Metadata of Imports and Exports: what they are about."""
 LAYERS = {"spec": "compilation", "deployment": "deployment", "pe": "deployment", "stream": "deployment"}
 """Kind of a node -> layer of its asset; all others are data."""
 
@@ -49,6 +51,8 @@ def _metadata(facts: Mapping[str, Any]) -> dict[str, Any]:
         for name, value in facts.items()
         if name in ("operator", "operator_kind", "location", "schema", "host", "region") and value not in (None, -1)
     }
+    if "parameters" in facts:
+        shown[LINK] = facts["parameters"]
     if facts.get("operators"):
         shown["streams/operators"] = list(facts["operators"])
     return shown

@@ -12,7 +12,7 @@ from sqlalchemy import Connection, delete, insert, select
 
 from streams_orchestration.compiler.compilation import Compilation
 from streams_orchestration.compiler.stage_results import PeOutputPort
-from streams_orchestration.model.subscription import parse_subscription
+from streams_orchestration.model.subscription import is_about
 from streams_orchestration.operators.arrow_types import arrow_schema
 from streams_orchestration.runtime import tables
 from streams_orchestration.runtime.cutting import stream_name
@@ -111,12 +111,13 @@ def imported_streams(connection: Connection, application: str, pe: int) -> tuple
 
 
 def _matches(wanted: Any, export: Any) -> bool:
-    if wanted.subscription is not None:
-        return export.stream_id is None and parse_subscription(wanted.subscription)(export.properties)
-    return wanted.stream_id is not None and (wanted.exporter, wanted.stream_id) == (
-        export.application,
-        export.stream_id,
-    )
+    parameters = {"subscription": wanted.subscription, "application": wanted.exporter, "streamId": wanted.stream_id}
+    offered = {"properties": export.properties, "streamId": export.stream_id}
+    return is_about(_said(parameters), wanted.application, _said(offered), export.application)
+
+
+def _said(parameters: dict[str, Any]) -> dict[str, Any]:
+    return {name: value for name, value in parameters.items() if value is not None}
 
 
 def _problem(wanted: Any, export: Any) -> str | None:

@@ -170,3 +170,31 @@ def test_the_package_loads_dagster_on_demand_only():
         "from streams_orchestration.orchestration import StreamsApplicationComponent, build_application_definitions"
     )
     assert "dagster" in loaded(component)
+
+
+EXPORTING = """\
+specVersion: 1
+application: {name}
+schemas: {{Row: "n bigint"}}
+graph:
+  - {{name: Rows, operator: Beacon, outputs: [{{stream: Rows, schema: Row}}], parameters: {{iterations: 3}}}}
+  - {{name: Out, operator: Export, inputs: [Rows], parameters: {{properties: {{level: {level}}}}}}}
+"""
+IMPORTING = """\
+specVersion: 1
+application: reader
+schemas: {Row: "n bigint"}
+graph:
+  - {name: In, operator: Import, outputs: [{stream: In, schema: Row}], parameters: {subscription: level >= 2}}
+  - {name: Kept, operator: FileSink, inputs: [In], parameters: {file: kept}}
+"""
+
+
+def test_what_an_import_reads_of_other_applications_is_upstream_of_it(tmp_path: Path, home: Home):
+    for name, level in (("low", 1), ("high", 2)):
+        (tmp_path / f"{name}.yaml").write_text(EXPORTING.format(name=name, level=level))
+    (tmp_path / "reader.yaml").write_text(IMPORTING)
+    defs = build_definitions(tmp_path, home)
+    dg.Definitions.validate_loadable(defs)
+    (spec,) = [spec for spec in defs.resolve_all_asset_specs() if spec.key.path == ["reader", "imports", "In"]]
+    assert [dep.asset_key.path for dep in spec.deps] == [["high", "exports", "Out"]]

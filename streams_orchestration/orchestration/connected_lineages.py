@@ -1,0 +1,46 @@
+"""Lineage across applications: the Exports that an Import is about are upstream of it."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Callable, Iterable
+from typing import Any
+
+import dagster as dg
+
+from streams_orchestration.model.subscription import is_about
+from streams_orchestration.orchestration.lineage_assets import LINK
+
+logger = logging.getLogger(__name__)
+
+
+def links(definitions: dg.Definitions, kind: str) -> list[dg.AssetSpec]:
+    """The `imports` or the `exports` of an application."""
+    specs = (asset for asset in definitions.assets or () if isinstance(asset, dg.AssetSpec))
+    return [spec for spec in specs if LINK in spec.metadata and spec.key.path[1] == kind]
+
+
+def connection_of(applications: Iterable[dg.Definitions]) -> Callable[[dg.AssetSpec], dg.AssetSpec]:
+    """What makes an Import depend on the Exports of all these applications that it would be connected with."""
+    exports = [spec for definitions in applications for spec in links(definitions, "exports")]
+
+    def connect(spec: dg.AssetSpec) -> dg.AssetSpec:
+        if LINK not in spec.metadata or spec.key.path[1] != "imports":
+            return spec
+        found = [export.key for export in exports if _is_about(spec, export)]
+        return spec.merge_attributes(deps=found) if found else spec
+
+    return connect
+
+
+def _is_about(wanted: dg.AssetSpec, export: dg.AssetSpec) -> bool:
+    try:
+        return is_about(_parameters(wanted), wanted.key.path[0], _parameters(export), export.key.path[0])
+    except ValueError as error:  # it is said when the application is to run
+        logger.debug("%s: %s", wanted.key, error)
+        return False
+
+
+def _parameters(spec: dg.AssetSpec) -> dict[str, Any]:
+    value: Any = spec.metadata[LINK]
+    return dict(value.value if isinstance(value, dg.JsonMetadataValue) else value)
