@@ -6,7 +6,10 @@ from pathlib import Path
 
 import pytest
 
+from streams_orchestration.runtime.host_process import StartingSession
+from streams_orchestration.runtime.query import PeQuery
 from streams_orchestration_tests.chaos.__main__ import main
+from streams_orchestration_tests.chaos.local_host import LocalQuery, LocalSession
 from streams_orchestration_tests.chaos.shapes import SHAPES, shape_of
 from streams_orchestration_tests.chaos.undisturbed import Outcome, differences, undisturbed
 
@@ -38,6 +41,11 @@ RIGHT = Outcome({"Out": [("a", 1), ("b", 2), ("b", 2)]}, {"Count": {"n": "3"}})
 def test_what_is_lost_doubled_or_mixed_up_is_told(found: Outcome, told: str):
     (difference,) = differences(found, RIGHT, ["Out"])
     assert told in difference
+
+
+def test_a_host_without_spark_has_all_that_the_product_calls():
+    for ours, theirs in ((LocalQuery, PeQuery), (LocalSession, StartingSession)):
+        assert {name for name in vars(theirs) if not name.startswith("_")} <= set(vars(ours))
 
 
 @pytest.mark.e2e

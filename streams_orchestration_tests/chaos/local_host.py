@@ -88,6 +88,11 @@ class LocalQuery:
         return is_alive(*self._process)
 
     @property
+    def begun(self) -> bool:
+        """Its planner knows where it stands."""
+        return self._scratch.begun
+
+    @property
     def idle(self) -> bool:
         """No batch is under way and none will begin."""
         return not self.active or self._scratch.resting
