@@ -104,7 +104,7 @@ def run(home: Home, compilation: Compilation, through: Callable[[str, Callable[[
 def test_after_a_fault_at_any_point_all_is_as_without(
     tmp_path: Path, server: Server | None, monkeypatch: pytest.MonkeyPatch
 ):
-    impatient = {**Catalog.__init__.__kwdefaults__, "patience": 0.0}  # else a lost BEGIN would go unseen
+    impatient = dict(Catalog.__init__.__kwdefaults__ or {}, patience=0.0)  # else a lost BEGIN would go unseen
     monkeypatch.setattr(Catalog.__init__, "__kwdefaults__", impatient)
     compilation = network(tmp_path, COUNT, fusion="manual", pes=3)
     undisturbed = run(Home(tmp_path / "undisturbed"), compilation, lambda _name, action: action())
