@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Callable, Iterable
-from typing import Any
+from typing import Any, cast
 
 import dagster as dg
 
@@ -42,5 +42,5 @@ def _is_about(wanted: dg.AssetSpec, export: dg.AssetSpec) -> bool:
 
 
 def _parameters(spec: dg.AssetSpec) -> dict[str, Any]:
-    value: Any = spec.metadata[LINK]
-    return dict(value.value if isinstance(value, dg.JsonMetadataValue) else value)
+    value = spec.metadata[LINK]
+    return cast("dict[str, Any]", value.value if isinstance(value, dg.JsonMetadataValue) else value)
