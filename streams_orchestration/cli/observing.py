@@ -75,7 +75,14 @@ def document(status: ApplicationStatus, metrics: ApplicationMetrics, now: float)
     from streams_orchestration.runtime.failures import failures
 
     failed = [asdict(failure) for failure in failures(status, now)]
-    return {**asdict(status), "failures": failed, "metrics": asdict(metrics)}
+    found = {**asdict(status), "failures": failed, "metrics": asdict(metrics)}
+    for described, unit in zip(found["units"], status.units, strict=True):
+        described |= {
+            "phases": unit.phases,
+            "average_drain_seconds": unit.drain_times.average,
+            "average_reset_seconds": unit.reset_times.average,
+        }
+    return found
 
 
 def details(status: ApplicationStatus, now: float, metrics: ApplicationMetrics) -> RenderableType:
@@ -87,11 +94,13 @@ def details(status: ApplicationStatus, now: float, metrics: ApplicationMetrics) 
     from streams_orchestration.cli.metrics import facts, rates
     from streams_orchestration.cli.names import duration
     from streams_orchestration.cli.progress import progress_table
+    from streams_orchestration.cli.regions import region_lines
     from streams_orchestration.cli.tasks import tasks_table
     from streams_orchestration.runtime.failures import failures
     from streams_orchestration.runtime.start_up import in_words
 
     lines: list[RenderableType] = [progress_table(status, rates(metrics), now), *facts(metrics)]
+    lines += [Text(), *region_lines(status, now)]
     lines += [Text(), tasks_table(status), Text()]
     for host in status.hosts:
         process = f"pid {host.pid}{'' if host.alive else ' (gone)'}" if host.pid is not None else "no process"

@@ -23,6 +23,10 @@ def deployment_event(status: ApplicationStatus, metrics: ApplicationMetrics) -> 
                 "completed epoch": unit.completed_epoch,
                 "generation": unit.generation,
                 "attempts": f"{unit.attempts} of {unit.max_attempts}",
+                "resets": unit.resets,
+                "average drain": round(unit.drain_times.average or 0.0, 3),
+                "average reset": round(unit.reset_times.average or 0.0, 3),
+                "cause": unit.cause or "",
                 "PEs": ", ".join(map(str, unit.pes)),
             }
         )
@@ -35,6 +39,10 @@ def deployment_event(status: ApplicationStatus, metrics: ApplicationMetrics) -> 
             dg.TableColumn("completed epoch", "int"),
             dg.TableColumn("generation", "int"),
             dg.TableColumn("attempts"),
+            dg.TableColumn("resets", "int"),
+            dg.TableColumn("average drain", "float"),
+            dg.TableColumn("average reset", "float"),
+            dg.TableColumn("cause"),
             dg.TableColumn("PEs"),
         ]
     )

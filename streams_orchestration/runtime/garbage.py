@@ -107,22 +107,18 @@ def sweep(
     Returns:
         How many files were removed.
     """
+    directories = [home.data(application) / kind / f"pe-{pe}" for pe in pes for kind in ("streams", "states")]
+    # Looked for before the catalog is asked: a host that was paused in between, and that another one has
+    # taken the place of, does not see the files of the other one.
+    found = [path for directory in directories for path in directory.glob("*")]
+    found += [path for program in programs for path in unpublished_files(home, program)]
     with catalog.read() as connection:
         s = tables.segment
         named = set(connection.scalars(select(s.c.path).where(s.c.application == application)))
         named |= state_files(connection, application)
         f = tables.sink_file
         named |= set(connection.scalars(select(f.c.pending).where(f.c.application == application)))
-    removed = 0
-    for pe in pes:
-        for kind in ("streams", "states"):
-            for path in (home.data(application) / kind / f"pe-{pe}").glob("*"):
-                if str(path) not in named:
-                    path.unlink(missing_ok=True)
-                    removed += 1
-    for program in programs:
-        for path in unpublished_files(home, program):
-            if str(path) not in named:
-                path.unlink(missing_ok=True)
-                removed += 1
-    return removed
+    garbage = [path for path in found if str(path) not in named]
+    for path in garbage:
+        path.unlink(missing_ok=True)
+    return len(garbage)

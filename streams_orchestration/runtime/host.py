@@ -34,6 +34,7 @@ from streams_orchestration.runtime.publisher import Publisher
 from streams_orchestration.runtime.publishing import complete
 from streams_orchestration.runtime.region_machine import LIMIT
 from streams_orchestration.runtime.settings import Settings
+from streams_orchestration.runtime.stalls import Stalls
 from streams_orchestration.runtime.start_up import StartUp
 from streams_orchestration.runtime.watch import observe
 
@@ -273,13 +274,14 @@ class Host:
     def _beat(self) -> None:
         """Heartbeats while the main loop turns; and the end of a host that nobody wants and that cannot end itself."""
         unwanted: float | None = None
+        stalls = Stalls()
         for turn in itertools.count():
             now = time.monotonic()
             with contextlib.suppress(StreamsRuntimeError):
                 if now - self.turned < STUCK_SECONDS:
                     self.presence.report()
                 if turn % FAMILY_BEATS == 0:
-                    self.presence.record_family()
+                    stalls.look(self.presence.record_family(), now)
             try:
                 self.presence.row()
             except UnwantedHostError as error:

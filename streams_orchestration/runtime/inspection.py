@@ -22,6 +22,7 @@ from streams_orchestration.runtime.status import (
     ApplicationStatus,
     HostStatus,
     PeStatus,
+    UnitEvent,
     UnitStatus,
 )
 from streams_orchestration.runtime.unit_store import times_of
@@ -59,6 +60,13 @@ def read_status(home: Home, application: str) -> ApplicationStatus:
     with _opened(home, application).read() as connection:
         row = _application(connection, home, application)
         units = connection.execute(_all(tables.unit, application)).all()
+        events: dict[str, list[UnitEvent]] = {}
+        for event in connection.execute(_all(tables.unit_event, application).order_by(tables.unit_event.c.number)):
+            events.setdefault(event.unit, []).append(
+                UnitEvent(
+                    event.at, event.kind, event.generation, event.epoch, event.attempts, event.seconds, event.cause
+                )
+            )
         generations = {unit.name: unit.generation for unit in units}
         logs = home.logs(application)
         hosts = tuple(
@@ -117,6 +125,7 @@ def read_status(home: Home, application: str) -> ApplicationStatus:
                     drain_times=times_of(unit.drains),
                     reset_times=times_of(unit.resets),
                     outage=unit.outage,
+                    events=tuple(events.get(unit.name, ())),
                 )
                 for unit in sorted(units, key=lambda unit: (unit.region is None, unit.region, unit.name))
             ),

@@ -78,6 +78,34 @@ class PeStatus:
     """The generation in which it was last seen to run."""
 
 
+EventKind = Literal["unhealthy", "reset began", "reset done", "attempts used up"]
+PHASES = ("failed", "detected", "asked", "began", "done", "committed")
+"""Moments of an outage, in their order."""
+_PHASE_NAMES = {
+    "detected": "detect",
+    "asked": "decide",
+    "began": "hosts",
+    "done": "restart",
+    "committed": "first commit",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class UnitEvent:
+    """Something that happened to a unit. The catalog keeps the last hundred of each."""
+
+    at: float
+    """Unix seconds."""
+    kind: EventKind
+    generation: int
+    epoch: int
+    """The last complete one then."""
+    attempts: int
+    seconds: float | None = None
+    """How long the reset took; of `unhealthy` how long nobody had noticed."""
+    cause: str | None = None
+
+
 @dataclass(frozen=True, slots=True)
 class UnitStatus:
     """One unit of recovery: a consistent region over its PEs (`region-0`), or one autonomous PE (`pe-3`)."""
@@ -121,11 +149,28 @@ class UnitStatus:
     reset_times: Times = field(default_factory=Times)
     outage: dict[str, float] | None = None
     """Of the last reset, unix seconds: failed, detected, asked, began, done, committed."""
+    events: tuple[UnitEvent, ...] = ()
+    """The oldest first."""
 
     @property
     def waits(self) -> bool:
         """Nothing happens to it before it is reset."""
         return self.state == "UNHEALTHY" or (self.state == "STARTED" and self.dirty)
+
+    @property
+    def phases(self) -> dict[str, float]:
+        """What the last reset spent its time on, seconds: detect, decide, hosts, restart, first commit.
+
+        `hosts` is the time until all of them were there, with the roll back at its end.
+        """
+        found: dict[str, float] = {}
+        before = (self.outage or {}).get("failed")
+        for moment in PHASES[1:]:
+            at = (self.outage or {}).get(moment)
+            if at is not None and before is not None:
+                found[_PHASE_NAMES[moment]] = max(at - before, 0.0)
+                before = max(at, before)
+        return found
 
 
 @dataclass(frozen=True, slots=True)

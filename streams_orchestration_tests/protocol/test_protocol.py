@@ -47,7 +47,7 @@ def test_whatever_happens_and_whenever_the_end_is_that_of_an_undisturbed_run(nam
 BROKEN: dict[str, tuple[str, str, dict[str, Any]]] = {
     "no fence against what a reset has left behind": (
         "chain of 2",
-        "the cut is not consistent",
+        "has no commit that closes epoch 1",
         {"fenced": False, "kinds": ("reset",)},
     ),
     "no fence between a host and the one in its place": ("chain of 2", "removed as garbage", {"fenced_start": False}),

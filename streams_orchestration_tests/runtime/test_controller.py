@@ -17,6 +17,7 @@ from streams_orchestration.runtime import reset as resetting
 from streams_orchestration.runtime.commits import commit_batch
 from streams_orchestration.runtime.errors import StaleGenerationError, StreamsRuntimeError
 from streams_orchestration.runtime.failures import UnitFailure, failures
+from streams_orchestration.runtime.garbage import sweep
 from streams_orchestration.runtime.home import Home
 from streams_orchestration.runtime.inspection import read_status
 from streams_orchestration.runtime.launcher import HostStart
@@ -413,3 +414,58 @@ def test_a_host_that_never_comes_up_is_not_started_for_ever(running: Running):
     assert failure is not None
     assert failure.hopeless == "its host did not come up 5 times in a row"
     assert len(running.hosts.launched) == 6
+
+
+def test_a_sweep_that_was_paused_does_not_touch_what_others_wrote_meanwhile(
+    running: Running, monkeypatch: pytest.MonkeyPatch
+):
+    """A zombie: it has asked what there is, another host works, and then it goes on."""
+    running.work()
+    programs = running.local.programs
+    pes = [program.pe for program in programs]
+    read, paused = type(running.catalog).read, []
+
+    @contextlib.contextmanager
+    def pausing(self: Any) -> Any:
+        with read(self) as connection:
+            yield connection
+        if not paused:
+            paused.append(True)
+            running.work()
+
+    with monkeypatch.context() as pause:
+        pause.setattr(type(running.catalog), "read", pausing)
+        sweep(running.catalog, running.home, running.name, pes, programs)
+    running.finish()
+
+
+def test_back_off_of_a_pe_outside_of_regions(tmp_path: Path, hosts: FakeHosts):
+    local = LocalApplication(Home(tmp_path / "home"), network(tmp_path, COUNT, fusion="legacy"), 5)
+    control.launch(local.home, local.name)
+    name = next(unit.name for unit in read_status(local.home, local.name).units if unit.region is None)
+    pe = int(name.removeprefix("pe-"))
+    waits = []
+    for _ in range(4):
+        with local.catalog.write() as connection:
+            connection.execute(update(tables.host).values(state="RUNNING", heartbeat_at=time.time()))
+            connection.execute(update(tables.pe).where(tables.pe.c.id == pe).values(state="FAILED", error="boom"))
+        observe(local.catalog, local.name)
+        (failure,) = failures(read_status(local.home, local.name), time.time())
+        unit = next(unit for unit in read_status(local.home, local.name).units if unit.name == name)
+        assert unit.outage is not None
+        waits.append(max(failure.due_at - unit.outage["detected"], 0.0))
+        reset(local.home, local.name, name, generation=failure.generation)
+        local.settle()
+    assert waits == pytest.approx([0.0, 1.0, 2.0, 4.0], abs=1e-3)
+
+
+def test_a_pe_that_is_not_restartable_stays_failed(running: Running):
+    running.set(tables.pe, restartable=False)
+    running.work()
+    running.kill_host()
+    running.watch()
+    failure = running.failure
+    assert failure is not None
+    assert failure.hopeless == "its operators are `restartable: false`"
+    assert running.hosts.launched == [0]
+    assert running.unit.state == "UNHEALTHY"

@@ -1,0 +1,63 @@
+"""What `streams status` says of every consistent region: its state, its cuts, its resets."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from streams_orchestration.cli.names import duration, plural, short_list
+from streams_orchestration.runtime.status import ApplicationStatus, UnitStatus
+
+if TYPE_CHECKING:
+    from rich.text import Text
+
+
+def region_lines(status: ApplicationStatus, now: float) -> list[Text]:
+    """Two or three lines for every unit that is a region or was reset.
+
+    Args:
+        status: as read from the catalog.
+        now: unix seconds.
+    """
+    from rich.text import Text
+
+    lines: list[Text] = []
+    for unit in status.units:
+        if unit.region is None and not unit.resets:
+            continue
+        operators = tuple(name for pe in status.pes if pe.id in unit.pes for name in pe.operators)
+        head = Text.assemble((unit.name, "bold"), f"  {unit.state} for {duration(now - unit.since)}")
+        head.append(f"; PEs {', '.join(map(str, unit.pes))}: {short_list(operators)}")
+        lines.append(head)
+        if unit.region is not None:
+            lines.append(Text(f"  {_cuts(unit, now)}", "dim"))
+        if unit.resets or unit.cause:
+            lines.append(Text(f"  {_resets(unit, now)}", "dim"))
+    return lines
+
+
+def _cuts(unit: UnitStatus, now: float) -> str:
+    period = f"every {unit.period:g} s" if unit.period is not None else "when its operator says so"
+    parts = [f"epochs end {period}, drainTimeout {unit.drain_timeout:g} s, resetTimeout {unit.reset_timeout:g} s"]
+    if unit.completed_at is not None:
+        parts.append(f"last cut {unit.completed_epoch}, {duration(now - unit.completed_at)} old")
+    else:
+        parts.append("no cut yet")
+    times = unit.drain_times
+    if times.average is not None:
+        parts.append(f"drain {times.seconds[-1]:.2f} s, {times.average:.2f} s on average of {len(times.seconds)}")
+    return "; ".join(parts)
+
+
+def _resets(unit: UnitStatus, now: float) -> str:
+    parts = [f"{plural(unit.resets, 'reset')}, {unit.attempts} of {unit.max_attempts} since the last epoch"]
+    times = unit.reset_times
+    if times.at is not None and times.average is not None:
+        parts.append(f"the last {duration(now - times.at)} ago, to epoch {times.sequence}")
+        parts.append(f"took {times.seconds[-1]:.2f} s, {times.average:.2f} s on average of {len(times.seconds)}")
+    if unit.phases:
+        parts.append(", ".join(f"{name} {seconds:.1f} s" for name, seconds in unit.phases.items()))
+    last = unit.events[-1] if unit.events else None
+    cause = unit.cause or next((event.cause for event in reversed(unit.events) if event.cause), None)
+    if cause is not None and last is not None:
+        parts.append(f"cause: {cause}")
+    return "; ".join(parts)
