@@ -78,7 +78,7 @@ class TupleTypes:
                 types = [self._types.get((id(terminal.producer), terminal.port)) for terminal in feeds]
                 known = [(schema, feed) for schema, feed in zip(types, feeds, strict=True) if schema is not None]
                 for schema, feed in known[1:]:
-                    if schema.attributes != known[0][0].attributes:
+                    if schema.nullable != known[0][0].nullable:
                         first, other = known[0][1].producer.name, feed.producer.name
                         message = (
                             f"input port {port} reads ({known[0][0].ddl}) of {first} and ({schema.ddl}) of {other}"

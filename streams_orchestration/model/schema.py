@@ -23,6 +23,8 @@ class Attribute(NamedTuple):
 
     name: str
     type: str
+    required: bool = False
+    """It is never null."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,7 +42,14 @@ class Schema:
     @property
     def ddl(self) -> str:
         """The canonical text."""
-        return ", ".join(f"{_quoted(name)} {type_}" for name, type_ in self.attributes)
+        return ", ".join(
+            f"{_quoted(name)} {type_}{' NOT NULL' if required else ''}" for name, type_, required in self.attributes
+        )
+
+    @property
+    def nullable(self) -> Schema:
+        """The same, but every attribute may be null."""
+        return Schema(tuple(attribute._replace(required=False) for attribute in self.attributes), self.errors)
 
 
 def _quoted(name: str) -> str:
@@ -90,8 +99,11 @@ class _Parser:
                 self.fail(f"the attribute {name} has no type")
             if name in (attribute.name for attribute in found):
                 self.errors.append(f"the attribute {name} stands twice")
-            found.append(Attribute(name, self.type(depth)))
-            self.options()
+            kind = self.type(depth)
+            required = self.options()
+            if required and depth:
+                self.errors.append(f"{name} within a struct is NOT NULL, which only the attributes of a tuple may be")
+            found.append(Attribute(name, kind, required))
             if self.peek() != ",":
                 break
             self.take(",")
@@ -99,14 +111,17 @@ class _Parser:
             self.take(end or ",")
         return found
 
-    def options(self) -> None:
-        if self.peek().lower() == "not":
+    def options(self) -> bool:
+        """What follows the type; is it NOT NULL."""
+        required = self.peek().lower() == "not"
+        if required:
             self.take()
             if self.take().lower() != "null":
                 self.fail("NOT is followed by NULL")
         if self.peek().lower() == "comment":
             self.take()
             self.take()
+        return required
 
     def type(self, depth: int) -> str:
         if depth > _MAX_DEPTH:
@@ -120,7 +135,7 @@ class _Parser:
         if name in ("array", "map", "struct"):
             self.take("<")
             if name == "struct":
-                inner = ", ".join(f"{_quoted(field)}: {type_}" for field, type_ in self.attributes(">", depth + 1))
+                inner = ", ".join(f"{_quoted(field)}: {type_}" for field, type_, _ in self.attributes(">", depth + 1))
                 return f"struct<{inner}>"
             parts = [self.type(depth + 1)]
             if name == "map":

@@ -43,6 +43,12 @@ def arrow_schema(ddl: str) -> pa.Schema:
     return pa.schema([pa.field(attribute.name, arrow_type(attribute.type)) for attribute in schema.attributes])
 
 
+@functools.lru_cache(maxsize=4096)
+def required_attributes(ddl: str) -> tuple[str, ...]:
+    """Those of a tuple type that are never null: NOT NULL."""
+    return tuple(attribute.name for attribute in parse_schema(ddl).attributes if attribute.required) if ddl else ()
+
+
 def arrow_type(text: str) -> pa.DataType:
     """The Arrow type of one attribute, from its canonical DDL."""
     if (simple := _simple_types().get(text)) is not None:

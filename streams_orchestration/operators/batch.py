@@ -170,6 +170,24 @@ class TupleBatch:
                 copied._arrow = copied._arrow.set_column(index, source.schema.field(index), duplicate)
         return copied
 
+    def refuse_nulls(self, attributes: Iterable[str]) -> None:
+        """See to it that some attributes are never null.
+
+        Raises:
+            DataError: one is; shows the tuple.
+        """
+        for name in attributes:
+            column = self.arrow.column(name)
+            if column.null_count:
+                place = pc.index(column.is_null(), True).as_py()
+                values = list(self.arrow.slice(place, 1).to_pylist()[0].items())
+                shown = ", ".join(f"{attribute}: {value!r:.40}" for attribute, value in values[:8])
+                message = (
+                    f"it submits a tuple whose {name} is null, but the stream has {name} NOT NULL: {{{shown}}}; "
+                    f"give it a value, as COALESCE({name}, ...) does, or leave out NOT NULL"
+                )
+                raise DataError(message)
+
     def filter(self, mask: Any) -> TupleBatch:
         """The tuples where the boolean mask is true."""
         return TupleBatch(self.arrow.filter(_as_array(mask, pa.bool_())))

@@ -14,7 +14,11 @@ from streams_orchestration.operators.errors import DataError
 Columns = Mapping[str, Any]
 """Attribute -> values; cast to the output stream's schema."""
 Function = Callable[..., Any]
-"""Of a batch, or of a batch and the parameters; gives a batch, columns, an iterable of these, or None."""
+"""Of a batch, and of the parameters and `metrics` if it wants them; gives a batch, columns, an iterable, or None."""
+
+
+METRICS = "metrics"
+"""The argument that gets the metrics."""
 
 
 class FunctionOperator(Operator):
@@ -22,11 +26,12 @@ class FunctionOperator(Operator):
 
     pure = True
     function: ClassVar[Function]
-    """Called with the batch, and with the parameters when it takes two arguments."""
+    """Called with the batch, and with the parameters and the metrics where it takes them."""
 
     def setup(self) -> None:
         """Find out what the function takes."""
-        self.arguments = (self.parameters,) if _takes_parameters(self.function) else ()
+        given = {METRICS: self.context.metrics}
+        self.arguments = [given.get(name, self.parameters) for name in _further_arguments(self.function)]
 
     def process(self, port: int, batch: TupleBatch) -> None:
         """Call the function."""
@@ -63,14 +68,15 @@ def operator(
     hand as the class's `function`.
 
     Args:
-        function: with one argument, the batch, or two, the batch and the parameters.
+        function: of the batch, and of the parameters if it takes one argument more; one that is called `metrics` gets
+            the operator's `Metrics`.
         parameters: class of the parameters; without one there are none.
         mutable: may it write to its tuples.
         mutates: the attributes that it writes to, if not all; implies mutable.
         preserves_window_punctuation: do window markers pass.
 
     Raises:
-        TypeError: the function takes neither one nor two arguments.
+        TypeError: the function takes other arguments.
     """
     model = OperatorModel(
         inputs=(InputPortModel(mutable=mutable or None, mutates=mutates),),
@@ -78,7 +84,7 @@ def operator(
     )
 
     def decorate(function: Function) -> type[FunctionOperator]:
-        _takes_parameters(function)
+        _further_arguments(function)
         members = {
             "__doc__": function.__doc__,
             "__module__": function.__module__,
@@ -121,9 +127,13 @@ def _parts(result: Any) -> Iterable[TupleBatch | Columns]:
     return (result,) if isinstance(result, TupleBatch | Mapping) else result
 
 
-def _takes_parameters(function: Function) -> bool:
-    count = len(inspect.signature(function).parameters)
-    if count not in (1, 2):
-        message = f"{function.__qualname__}: an operator's function takes a batch, or a batch and the parameters"
+def _further_arguments(function: Function) -> list[str]:
+    """The names of the arguments behind the batch."""
+    names = list(inspect.signature(function).parameters)
+    if not names or names[0] == METRICS or len([name for name in names[1:] if name != METRICS]) > 1:
+        message = (
+            f"{function.__qualname__}: an operator's function takes a batch, and if it wants them the parameters, "
+            f"and the metrics as `{METRICS}`"
+        )
         raise TypeError(message)
-    return count == 2
+    return names[1:]

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any, Self
 
-from streams_orchestration.operators.arrow_types import arrow_schema
+from streams_orchestration.operators.arrow_types import arrow_schema, required_attributes
 from streams_orchestration.operators.batch import TupleBatch
 from streams_orchestration.operators.contract import (
     Offset,
@@ -72,7 +72,7 @@ class OperatorHarness:
             pending=results / "_outputs",
             channel=channel,
             max_channels=max_channels,
-            submit=lambda port, batch: self.sent.append((port, batch)),
+            submit=self._submitted,
             punctuate=lambda port, mark: self.sent.append((port, mark)),
         )
         self.consistent = 0
@@ -80,6 +80,7 @@ class OperatorHarness:
             self.context.region = RegionRole(0, start=True, trigger=True)
             self.context.make_consistent = self._make_consistent
         self.kind = kind
+        self._outputs = tuple(outputs)
         self.sent: list[tuple[int, TupleBatch | Punctuation]] = []
         self._version = 0
         self._stored: Checkpoint = ()
@@ -90,6 +91,10 @@ class OperatorHarness:
 
     def _make_consistent(self) -> None:
         self.consistent += 1
+
+    def _submitted(self, port: int, batch: TupleBatch) -> None:
+        batch.refuse_nulls(required_attributes(self._outputs[port] or ""))
+        self.sent.append((port, batch))
 
     def _create(self) -> Operator:
         operator = self.kind(self.context, self.parameters)

@@ -162,7 +162,7 @@ def parse_window(text: str, *, least: int = 1) -> Window:
 
 def _partition_policy(text: str, window: str) -> PartitionPolicy:
     match = _POLICY.fullmatch(text)
-    kinds: tuple[PartitionPolicyKind, ...] = get_args(PartitionPolicyKind)
+    kinds: dict[str, PartitionPolicyKind] = {kind: kind for kind in get_args(PartitionPolicyKind)}
     if match is None or match[1] not in kinds:
         name = match[1] if match else text
         message = (
@@ -170,7 +170,7 @@ def _partition_policy(text: str, window: str) -> PartitionPolicy:
             f"partitionAge(seconds), partitionCount(n) or tupleCount(n)"
         )
         raise ValueError(message)
-    kind = next(k for k in kinds if k == match[1])
+    kind = kinds[match[1]]
     try:
         size = float(match[2]) if kind == "partitionAge" else int(match[2])
     except ValueError:

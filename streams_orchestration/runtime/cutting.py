@@ -17,6 +17,7 @@ import networkx as nx
 from streams_orchestration.compiler.compilation import Compilation
 from streams_orchestration.compiler.intrinsics import substitute_channels
 from streams_orchestration.compiler.stage_results import PeOutputPort, ProcessingElement
+from streams_orchestration.model.schema import parse_schema
 from streams_orchestration.operators.contract import SourceOperator
 from streams_orchestration.operators.implementation import keeps_tuples, load_operator
 from streams_orchestration.operators.region import RegionRole
@@ -311,6 +312,7 @@ class _Builder:
         if None in found:
             message = f"operator {name}: the stream on input port {port} has no schema; declare it where it is produced"
             raise NotDeployableError(message)
+        found = {parse_schema(ddl).nullable.ddl for ddl in found if ddl}
         if len(found) > 1:
             message = f"operator {name}: the streams on input port {port} have different schemas: {sorted(found)}"
             raise NotDeployableError(message)

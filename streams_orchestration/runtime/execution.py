@@ -12,7 +12,7 @@ from typing import Any, TypeVar
 
 import pyarrow as pa
 
-from streams_orchestration.operators.arrow_types import arrow_schema
+from streams_orchestration.operators.arrow_types import arrow_schema, required_attributes
 from streams_orchestration.operators.batch import TupleBatch
 from streams_orchestration.operators.contract import Operator, Punctuation, SourceOperator
 from streams_orchestration.operators.encoding import forget
@@ -145,7 +145,11 @@ class TaskRun:
             count = len(batch)
             self.rows_in += count
             self.bytes_in += batch.nbytes
-            submit(port, batch)
+            try:
+                submit(port, batch)
+            except DataError as error:
+                message = f"{error}; read from {origin()}"
+                raise DataError(message) from error
 
         self.origin = origin
         source.context.submit = counted
@@ -247,6 +251,8 @@ class TaskRun:
         if ddl is not None and batch.schema != arrow_schema(ddl):
             message = f"it submits tuples of {_types(batch.schema)}, output port {port} has {_types(arrow_schema(ddl))}"
             raise DataError(message)
+        if ddl is not None and (required := required_attributes(ddl)):
+            batch.refuse_nulls(required)
         self.meter.submits(program.index, port, batch)
         for delivery in program.deliveries[port]:
             self._deliver(program, port, delivery, batch)

@@ -14,7 +14,7 @@ def test_flat_and_nested() -> None:
     assert not schema.errors
     assert schema.attributes == (
         Attribute("a", "string"),
-        Attribute("b", "bigint"),
+        Attribute("b", "bigint", required=True),
         Attribute("c d", "decimal(12, 2)"),
         Attribute("e", "array<map<string, int>>"),
     )
@@ -47,6 +47,7 @@ def test_simple_types(name: str) -> None:
         ("a int, a string", "stands twice"),
         ("a int; b int", "unexpected"),
         ("a int not", "at the end"),
+        ("a struct<x: int not null>", "x within a struct is NOT NULL"),
         ("a " + "array<" * 100 + "int" + ">" * 100, "nested too deeply"),
         ("a struct<x: int, x: int>", "stands twice"),
     ],

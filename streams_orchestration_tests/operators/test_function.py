@@ -114,11 +114,6 @@ def test_neither_batch_nor_columns_is_refused():
         harness(number).send(DATA)
 
 
-def test_a_function_of_three_arguments_is_none():
-    with pytest.raises(TypeError, match=r"lambda.*takes a batch, or a batch and the parameters"):
-        operator(lambda batch, parameters, more: None)
-
-
 def test_a_function_runs_in_an_application(tmp_path: Path):
     file = write_rows(tmp_path / "rows.parquet", 50)
     thrice = node("Thrice", f"{__name__}:times", "Rows", parameters={"factor": 3})
@@ -137,3 +132,22 @@ def test_an_application_that_does_not_know_what_the_code_writes_to_is_not_deploy
     assert f"operators: {{negate: {{implementation: {__name__}:negate, inputs: [{{mutates: [n]}}], outputs: " in str(
         found.message
     )
+
+
+@pytest.mark.parametrize(
+    "function",
+    [
+        lambda batch, metrics: metrics.counter("seen").add(len(batch)),
+        lambda batch, metrics, parameters: metrics.counter("seen").add(len(batch)),
+        lambda batch, parameters, metrics: metrics.counter("seen").add(len(batch)),
+    ],
+)
+def test_a_function_may_have_metrics_of_its_own(function: Any):
+    harness = OperatorHarness(operator(function), ["n bigint"]).send([(1,), (2,)])
+    assert harness.metrics == {"seen": 2}
+
+
+@pytest.mark.parametrize("function", [lambda: None, lambda metrics: None, lambda batch, a, b: None])
+def test_other_arguments_are_refused(function: Any):
+    with pytest.raises(TypeError, match="the metrics as `metrics`"):
+        operator(function)
