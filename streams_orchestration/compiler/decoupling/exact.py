@@ -14,7 +14,8 @@ from streams_orchestration.compiler.decoupling.task import Step, Task
 def solve_exactly(task: Task, report: Callable[[Step], None]) -> None:
     """Solve in two steps; everything that is found is reported at once."""
     solver = "cbc" if task.solver == "cbc" else "highs"
-    deadline = time.monotonic() + task.seconds
+    begin = time.monotonic()
+    deadline = begin + task.seconds
     contraction = task.contraction
     formulation = Formulation(contraction)
     best: tuple[Evaluation, Sequence[int]] | None = None
@@ -39,7 +40,10 @@ def solve_exactly(task: Task, report: Callable[[Step], None]) -> None:
         report(Step(None, found.bound, infeasible=task.start is None))
         return
     told(found)
-    left = deadline - time.monotonic()
+    now = time.monotonic()
+    left = deadline - now
+    if task.gap:  # where the first step may end early, the second is not worth more than it
+        left = min(left, now - begin)
     if best is None or found.outcome != "optimal" or left <= 0:
         return
     bound = found.bound
