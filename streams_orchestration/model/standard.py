@@ -25,14 +25,14 @@ _CANNOT_START = frozenset(
     (
         *("Aggregate", "Barrier", "CharacterTransform", "DeDuplicate", "Delay", "DynamicFilter", "FileSink", "Filter"),
         *("Format", "Functor", "Join", "MetricsSink", "Pair", "Parse", "Punctor", "Selector", "Sort", "Split"),
-        *("ThreadedSplit", "Throttle", "UDPSink", "Union", "XMLParse"),
+        *("SqlSink", "ThreadedSplit", "Throttle", "UDPSink", "Union", "XMLParse"),
     )
 )
 _STATEFUL = frozenset(
     (
         *("Aggregate", "Barrier", "Beacon", "Buffer", "Custom", "DeDuplicate", "Delay", "DirectoryScan"),
         *("DynamicFilter", "FileSink", "FileSource", "Gate", "Join", "KeyedAggregate", "KeyedDelay", "KeyedJoin"),
-        *("Marker", "Normalize", "Pair", "PunctMerger", "Selector", "Sort", "Switch", "Throttle"),
+        *("Marker", "Normalize", "Pair", "PunctMerger", "Selector", "Sort", "SqlSink", "Switch", "Throttle"),
     )
 )
 
@@ -77,6 +77,7 @@ _TABLE: dict[str, tuple[SingleThreadedMode, str, str]] = {
     "Selector": ("Never", "Mw+", "cg"),
     "Sort": ("WindowEvictionBound", "cw", "Mg"),
     "Split": ("Always", "c", "cp cp*"),
+    "SqlSink": ("Always", "c", ""),
     "Switch": ("Always", "c cx", "cp"),
     "TCPSink": ("Always", "c", ""),
     "TCPSource": ("Always", "", "Mg"),

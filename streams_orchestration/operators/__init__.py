@@ -20,6 +20,7 @@ if TYPE_CHECKING:
         SourceOperator,
     )
     from streams_orchestration.operators.dict_state import DictState
+    from streams_orchestration.operators.epoch_sink import DeliveryKey, EpochSink
     from streams_orchestration.operators.errors import DataError
     from streams_orchestration.operators.function import operator
     from streams_orchestration.operators.keyed_state import KeyedState
@@ -30,7 +31,9 @@ if TYPE_CHECKING:
 __all__ = [
     "Counter",
     "DataError",
+    "DeliveryKey",
     "DictState",
+    "EpochSink",
     "Gauge",
     "KeyedState",
     "Metrics",
@@ -49,7 +52,9 @@ __all__ = [
 _MODULES = {
     "Counter": "metrics",
     "DataError": "errors",
+    "DeliveryKey": "epoch_sink",
     "DictState": "dict_state",
+    "EpochSink": "epoch_sink",
     "Gauge": "metrics",
     "KeyedState": "keyed_state",
     "Metrics": "metrics",

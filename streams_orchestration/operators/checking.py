@@ -117,7 +117,8 @@ def _parameter_errors(implementation: type[Operator], error: ValidationError) ->
             case "missing":
                 texts.append((f"the parameter {name} is missing", False))
             case kind:
-                text = f"the parameter {name}: {item['msg']}, not {item['input']!r}"
+                given = "" if name in fields and not fields[name].repr else f", not {item['input']!r}"
+                text = f"the parameter {name}: {item['msg']}{given}"
                 # Streams takes a single value for a list, and texts for clauses like `output` and `state`
                 texts.append((text, kind.endswith("_type") and kind not in ("list_type", "dict_type")))
     return texts

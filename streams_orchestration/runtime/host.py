@@ -22,6 +22,7 @@ from streams_orchestration.compiler.documents import load
 from streams_orchestration.runtime import tables
 from streams_orchestration.runtime.catalog import Catalog
 from streams_orchestration.runtime.cutting import cut_pes
+from streams_orchestration.runtime.delivering import deliverers
 from streams_orchestration.runtime.directories import directories_of
 from streams_orchestration.runtime.errors import CatalogUnavailableError, StreamsRuntimeError
 from streams_orchestration.runtime.garbage import collect_garbage, sweep
@@ -64,7 +65,6 @@ class Host:
         self.catalog = Catalog(home)
         self.outage = Outage()
         self.presence = Presence(self.catalog, application, number, incarnation)
-        self.publisher = self.outage.through(lambda: Publisher(self.catalog, application))
         self.queries: dict[int, Any] = {}
         self.failed: set[int] = set()
         self.terminated = False
@@ -85,6 +85,8 @@ class Host:
             first[unit] = min(first.get(unit, pe.host), pe.host)
         self.timed = tuple(unit for unit, host in first.items() if host == number)
         """Units whose epochs this host triggers: those whose first host it is."""
+        targets = deliverers(self.catalog, home, application, self.programs.values(), self.timed)
+        self.publisher = self.outage.through(lambda: Publisher(self.catalog, application, targets))
 
     def run(self, session: Callable[[], SparkSession]) -> str:
         """Until the PEs are complete, or are not wanted any more; returns the state to report.

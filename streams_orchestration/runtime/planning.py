@@ -60,7 +60,8 @@ class PeView:
     waits: bool = False
     """The unit goes back to its cut: what is done before that is in vain."""
     outstanding: int = 0
-    """Segments that the slowest consumer of any of its streams has still to read."""
+    """Segments that the slowest consumer of any of its streams has still to read, or complete epochs of a sink that it
+    could not make visible, whichever is more."""
 
 
 def plan_batch(

@@ -177,6 +177,11 @@ class PeProgram:
         """(operator, port) of its Imports. It never ends then: more may be exported at any time (rule 24)."""
         return tuple(port for task in self.tasks for port in task.imports)
 
+    @cached_property
+    def sinks(self) -> bool:
+        """It holds operators without output ports, which may write to something outside."""
+        return any(not operator.outputs for operator in self.operators.values())
+
     @property
     def inputs(self) -> tuple[InputStream, ...]:
         """All streams of the application that it reads."""

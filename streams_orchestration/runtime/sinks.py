@@ -14,6 +14,7 @@ from streams_orchestration.runtime.catalog import Catalog
 from streams_orchestration.runtime.errors import OutputError
 from streams_orchestration.runtime.home import Home
 from streams_orchestration.runtime.outputs import operators_of
+from streams_orchestration.runtime.planning import OUTSTANDING_LIMIT
 from streams_orchestration.runtime.program import PeProgram
 from streams_orchestration.runtime.status import SinkStatus
 
@@ -39,7 +40,7 @@ def _format(directory: Path | None, parameters: Any) -> str | None:
     return None if directory is None else str(getattr(parameters, "format", ""))
 
 
-def settle(connection: Connection, application: str, row: Row[Any]) -> bool:
+def settle(connection: Connection, application: str, row: Row[Any], outputs: int = 1) -> bool:
     """Count a visible output that no reset can take back, and forget its file; False when somebody did so before."""
     f, s = tables.sink_file, tables.sink
     gone = connection.execute(f.delete().where(f.c.application == application, f.c.pending == row.pending))
@@ -47,7 +48,7 @@ def settle(connection: Connection, application: str, row: Row[Any]) -> bool:
         connection.execute(
             update(s)
             .where(s.c.application == application, s.c.operator == row.operator)
-            .values(outputs=s.c.outputs + 1, rows=s.c.rows + row.rows, pending=row.pending.rpartition("/")[0])
+            .values(outputs=s.c.outputs + outputs, rows=s.c.rows + row.rows, pending=row.pending.rpartition("/")[0])
         )
     return gone.rowcount == 1
 
@@ -82,6 +83,34 @@ def record_success(catalog: Catalog, application: str, operator: str) -> None:
             .where(s.c.application == application, s.c.operator == operator)
             .values(error=None, failures=0, failed_at=None)
         )
+
+
+def late_epochs(connection: Connection, application: str, pe: int, completed: int) -> int:
+    """Complete epochs of a PE's sinks that could be visible and are not, of the sink that has most.
+
+    Args:
+        connection: of a transaction.
+        application: its name.
+        pe: the PE.
+        completed: the last complete epoch of its unit.
+    """
+    f = tables.sink_file
+    mine = (f.c.application == application, f.c.pe == pe, f.c.epoch <= completed, ~f.c.published, ~f.c.retracted)
+    counts = connection.scalars(select(func.count(f.c.epoch.distinct())).where(*mine).group_by(f.c.operator))
+    return max((int(count) for count in counts), default=0)
+
+
+def is_held(connection: Connection, application: str, unit: str, completed: int) -> bool:
+    """May no epoch end, since too many complete ones of a sink could not become visible."""
+    f, p = tables.sink_file, tables.pe
+    late = (f.c.application == application, f.c.epoch <= completed, ~f.c.published, ~f.c.retracted, p.c.unit == unit)
+    counts = connection.scalars(
+        select(func.count(f.c.epoch.distinct()))
+        .join(p, (p.c.application == f.c.application) & (p.c.id == f.c.pe))
+        .where(*late)
+        .group_by(f.c.operator)
+    )
+    return any(count >= OUTSTANDING_LIMIT for count in counts)
 
 
 def troubled(catalog: Catalog, application: str) -> list[str]:

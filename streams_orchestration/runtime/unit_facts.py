@@ -22,6 +22,7 @@ from streams_orchestration.runtime.region_events import (
     Unhealthy,
 )
 from streams_orchestration.runtime.region_machine import WORKING, step
+from streams_orchestration.runtime.sinks import is_held
 from streams_orchestration.runtime.region_record import RegionRecord, RegionSettings
 
 ENDED = ("COMPLETED", "STOPPED", "FAILED")
@@ -69,6 +70,8 @@ class Facts:
     """Somebody has taken up the reset of this generation."""
     final_epoch: int | None
     drain_asked: int | None
+    held: bool = False
+    """Too many complete epochs of a sink could not become visible: none may end, so that no drain times out for that."""
 
     @property
     def finished(self) -> bool:
@@ -98,8 +101,9 @@ def read_facts(connection: Connection, units: Iterable[Row[Any]], health: Mappin
                 members[row.unit].append(Member(row.id, row.epoch, row.final, runs))
     return {
         name: Facts(
-            tuple(members[name]), health.get(name), unit.asked == unit.generation, unit.final_epoch, unit.drain_asked
-        )
+            tuple(members[name]), health.get(name), unit.asked == unit.generation, unit.final_epoch, unit.drain_asked,
+            unit.timer == "period" and is_held(connection, unit.application, name, unit.completed_epoch),
+        )  # fmt: skip
         for name, unit in rows.items()
     }
 
@@ -143,6 +147,8 @@ def next_event(record: RegionRecord, facts: Facts, at: float) -> Event | None:
             return DrainReported(record.current)
     # a reset is for those to begin who have taken it up
     due = record.deadline is not None and at >= record.deadline and (record.timer == "period" or facts.asked)
+    if record.timer == "period" and facts.held:
+        return None
     return TimerFired(record.timer, record.number) if due and record.timer is not None else None
 
 

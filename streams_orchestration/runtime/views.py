@@ -18,6 +18,7 @@ from streams_orchestration.runtime.program import InputStream, PeProgram
 from streams_orchestration.runtime.readers import outstanding
 from streams_orchestration.runtime.region_machine import LIMIT
 from streams_orchestration.runtime.segments import Segment
+from streams_orchestration.runtime.sinks import late_epochs
 from streams_orchestration.runtime.states import newest_states
 from streams_orchestration.runtime.visibility import Producer, producer_of
 
@@ -70,7 +71,10 @@ def read_view(catalog: Catalog, program: PeProgram) -> PeView:
             waits=row.unit_state in ("UNHEALTHY", LIMIT),
             streams=_streams(connection, program, (*program.inputs, *imported), position),
             imported=imported,
-            outstanding=outstanding(connection, program, position, row.completed_epoch),
+            outstanding=max(
+                outstanding(connection, program, position, row.completed_epoch),
+                late_epochs(connection, program.application, program.pe, row.completed_epoch) if program.sinks else 0,
+            ),
         )
 
 

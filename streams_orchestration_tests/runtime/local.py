@@ -17,12 +17,13 @@ from streams_orchestration.runtime.answers import take_answers
 from streams_orchestration.runtime.batches import BatchPlan, TaskResult, plan_codec
 from streams_orchestration.runtime.catalog import Catalog
 from streams_orchestration.runtime.commits import commit_batch
+from streams_orchestration.runtime.delivering import deliverers
 from streams_orchestration.runtime.deployment import base_directory, build_programs, deploy
 from streams_orchestration.runtime.directories import directories_of
 from streams_orchestration.runtime.home import Home
 from streams_orchestration.runtime.planning import plan_batch
 from streams_orchestration.runtime.program import PeProgram
-from streams_orchestration.runtime.publishing import complete, publish
+from streams_orchestration.runtime.publishing import complete, due, publish
 from streams_orchestration.runtime.rows import PLAN, ROW
 from streams_orchestration.runtime.scratch import Launched, Scratch
 from streams_orchestration.runtime.settings import Settings
@@ -48,6 +49,7 @@ class LocalApplication:
         self.programs = build_programs(self.compilation)
         self.measured = Settings.from_environment().metrics
         self.units = tuple({program.unit for program in self.programs})
+        self.deliverers = deliverers(self.catalog, self.home, self.name, self.programs)
         self.settle()
 
     def plan(self, program: PeProgram) -> BatchPlan | None:
@@ -90,8 +92,14 @@ class LocalApplication:
         assert error is None, error
         self.results += results
         commit_batch(self.catalog, program, plan, results, 0.0)
-        publish(self.catalog, self.name)
+        self.publish()
         return True
+
+    def publish(self) -> None:
+        """Make visible whatever can be."""
+        publish(self.catalog, self.name)
+        for sink, rows in itertools.groupby(due(self.catalog, self.name, files=False), key=lambda row: row.operator):
+            self.deliverers[sink].deliver(list(rows))
 
     def settle(self) -> None:
         """All queries run, in the generation of their unit: what hosts would report."""

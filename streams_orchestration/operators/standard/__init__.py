@@ -14,6 +14,7 @@ STANDARD: dict[str, str] = {
     "Join": "streams_orchestration.operators.standard.join:Join",
     "Punctor": "streams_orchestration.operators.standard.punctor:Punctor",
     "Split": "streams_orchestration.operators.standard.split:Split",
+    "SqlSink": "streams_orchestration.operators.standard.sql_sink:SqlSink",
     "Throttle": "streams_orchestration.operators.standard.throttle:Throttle",
     "Union": "streams_orchestration.operators.standard.union:Union",
 }

@@ -48,6 +48,20 @@ REFUSED: dict[str, dict[str, str]] = {
         "readPunctuations": "there is no format bin; a Punctor makes window markers",
     },
     "Join": {"defaultTupleLHS": _NULLS, "defaultTupleRHS": _NULLS, "partitionByLHS": _WHOLE, "partitionByRHS": _WHOLE},
+    "SqlSink": {
+        "jdbcUrl": "write it as an SQLAlchemy URL: url: postgresql://user:{env:PASSWORD}@host/database",
+        **dict.fromkeys(("jdbcUser", "jdbcPassword"), "they are parts of url, the password as {env:NAME}"),
+        **dict.fromkeys(("jdbcDriverLib", "jdbcClassName"), "drivers are Python packages; leave it out"),
+        **dict.fromkeys(
+            ("statement", "statementParameters", "statementParamAttrs"),
+            "rows are added to a table; name it with table, and with key what says which row is replaced",
+        ),
+        **dict.fromkeys(
+            ("transactionSize", "batchSize", "commitPolicy", "commitInterval"),
+            "every epoch is one transaction; leave it out",
+        ),
+        "sqlFailureAction": "what the database refuses is tried again until it takes it; leave it out",
+    },
     "Throttle": {
         "includePunctuations": "marks pass at no cost; leave it out",
         "period": "the rate is kept from batch to batch; leave it out",

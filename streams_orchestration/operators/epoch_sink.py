@@ -1,0 +1,107 @@
+"""`EpochSink`: a sink that hands the tuples of complete epochs to something outside, under a key that never changes."""
+
+from __future__ import annotations
+
+import os
+import uuid
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from streams_orchestration.operators.batch import TupleBatch
+from streams_orchestration.operators.contract import Operator, OperatorContext, PendingFile
+from streams_orchestration.operators.libraries import pa
+
+
+class DeliveryKey(NamedTuple):
+    """Names the tuples of one delivery: as text, `life/operator/channel/epoch`, with the batch where it is one batch.
+
+    A delivery that is repeated, after whatever failure or restart, has the same key and the same tuples. Deliveries of
+    one operator and channel come in the order of (`generation`, `number`).
+    """
+
+    life: str
+    """Of the application: another one after every start from nothing."""
+    operator: str
+    """Physical name."""
+    channel: int
+    """-1 outside of parallel regions."""
+    epoch: int
+    generation: int
+    """0 for a whole epoch; of a batch (`read_uncommitted`), the one that wrote it."""
+    number: int
+    """The epoch, or the batch."""
+
+    def __str__(self) -> str:
+        whole = f"{self.life}/{self.operator}/{self.channel}/{self.epoch}"
+        return f"{whole}/{self.generation}.{self.number}" if self.generation else whole
+
+
+class EpochSink(Operator):
+    """A sink whose tuples wait, as part of the commits, until their epoch is complete; then `deliver` gets them.
+
+    Every epoch with tuples is delivered at least once, in order, and again after a crash before the catalog knew of it.
+    Whoever gets them remembers the key, in the same transaction if possible, and ignores one that it knows. What
+    `deliver` raises is shown by `streams status`; the delivery is tried again after a growing pause, nothing is lost,
+    and a target that is away for long holds the region up. Outside of regions every batch is an epoch.
+
+    `deliver` is called in the host's process, on an object of its own, on one thread.
+    """
+
+    stateful = True
+
+    @classmethod
+    def unpublished(cls, context: OperatorContext, parameters: Any) -> tuple[Path, ...]:
+        """The files of this replica that wait."""
+        return tuple(sorted(_directory(context).glob("*.arrow")))
+
+    def open(self) -> None:
+        """Connect; called before the first delivery, and again after one that failed."""
+
+    def deliver(self, key: DeliveryKey, batches: Iterator[TupleBatch]) -> None:
+        """Hand over the tuples of one epoch, completely.
+
+        Args:
+            key: the same whenever these tuples are delivered.
+            batches: the tuples, in order, read as they are asked for.
+        """
+        raise NotImplementedError
+
+    def close(self) -> None:
+        """Disconnect; called after a failure and at the end."""
+
+    def process(self, port: int, batch: TupleBatch) -> None:
+        """Keep the tuples for the delivery."""
+        self.__dict__.setdefault("_kept", []).append(batch.arrow)
+
+    def prepare_commit(self) -> tuple[PendingFile, ...]:
+        """Write the tuples of the micro-batch to a file that goes with its commit."""
+        kept: list[pa.RecordBatch] = self.__dict__.pop("_kept", [])
+        if not kept:
+            return ()
+        path = _directory(self.context) / f"{uuid.uuid4().hex}.arrow"
+        path.parent.mkdir(parents=True, exist_ok=True)
+        with path.open("wb") as file:
+            with pa.ipc.new_file(file, kept[0].schema) as writer:
+                for batch in kept:
+                    writer.write_batch(batch)
+            file.flush()
+            os.fsync(file.fileno())
+        return (PendingFile(path, None, sum(batch.num_rows for batch in kept), path.stat().st_size),)
+
+
+def _directory(context: OperatorContext) -> Path:
+    """The replica's own; brackets would be a pattern to `glob`."""
+    return context.pending / context.name.replace("[", "(").replace("]", ")")
+
+
+def read_batches(path: Path) -> Iterator[TupleBatch]:
+    """The tuples of a file that `prepare_commit` has written.
+
+    Raises:
+        OSError: the file is gone or cannot be read.
+        pyarrow.ArrowInvalid: it was altered.
+    """
+    with pa.OSFile(str(path), "rb") as file, pa.ipc.open_file(file) as reader:
+        for number in range(reader.num_record_batches):
+            yield TupleBatch(reader.get_batch(number), mutable=False)

@@ -1,0 +1,121 @@
+"""SqlSink: writes tuples to a table of a database, each exactly once."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
+from pydantic import Field
+
+from streams_orchestration.model.names import nearest
+from streams_orchestration.operators.batch import TupleBatch
+from streams_orchestration.operators.contract import OperatorContext, Parameters, Visibility
+from streams_orchestration.operators.database_url import check_url, shown_url
+from streams_orchestration.operators.epoch_sink import DeliveryKey, EpochSink
+from streams_orchestration.operators.errors import UnknownAttributeError
+from streams_orchestration.operators.mentions import Mentions
+from streams_orchestration.operators.standard.refused import REFUSED
+
+if TYPE_CHECKING:
+    from streams_orchestration.operators.database_table import DatabaseTable
+
+
+class SqlSinkParameters(Parameters):
+    """Parameters of `SqlSink`."""
+
+    url: str = Field(
+        min_length=1,
+        repr=False,
+        description="SQLAlchemy URL of SQLite or PostgreSQL; {env:NAME} stands for an environment variable",
+    )
+    table: str = Field(min_length=1, pattern=r"^[^.]+(\.[^.]+)?$", description="name, or schema.name")
+    columns: dict[str, str] = Field(default_factory=dict, description="attribute: column, where the names differ")
+    suppress: list[str] = Field(default_factory=list, description="attributes that are not written")
+    key: list[str] = Field(default_factory=list, description="attributes: a tuple replaces the row that has them")
+    create_table: bool = Field(default=False, alias="createTable", description="make the table if it is missing")
+    visibility: Visibility = Field(
+        default="read_committed", description="read_uncommitted: rows are written with their batch, and stay"
+    )
+
+
+class SqlSink(EpochSink):
+    """Every epoch is one transaction on the table, together with a mark in `streams_deliveries` that it was made.
+
+    What is repeated after a crash finds the mark and writes nothing. With `visibility: read_uncommitted` every batch is
+    a transaction; a reset cannot take rows back, so a replay adds them again, unless `key` has them replaced.
+    """
+
+    Parameters = SqlSinkParameters
+    unsupported = REFUSED["SqlSink"]
+
+    @classmethod
+    def mentions(cls, parameters: SqlSinkParameters) -> Mentions:
+        """Those that are named for any reason."""
+        return Mentions(inputs=[*parameters.columns, *parameters.suppress, *parameters.key])
+
+    @classmethod
+    def check(cls, context: OperatorContext, parameters: SqlSinkParameters) -> None:
+        """Raises ValueError when the URL cannot be used, or attributes and columns do not fit; connects to nothing."""
+        check_url(parameters.url)
+        columns = _columns(context, parameters)
+        from streams_orchestration.operators.database_columns import column_type
+
+        for attribute in columns:
+            try:
+                column_type(context.inputs[0].field(attribute).type)
+            except ValueError as error:
+                message = f"the attribute {attribute}: {error}"
+                raise ValueError(message) from error
+
+    @classmethod
+    def destination(cls, context: OperatorContext, parameters: SqlSinkParameters) -> str:
+        """Table and database."""
+        return f"{parameters.table} in {shown_url(parameters.url)}"
+
+    def open(self) -> None:
+        """Connect, and see that the table is there and fits."""
+        from streams_orchestration.operators.database_table import DatabaseTable
+
+        given, columns = self.parameters, _columns(self.context, self.parameters)
+        key = tuple(columns[attribute] for attribute in given.key)
+        self.target: DatabaseTable | None = DatabaseTable(given.url, given.table, columns, self.context.inputs[0], key)
+        self.target.prepare(create=given.create_table)
+
+    def deliver(self, key: DeliveryKey, batches: Iterator[TupleBatch]) -> None:
+        """Write them, unless that was done before."""
+        assert self.target is not None
+        self.target.write(key, batches)
+
+    def close(self) -> None:
+        """Disconnect."""
+        target: DatabaseTable | None = getattr(self, "target", None)
+        if target is not None:
+            target.close()
+            self.target = None
+
+
+def _columns(context: OperatorContext, parameters: SqlSinkParameters) -> dict[str, str]:
+    """Attribute -> column, of all that is written."""
+    names = context.inputs[0].names
+    for parameter, given in (
+        ("columns", parameters.columns),
+        ("suppress", parameters.suppress),
+        ("key", parameters.key),
+    ):
+        for name in given:
+            if name not in names:
+                message = f"{parameter}: the input stream has no attribute {name}{nearest(name, names)}"
+                raise UnknownAttributeError(message)
+    renamed = parameters.columns
+    found = {str(name): renamed.get(str(name), str(name)) for name in names if name not in parameters.suppress}
+    if not found:
+        message = "suppress: no attribute is left to be written"
+        raise ValueError(message)
+    if missing := [name for name in parameters.key if name not in found]:
+        message = f"key: {', '.join(missing)} is not written, because of suppress"
+        raise ValueError(message)
+    columns = list(found.values())
+    if twice := next((column for column in columns if columns.count(column) > 1), None):
+        message = f"columns: two attributes go to the column {twice}"
+        raise ValueError(message)
+    return found

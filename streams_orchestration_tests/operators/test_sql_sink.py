@@ -1,0 +1,242 @@
+"""SqlSink: deliveries are written once, all or nothing, whoever writes them and how often."""
+
+from __future__ import annotations
+
+import datetime
+import sqlite3
+import threading
+from collections.abc import Iterator
+from decimal import Decimal
+from pathlib import Path
+from typing import Any
+
+import psycopg
+import pytest
+
+from streams_orchestration.operators.database_table import TableError
+from streams_orchestration.operators.database_url import DatabaseUrlError
+from streams_orchestration.operators.epoch_sink import DeliveryKey, EpochSink, read_batches
+from streams_orchestration.operators.standard.sql_sink import SqlSink
+from streams_orchestration_tests.operators.harness import Bench, Row
+from streams_orchestration_tests.postgresql import Server
+
+ROWS = [("a", 1), ("b", 2), ("a", 3)]
+
+
+class Target:
+    """A database, and what is in it."""
+
+    def __init__(self, url: str, connect: Any) -> None:
+        self.url = url
+        self.connect = connect
+
+    def run(self, statement: str) -> list[tuple[Any, ...]]:
+        with self.connect() as connection:
+            cursor = connection.execute(statement)
+            found = cursor.fetchall() if cursor.description else []
+            connection.commit()
+        return found
+
+    def rows(self, table: str = "totals") -> list[tuple[Any, ...]]:
+        return sorted(self.run(f"SELECT * FROM {table}"))
+
+
+@pytest.fixture(params=["sqlite", "postgresql"])
+def target(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Target]:
+    if request.param == "sqlite":
+        file = tmp_path / "target.db"
+        yield Target(f"sqlite:///{file}", lambda: sqlite3.connect(file))
+        return
+    server: Server = request.getfixturevalue("postgresql")
+    name = f"target_{abs(hash(tmp_path)):x}"
+    with server.connect() as connection:
+        connection.autocommit = True
+        connection.execute(f"CREATE DATABASE {name}".encode())
+    yield Target(
+        f"postgresql://streams@/{name}?host={server.directory}",
+        lambda: psycopg.connect(host=str(server.directory), dbname=name, user="streams"),
+    )
+    with server.connect() as connection:
+        connection.autocommit = True
+        connection.execute(f"DROP DATABASE {name} WITH (FORCE)".encode())
+
+
+def key(epoch: int = 1, generation: int = 0, number: int | None = None) -> DeliveryKey:
+    return DeliveryKey("life", "Out", -1, epoch, generation, epoch if number is None else number)
+
+
+def sink(tmp_path: Path, target: Target, schema: str = "k string, n bigint", **parameters: Any) -> Bench:
+    given = {"url": target.url, "table": "totals", "createTable": True} | parameters
+    return Bench(SqlSink, [schema], results=tmp_path, **given)
+
+
+def deliver(bench: Bench, rows: list[Row], delivery: DeliveryKey | None = None) -> None:
+    """What a task writes is what another process delivers."""
+    (file,) = bench.send(rows).commit()
+    assert (file.final, file.rows) == (None, len(rows))
+    assert SqlSink.unpublished(bench.context, bench.parameters) == (file.pending,)
+    operator = bench.operator
+    assert isinstance(operator, EpochSink)
+    operator.open()
+    try:
+        operator.deliver(delivery or key(), read_batches(file.pending))
+    finally:
+        operator.close()
+        file.pending.unlink()
+
+
+def test_a_delivery_is_written_once_however_often_it_is_made(tmp_path: Path, target: Target):
+    bench = sink(tmp_path, target)
+    for epoch in (1, 1, 2, 1, 2):
+        deliver(bench, [("a", epoch)], key(epoch))
+    assert target.rows() == [("a", 1), ("a", 2)]
+    assert target.run("SELECT life, operator, channel, number, epoch, rows FROM streams_deliveries") == [
+        ("life", "Out", -1, 2, 2, 2)
+    ]
+
+
+def test_another_life_writes_again(tmp_path: Path, target: Target):
+    bench = sink(tmp_path, target)
+    deliver(bench, ROWS)
+    deliver(bench, ROWS, key()._replace(life="another"))
+    assert target.rows() == sorted(2 * ROWS)
+
+
+def test_batches_are_told_apart_by_the_generation_that_wrote_them(tmp_path: Path, target: Target):
+    bench = sink(tmp_path, target, visibility="read_uncommitted")
+    for delivery in (key(1, 1, 5), key(1, 2, 4), key(1, 2, 5), key(1, 1, 6), key(1, 2, 5)):
+        deliver(bench, [("a", delivery.generation)], delivery)
+    assert target.rows() == [("a", 1), ("a", 2), ("a", 2)]
+
+
+def test_a_key_replaces_rows_and_the_last_tuple_counts(tmp_path: Path, target: Target):
+    bench = sink(tmp_path, target, key=["k"])
+    deliver(bench, ROWS)
+    deliver(bench, [("b", 7), ("c", 8)], key(2))
+    assert target.rows() == [("a", 3), ("b", 7), ("c", 8)]
+
+
+def test_attributes_go_to_the_columns_that_are_named(tmp_path: Path, target: Target):
+    target.run("CREATE TABLE totals (carrier TEXT, total BIGINT, noted TEXT DEFAULT 'x')")
+    schema = "k string, n bigint, m bigint"
+    bench = sink(tmp_path, target, schema, columns={"k": "carrier", "n": "total"}, suppress=["m"], createTable=False)
+    deliver(bench, [("a", 1, 5)])
+    assert target.rows() == [("a", 1, "x")]
+
+
+def test_types_come_back(tmp_path: Path, target: Target):
+    schema = "b boolean, i int, x double, s string, d date, t timestamp, u timestamp_ntz, y binary, q decimal(10, 2)"
+    at = datetime.datetime(2024, 1, 2, 3, 4, 5, 678901)
+    given = (True, 5, 0.1, "ü'\"", at.date(), at.replace(tzinfo=datetime.UTC), at, b"\x00\xff", Decimal("12.30"))
+    deliver(sink(tmp_path, target, schema), [given, (None,) * 9])
+    found, nothing = sorted(target.run("SELECT * FROM totals"), key=lambda row: row[0] is None)
+    assert nothing == (None,) * 9
+    if target.url.startswith("sqlite"):  # which has fewer types
+        texts = ("2024-01-02", "2024-01-02 03:04:05.678901", "2024-01-02 03:04:05.678901")
+        assert found == (1, 5, 0.1, "ü'\"", *texts, b"\x00\xff", "12.30")
+    else:
+        assert found == given
+
+
+def test_what_fails_in_the_middle_leaves_neither_rows_nor_the_mark(tmp_path: Path, target: Target):
+    target.run("CREATE TABLE totals (k TEXT, n BIGINT CHECK (n < 3))")
+    bench = sink(tmp_path, target)
+    with pytest.raises(TableError, match=r"table totals .*; a constraint refuses the rows; mend the table"):
+        deliver(bench, ROWS)
+    assert target.rows() == []
+    target.run("DROP TABLE totals")
+    deliver(bench, ROWS)
+    assert target.rows() == sorted(ROWS)
+
+
+def test_two_publishers_at_once_do_not_both_write(tmp_path: Path, target: Target):
+    both = [sink(tmp_path, target) for _ in range(2)]
+    files = [bench.send(ROWS).commit()[0].pending for bench in both]
+    together, errors = threading.Barrier(2), []
+
+    def publish(bench: Bench, file: Path) -> None:
+        operator = bench.operator
+        assert isinstance(operator, EpochSink)
+        operator.open()
+        for epoch in range(1, 6):
+            together.wait()
+            try:
+                operator.deliver(key(epoch), read_batches(file))
+            except TableError as error:
+                errors.append(error)
+        operator.close()
+
+    threads = [threading.Thread(target=publish, args=pair) for pair in zip(both, files, strict=True)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert errors == []
+    assert target.rows() == sorted(5 * ROWS)
+
+
+WRONG = [
+    ({"createTable": False}, None, "there is no table totals; say createTable: true, or make it: CREATE TABLE totals"),
+    ({}, "CREATE TABLE totals (kk TEXT, n BIGINT)", "the table totals has no column k; the nearest is kk;"),
+    ({}, "CREATE TABLE totals (k TEXT, n BIGINT, m BIGINT NOT NULL)", "the column m of totals is NOT NULL"),
+    (
+        {"key": ["k"]},
+        "CREATE TABLE totals (k TEXT, n BIGINT)",
+        r"no unique key of \(k\); make one: CREATE",
+    ),
+]
+
+
+@pytest.mark.parametrize(("parameters", "definition", "message"), WRONG)
+def test_a_table_that_does_not_fit_is_named_with_the_remedy(
+    tmp_path: Path, target: Target, parameters: dict[str, Any], definition: str | None, message: str
+):
+    if definition:
+        target.run(definition)
+    with pytest.raises(TableError, match=message):
+        deliver(sink(tmp_path, target, **parameters), ROWS)
+
+
+def test_a_database_that_is_not_there_is_named_without_secrets(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setenv("SECRET_OF_THE_TEST", "p@ss/word")
+    nowhere = Target(f"postgresql://me:{{env:SECRET_OF_THE_TEST}}@/db?host={tmp_path}", None)
+    bench = sink(tmp_path, nowhere)
+    with pytest.raises(TableError, match="check that it is up") as raised:
+        deliver(bench, ROWS)
+    assert "p@ss" not in str(raised.value)
+    assert SqlSink.destination(bench.context, bench.parameters) == "totals in postgresql:///db"
+
+
+def test_a_variable_that_is_not_set_is_named(tmp_path: Path):
+    with pytest.raises(DatabaseUrlError, match="the environment variable NO_SUCH_VARIABLE is not set in the host's"):
+        deliver(sink(tmp_path, Target("{env:NO_SUCH_VARIABLE}", None)), ROWS)
+
+
+URLS = [
+    ("postgresql://me:secret@host/db", "a password stands in it"),
+    ("mysql://me@host/db", "mysql is not supported; sqlite and postgresql are"),
+    ("no url", "this is no SQLAlchemy URL"),
+]
+
+
+@pytest.mark.parametrize(("url", "message"), URLS)
+def test_a_url_that_cannot_be_used_is_refused_before_anything_starts(url: str, message: str):
+    with pytest.raises(ValueError, match=message) as raised:
+        Bench(SqlSink, ["n int"], url=url, table="t")
+    assert "secret" not in str(raised.value)
+
+
+PARAMETERS = [
+    ({"columns": {"m": "x"}}, "columns: the input stream has no attribute m"),
+    ({"key": ["m"]}, "key: the input stream has no attribute m"),
+    ({"key": ["n"], "suppress": ["n"]}, "key: n is not written"),
+    ({"suppress": ["n", "l"]}, "suppress: no attribute is left"),
+    ({"columns": {"n": "l"}}, "two attributes go to the column l"),
+    ({}, "the attribute l: it is list<.*>, which no column can hold"),
+]
+
+
+@pytest.mark.parametrize(("parameters", "message"), PARAMETERS)
+def test_attributes_that_do_not_fit_are_named(parameters: dict[str, Any], message: str):
+    with pytest.raises(ValueError, match=message):
+        Bench(SqlSink, ["n int, l array<int>"], url="sqlite:///x.db", table="t", **parameters)
