@@ -1,0 +1,200 @@
+"""Deliveries: complete epochs are handed over in order, with the same key and tuples however often."""
+
+from __future__ import annotations
+
+import json
+import sqlite3
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from sqlalchemy import select
+
+from streams_orchestration.operators.batch import TupleBatch
+from streams_orchestration.operators.contract import Parameters
+from streams_orchestration.operators.epoch_sink import DeliveryKey, EpochSink
+from streams_orchestration.runtime import delivering, tables
+from streams_orchestration.runtime.commits import commit_batch
+from streams_orchestration.runtime.delivering import deliverers
+from streams_orchestration.runtime.errors import OutputError
+from streams_orchestration.runtime.home import Home
+from streams_orchestration.runtime.inspection import read_status
+from streams_orchestration.runtime.planning import OUTSTANDING_LIMIT
+from streams_orchestration.runtime.publisher import FIRST_PAUSE, Publisher
+from streams_orchestration.runtime.reset import reset
+from streams_orchestration_tests.runtime.applications import compiled, rows, source, write_rows
+from streams_orchestration_tests.runtime.local import LocalApplication
+
+COUNT = 20
+
+
+class LetterParameters(Parameters):
+    place: str
+
+
+class Letters(EpochSink):
+    """Writes what it gets to a file, a line for each delivery; refuses while there is a file `closed`."""
+
+    Parameters = LetterParameters
+
+    def deliver(self, key: DeliveryKey, batches: Iterator[TupleBatch]) -> None:
+        place = Path(self.parameters.place)
+        if (place / "closed").exists():
+            message = "the office is closed; open it"
+            raise ValueError(message)
+        tuples = [list(row.values()) for batch in batches for row in batch.to_pylist()]
+        with (place / "letters").open("a") as file:
+            file.write(json.dumps([str(key), tuples]) + "\n")
+
+
+@pytest.fixture(autouse=True)
+def no_hosts(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("streams_orchestration.runtime.reset.launch", lambda *_: ())
+
+
+def application(tmp_path: Path, limit: int = 5, count: int = COUNT, **last: Any) -> LocalApplication:
+    file = write_rows(tmp_path / "rows.parquet", count)
+    given = {"operator": f"{__name__}:Letters", "parameters": {"place": str(tmp_path)}} | last
+    graph = [source("Rows", file), {"name": "Out", "inputs": ["Rows"], "outputs": []} | given]
+    return LocalApplication(Home(tmp_path / "home"), compiled(graph, fusion="manual", pes=1), limit)
+
+
+@pytest.fixture
+def local(tmp_path: Path) -> LocalApplication:
+    return application(tmp_path)
+
+
+def letters(tmp_path: Path) -> list[tuple[str, list[tuple[Any, ...]]]]:
+    if not (tmp_path / "letters").exists():
+        return []
+    lines = map(json.loads, (tmp_path / "letters").read_text().splitlines())
+    return [(key.partition("/")[2], [tuple(row) for row in tuples]) for key, tuples in lines]
+
+
+def commit(local: LocalApplication, *, boundary: bool = False) -> None:
+    (program,) = local.programs
+    if boundary:
+        local.trigger()
+    plan = local.plan(program)
+    assert plan is not None
+    commit_batch(local.catalog, program, plan, local.execute(program, plan), 0.0)
+
+
+def test_a_complete_epoch_is_delivered_whole_and_once(local: LocalApplication, tmp_path: Path):
+    commit(local)
+    local.publish()
+    assert letters(tmp_path) == []
+    commit(local, boundary=True)
+    local.publish()
+    local.publish()
+    assert letters(tmp_path) == [("Out/-1/1", rows(10))]
+    found = read_status(local.home, local.name).sinks[0]
+    assert (found.files, found.rows, found.waiting, found.path) == (1, 10, 0, None)
+    assert not list((local.home.data(local.name) / "outputs").rglob("*.arrow"))
+
+
+def test_after_a_crash_it_comes_again_with_the_same_key_and_tuples(
+    local: LocalApplication, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+):
+    commit(local)
+    commit(local, boundary=True)
+
+    def die(*_: Any, **__: Any) -> bool:
+        raise KeyboardInterrupt
+
+    with monkeypatch.context() as patch:
+        patch.setattr(delivering, "settle", die)
+        with pytest.raises(KeyboardInterrupt):
+            local.publish()
+    local.deliverers = deliverers(local.catalog, local.home, local.name, local.programs)
+    local.publish()
+    first, second = letters(tmp_path)
+    assert first == second == ("Out/-1/1", rows(10))
+
+
+def test_what_a_reset_takes_back_is_never_delivered(local: LocalApplication, tmp_path: Path):
+    commit(local, boundary=True)
+    commit(local)
+    reset(local.home, local.name, "region-0")
+    local.run()
+    delivered = letters(tmp_path)
+    assert [row for _, tuples in delivered for row in tuples] == rows(COUNT)
+    assert len({key for key, _ in delivered}) == len(delivered)
+
+
+def test_a_target_that_refuses_is_asked_again_and_gets_everything_in_order(local: LocalApplication, tmp_path: Path):
+    now = 0.0
+    publisher = Publisher(local.catalog, local.name, local.deliverers, clock=lambda: now)
+
+    def turn() -> None:
+        publisher.turn()
+        for thread in list(publisher._busy.values()):
+            thread.join()
+
+    (tmp_path / "closed").touch()
+    for _ in range(2):
+        commit(local, boundary=True)
+        turn()
+    found = read_status(local.home, local.name).sinks[0]
+    assert (found.late, found.rows) == (2, 0)
+    assert "operator Out: the office is closed; open it; delivery " in str(found.error)
+    (tmp_path / "closed").unlink()
+    turn()
+    assert letters(tmp_path) == [], "it rests"
+    now += FIRST_PAUSE
+    turn()
+    assert [tuples for _, tuples in letters(tmp_path)] == [rows(5), rows(5, first=5)]
+    found = read_status(local.home, local.name).sinks[0]
+    assert (found.late, found.rows, found.error) == (0, 10, None)
+
+
+def test_a_target_that_is_away_for_long_holds_the_region_up_and_loses_nothing(tmp_path: Path):
+    local = application(tmp_path, limit=1, count=2 * OUTSTANDING_LIMIT)
+    (program,) = local.programs
+    (tmp_path / "closed").touch()
+    for _ in range(OUTSTANDING_LIMIT):
+        commit(local, boundary=True)
+    local.trigger()
+    assert local.plan(program) is None
+    completed = read_status(local.home, local.name).units[0].completed_epoch
+    assert completed == OUTSTANDING_LIMIT, "no epoch begins to end, so that no drain takes too long"
+    (tmp_path / "closed").unlink()
+    local.publish()
+    local.run()
+    assert [row for _, tuples in letters(tmp_path) for row in tuples] == rows(2 * OUTSTANDING_LIMIT)
+
+
+def test_tuples_that_are_gone_stop_the_application(local: LocalApplication):
+    commit(local, boundary=True)
+    (file,) = (local.home.data(local.name) / "outputs").rglob("*.arrow")
+    file.unlink()
+    with pytest.raises(OutputError, match=r"operator Out: .*, which was to be delivered, is gone: start anew with --f"):
+        local.publish()
+
+
+def test_somebody_else_may_have_delivered_it(local: LocalApplication):
+    commit(local, boundary=True)
+    with local.catalog.read() as connection:
+        row = connection.execute(select(tables.sink_file)).one()
+    Path(row.pending).unlink()
+    with local.catalog.write() as connection:
+        connection.execute(tables.sink_file.delete())
+    (deliverer,) = local.deliverers.values()
+    seen = dict(row._mapping) | {"visibility": "read_committed"}
+    deliverer.deliver([type("Seen", (), seen)()])  # pyright: ignore[reportArgumentType]
+
+
+@pytest.mark.parametrize("visibility", ["read_committed", "read_uncommitted"])
+def test_rows_of_a_database_are_those_of_an_undisturbed_run(tmp_path: Path, visibility: str):
+    target = tmp_path / "target.db"
+    parameters = {"url": f"sqlite:///{target}", "table": "t", "createTable": True, "visibility": visibility}
+    local = application(tmp_path, operator="SqlSink", parameters=parameters)
+    local.step(local.programs[0])
+    local.step(local.programs[0])
+    reset(local.home, local.name, "region-0")
+    local.run()
+    with sqlite3.connect(target) as connection:
+        found = connection.execute("SELECT k, n FROM t").fetchall()
+    again = rows(10) if visibility == "read_uncommitted" else []
+    assert sorted(found) == sorted(rows(COUNT) + again), "uncommitted rows stay, and the replay comes to them"
