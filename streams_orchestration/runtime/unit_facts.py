@@ -22,8 +22,8 @@ from streams_orchestration.runtime.region_events import (
     Unhealthy,
 )
 from streams_orchestration.runtime.region_machine import WORKING, step
-from streams_orchestration.runtime.sinks import is_held
 from streams_orchestration.runtime.region_record import RegionRecord, RegionSettings
+from streams_orchestration.runtime.sinks import is_held
 
 ENDED = ("COMPLETED", "STOPPED", "FAILED")
 """States of a unit in which its machine stands still."""
@@ -71,7 +71,7 @@ class Facts:
     final_epoch: int | None
     drain_asked: int | None
     held: bool = False
-    """Too many complete epochs of a sink could not become visible: none may end, so that no drain times out for that."""
+    """Too many complete epochs of a sink are not visible yet: no more may end, so that no drain times out for that."""
 
     @property
     def finished(self) -> bool:
@@ -101,9 +101,13 @@ def read_facts(connection: Connection, units: Iterable[Row[Any]], health: Mappin
                 members[row.unit].append(Member(row.id, row.epoch, row.final, runs))
     return {
         name: Facts(
-            tuple(members[name]), health.get(name), unit.asked == unit.generation, unit.final_epoch, unit.drain_asked,
+            tuple(members[name]),
+            health.get(name),
+            unit.asked == unit.generation,
+            unit.final_epoch,
+            unit.drain_asked,
             unit.timer == "period" and is_held(connection, unit.application, name, unit.completed_epoch),
-        )  # fmt: skip
+        )
         for name, unit in rows.items()
     }
 

@@ -104,6 +104,7 @@ def test_a_reset_takes_back_what_is_after_the_cut_and_nothing_else(uncommitted: 
     publish(uncommitted.catalog, uncommitted.name)
     assert visible(uncommitted) == sorted(rows(10))
     reset(uncommitted.home, uncommitted.name, "region-0")
+    publish(uncommitted.catalog, uncommitted.name)
     assert visible(uncommitted) == sorted(rows(5))
     assert waiting(uncommitted) == []
     uncommitted.run()
@@ -175,9 +176,7 @@ def test_retracting_may_die_at_any_step_and_be_repeated(
     commit(local)
     if moved:
         publish(local.catalog, local.name)
-    with monkeypatch.context() as patch:
-        patch.setattr("streams_orchestration.runtime.reset.retract", lambda *_: [])
-        reset(local.home, local.name, "region-0")
+    reset(local.home, local.name, "region-0")
     with monkeypatch.context() as patch:
         died = kill_at(patch, call)
         try:
@@ -254,6 +253,7 @@ def test_a_file_in_the_place_of_a_part_outlives_a_reset(uncommitted: LocalApplic
     taken = directory(uncommitted) / "part-000001-000000-000-g1.parquet"
     taken.write_text("of somebody else")
     reset(uncommitted.home, uncommitted.name, "region-0")
+    publish(uncommitted.catalog, uncommitted.name)
     assert (taken.read_text(), waiting(uncommitted)) == ("of somebody else", [])
 
 
