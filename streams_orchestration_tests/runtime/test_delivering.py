@@ -50,7 +50,7 @@ class Letters(EpochSink):
 
 @pytest.fixture(autouse=True)
 def no_hosts(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("streams_orchestration.runtime.reset.launch", lambda *_: ())
+    monkeypatch.setattr("streams_orchestration.runtime.reset.launch", lambda *_, **__: ())
 
 
 def application(tmp_path: Path, limit: int = 5, count: int = COUNT, **last: Any) -> LocalApplication:

@@ -29,7 +29,7 @@ COUNT = 20
 
 @pytest.fixture(autouse=True)
 def no_hosts(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("streams_orchestration.runtime.reset.launch", lambda *_: ())
+    monkeypatch.setattr("streams_orchestration.runtime.reset.launch", lambda *_, **__: ())
 
 
 def application(tmp_path: Path, **parameters: Any) -> LocalApplication:

@@ -37,7 +37,7 @@ AUTONOMOUS: dict[str, Any] = {"annotations": {"autonomous": True}}
 
 @pytest.fixture(autouse=True)
 def no_hosts(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("streams_orchestration.runtime.reset.launch", lambda *_: ())
+    monkeypatch.setattr("streams_orchestration.runtime.reset.launch", lambda *_, **__: ())
 
 
 def application(directory: Path, count: int = COUNT) -> Compilation:
