@@ -28,7 +28,7 @@ from streams_orchestration.runtime.states import state_files
 from streams_orchestration_tests.chaos.faults import EVERYTHING, FAULTS, NEEDS, SCHEMA, Scene
 from streams_orchestration_tests.chaos.healers import HEALERS, Healer
 from streams_orchestration_tests.chaos.shapes import Shape, shape_of
-from streams_orchestration_tests.chaos.undisturbed import differences, outcome, undisturbed
+from streams_orchestration_tests.chaos.undisturbed import Outcome, differences, outcome, undisturbed
 from streams_orchestration_tests.chaos.watching import Watch
 from streams_orchestration_tests.postgresql import Server, server
 
@@ -119,6 +119,7 @@ def run(case: Case, place: Path, *, small_disk: bool, show: bool = True) -> Verd
     """
     shape = shape_of(case.shape, case.seed, seconds=(case.faults + 2) * FAULT_SECONDS)
     hurry = place / "hurry"
+    wanted = undisturbed(shape)
     with ExitStack() as stack:
         home, disk = stack.enter_context(_home(place, small_disk))
         served = stack.enter_context(server()) if case.catalog == "postgresql" else None
@@ -138,7 +139,7 @@ def run(case: Case, place: Path, *, small_disk: bool, show: bool = True) -> Verd
             verdict.most_bytes = max((size for _, size in watch.bytes), default=0)
             verdict.last_bytes = watch.bytes[-1][1] if watch.bytes else 0
             verdict.resets = sum(track.generations[-1][1] - 1 for track in watch.units.values())
-            _judge(shape, home, verdict, build_programs(compilation))
+            _judge(shape, home, verdict, build_programs(compilation), wanted)
         finally:
             with contextlib.suppress(StreamsRuntimeError):
                 cancel(home, shape.name, 5.0)
@@ -277,12 +278,11 @@ class _Course:
             )
 
 
-def _judge(shape: Shape, home: Home, verdict: Verdict, programs: Iterable[PeProgram]) -> None:
+def _judge(shape: Shape, home: Home, verdict: Verdict, programs: Iterable[PeProgram], wanted: Outcome) -> None:
     """Results, states, what is left, and whose resets there were."""
     if verdict.wrong:
         return
     programs = tuple(programs)
-    wanted = undisturbed(shape)
     verdict.tuples = sum(map(len, wanted.results.values()))
     verdict.wrong += differences(outcome(home, shape.name, programs), wanted, shape.ordered)
     verdict.wrong += _left(home, shape.name)

@@ -9,8 +9,10 @@ from typing import Any
 from streams_orchestration.compiler.compilation import Compilation
 from streams_orchestration.runtime.deployment import build_programs
 from streams_orchestration.runtime.program import PeProgram
-from streams_orchestration_tests.runtime.applications import PERIODIC, compiled, node, sink
+from streams_orchestration_tests.runtime.applications import compiled, node, sink
 
+PERIODIC: dict[str, Any] = {"consistent": {"trigger": "periodic", "period": 1e6}}
+"""No period passes by itself."""
 AUTONOMOUS: dict[str, Any] = {"annotations": {"autonomous": True}}
 
 
