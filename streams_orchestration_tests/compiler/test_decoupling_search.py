@@ -138,7 +138,8 @@ def test_a_solver_that_dies_leaves_the_search(monkeypatch: pytest.MonkeyPatch):
     assert list(violations(decision.flow, decision.outputs)) == []
 
 
-def test_when_time_is_over_at_once_everything_stays_together():
+def test_when_time_is_over_at_once_there_is_an_answer_and_a_bound():
     decision = decided(large(), seconds=1e-9)
-    assert decision.evaluation.loads == (pytest.approx(100.0), 0, 0, 0)
+    assert list(violations(decision.flow, decision.outputs)) == []
+    assert decision.evaluation.objective < 60
     assert decision.bound == pytest.approx(25.0)

@@ -72,7 +72,18 @@ class Search:
             settle(placement, deadline, self.contraction.flow.params.lex_epsilon)
             self.offer(placement.home)
 
-    def _from_coarse(self, chance: Random, deadline: float, effort: int) -> list[int]:
+    def pack(self) -> None:
+        """A first decision at once: clusters, the heaviest first, each to the machine that has least."""
+        if self.guarded or len(self.contraction.machines) < 2:
+            return
+        levels, maps = self._clusters(Random(0))
+        home = _packed(levels[-1])
+        for numbers in reversed(maps):
+            home = [home[number] for number in numbers]
+        self.offer(home)
+
+    def _clusters(self, chance: Random) -> tuple[list[Pieces], list[list[int]]]:
+        """Levels of clusters, coarser and coarser, and for each piece of a level its number in the next."""
         levels, maps = [self._pieces], []
         total, machines = sum(self._pieces.weights), self._pieces.machines
         while len(levels[-1].weights) > 6 * machines:
@@ -81,6 +92,10 @@ class Search:
                 break
             levels.append(found[0])
             maps.append(found[1])
+        return levels, maps
+
+    def _from_coarse(self, chance: Random, deadline: float, effort: int) -> list[int]:
+        levels, maps = self._clusters(chance)
         home = _packed(levels[-1])
         for level in range(len(levels) - 1, -1, -1):
             placement = Placement(levels[level], home)

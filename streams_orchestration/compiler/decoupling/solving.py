@@ -88,6 +88,7 @@ class _Run:
 
     def decide(self, solver: SolverChoice, gap: float | None) -> SolverChoice:
         """Do what there is time for; what was used."""
+        self.search.pack()
         start = None if self.search.best is None else tuple(self.search.best)
         task = Task(self.contraction, solver, start, self.bound, gap or 0.0, self.left)
         if gap is None and task.binaries > _EXACT:
