@@ -39,7 +39,6 @@ from streams_orchestration_tests.runtime.applications import (
 )
 from streams_orchestration_tests.runtime.local import LocalApplication
 
-pytestmark = pytest.mark.usefixtures("database")
 AUTONOMOUS: dict[str, Any] = {"annotations": {"autonomous": True}}
 
 
@@ -84,6 +83,7 @@ def settle(*applications: LocalApplication) -> None:
             return
 
 
+@pytest.mark.usefixtures("database")
 def test_an_import_takes_the_streams_whose_properties_its_subscription_names(tmp_path: Path):
     taken = exporter(tmp_path, 40, properties={"kind": "rows", "level": 2})
     other = exporter(tmp_path, 10, "other", properties={"kind": "rows", "level": 1})
@@ -133,6 +133,7 @@ def test_an_application_with_an_import_does_not_end_by_itself(tmp_path: Path):
     assert not any(pe.state == "COMPLETED" for pe in read_status(reader.home, "importer").pes)
 
 
+@pytest.mark.usefixtures("database")
 def test_a_stopped_import_goes_on_where_it_stood(tmp_path: Path):
     writer = exporter(tmp_path, 60, streamId="s")
     reader = importer(tmp_path, application="exporter", streamId="s")
@@ -171,6 +172,7 @@ def test_an_exporter_that_starts_anew_is_connected_anew(tmp_path: Path):
     assert len(read_status(reader.home, "importer").imports[0].connections) == 1
 
 
+@pytest.mark.usefixtures("database")
 def test_an_exporter_waits_for_a_slow_import_but_not_for_one_that_is_stopped(tmp_path: Path):
     writer = exporter(tmp_path, 4 * OUTSTANDING_LIMIT, streamId="s")
     writer.source_limit = 1
@@ -205,6 +207,7 @@ def test_what_an_import_has_read_and_cannot_need_any_more_is_not_kept(tmp_path: 
     assert published(reader.published("Kept")) == doubled(40)
 
 
+@pytest.mark.usefixtures("database")
 def test_an_import_that_is_not_waited_for_loses_the_middle_and_the_loss_is_counted(tmp_path: Path):
     count = 4 * KEPT_SEGMENTS
     writer = exporter(tmp_path, count, streamId="s", congestionPolicy="dropConnection")
