@@ -1,10 +1,16 @@
 from __future__ import annotations
 
+import signal
 from collections.abc import Iterator
 
 import pytest
 
 from streams_orchestration_tests.postgresql import Server, server, why_not
+
+
+def pytest_configure() -> None:
+    """Who is told to end cleans up first, as with Ctrl-C: a server would stay otherwise."""
+    signal.signal(signal.SIGTERM, signal.default_int_handler)
 
 
 @pytest.fixture(scope="session")
