@@ -32,7 +32,7 @@ class Memory:
 
     asked: dict[str, Asked] = field(default_factory=dict)
     state: str = ""
-    """State of the application and its exhausted units, when last recorded."""
+    """State of the application, its exhausted units and the resets of all, when last recorded."""
     epochs: dict[str, int] = field(default_factory=dict)
     rows: dict[str, int] = field(default_factory=dict)
     """Rows per sink when last recorded."""
@@ -99,7 +99,8 @@ def look(status: ApplicationStatus, now: float, memory: Memory) -> Look:
         key = f"{status.application}:{deployment}:{failure.unit}:{failure.generation}:{number}"
         resets.append(ResetRequest(key, failure))
     exhausted = tuple(failure for failure in failed if failure.exhausted)
-    state = " ".join([status.state, *(failure.unit for failure in exhausted)])
+    counted = (f"{unit.name}:{unit.resets}" for unit in status.units if unit.resets)
+    state = " ".join([status.state, *(failure.unit for failure in exhausted), *counted])
     epochs = {unit.name: unit.completed_epoch for unit in status.units}
     sinks = tuple(sink for sink in status.sinks if sink.rows != memory.rows.get(sink.operator, 0))
     changed = state != memory.state

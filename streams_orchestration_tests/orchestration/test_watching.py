@@ -93,3 +93,20 @@ def test_memory_survives_the_cursor_and_a_damaged_cursor_is_none():
     assert Memory.load(memory.dump()) == memory
     for cursor in (None, "", "nonsense", "[]", '{"asked": {"a": {}}}', '{"other": 1}'):
         assert Memory.load(cursor) == Memory()
+
+
+def test_a_reset_is_reported_at_once():
+    status = running()
+    memory = look(status, NOW, Memory()).memory
+    after = replace(status, units=(replace(status.units[0], resets=1),))
+    assert look(after, NOW + 1, memory).report
+
+
+def test_a_pe_that_backs_off_is_not_reset_before_its_time():
+    status = failed(running())
+    unit = replace(status.units[0], region=None, restarts=3, outage={"detected": NOW})
+    unit = replace(unit, reset_times=unit.reset_times.add(0, NOW - 1, 0.5))
+    status = replace(status, units=(unit,))
+    first = look(status, NOW + 3.9, Memory())
+    assert not first.resets
+    assert len(look(status, NOW + 4, first.memory).resets) == 1
