@@ -15,6 +15,8 @@ from streams_orchestration.operators.libraries import pa, pa_csv
 from streams_orchestration.operators.standard.csv_file import CsvFile, misfit
 from streams_orchestration.operators.standard.file_rows import BEGIN, Place, RawRow, Rows, sift
 
+SMALL_BYTES = 1 << 16
+"""Of rows among which are malformed ones, that are looked at one by one; more are halved."""
 LONGEST_ROW_BYTES = 1 << 20
 """A quote that is not paired within so many bytes is malformed, and the next row begins on the next line."""
 
@@ -48,15 +50,16 @@ class CsvSieve:
                 text, ended = rest + data, not data
                 end = len(text) if ended else text.rfind(b"\n") + 1
                 whole = text[:end]
-                found = self._block(whole, names) if self._is_paired(whole) else None
-                if found is not None:
+                if self._is_paired(whole):
                     rest = text[end:]
+                    for part, found in self._parts(whole, line, names):
+                        yield found._replace(start=Place(place, line))
+                        place, line = place + len(part), line + part.count(b"\n")
                 else:
                     rows, rest = self._raw_rows(text, line, ended)
-                    found = self._sifted(rows, names)
-                yield found._replace(start=Place(place, line))
-                place += len(text) - len(rest)
-                line += text.count(b"\n") - rest.count(b"\n")
+                    yield self._sifted(rows, names)._replace(start=Place(place, line))
+                    place += len(text) - len(rest)
+                    line += text.count(b"\n") - rest.count(b"\n")
 
     def _begin(self, file: IO[bytes]) -> tuple[list[str], Place]:
         """The names of the columns, and where rows begin behind them."""
@@ -91,12 +94,20 @@ class CsvSieve:
                 raise DataError(message)
         return names
 
-    def _block(self, text: bytes, names: list[str]) -> Rows | None:
-        """All rows of a block; None when some are malformed."""
-        try:
-            return Rows(self._parse(text, names))
-        except (pa.ArrowInvalid, pa.ArrowKeyError):
-            return None
+    def _parts(self, text: bytes, line: int, names: list[str]) -> Iterator[tuple[bytes, Rows]]:
+        """Whole rows, with paired quotes, in parts as large as can be read at once; malformed ones in small parts."""
+        pending = [text]
+        while pending:
+            part = pending.pop()
+            try:
+                yield part, Rows(self._parse(part, names))
+            except (pa.ArrowInvalid, pa.ArrowKeyError):
+                middle = part.rfind(b"\n", 0, len(part) // 2) + 1
+                if len(part) > SMALL_BYTES and middle and part.count(b'"', 0, middle) % 2 == 0:
+                    pending += [part[middle:], part[:middle]]
+                    continue
+                yield part, self._sifted(self._raw_rows(part, line, ended=True)[0], names)
+            line += part.count(b"\n")
 
     def _parse(self, text: bytes, names: list[str]) -> pa.RecordBatch:
         if not text.strip(b"\r\n"):
@@ -138,15 +149,31 @@ class CsvSieve:
 
         return sift(rows, parse, self._suspects(rows, names), explain, self.schema)
 
-    def _suspects(self, rows: Sequence[RawRow], names: list[str]) -> Iterator[int]:
-        checked = [(names.index(field.name), _CHECKS[kind]) for field in self.schema if (kind := _kind(field.type))]
+    def _suspects(self, rows: Sequence[RawRow], names: list[str]) -> Iterator[tuple[int, bool]]:
+        """Rows that are probably malformed, and whether that is certain.
+
+        It is where the number of columns is wrong, or a number cannot be read, which Arrow does alike in CSV and here.
+        """
+        fields = [(field, kind) for field in self.schema if (kind := _kind(field.type))]
+        checked = [(names.index(field.name), _CHECKS[kind], field.type) for field, kind in fields]
+        separator = self.file.separator.encode()
         for number, row in enumerate(rows):
+            if b'"' not in row.text:
+                raw = row.text.rstrip(b"\r\n").split(separator)
+                if len(raw) != len(names):
+                    yield number, len(names) > 1
+                    continue
+                values = [(raw[position].decode(errors="replace"), check, kind) for position, check, kind in checked]
+                wrong = [(text, kind) for text, check, kind in values if not check(text)]
+                if wrong:
+                    yield number, any(misfit(text, kind) for text, kind in wrong)
+                continue
             try:
                 values = next(csv.reader(io.StringIO(_text(row), newline=""), delimiter=self.file.separator))
             except csv.Error:
                 values = []
-            if len(values) != len(names) or any(not check(values[position]) for position, check in checked):
-                yield number
+            if len(values) != len(names) or any(not check(values[at]) for at, check, _ in checked):
+                yield number, False
 
     def _raw_rows(self, text: bytes, line: int, ended: bool) -> tuple[list[RawRow], bytes]:
         """Where rows begin and end, blank lines left out; and what the last one may still lack."""

@@ -65,7 +65,7 @@ class Rows(NamedTuple):
 def sift(
     rows: Sequence[RawRow],
     parse: Callable[[Sequence[RawRow]], pa.RecordBatch],
-    suspects: Iterable[int],
+    suspects: Iterable[tuple[int, bool]],
     explain: Callable[[RawRow, Exception], tuple[str, str]],
     schema: pa.Schema,
 ) -> Rows:
@@ -74,13 +74,17 @@ def sift(
     Args:
         rows: of the file.
         parse: reads rows; raises when any of them is malformed.
-        suspects: those that are probably malformed; what is found out does not depend on it, but the time does.
+        suspects: those that are probably malformed, and whether they certainly are. What is found out does not depend
+            on the others, but the time does.
         explain: column and reason of a row that `parse` refused.
         schema: of the tuples.
     """
     errors: dict[int, Exception] = {}
-    for number in suspects:
-        _read((number, number + 1), rows, parse, errors)
+    for number, certain in suspects:
+        if certain:
+            errors[number] = DataError("it cannot be read")
+        else:
+            _read((number, number + 1), rows, parse, errors)
     left = [number for number in range(len(rows)) if number not in errors] if errors else range(len(rows))
     kept, found = [rows[number] for number in left], dict[int, Exception]()
     batches = _read((0, len(kept)), kept, parse, found)

@@ -54,7 +54,7 @@ def _rows(path: Path, lines: list[bytes], schema: pa.Schema, start: Place, permi
         if not permissive:
             message = f"{path}, {_place(lines, start.line - 1, schema)}"
             raise DataError(message) from error
-        suspects = [i for i, row in enumerate(full) if not _is_object(row.text)]
+        suspects = [(i, False) for i, row in enumerate(full) if not _is_object(row.text)]
         return sift(full, lambda part: _parse([row.text for row in part], schema), suspects, _explain, schema)
 
 
