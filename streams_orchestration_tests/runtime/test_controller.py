@@ -64,7 +64,7 @@ def hosts(monkeypatch: pytest.MonkeyPatch) -> FakeHosts:
     fake = FakeHosts()
     for module in ("control", "health", "inspection", "reset"):
         monkeypatch.setattr(f"streams_orchestration.runtime.{module}.LAUNCHER", fake)
-    monkeypatch.setattr("streams_orchestration.runtime.control.stop_orphans", lambda *_: ())
+    monkeypatch.setattr("streams_orchestration.runtime.control.stop_orphans", lambda *_, **__: ())
     monkeypatch.setattr("streams_orchestration.runtime.control.record_processes", lambda *_: None)
     return fake
 

@@ -88,4 +88,4 @@ def data() -> Iterator[Path]:
 
 @pytest.fixture(autouse=True)
 def no_hosts(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("streams_orchestration.runtime.reset.launch", lambda *_: ())
+    monkeypatch.setattr("streams_orchestration.runtime.reset.launch", lambda *_, **__: ())
