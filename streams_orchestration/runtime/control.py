@@ -7,11 +7,11 @@ import uuid
 from collections.abc import Callable
 from pathlib import Path
 
-from sqlalchemy import select, update
+from sqlalchemy import Connection, select, update
 
 from streams_orchestration.runtime import tables
 from streams_orchestration.runtime.catalog import Catalog
-from streams_orchestration.runtime.controller import take_up
+from streams_orchestration.runtime.controller import advance, take_up
 from streams_orchestration.runtime.errors import CatalogUnavailableError, HostLaunchError
 from streams_orchestration.runtime.failures import failures
 from streams_orchestration.runtime.home import Home
@@ -19,8 +19,10 @@ from streams_orchestration.runtime.inspection import read_status
 from streams_orchestration.runtime.launcher import LAUNCHER, HostLauncher, HostStart
 from streams_orchestration.runtime.orphans import record_processes, stop_orphans
 from streams_orchestration.runtime.publishing import remove_empty
+from streams_orchestration.runtime.region_machine import WORKING
 from streams_orchestration.runtime.settings import Settings
 from streams_orchestration.runtime.status import ApplicationStatus
+from streams_orchestration.runtime.unit_facts import Health, Trouble
 from streams_orchestration.runtime.watch import observe
 
 POLL_SECONDS = 0.1
@@ -64,6 +66,7 @@ def launch(
         row = connection.execute(select(a).where(a.c.name == application)).one()
         if row.wanted != "RUNNING" or row.state == "COMPLETED":
             return ()
+        mendable += _lost(connection, application, launcher) if heal else []
         take_up(connection, application, mendable)
         open_units = select(u.c.name).where(u.c.application == application, u.c.state != "COMPLETED")
         working = select(p.c.host).where(p.c.application == application, p.c.unit.in_(open_units))
@@ -90,6 +93,23 @@ def launch(
                 .values(state="STARTING", error=None, permanent=False)
             )
     return tuple(started)
+
+
+def _lost(connection: Connection, application: str, launcher: HostLauncher) -> list[str]:
+    """Units whose host died after anybody had looked: from now on they refuse what it had begun to commit."""
+    h, p, u = tables.host, tables.pe, tables.unit
+    lost: list[str] = []
+    hosts = connection.execute(select(h).where(h.c.application == application, h.c.pid.is_not(None))).all()
+    for host in hosts:
+        if launcher.alive(host.pid, host.process_started):
+            continue
+        members = select(p.c.unit).where(p.c.application == application, p.c.host == host.id, ~p.c.final)
+        working = (u.c.application == application, u.c.name.in_(members), u.c.state.in_(WORKING))
+        trouble = Trouble(f"host {host.id} (pid {host.pid}) is gone", host.heartbeat_at or host.launched_at)
+        for name in connection.scalars(select(u.c.name).where(*working)).all():
+            advance(connection, application, name, time.time(), Health(trouble, up=False))
+            lost.append(name)
+    return lost
 
 
 def await_running(home: Home, application: str, timeout: float, unit: str | None = None) -> ApplicationStatus:

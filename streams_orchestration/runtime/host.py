@@ -95,9 +95,6 @@ class Host:
             session: gives Spark's session, once it is up.
         """
         threading.Thread(target=self._beat, daemon=True).start()
-        mine = [self.programs[pe] for pe in sorted(self.mine)]
-        removed = self.outage.through(lambda: sweep(self.catalog, self.home, self.application, self.mine, mine))
-        log.info("host %s of %s: %s files that no commit names were removed", self.number, self.application, removed)
         self.start_up.reached("imports", time.time())
         self.spark = session()
         self.start_up.reached("session", time.time())
@@ -166,14 +163,15 @@ class Host:
             query = self.queries.get(row.id)
             if query is not None and (row.final or query.generation != row.generation):
                 query.stop()
-                # what its last batch had written when it ended, and nobody has committed
-                sweep(self.catalog, self.home, self.application, [row.id], [self.programs[row.id]])
                 del self.queries[row.id]
                 self.failed.discard(row.id)
                 query = None
             if row.final or row.unit_state in ("UNHEALTHY", LIMIT) or row.dirty:
                 continue
             if query is None:
+                # What the query before had written and nobody has committed. Not earlier: until the unit is whole
+                # again, a commit of a host that was taken for dead may still name it.
+                self._sweep(row.id)
                 self._start(row.id, row.generation)
             elif row.state != "RUNNING" and row.id not in self.failed and query.begun:
                 self._report_pe(row.id, "RUNNING", row.generation)
@@ -181,6 +179,10 @@ class Host:
                 log.error("%s", error)
                 self._report_pe(row.id, "FAILED", row.generation, str(error), permanent=query.permanent)
                 self.failed.add(row.id)
+
+    def _sweep(self, pe: int) -> None:
+        removed = sweep(self.catalog, self.home, self.application, [pe], [self.programs[pe]])
+        log.info("PE %s: %s files that no commit names were removed", pe, removed)
 
     def _start(self, pe: int, generation: int) -> None:
         from streams_orchestration.runtime.query import PeQuery

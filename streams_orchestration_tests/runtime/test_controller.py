@@ -439,6 +439,25 @@ def test_a_sweep_that_was_paused_does_not_touch_what_others_wrote_meanwhile(
     running.finish()
 
 
+def test_a_host_that_dies_while_others_are_launched_is_fenced_off(running: Running, monkeypatch: pytest.MonkeyPatch):
+    running.work()
+    program = running.local.programs[0]
+    plan = running.local.plan(program)
+    assert plan is not None
+    results = running.local.execute(program, plan)
+    running.kill_host()
+    with monkeypatch.context() as unseen:
+        unseen.setattr(control, "observe", lambda *_: None)
+        control.launch(running.home, running.name)
+    assert running.hosts.launched == [0, 0]
+    assert (running.unit.state, running.failure) == ("UNHEALTHY", None)
+    with pytest.raises(StaleGenerationError):
+        commit_batch(running.catalog, program, plan, results, 0.0)
+    running.come_up()
+    assert running.unit.generation == 2
+    running.finish()
+
+
 def test_back_off_of_a_pe_outside_of_regions(tmp_path: Path, hosts: FakeHosts):
     local = LocalApplication(Home(tmp_path / "home"), network(tmp_path, COUNT, fusion="legacy"), 5)
     control.launch(local.home, local.name)
