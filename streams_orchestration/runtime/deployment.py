@@ -27,12 +27,11 @@ from streams_orchestration.runtime.fingerprint import difference, fingerprint
 from streams_orchestration.runtime.home import Home
 from streams_orchestration.runtime.inspection import deployed_applications, deployed_compilation, read_status
 from streams_orchestration.runtime.orphans import stop_orphans
-from streams_orchestration.runtime.outputs import published_files
+from streams_orchestration.runtime.outputs import insert_sinks, published_files
 from streams_orchestration.runtime.program import PeProgram
 from streams_orchestration.runtime.recording import read_metrics
 from streams_orchestration.runtime.reset import reset
 from streams_orchestration.runtime.settings import Settings
-from streams_orchestration.runtime.sinks import insert_sinks
 from streams_orchestration.runtime.spread import spread
 from streams_orchestration.runtime.units import Unit, recovery_units
 from streams_orchestration.runtime.watch import observed_status

@@ -163,6 +163,8 @@ class Host:
             query = self.queries.get(row.id)
             if query is not None and (row.final or query.generation != row.generation):
                 query.stop()
+                if row.final:
+                    self._sweep(row.id)
                 del self.queries[row.id]
                 self.failed.discard(row.id)
                 query = None

@@ -1,14 +1,17 @@
-"""The files of sinks outside of the state directory, as the operators themselves know them."""
+"""Sinks as their operators know them: what they have outside of the state directory."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 from pydantic import BaseModel
+from sqlalchemy import Connection, insert
 
 from streams_orchestration.operators.contract import Operator, OperatorContext
 from streams_orchestration.operators.implementation import import_operator
+from streams_orchestration.runtime import tables
 from streams_orchestration.runtime.directories import directories_of
 from streams_orchestration.runtime.home import Home
 from streams_orchestration.runtime.instances import operator_context
@@ -40,3 +43,24 @@ def operators_of(home: Home, program: PeProgram) -> Iterator[tuple[str, type[Ope
         implementation = import_operator(operator.implementation)
         parameters = implementation.Parameters.model_validate(operator.parameters)
         yield operator.name, implementation, operator_context(operator, directories), parameters
+
+
+def insert_sinks(connection: Connection, home: Home, program: PeProgram) -> None:
+    """Enter the sinks of a PE: the operators that give outputs with their commits."""
+    for name, implementation, context, parameters in operators_of(home, program):
+        if implementation.prepare_commit is not Operator.prepare_commit:
+            connection.execute(
+                insert(tables.sink).values(
+                    application=program.application,
+                    operator=name,
+                    pe=program.pe,
+                    kind=implementation.__name__,
+                    place=implementation.destination(context, parameters),
+                    format=_format(implementation.directory(context, parameters), parameters),
+                    visibility=implementation.visibility(parameters),
+                )
+            )
+
+
+def _format(directory: Path | None, parameters: Any) -> str | None:
+    return None if directory is None else str(getattr(parameters, "format", ""))

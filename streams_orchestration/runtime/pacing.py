@@ -8,8 +8,10 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Iterable
+from typing import TYPE_CHECKING
 
-from streams_orchestration.runtime.batches import TaskResult
+if TYPE_CHECKING:
+    from streams_orchestration.runtime.batches import TaskResult
 
 FIRST = 65_536
 """Tuples of the first batch, when nothing is known yet."""
@@ -25,6 +27,9 @@ PART = 1 / 3
 """Of the period."""
 BYTES = 256 << 20
 """That the tuples of a batch should have, as they come in."""
+OUTSTANDING_LIMIT = 32
+"""Segments of a stream that a consumer may be behind, or epochs that a sink may be late, before the producer waits for
+it: the back-pressure."""
 
 
 class Pace:

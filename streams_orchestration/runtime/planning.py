@@ -11,14 +11,12 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 
 from streams_orchestration.runtime.batches import BatchPlan, Position, StoredState, TaskInput
-from streams_orchestration.runtime.pacing import FIRST
+from streams_orchestration.runtime.pacing import FIRST, OUTSTANDING_LIMIT
 from streams_orchestration.runtime.program import InputStream, PeProgram, Task
 from streams_orchestration.runtime.segments import Segment
 
 SEGMENTS_LIMIT = 64
 """Segments that a batch may read from one stream."""
-OUTSTANDING_LIMIT = 32
-"""Segments of one stream that a consumer may be behind before the producer waits for it: the back-pressure."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -18,7 +18,8 @@ from sqlalchemy import Connection, delete, func, select, update
 
 from streams_orchestration.runtime import tables
 from streams_orchestration.runtime.batches import Position
-from streams_orchestration.runtime.planning import OUTSTANDING_LIMIT, SEGMENTS_LIMIT
+from streams_orchestration.runtime.pacing import OUTSTANDING_LIMIT
+from streams_orchestration.runtime.planning import SEGMENTS_LIMIT
 from streams_orchestration.runtime.program import PeProgram
 from streams_orchestration.runtime.visibility import readable_segments, visible_end
 

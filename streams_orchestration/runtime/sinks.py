@@ -6,38 +6,13 @@ import time
 from pathlib import Path
 from typing import Any
 
-from sqlalchemy import Connection, Row, case, func, insert, select, update
+from sqlalchemy import Connection, Row, case, func, select, update
 
-from streams_orchestration.operators.contract import Operator
 from streams_orchestration.runtime import tables
 from streams_orchestration.runtime.catalog import Catalog
 from streams_orchestration.runtime.errors import OutputError
-from streams_orchestration.runtime.home import Home
-from streams_orchestration.runtime.outputs import operators_of
-from streams_orchestration.runtime.planning import OUTSTANDING_LIMIT
-from streams_orchestration.runtime.program import PeProgram
+from streams_orchestration.runtime.pacing import OUTSTANDING_LIMIT
 from streams_orchestration.runtime.status import SinkStatus
-
-
-def insert_sinks(connection: Connection, home: Home, program: PeProgram) -> None:
-    """Enter the sinks of a PE: the operators that give outputs with their commits."""
-    for name, implementation, context, parameters in operators_of(home, program):
-        if implementation.prepare_commit is not Operator.prepare_commit:
-            connection.execute(
-                insert(tables.sink).values(
-                    application=program.application,
-                    operator=name,
-                    pe=program.pe,
-                    kind=implementation.__name__,
-                    place=implementation.destination(context, parameters),
-                    format=_format(implementation.directory(context, parameters), parameters),
-                    visibility=implementation.visibility(parameters),
-                )
-            )
-
-
-def _format(directory: Path | None, parameters: Any) -> str | None:
-    return None if directory is None else str(getattr(parameters, "format", ""))
 
 
 def settle(connection: Connection, application: str, row: Row[Any], outputs: int = 1) -> bool:

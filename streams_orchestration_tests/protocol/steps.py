@@ -12,7 +12,8 @@ from dataclasses import dataclass, field
 from functools import partial
 
 from streams_orchestration.runtime.batches import BatchPlan, Position
-from streams_orchestration.runtime.planning import OUTSTANDING_LIMIT, PeView, StreamView, plan_batch
+from streams_orchestration.runtime.pacing import OUTSTANDING_LIMIT
+from streams_orchestration.runtime.planning import PeView, StreamView, plan_batch
 from streams_orchestration.runtime.segments import Segment
 from streams_orchestration_tests.protocol.topologies import Topology
 from streams_orchestration_tests.protocol.world import Boundary, File, Flight, Pe, Piece, Unit, ViolationError, World

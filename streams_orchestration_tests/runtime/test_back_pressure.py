@@ -10,7 +10,7 @@ from sqlalchemy import func, select
 
 from streams_orchestration.runtime import tables
 from streams_orchestration.runtime.home import Home
-from streams_orchestration.runtime.planning import OUTSTANDING_LIMIT
+from streams_orchestration.runtime.pacing import OUTSTANDING_LIMIT
 from streams_orchestration_tests.runtime.applications import (
     compiled,
     expected_totals,

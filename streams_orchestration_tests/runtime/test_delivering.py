@@ -20,7 +20,7 @@ from streams_orchestration.runtime.delivering import deliverers
 from streams_orchestration.runtime.errors import OutputError
 from streams_orchestration.runtime.home import Home
 from streams_orchestration.runtime.inspection import read_status
-from streams_orchestration.runtime.planning import OUTSTANDING_LIMIT
+from streams_orchestration.runtime.pacing import OUTSTANDING_LIMIT
 from streams_orchestration.runtime.publisher import FIRST_PAUSE, Publisher
 from streams_orchestration.runtime.reset import reset
 from streams_orchestration_tests.runtime.applications import compiled, rows, source, write_rows

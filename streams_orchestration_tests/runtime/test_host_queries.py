@@ -21,6 +21,7 @@ class Query:
     """Runs for ever."""
 
     idle = True
+    begun = True
 
     def __init__(self, _spark: Any, _home: Any, _program: Any, _directories: Any, generation: int, **_: Any) -> None:
         self.generation = generation

@@ -22,7 +22,8 @@ from streams_orchestration.runtime.deployment import deploy
 from streams_orchestration.runtime.garbage import collect_garbage
 from streams_orchestration.runtime.home import Home
 from streams_orchestration.runtime.inspection import read_status
-from streams_orchestration.runtime.planning import OUTSTANDING_LIMIT, SEGMENTS_LIMIT
+from streams_orchestration.runtime.pacing import OUTSTANDING_LIMIT
+from streams_orchestration.runtime.planning import SEGMENTS_LIMIT
 from streams_orchestration.runtime.publishing import complete
 from streams_orchestration.runtime.readers import KEPT_SEGMENTS
 from streams_orchestration.runtime.reset import reset

@@ -8,7 +8,8 @@ from typing import Any
 import pytest
 
 from streams_orchestration.runtime.batches import Position
-from streams_orchestration.runtime.planning import OUTSTANDING_LIMIT, SEGMENTS_LIMIT, PeView, StreamView, plan_batch
+from streams_orchestration.runtime.pacing import OUTSTANDING_LIMIT
+from streams_orchestration.runtime.planning import SEGMENTS_LIMIT, PeView, StreamView, plan_batch
 from streams_orchestration.runtime.program import InputStream, OperatorProgram, PeProgram, Task
 from streams_orchestration.runtime.segments import Segment
 

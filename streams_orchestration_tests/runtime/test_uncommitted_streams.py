@@ -21,7 +21,8 @@ from streams_orchestration.runtime.batches import Position
 from streams_orchestration.runtime.commits import commit_batch
 from streams_orchestration.runtime.garbage import collect_garbage
 from streams_orchestration.runtime.home import Home
-from streams_orchestration.runtime.planning import OUTSTANDING_LIMIT, SEGMENTS_LIMIT, StreamView, plan_batch
+from streams_orchestration.runtime.pacing import OUTSTANDING_LIMIT
+from streams_orchestration.runtime.planning import SEGMENTS_LIMIT, StreamView, plan_batch
 from streams_orchestration.runtime.program import InputStream, PeProgram, Task
 from streams_orchestration.runtime.reset import reset
 from streams_orchestration.runtime.segments import Segment
