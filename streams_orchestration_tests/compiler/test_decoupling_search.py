@@ -8,7 +8,7 @@ from random import Random
 from typing import Any
 
 import pytest
-from hypothesis import HealthCheck, assume, given, settings
+from hypothesis import HealthCheck, assume, example, given, settings
 from hypothesis import strategies as st
 
 from benchmarks.decoupling_graphs import graph
@@ -75,6 +75,17 @@ def test_loads_follow_every_move(document: dict[str, Any], seed: int):
 
 @SOME
 @given(st.sampled_from([2, 3]).flatmap(problems))
+@example(
+    document={
+        "params": {"k": 2, "ser_per_item": 0.5, "deser_per_item": 0.5, "tee": "exact"},
+        "ops": [
+            {"id": 1, "kind": "source", "cpu": 0, "card": 0},
+            {"id": 2, "kind": "tee", "cpu": 1, "parents": [1], "card": 0},
+            {"id": 3, "kind": "tee", "cpu": 0, "parents": [2], "card": 0},
+            {"id": 4, "kind": "op", "cpu": 1, "parents": [1, 2]},
+        ],
+    }
+)
 def test_bounds_hold(document: dict[str, Any]):
     document["params"].pop("machine_budget", None)
     enumeration = Enumeration(document)

@@ -64,8 +64,8 @@ class _Program:
         infinite = highspy.kHighsInf
         self._constant = epsilon * total
         self._highs.addCol(1.0, 0.0 if epsilon else known, infinite, 0, [], [])
-        self._edges: list[list[tuple[int, int, float, int]]] = [[] for _ in contraction.weights]
-        """By class: the other end, the edge's column, what this side pays, and the fan where it is the source."""
+        self._edges: list[list[tuple[int, int, float, tuple[int, bool]]]] = [[] for _ in contraction.weights]
+        """By class: the other end, the edge's column, what this side pays; the fan, and whether this is its source."""
         everything: dict[int, float] = {0: float(len(contraction.machines))}
         columns = 1
         fans = []
@@ -73,8 +73,8 @@ class _Program:
         for number, fan in enumerate(contraction.fans):
             for target in fan.targets:
                 self._highs.addCol(0.0, 0.0, 1.0, 0, [], [])
-                self._edges[fan.source].append((target, columns, fan.send, number))
-                self._edges[target].append((fan.source, columns, fan.receive, -1))
+                self._edges[fan.source].append((target, columns, fan.send, (number, True)))
+                self._edges[target].append((fan.source, columns, fan.receive, (number, False)))
                 fans.append((columns, number))
                 self._decided.append(float(assignment[fan.source] != assignment[target]))
                 columns += 1
@@ -144,22 +144,21 @@ class _Program:
         bears = 0.0
         row: dict[int, float] = {0: 1.0}
         below: dict[int, float] = {}
+        paid: dict[tuple[int, bool], tuple[float, int, int, float]] = {}
         for here in order:
             far = distance[here]
             least += weights[here]
             bears += weights[here] * (1.0 - far)
             below[here] = weights[here]
-            paid: dict[int, tuple[float, int, float]] = {}
-            for _, column, price, fan in self._edges[here]:
+            for _, column, price, side in self._edges[here]:
                 gain = lengths[column] - far
-                if gain > 1e-9:
-                    key = fan if fan >= 0 else -1 - column  # a source pays its fan once
-                    if key not in paid or gain > paid[key][0]:
-                        paid[key] = gain, column, price
-            for gain, column, price in paid.values():
-                bears += price * gain
-                row[column] = row.get(column, 0.0) - price
-                below[here] += price
+                # a machine sends a fan once at least, and receives it once however many of its readers are there
+                if gain > 1e-9 and (side not in paid or gain > paid[side][0]):
+                    paid[side] = gain, here, column, price
+        for gain, here, column, price in paid.values():
+            bears += price * gain
+            row[column] = row.get(column, 0.0) - price
+            below[here] += price
         for here in reversed(order[1:]):
             above, column = parent[here]
             row[column] = row.get(column, 0.0) + below[here]
