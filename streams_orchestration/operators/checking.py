@@ -116,9 +116,11 @@ def _parameter_errors(implementation: type[Operator], error: ValidationError) ->
                 texts.append((f"there is no parameter {name}{nearest(name, known)}", True))
             case "missing":
                 texts.append((f"the parameter {name} is missing", False))
+            case "value_error" if not name:
+                texts.append((item["msg"].removeprefix("Value error, "), False))
             case kind:
                 given = "" if name in fields and not fields[name].repr else f", not {item['input']!r}"
-                text = f"the parameter {name}: {item['msg']}{given}"
+                text = f"the parameter {name}: {item['msg'].removeprefix('Value error, ')}{given}"
                 # Streams takes a single value for a list, and texts for clauses like `output` and `state`
                 texts.append((text, kind.endswith("_type") and kind not in ("list_type", "dict_type")))
     return texts
