@@ -22,7 +22,7 @@ PLACES = "/usr/lib/postgresql/*/bin"
 """Where Debian has them."""
 START_SECONDS = 60.0
 ROLE = "streams"
-FAST = ("-c", "fsync=off", "-c", "full_page_writes=off", "-c", "synchronous_commit=off", "-c", "jit=off")
+FAST = ("-c", "fsync=off", "-c", "full_page_writes=off", "-c", "jit=off")
 
 
 def binaries() -> Path | None:
