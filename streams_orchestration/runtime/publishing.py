@@ -22,25 +22,15 @@ _NO_LINKS = (errno.EPERM, errno.ENOTSUP, errno.EOPNOTSUPP, errno.ENOSYS, errno.E
 """What file systems say that know no hard links."""
 
 
-def publish(catalog: Catalog, application: str) -> int:
+def publish_files(catalog: Catalog, application: str, leave_out: Iterable[str] = ()) -> tuple[int, list[OutputError]]:
     """Move the files whose epoch is complete, or whose sink shows what is committed, to their places.
 
     May be repeated after a crash at any point, and may be done by several at the same time.
 
-    Returns:
-        How many files became visible.
-
-    Raises:
-        OutputError: a file is gone, or its place cannot be written; all that can be published is.
-    """
-    published, errors = publish_files(catalog, application)
-    if errors:
-        raise errors[0]
-    return published
-
-
-def publish_files(catalog: Catalog, application: str, leave_out: Iterable[str] = ()) -> tuple[int, list[OutputError]]:
-    """The same, but for the sinks to be left out.
+    Args:
+        catalog: of the application.
+        application: its name.
+        leave_out: sinks that are not looked at.
 
     Returns:
         How many files became visible, and what is wrong, one error a sink.

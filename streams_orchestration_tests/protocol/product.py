@@ -18,7 +18,7 @@ from streams_orchestration.runtime.errors import StaleGenerationError
 from streams_orchestration.runtime.garbage import collect_garbage
 from streams_orchestration.runtime.home import Home
 from streams_orchestration.runtime.planning import PeView
-from streams_orchestration.runtime.publishing import complete, publish
+from streams_orchestration.runtime.publishing import complete
 from streams_orchestration.runtime.reset import reset
 from streams_orchestration.runtime.segments import Segment
 from streams_orchestration.runtime.states import newest_states
@@ -26,6 +26,7 @@ from streams_orchestration.runtime.views import read_view
 from streams_orchestration.runtime.watch import observe
 from streams_orchestration_tests.protocol.steps import Protocol
 from streams_orchestration_tests.protocol.world import Flight, World
+from streams_orchestration_tests.runtime.local import publish
 
 
 class Product:

@@ -23,7 +23,7 @@ from streams_orchestration.runtime.directories import directories_of
 from streams_orchestration.runtime.home import Home
 from streams_orchestration.runtime.planning import plan_batch
 from streams_orchestration.runtime.program import PeProgram
-from streams_orchestration.runtime.publishing import complete, due, publish
+from streams_orchestration.runtime.publishing import complete, due, publish_files
 from streams_orchestration.runtime.rows import PLAN, ROW
 from streams_orchestration.runtime.scratch import Launched, Scratch
 from streams_orchestration.runtime.settings import Settings
@@ -144,3 +144,11 @@ def _record_batch(rows: list[tuple]) -> pa.RecordBatch:
     return pa.RecordBatch.from_arrays(
         [pa.array(column, kind.type) for column, kind in zip(columns, ROW, strict=True)], schema=ROW
     )
+
+
+def publish(catalog: Catalog, application: str) -> int:
+    """Publish files once, and raise what is wrong; gives how many became visible."""
+    published, errors = publish_files(catalog, application)
+    if errors:
+        raise errors[0]
+    return published

@@ -15,7 +15,7 @@ from streams_orchestration.runtime.errors import StaleGenerationError, StreamsRu
 from streams_orchestration.runtime.home import Home
 from streams_orchestration.runtime.inspection import read_status
 from streams_orchestration.runtime.instances import InstanceCache
-from streams_orchestration.runtime.publishing import complete, publish
+from streams_orchestration.runtime.publishing import complete
 from streams_orchestration.runtime.reset import reset
 from streams_orchestration_tests.runtime.applications import (
     compiled,
@@ -28,7 +28,7 @@ from streams_orchestration_tests.runtime.applications import (
     totals,
     write_rows,
 )
-from streams_orchestration_tests.runtime.local import LocalApplication
+from streams_orchestration_tests.runtime.local import LocalApplication, publish
 from streams_orchestration_tests.runtime.sample_operators import RunningTotals
 
 pytestmark = pytest.mark.usefixtures("database")

@@ -173,7 +173,7 @@ def test_tuples_that_are_gone_stop_the_application(local: LocalApplication):
         local.publish()
 
 
-def test_somebody_else_may_have_delivered_it(local: LocalApplication):
+def test_somebody_else_may_have_delivered_it(tmp_path: Path, local: LocalApplication):
     commit(local, boundary=True)
     with local.catalog.read() as connection:
         row = connection.execute(select(tables.sink_file)).one()
@@ -183,6 +183,7 @@ def test_somebody_else_may_have_delivered_it(local: LocalApplication):
     (deliverer,) = local.deliverers.values()
     seen = dict(row._mapping) | {"visibility": "read_committed"}
     deliverer.deliver([type("Seen", (), seen)()])  # pyright: ignore[reportArgumentType]
+    assert letters(tmp_path) == []
 
 
 @pytest.mark.parametrize("visibility", ["read_committed", "read_uncommitted"])

@@ -17,12 +17,11 @@ from streams_orchestration.runtime.errors import OutputError
 from streams_orchestration.runtime.home import Home
 from streams_orchestration.runtime.inspection import read_status
 from streams_orchestration.runtime.publisher import FIRST_PAUSE, Publisher
-from streams_orchestration.runtime.publishing import publish
 from streams_orchestration.runtime.reset import reset
 from streams_orchestration.runtime.retraction import retract
 from streams_orchestration.runtime.status import SinkStatus
 from streams_orchestration_tests.runtime.applications import compiled, published, rows, sink, source, write_rows
-from streams_orchestration_tests.runtime.local import LocalApplication
+from streams_orchestration_tests.runtime.local import LocalApplication, publish
 
 COUNT = 20
 

@@ -21,11 +21,10 @@ from streams_orchestration.runtime.garbage import collect_garbage, sweep
 from streams_orchestration.runtime.home import Home
 from streams_orchestration.runtime.instances import InstanceCache
 from streams_orchestration.runtime.program import PeProgram
-from streams_orchestration.runtime.publishing import publish
 from streams_orchestration.runtime.reset import reset
 from streams_orchestration.runtime.states import state_files
 from streams_orchestration_tests.runtime.applications import expected_of_network, network, published
-from streams_orchestration_tests.runtime.local import LocalApplication
+from streams_orchestration_tests.runtime.local import LocalApplication, publish
 
 COUNT = 30
 FUSIONS: list[dict[str, Any]] = [{"fusion": "manual", "pes": n} for n in (1, 3, 7)] + [{"fusion": "legacy"}]

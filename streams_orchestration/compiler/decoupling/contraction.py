@@ -53,15 +53,6 @@ class Contraction:
         """The machine of each node's output, as the document numbers machines, when classes are on ours."""
         return [self.machines[assignment[each]] for each in self.outputs]
 
-    def assignment_of(self, outputs: Sequence[int]) -> list[int]:
-        """The machines of classes when outputs go to machines of the document."""
-        ours = {machine: number for number, machine in enumerate(self.machines)}
-        result = [max(0, pin) for pin in self.pins]
-        for node, each in enumerate(self.outputs):
-            if self.flow.nodes[node].kind not in SINKS:
-                result[each] = ours[outputs[node]]
-        return result
-
 
 class _Classes:
     """Where nodes execute and where their outputs go, joined step by step with the reasons."""
