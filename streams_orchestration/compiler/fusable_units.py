@@ -230,3 +230,17 @@ def _claim_channels(logical: LogicalGraph, replicas: Sequence[PhysicalOperator],
                 return False
     claims += [(("channel", str(region)), channel) for region, channel in channel_of.items()]
     return True
+
+
+def sharing(units: Sequence[FusableUnit]) -> Callable[[Sequence[int], Sequence[int]], bool]:
+    """Whether two sets of operators, each of whole units, may be in one PE; False where their hosts have a say."""
+    unit_of = {operator: unit for unit in units for operator in unit.operators}
+
+    def may_share(first: Sequence[int], second: Sequence[int]) -> bool:
+        there = [unit_of[operator] for operator in (*first, *second)]
+        claims: dict[tuple[str, str], int] = {}
+        agreed = all(claims.setdefault(name, value) == value for unit in there for name, value in unit.claims)
+        bound = any(unit.isolated or unit.host_set >= 0 for unit in there)
+        return agreed and not bound and len({unit.kind for unit in there}) == 1
+
+    return may_share

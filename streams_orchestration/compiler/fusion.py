@@ -9,6 +9,7 @@ from streams_orchestration.compiler.fusable_units import (
     Placements,
     fusable_units,
     resolve_placements,
+    sharing,
 )
 from streams_orchestration.compiler.graph import LogicalGraph, PhysicalGraph
 from streams_orchestration.compiler.host_bindings import HostBindings
@@ -16,6 +17,7 @@ from streams_orchestration.compiler.host_placement import place_on_hosts
 from streams_orchestration.compiler.measured_rates import Rates, measured_rates
 from streams_orchestration.compiler.options import Options
 from streams_orchestration.compiler.packing import Packing
+from streams_orchestration.compiler.pe_loops import looped_pes, without_loops
 from streams_orchestration.compiler.pe_ports import pe_ports
 from streams_orchestration.compiler.placement_checks import check_placements
 from streams_orchestration.compiler.replicas import replicas_of
@@ -49,6 +51,7 @@ def fuse(
         else:
             units = fusable_units(logical, physical, regions, placements, options)
             pes = _packed(logical, physical, placements, units, rates, options)
+    pes = _unlooped(logical, physical, regions, placements, pes, options)
     pes.sort()
     wanted = min(options.pes or 1, len(physical.operators))
     if options.fusion == "manual" and len(pes) != wanted:
@@ -103,6 +106,49 @@ def _packed(
     return packing.pes()
 
 
+def _unlooped(
+    logical: LogicalGraph,
+    physical: PhysicalGraph,
+    regions: RegionMap,
+    placements: Placements,
+    pes: list[list[int]],
+    options: Options,
+) -> list[list[int]]:
+    """The PEs with those parted that feed one another in a loop although their operators do not.
+
+    Such PEs never end: each waits for what the others still send. Within a consistent region none could close an epoch,
+    so the manual scheme avoids loops there, too.
+    """
+    if len(pes) < 2 or options.fusion == "legacy" or options.faithful:
+        return pes
+    home = pes_of_operators(len(physical.operators), pes)
+    members = [{regions.region_of[each] for each in operators} - {-1} for operators in pes]
+    any_counts = options.fusion == "automatic"
+    flows = {(home[each[0]], home[each[2]]) for each in physical.connections}
+    counted = (each for each in flows if any_counts or members[each[0]] & members[each[1]])
+    loops = looped_pes(len(pes), counted)
+    if not loops:
+        return pes
+    successors: dict[int, list[int]] = {}
+    for each in physical.connections:
+        successors.setdefault(each.source, []).append(each.target)
+    may_share = sharing(fusable_units(logical, physical, regions, placements, options))
+    looped = {pe for loop in loops for pe in loop}
+    result = [operators for pe, operators in enumerate(pes) if pe not in looped]
+    for loop in loops:
+        result += without_loops([pes[pe] for pe in loop], placements.fused, successors, may_share)
+    return result
+
+
+def pes_of_operators(count: int, pes: Sequence[Sequence[int]]) -> list[int]:
+    """The number of the PE of each of `count` operators."""
+    pe_of = [0] * count
+    for pe, operators in enumerate(pes):
+        for operator in operators:
+            pe_of[operator] = pe
+    return pe_of
+
+
 def _plan(
     logical: LogicalGraph,
     physical: PhysicalGraph,
@@ -111,10 +157,7 @@ def _plan(
     options: Options,
 ) -> FusionPlan:
     """The plan with PE flags, restartable and relocatable only if all members are (rule 61), and PE ports."""
-    pe_of = [0] * len(physical.operators)
-    for pe, operators in enumerate(pes):
-        for operator in operators:
-            pe_of[operator] = pe
+    pe_of = pes_of_operators(len(physical.operators), pes)
     inputs, outputs = pe_ports(physical, pe_of)
     pinned = replicas_of(logical, physical, lambda model: not model.relocatable)
     fragile = replicas_of(logical, physical, lambda model: not model.restartable)

@@ -123,6 +123,16 @@ class Lookup:
         return allot(self.units, tags, self.physical.host_pools, self.options)
 
     @cached_property
+    def feeds(self) -> list[set[int]]:
+        """The other PEs that each PE sends tuples to."""
+        found: list[set[int]] = [set() for _ in self.fusion.pes]
+        for each in self.physical.connections:
+            source, target = self.fusion.pe_of[each.source], self.fusion.pe_of[each.target]
+            if source != target:
+                found[source].add(target)
+        return found
+
+    @cached_property
     def origins(self) -> ThreadOrigins:
         """Where threads begin and end."""
         return find_origins(self.logical, self.physical, self.fusion, self.queues.keys(), self.options)

@@ -6,6 +6,7 @@ from collections.abc import Iterator
 
 from streams_orchestration.compiler.explain.explanation import Fact, count, listed
 from streams_orchestration.compiler.explain.lookup import Lookup
+from streams_orchestration.compiler.explain.loops import loop_facts
 from streams_orchestration.compiler.fusable_units import HostSpec
 from streams_orchestration.compiler.graph import PlacementGroup
 from streams_orchestration.compiler.placement_tags import resolve_tag
@@ -26,11 +27,14 @@ def together_or_apart(lookup: Lookup, first: int, second: int) -> Iterator[Fact]
     if lookup.unit_of[first] == lookup.unit_of[second]:
         yield from _chain(lookup, first, second)
         return
-    same = lookup.fusion.pe_of[first] == lookup.fusion.pe_of[second]
+    pe, other = lookup.fusion.pe_of[first], lookup.fusion.pe_of[second]
+    same = pe == other
     if lookup.options.fusion == "legacy":
         yield Fact("no colocation joins them, and the legacy scheme makes one PE of every colocated group", "52, 54")
         return
     reasons = list(conflicts(lookup, first, second))
+    if not same and not reasons:
+        reasons = list(loop_facts(lookup, pe, other))
     yield from reasons
     if same:
         yield Fact("no config keeps them apart", "53")
@@ -195,6 +199,10 @@ def pe_reasons(lookup: Lookup, pe: int) -> Iterator[Fact]:
         yield from _isolation(lookup, lookup.units[isolated[0]].operators, lookup.name(element.operators[0]))
     else:
         yield from _share(lookup, element.operators[0])
+        for other in lookup.fusion.pes if lookup.options.fusion == "automatic" else ():
+            if other.id != pe and not any(conflicts(lookup, element.operators[0], other.operators[0])):
+                for fact in loop_facts(lookup, pe, other.id):
+                    yield Fact(f"PE {other.id} is apart: {fact.text}", fact.rules)
 
 
 def pe_flags(lookup: Lookup, pe: int) -> Fact:
