@@ -11,8 +11,8 @@ from streams_orchestration.runtime.outage import LIMIT_SECONDS, SETTLE_SECONDS
 from streams_orchestration.runtime.status import ApplicationStatus
 
 POLL_SECONDS = 0.5
-PATIENCE = 3.0
-"""Seconds that Dagster's sensor is given to reset a failed unit first."""
+PATIENCE = 0.5
+"""Seconds that Dagster's sensor is given to reset a failed unit first; to be second does no harm."""
 RETRY_SECONDS = 30.0
 """Seconds after which the reset of the same generation is asked for again."""
 

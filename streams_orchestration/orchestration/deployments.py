@@ -61,6 +61,10 @@ class Deployments(dg.ConfigurableResource):
         """The same, after what has happened to its units is written down."""
         return _runtime().observed_status(self._home, application)
 
+    def await_trouble(self, application: str, seconds: float) -> bool:
+        """Wait at most so long until something asks for a reset; whether it does. See `runtime.watch.await_trouble`."""
+        return _runtime().await_trouble(self._home, application, seconds)
+
     def metrics(self, application: str) -> ApplicationMetrics:
         """What was measured of the application."""
         return _runtime().read_metrics(self._home, application)

@@ -129,7 +129,6 @@ def reset_unit(context: dg.OpExecutionContext, config: ResetUnit, deployments: D
     """
     application = application_of(context)
     try:
-        _stop_orphans(context, deployments)
         generation = deployments.reset(application, config.unit, generation=config.generation, force=config.force)
     except CommitUnknownError as error:
         if config.generation is None:  # it might be reset twice

@@ -11,7 +11,16 @@ from streams_orchestration.orchestration.deployments import Deployments
 from streams_orchestration.orchestration.ops import ResetUnit
 from streams_orchestration.orchestration.progress import deployment_event, sink_event
 from streams_orchestration.orchestration.watching import Memory, look
-from streams_orchestration.runtime.errors import CatalogUnavailableError, CatalogVersionError, NotDeployedError
+from streams_orchestration.runtime.errors import (
+    CatalogUnavailableError,
+    CatalogVersionError,
+    NotDeployedError,
+    StreamsRuntimeError,
+)
+from streams_orchestration.runtime.failures import UnitFailure
+
+WATCH_SECONDS = 4.0
+"""How long a look lasts while nothing is wrong: Dagster's daemon asks for one every 5 s; in between nobody looks."""
 
 
 def failed_units_sensor(application: str, reset_job: dg.JobDefinition) -> dg.SensorDefinition:
@@ -40,9 +49,8 @@ def failed_units_sensor(application: str, reset_job: dg.JobDefinition) -> dg.Sen
                 return dg.SkipReason(
                     "the catalog can be used again; hosts have time for a heartbeat until the next look"
                 )
+            deployments.await_trouble(application, WATCH_SECONDS)
             status = deployments.observed(application)
-            for stopped in deployments.stop_orphans(application):
-                context.log.warning(stopped)
         except NotDeployedError:
             return dg.SkipReason(f"{application} is not deployed")
         except CatalogVersionError as error:
@@ -51,6 +59,13 @@ def failed_units_sensor(application: str, reset_job: dg.JobDefinition) -> dg.Sen
             context.update_cursor(replace(memory, away=True).dump())
             return dg.SkipReason(str(error))
         seen = look(status, time.time(), memory)
+        for reset in seen.resets:
+            _begin(context, deployments, reset.failure)
+        try:
+            for stopped in deployments.stop_orphans(application):
+                context.log.warning(stopped)
+        except CatalogUnavailableError as error:
+            context.log.warning(str(error))
         for failure in seen.exhausted:
             context.log.error(
                 "%s: %s; %s. Mend the cause, then reset it with force. Log: %s",
@@ -82,3 +97,13 @@ def failed_units_sensor(application: str, reset_job: dg.JobDefinition) -> dg.Sen
         )
 
     return failed_units
+
+
+def _begin(context: dg.SensorEvaluationContext, deployments: Deployments, failure: UnitFailure) -> None:
+    """Begin a reset here, where all is loaded; the run repeats what this has not done, and waits for the rest."""
+    try:
+        generation = deployments.reset(failure.application, failure.unit, generation=failure.generation, force=False)
+    except StreamsRuntimeError as error:
+        context.log.warning("%s: %s; it is for the run to reset it", failure.unit, error)
+    else:
+        context.log.info("%s: %s; its reset has begun, generation %d", failure.unit, failure.reason, generation)

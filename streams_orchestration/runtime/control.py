@@ -6,8 +6,9 @@ import time
 import uuid
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
-from sqlalchemy import Connection, select, update
+from sqlalchemy import Connection, Row, select, update
 
 from streams_orchestration.runtime import tables
 from streams_orchestration.runtime.catalog import Catalog
@@ -38,7 +39,7 @@ def launch(
 ) -> tuple[int, ...]:
     """Start every host of an application that is wanted and does not live; callers at the same time start it once.
 
-    What is left of hosts that have died is stopped before.
+    What is left of hosts that have died is stopped while the new ones come up: it can commit nothing any more.
 
     Args:
         home: the state directory.
@@ -55,43 +56,53 @@ def launch(
     """
     launcher = launcher or LAUNCHER
     read_status(home, application)
-    stop_orphans(home, application)
     catalog = Catalog(home)
     observe(catalog, application)
     failed = failures(read_status(home, application), time.time()) if heal else ()
     mendable = [failure.unit for failure in failed if not failure.exhausted]
-    a, h, p, u = tables.application, tables.host, tables.pe, tables.unit
-    started: list[int] = []
+    a = tables.application
     with catalog.write() as connection:
         row = connection.execute(select(a).where(a.c.name == application)).one()
-        if row.wanted != "RUNNING" or row.state == "COMPLETED":
-            return ()
-        mendable += _lost(connection, application, launcher) if heal else []
-        take_up(connection, application, mendable)
-        open_units = select(u.c.name).where(u.c.application == application, u.c.state != "COMPLETED")
-        working = select(p.c.host).where(p.c.application == application, p.c.unit.in_(open_units))
-        for host in connection.execute(select(h).where(h.c.application == application, h.c.id.in_(working))).all():
-            if launcher.alive(host.pid, host.process_started):
-                continue
-            incarnation = uuid.uuid4().hex
-            now, memory = time.time(), Settings(**row.settings).driver_memory
-            process = launcher.launch(HostStart(home, application, host.id, incarnation, Path(row.base), memory))
-            started.append(process.pid)
-            record_processes(connection, application, host.id, incarnation, [process])
-            connection.execute(
-                update(h)
-                .where(h.c.application == application, h.c.id == host.id)
-                .values(
-                    incarnation=incarnation, pid=process.pid, process_started=process.started,
-                    state="STARTING", asked_at=asked_at, launched_at=now, heartbeat_at=None, error=None, start_up=None,
-                    launches=host.launches + 1,
-                )
-            )  # fmt: skip
-            connection.execute(
-                update(p)
-                .where(p.c.application == application, p.c.host == host.id, ~p.c.final, p.c.state != "FAILED")
-                .values(state="STARTING", error=None, permanent=False)
+        wanted = row.wanted == "RUNNING" and row.state != "COMPLETED"
+        if wanted and heal:
+            take_up(connection, application, [*mendable, *_lost(connection, application, launcher)])
+        started = _start_missing(connection, home, row, launcher, asked_at) if wanted else ()
+    stop_orphans(home, application)
+    return started
+
+
+def _start_missing(
+    connection: Connection, home: Home, row: Row[Any], launcher: HostLauncher, asked_at: float | None
+) -> tuple[int, ...]:
+    """Start the hosts that have work and do not live; their pids."""
+    h, p, u = tables.host, tables.pe, tables.unit
+    application = row.name
+    memory = Settings(**row.settings).driver_memory
+    started: list[int] = []
+    open_units = select(u.c.name).where(u.c.application == application, u.c.state != "COMPLETED")
+    working = select(p.c.host).where(p.c.application == application, p.c.unit.in_(open_units))
+    for host in connection.execute(select(h).where(h.c.application == application, h.c.id.in_(working))).all():
+        if launcher.alive(host.pid, host.process_started):
+            continue
+        incarnation = uuid.uuid4().hex
+        now = time.time()
+        process = launcher.launch(HostStart(home, application, host.id, incarnation, Path(row.base), memory))
+        started.append(process.pid)
+        record_processes(connection, application, host.id, incarnation, [process])
+        connection.execute(
+            update(h)
+            .where(h.c.application == application, h.c.id == host.id)
+            .values(
+                incarnation=incarnation, pid=process.pid, process_started=process.started,
+                state="STARTING", asked_at=asked_at, launched_at=now, heartbeat_at=None, error=None, start_up=None,
+                launches=host.launches + 1,
             )
+        )  # fmt: skip
+        connection.execute(
+            update(p)
+            .where(p.c.application == application, p.c.host == host.id, ~p.c.final, p.c.state != "FAILED")
+            .values(state="STARTING", error=None, permanent=False)
+        )
     return tuple(started)
 
 

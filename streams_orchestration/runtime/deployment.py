@@ -34,10 +34,11 @@ from streams_orchestration.runtime.reset import reset
 from streams_orchestration.runtime.settings import Settings
 from streams_orchestration.runtime.spread import spread
 from streams_orchestration.runtime.units import Unit, recovery_units
-from streams_orchestration.runtime.watch import observed_status
+from streams_orchestration.runtime.watch import await_trouble, observed_status
 
 __all__ = [
     "await_running",
+    "await_trouble",
     "cancel",
     "deploy",
     "deployed_applications",

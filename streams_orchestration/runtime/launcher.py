@@ -11,7 +11,7 @@ from typing import Protocol
 
 from streams_orchestration.runtime.errors import HostLaunchError
 from streams_orchestration.runtime.home import Home
-from streams_orchestration.runtime.java import require_java
+from streams_orchestration.runtime.java import java_program, require_java
 from streams_orchestration.runtime.processes import ProcessIdentity, identify, is_alive, kill
 
 
@@ -57,6 +57,9 @@ class HostLauncher(Protocol):
 class LocalLauncher:
     """A host as a process of this machine, in a session of its own: it outlives the terminal and the Dagster run."""
 
+    def __init__(self) -> None:
+        self._java: Path | None = None  # was tried, and works
+
     def launch(self, start: HostStart) -> ProcessIdentity:
         """Start `python -m streams_orchestration.runtime.host_process`.
 
@@ -64,7 +67,7 @@ class LocalLauncher:
             JavaError: there is no usable Java.
             HostLaunchError: the process could not be started.
         """
-        require_java()
+        self._require_java()
         log = start.home.logs(start.application) / f"host-{start.host}.log"
         log.parent.mkdir(parents=True, exist_ok=True)
         try:
@@ -85,6 +88,10 @@ class LocalLauncher:
             message = f"host {start.host} of {start.application} ended at once (log: {log})"
             raise HostLaunchError(message)
         return process
+
+    def _require_java(self) -> None:
+        if self._java is None or self._java != java_program():
+            self._java = require_java()
 
     def alive(self, pid: int | None, started: float | None) -> bool:
         """The process with this pid and this start time exists."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 import time
 from collections.abc import Iterable
 
-from sqlalchemy import select
+from sqlalchemy import Connection, select
 
 from streams_orchestration.runtime import tables
 from streams_orchestration.runtime.catalog import Catalog
@@ -15,6 +15,12 @@ from streams_orchestration.runtime.health import read_health
 from streams_orchestration.runtime.home import Home
 from streams_orchestration.runtime.inspection import read_status
 from streams_orchestration.runtime.status import ApplicationStatus
+from streams_orchestration.runtime.unit_facts import ENDED
+
+LOOK_SECONDS = 0.25
+"""Between two looks while nothing is wrong."""
+WATCHERS = 2
+"""Applications that are watched at the same time: the threads that `dagster.yaml` gives to sensors."""
 
 
 def observed_status(home: Home, application: str) -> ApplicationStatus:
@@ -26,6 +32,48 @@ def observed_status(home: Home, application: str) -> ApplicationStatus:
     read_status(home, application)
     observe(Catalog(home), application)
     return read_status(home, application)
+
+
+def await_trouble(home: Home, application: str, seconds: float) -> bool:
+    """Wait until something of an application asks for a reset, at most for so long.
+
+    When several applications run, the wait is shorter, so that watching all of them takes no longer.
+
+    Args:
+        home: the state directory.
+        application: its name.
+        seconds: how long; less when more than `WATCHERS` applications run.
+
+    Returns:
+        Whether there is something. It is judged by `failures`, this only sees that there may be.
+    """
+    a = tables.application
+    catalog = Catalog(home)
+    began = time.monotonic()
+    while True:
+        with catalog.read() as connection:
+            running = connection.scalars(select(a.c.name).where(a.c.wanted == "RUNNING", a.c.state == "RUNNING")).all()
+            if application not in running or _troubled(connection, application):
+                return application in running
+        left = began + seconds * min(1.0, WATCHERS / len(running)) - time.monotonic()
+        if left <= 0:
+            return False
+        time.sleep(min(LOOK_SECONDS, left))
+
+
+def _troubled(connection: Connection, application: str) -> bool:
+    u = tables.unit
+    now = time.time()
+    health = read_health(connection, application, now)
+    for row in connection.execute(select(u).where(u.c.application == application)):
+        if row.state in ENDED:
+            continue
+        late = row.timer in ("drain", "reset") and row.deadline is not None and now >= row.deadline
+        waits = (row.state == "UNHEALTHY" or row.dirty) and row.asked != row.generation
+        found = health.get(row.name)
+        if late or waits or (found is not None and found.trouble is not None):
+            return True
+    return False
 
 
 def observe(catalog: Catalog, application: str, units: Iterable[str] | None = None) -> tuple[str, ...]:

@@ -63,7 +63,7 @@ def test_leaves_when_the_user_wants_to():
 
 
 def test_a_failure_that_somebody_else_resets_is_left_alone():
-    world = World([FAILED, FAILED, replace(FAILED, units=(unit(generation=2, state="RESETTING"),), pes=(pe(0),)), DONE])
+    world = World([FAILED, replace(FAILED, units=(unit(generation=2, state="RESETTING"),), pes=(pe(0),)), DONE])
     world.follower().follow()
     assert world.resets == []
     assert world.said == ["region-0 failed: PE 0 failed: boom (log: /logs/pe-0.log)"]

@@ -105,6 +105,9 @@ class Runtime(SimpleNamespace):
     def observed_status(self, home: Home, application: str) -> Any:
         return self.read_status(home, application)
 
+    def await_trouble(self, home: Home, application: str, seconds: float) -> bool:
+        return self.status is not None
+
     def read_metrics(self, home: Home, application: str) -> ApplicationMetrics:
         return measured()
 

@@ -14,6 +14,7 @@ from streams_orchestration.runtime.errors import (
     CatalogUnavailableError,
     CatalogVersionError,
     CommitUnknownError,
+    HostLaunchError,
     NotDeployedError,
 )
 from streams_orchestration.runtime.home import Home
@@ -180,6 +181,24 @@ class TestSensor:
         assert result.success
         assert runtime.names[-2:] == ["reset", "await_running"]
         assert not self.look(defs, sensor, tick.cursor).run_requests
+
+    def test_it_begins_the_reset_itself_and_the_run_sees_to_the_rest(
+        self, defs: dg.Definitions, sensor: dg.SensorDefinition, runtime: Runtime
+    ):
+        runtime.status = failed(running())
+        assert self.look(defs, sensor).run_requests
+        assert ("reset", "demo", "region-0", 1, False) in runtime.calls
+
+    def test_a_reset_that_it_cannot_begin_is_left_to_the_run(
+        self, defs: dg.Definitions, sensor: dg.SensorDefinition, runtime: Runtime, monkeypatch: pytest.MonkeyPatch
+    ):
+        def refuse(*_arguments: object, **_named: object) -> int:
+            message = "host 0 could not be started"
+            raise HostLaunchError(message)
+
+        runtime.status = failed(running())
+        monkeypatch.setattr(runtime, "reset", refuse)
+        assert self.look(defs, sensor).run_requests
 
     def test_results_are_recorded(self, defs: dg.Definitions, sensor: dg.SensorDefinition, runtime: Runtime):
         runtime.status = running()

@@ -33,7 +33,7 @@ from streams_orchestration.runtime.orphans import record_processes, stop_orphans
 from streams_orchestration.runtime.presence import Presence, UnwantedHostError
 from streams_orchestration.runtime.processes import ProcessIdentity, family, identify, is_alive, kill
 from streams_orchestration.runtime.reset import reset
-from streams_orchestration.runtime.watch import observe
+from streams_orchestration.runtime.watch import await_trouble, observe
 from streams_orchestration_tests.runtime.applications import compiled, sink, source, totals, write_rows
 from streams_orchestration_tests.runtime.catalogs import remove_catalog
 
@@ -151,7 +151,16 @@ def test_a_host_that_dies_takes_down_only_its_own_pes(tmp_path: Path, launcher: 
     assert sorted((unit.state, unit.generation) for unit in came_back) == [("PROCESSING", 1), ("RESETTING", 2)]
 
 
-def test_what_a_dead_host_left_is_stopped_before_it_is_started_again(home: Home, launcher: FakeLauncher):
+def test_a_host_that_dies_is_seen_by_who_waits_for_trouble(home: Home, launcher: FakeLauncher):
+    launch(home, "app")
+    assert not await_trouble(home, "app", 0.0)
+    killed(launcher.pid(0))
+    assert await_trouble(home, "app", 60.0)
+    reset(home, "app", "region-0")
+    assert not await_trouble(home, "app", 0.0), "it is seen to"
+
+
+def test_what_a_dead_host_left_is_stopped_when_another_is_started(home: Home, launcher: FakeLauncher):
     launch(home, "app")
     dead, jvm = launcher.families(home)[0]
     killed(dead.pid)
