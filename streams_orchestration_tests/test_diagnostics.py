@@ -12,6 +12,8 @@ import yaml
 
 from streams_orchestration.compiler.compilation import compile_spec
 from streams_orchestration.compiler.decoupling import solve
+from streams_orchestration.compiler.decoupling.application_decision import decide
+from streams_orchestration.compiler.measured_costs import measured_costs
 from streams_orchestration.compiler.options import Options
 from streams_orchestration.model.decoupling_document import read_problem
 from streams_orchestration.model.diagnostics import CODES, ApplicationError, Diagnostic
@@ -62,12 +64,17 @@ def raised(case: dict[str, Any], path: Path) -> tuple[Diagnostic, ...]:
         except ApplicationError as error:
             return error.diagnostics
     options = dict(case.get("options", {}))
+    decoupled = options.pop("decoupled", False)
     options["widths"] = tuple(map(tuple, options.get("widths", ())))
     try:
         if "profile" in case:
             profile = path.with_name("profile.yaml")
             profile.write_text(case["profile"], encoding="utf-8")
             options["profile"] = read_profile(profile)
+        if decoupled:
+            plan = compile_spec(written(case, path), Options(fusion="manual"))
+            costs, found = measured_costs(plan.logical, plan.physical, options["profile"])
+            return (*found, *decide(plan.logical, plan.physical, plan.fusion, costs).solution.diagnostics)
         compilation = compile_spec(written(case, path), Options(**options))
     except ApplicationError as error:
         return error.diagnostics

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections import defaultdict
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 
 from streams_orchestration.compiler.graph import LogicalGraph, PhysicalGraph
 from streams_orchestration.model.diagnostics import Diagnostic
@@ -36,7 +36,7 @@ def measured_rates(
     diagnostics: list[Diagnostic] = []
     entries: dict[tuple[str, int], list[StreamProfile]] = defaultdict(list)
     for each in profile.streams:
-        name = re.sub(r"\[\d+\]", "", each.operator)
+        name = logical_name(each.operator)
         if name not in replicas:
             message = f"there is no operator {each.operator}{nearest(each.operator, names.keys() | replicas.keys())}"
         elif each.port >= len(logical.operators[physical.operators[replicas[name][0]].logical].outputs):
@@ -47,7 +47,8 @@ def measured_rates(
         diagnostics.append(Diagnostic.of("SO0211", message, location=each.location))
     rates: dict[tuple[int, int], float] = {}
     for (name, port), measured in entries.items():
-        for operator, tuples in _shares(replicas[name], measured, names):
+        amounts = [(each.operator, each.tuples) for each in measured]
+        for operator, tuples in shares(replicas[name], amounts, names):
             rates[operator, port] = tuples / profile.seconds
     unmeasured = _unmeasured(logical, physical, rates)
     if unmeasured:
@@ -57,15 +58,26 @@ def measured_rates(
     return rates, diagnostics
 
 
-def _shares(
-    replicas: list[int], measured: list[StreamProfile], names: Mapping[str, int]
+def shares(
+    replicas: Sequence[int], measured: Sequence[tuple[str, float]], names: Mapping[str, int]
 ) -> Iterator[tuple[int, float]]:
-    """Tuples of every replica of one logical operator."""
-    if all(names.get(each.operator) in replicas for each in measured):
-        yield from ((names[each.operator], each.tuples) for each in measured)
+    """What every replica of one logical operator has of some amounts.
+
+    Args:
+        replicas: all of the operator.
+        measured: (name of a replica or of the operator, amount).
+        names: of all replicas of the application.
+    """
+    if all(names.get(name) in replicas for name, _ in measured):
+        yield from ((names[name], amount) for name, amount in measured)
         return
-    even = sum(each.tuples for each in measured) / len(replicas)
+    even = sum(amount for _, amount in measured) / len(replicas)
     yield from ((replica, even) for replica in replicas)
+
+
+def logical_name(replica: str) -> str:
+    """The logical name in that of a replica."""
+    return re.sub(r"\[\d+\]", "", replica)
 
 
 def _unmeasured(logical: LogicalGraph, physical: PhysicalGraph, rates: Rates) -> list[str]:

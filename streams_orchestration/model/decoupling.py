@@ -44,10 +44,16 @@ class Parameters(ProblemElement):
     """Load of sending one item to another machine."""
     deser_per_item: Number
     """Load of receiving one item from another machine."""
+    ser_per_byte: Number = 0.0
+    """Load of sending one byte, beside that of its item (rule Q15)."""
+    deser_per_byte: Number = 0.0
+    """Load of receiving one byte, beside that of its item (rule Q15)."""
     penalty: Number = 0.0001
     """Load that a crossing costs on each of its sides, whatever it carries."""
     tee: Literal["exact", "head"] = "exact"
     """A fan-out sends once for each destination, or once in all (rule Q5)."""
+    forward: bool = False
+    """Streams go to machines with a higher number only, so that machines never feed each other in a circle."""
     freeze_edb: bool = False
     """What no network input reaches stays together (rule Q13)."""
     latency_budget: Annotated[int, Field(ge=0)] | None = None
@@ -71,6 +77,10 @@ class Operation(ProblemElement):
     """Load of the receiving half of a network, where its output goes."""
     card: Number | None = None
     """Items that its output carries; None when that was not measured."""
+    bytes: Number = 0.0
+    """Size of such an item."""
+    sent: bool = False
+    """Its output is written for somebody else in any case, so sending it costs nothing more."""
     pin: Annotated[int, Field(ge=0)] | None = None
     """The machine on which it must execute."""
     tick: Identifier | None = None

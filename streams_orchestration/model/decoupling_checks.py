@@ -94,9 +94,14 @@ def _unequal_tees(operations: dict[int | str, Operation]) -> Iterator[Diagnostic
     for each in operations.values():
         if each.kind == "tee" and each.card is not None:
             other = first.setdefault(each.parents[0], each)
-            if other.card != each.card:
+            if (other.card, other.bytes) != (each.card, each.bytes):
                 message = (
                     f"{other.id} and {each.id} are tees of {each.parents[0]}, "
-                    f"but one carries {other.card:g} items and the other {each.card:g}"
+                    f"but one carries {_amount(other)} and the other {_amount(each)}"
                 )
                 yield _of("SO0605", each, message, "card")
+
+
+def _amount(tee: Operation) -> str:
+    size = f" of {tee.bytes:g} bytes" if tee.bytes else ""
+    return f"{tee.card:g} items{size}"

@@ -57,11 +57,20 @@ OWN_CODES: dict[str, Code] = {
         "Give a profile of this application; after renaming it, correct the name in the profile.",
     ),
     "SO0211": warning(
-        "A profile names a stream that the application does not have.", "Measure again, or correct the name."
+        "A profile names a stream or an operator that the application does not have.",
+        "Measure again, or correct the name.",
     ),
     "SO0212": warning(
         "A profile says nothing of a stream, so its declared rate counts, or what enters its operator.",
         "Measure for longer, or add the stream to the profile.",
+    ),
+    "SO0213": error(
+        "The profile does not say what operators, or sending between PEs, cost.",
+        "Measure with `streams profile APP`; a profile of streams alone is enough for fusion only.",
+    ),
+    "SO0214": warning(
+        "The profile says nothing of an operator's processor time, so it counts as nothing.",
+        "Measure for longer, or while the operator works.",
     ),
     "SO0301": error("A tuple type cannot be parsed.", "Correct the place named in the message."),
     "SO0302": error("There is no schema of this name.", "Declare it under `schemas`, or write the tuple type itself."),
@@ -107,6 +116,7 @@ OWN_CODES: dict[str, Code] = {
         "It is not known how much an output carries, so it is not cut.",
         "Measure it and add `card`; 0 stands for an output that carries nothing.",
     ),
+    "SO0611": error("An application cannot be decoupled like this.", "See the message for what it can be."),
     "SO1001": warning(
         "An annotated composite has no operator left for its region, since all inside carry annotations of their own.",
         "Drop the annotation of the composite, or those inside.",

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Annotated, Any, Literal, Self
 
@@ -12,29 +13,93 @@ from streams_orchestration.model.diagnostics import ApplicationError, Diagnostic
 from streams_orchestration.model.document import read_document
 from streams_orchestration.model.element import Element, refuse
 from streams_orchestration.model.loading import finding
-from streams_orchestration.model.profile import Profile, StreamProfile
+from streams_orchestration.model.profile import (
+    Basis,
+    OperatorProfile,
+    PassageCost,
+    PeProfile,
+    Profile,
+    StreamProfile,
+    Transport,
+    Unmeasured,
+)
 from streams_orchestration.model.values import show
+
+_Amount = Annotated[float, Field(ge=0, allow_inf_nan=False)]
+_Port = Annotated[int, Field(ge=0)]
 
 
 class _Stream(Element):
     operator: str
-    port: Annotated[int, Field(ge=0)] = 0
-    tuples: Annotated[float, Field(ge=0, allow_inf_nan=False)]
+    port: _Port = 0
+    tuples: _Amount
+    bytes: _Amount | None = None
+
+
+class _Operator(Element):
+    operator: str
+    cpu_seconds: _Amount
+    inputs: tuple[_Amount, ...] = ()
+
+
+class _Cost(Element):
+    seconds_per_tuple: _Amount
+    seconds_per_byte: _Amount = 0.0
+
+
+class _Transport(Element):
+    basis: Basis
+    streams: Annotated[int, Field(ge=0)] = 0
+    send: _Cost
+    receive: _Cost
+
+
+class _Pe(Element):
+    pe: Annotated[int, Field(ge=0)]
+    cpu_seconds: _Amount
+    overhead_seconds: _Amount = 0.0
+    busy_seconds: _Amount = 0.0
+
+
+class _Unmeasured(Element):
+    operator: str
+    port: _Port | None = None
+    reason: str = ""
 
 
 class _Document(Element):
     profile_version: Literal[1]
     application: str
+    fingerprint: str = ""
+    measured_at: str = ""
+    processors: Annotated[int, Field(ge=1)] | None = None
     seconds: Annotated[float, Field(gt=0, allow_inf_nan=False)] = 1.0
     streams: tuple[_Stream, ...] = ()
+    operators: tuple[_Operator, ...] = ()
+    transport: _Transport | None = None
+    pes: tuple[_Pe, ...] = ()
+    unmeasured: tuple[_Unmeasured, ...] = ()
 
     @model_validator(mode="after")
-    def _each_stream_once(self) -> Self:
-        seen: set[tuple[str, int]] = set()
-        for each in self.streams:
-            if (each.operator, each.port) in seen:
-                refuse("SO0209", f"output port {each.port} of {each.operator} stands in it twice")
-            seen.add((each.operator, each.port))
+    def _each_once(self) -> Self:
+        seen: set[tuple[str, int | None]] = set()
+        for stream in self.streams:
+            if (stream.operator, stream.port) in seen:
+                refuse("SO0209", f"output port {stream.port} of {stream.operator} stands in it twice")
+            seen.add((stream.operator, stream.port))
+        for operator in self.operators:
+            if (operator.operator, None) in seen:
+                refuse("SO0209", f"{operator.operator} stands in it twice")
+            seen.add((operator.operator, None))
+        return self
+
+    @model_validator(mode="after")
+    def _a_time(self) -> Self:
+        if self.measured_at:
+            try:
+                datetime.fromisoformat(self.measured_at)
+            except ValueError:
+                refuse("SO0009", f"measuredAt is a time, 2026-01-31T12:00:00+00:00, not {show(self.measured_at)}")
         return self
 
 
@@ -65,22 +130,71 @@ def profile_from_mapping(tree: Mapping[str, Any]) -> Profile:
     except ValidationError as failure:
         errors = failure.errors(include_url=False, include_input=False)
         raise ApplicationError(finding(error, tree, context.get("classes", {})) for error in errors) from failure
+    measured = datetime.fromisoformat(document.measured_at).timestamp() if document.measured_at else None
     return Profile(
         document.application,
         document.seconds,
-        tuple(
-            StreamProfile(each.operator, each.tuples, each.port, str(each.location() or ""))
-            for each in document.streams
-        ),
-        str(document.location() or ""),
+        tuple(StreamProfile(x.operator, x.tuples, x.port, x.bytes, _place(x)) for x in document.streams),
+        tuple(OperatorProfile(x.operator, x.cpu_seconds, x.inputs, _place(x)) for x in document.operators),
+        _transport(document.transport),
+        tuple(PeProfile(x.pe, x.cpu_seconds, x.overhead_seconds, x.busy_seconds) for x in document.pes),
+        tuple(Unmeasured(x.operator, x.reason, x.port) for x in document.unmeasured),
+        document.fingerprint,
+        measured,
+        document.processors,
+        _place(document),
     )
 
 
+def _place(element: Element) -> str:
+    return str(element.location() or "")
+
+
+def _transport(document: _Transport | None) -> Transport | None:
+    if document is None:
+        return None
+    send, receive = (PassageCost(x.seconds_per_tuple, x.seconds_per_byte) for x in (document.send, document.receive))
+    return Transport(document.basis, send, receive, document.streams)
+
+
 def mapping_of(profile: Profile) -> dict[str, Any]:
-    """A profile as the mapping that `profile_from_mapping` reads."""
-    return {
-        "profileVersion": 1,
-        "application": profile.application,
-        "seconds": profile.seconds,
-        "streams": [{"operator": each.operator, "port": each.port, "tuples": each.tuples} for each in profile.streams],
-    }
+    """A profile as the mapping that `profile_from_mapping` reads; what it does not know is left out."""
+    found: dict[str, Any] = {"profileVersion": 1, "application": profile.application}
+    if profile.fingerprint:
+        found["fingerprint"] = profile.fingerprint
+    if profile.measured_at is not None:
+        found["measuredAt"] = datetime.fromtimestamp(profile.measured_at, UTC).isoformat(timespec="milliseconds")
+    if profile.processors is not None:
+        found["processors"] = profile.processors
+    found["seconds"] = profile.seconds
+    found["streams"] = [
+        {"operator": x.operator, "port": x.port, "tuples": x.tuples} | ({} if x.bytes is None else {"bytes": x.bytes})
+        for x in profile.streams
+    ]
+    if profile.operators:
+        found["operators"] = [
+            {"operator": x.operator, "cpuSeconds": x.cpu_seconds} | ({"inputs": list(x.inputs)} if x.inputs else {})
+            for x in profile.operators
+        ]
+    if profile.transport is not None:
+        costs = {
+            name: {"secondsPerTuple": cost.per_tuple, "secondsPerByte": cost.per_byte}
+            for name, cost in (("send", profile.transport.send), ("receive", profile.transport.receive))
+        }
+        found["transport"] = {"basis": profile.transport.basis, "streams": profile.transport.streams, **costs}
+    if profile.pes:
+        found["pes"] = [
+            {
+                "pe": x.pe,
+                "cpuSeconds": x.cpu_seconds,
+                "overheadSeconds": x.overhead_seconds,
+                "busySeconds": x.busy_seconds,
+            }
+            for x in profile.pes
+        ]
+    if profile.unmeasured:
+        found["unmeasured"] = [
+            {"operator": x.operator, **({} if x.port is None else {"port": x.port}), "reason": x.reason}
+            for x in profile.unmeasured
+        ]
+    return found

@@ -29,6 +29,7 @@ class Enumeration:
 
     def __init__(self, problem: dict[str, Any]) -> None:
         defaults = {"k": 2, "penalty": 0.0001, "tee": "exact", "freeze_edb": False, "latency_budget": None}
+        defaults |= {"ser_per_byte": 0, "deser_per_byte": 0, "forward": False}
         self.params = {**defaults, "lex_epsilon": 0, "machine_budget": None, **problem["params"]}
         self.ops = {op["id"]: {"parents": [], **op} for op in problem["ops"]}
         readers: dict[Any, list[Any]] = {name: [] for name in self.ops}
@@ -64,6 +65,13 @@ class Enumeration:
         if op.get("card") is None and op["kind"] == "tee":
             return self.card(op["parents"][0])
         return op.get("card")
+
+    def size_of(self, output: Any) -> float:
+        """Bytes of an item; a branch or tee without a number has those of its stream."""
+        if isinstance(output, tuple):
+            return self.size_of(output[1])
+        op = self.ops[output]
+        return self.size_of(op["parents"][0]) if not op.get("bytes") and op["kind"] == "tee" else op.get("bytes", 0)
 
     def serialisable(self, output: Any) -> bool:
         if isinstance(output, tuple):
@@ -114,6 +122,8 @@ class Enumeration:
             return None
         if not self.fast_enough(goes, execute):
             return None
+        if self.params["forward"] and any(goes[output] < origin(output) for output in self.variables):
+            return None
         sends = self.sends(goes, execute)
         loads = self.loads(goes, execute, sends)
         shared = self.shared(loads, goes, execute)
@@ -122,16 +132,24 @@ class Enumeration:
         named = frozenset((name, sender, receiver) for name, sender, receiver, _ in sends)
         return Outcome(*shared, tuple(loads), execute, named)
 
-    def sends(self, goes: dict[Any, int], execute: dict[Any, int]) -> set[tuple[Any, int, int, float]]:
-        """(producer, from, to, items): one for each producer and destination."""
+    def sends(self, goes: dict[Any, int], execute: dict[Any, int]) -> set[tuple[Any, int, int, tuple[float, float]]]:
+        """(producer, from, to, (send, receive)): one for each producer and destination."""
         found = set()
         for name, op in self.ops.items():
             if op["kind"] not in (*LEAVES, "tee", "net_self") and goes[name] != execute[name]:
-                found.add((name, execute[name], goes[name], self.card(name) or 0.0))
+                found.add((name, execute[name], goes[name], self.price(name, name)))
             for branch in self.branches[name]:
                 if goes[branch] != goes[name]:
-                    found.add((("fan", name), goes[name], goes[branch], self.card(branch) or 0.0))
+                    found.add((("fan", name), goes[name], goes[branch], self.price(branch, name)))
         return found
+
+    def price(self, output: Any, producer: Any) -> tuple[float, float]:
+        """What sending an output costs, unless it is sent in any case, and what receiving it costs."""
+        params, card, size = self.params, self.card(output) or 0.0, self.size_of(output)
+        send = (
+            0.0 if self.ops[producer].get("sent") else card * (params["ser_per_item"] + params["ser_per_byte"] * size)
+        )
+        return send, card * (params["deser_per_item"] + params["deser_per_byte"] * size)
 
     def loads(self, goes: dict[Any, int], execute: dict[Any, int], sends: set[Any]) -> list[float]:
         params = self.params
@@ -140,10 +158,10 @@ class Enumeration:
             loads[execute[name]] += op.get("cpu", 0)
             loads[goes[name] if op["kind"] == "net_self" else execute[name]] += op.get("recv_cpu", 0)
         charged = set()
-        for name, sender, receiver, card in sends:
-            loads[receiver] += params["deser_per_item"] * card + params["penalty"]
+        for name, sender, receiver, (send, receive) in sends:
+            loads[receiver] += receive + params["penalty"]
             if params["tee"] == "exact" or name not in charged:
-                loads[sender] += params["ser_per_item"] * card + params["penalty"]
+                loads[sender] += send + params["penalty"]
             charged.add(name)
         return loads
 

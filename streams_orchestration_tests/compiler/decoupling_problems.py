@@ -54,6 +54,10 @@ def problems(draw: st.DrawFn, machines: int, most: int = 9) -> dict[str, Any]:
                 each[key] = value
         if draw(st.integers(1, 8)) == 8:
             each["pin"] = draw(st.integers(0, machines - 1))
+        if kind != "tee" and draw(st.integers(1, 4)) == 4:
+            each["bytes"] = draw(st.sampled_from([1, 4]))
+        if kind not in ("tee", "net_self") and draw(st.integers(1, 8)) == 8:
+            each["sent"] = True
         ops.append(each)
     joins = [each for each in ops if each["kind"] == "op"]
     if joins and draw(st.integers(1, 4)) == 4:  # a loop
@@ -67,6 +71,9 @@ def problems(draw: st.DrawFn, machines: int, most: int = 9) -> dict[str, Any]:
         "tee": draw(st.sampled_from(["exact", "exact", "head"])),
     }
     for key, values, odds in (
+        ("ser_per_byte", [0.25, 1], 3),
+        ("deser_per_byte", [0.5], 4),
+        ("forward", [True], 4),
         ("freeze_edb", [True], 6),
         ("latency_budget", [0, 1, 2], 5),
         ("lex_epsilon", [0.0001, 0.1], 4),

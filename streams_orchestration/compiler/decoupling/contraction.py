@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
+from streams_orchestration.compiler.components import strong_components
 from streams_orchestration.compiler.decoupling.dataflow import SINKS, Dataflow
 from streams_orchestration.compiler.disjoint_sets import DisjointSets
 from streams_orchestration.model.diagnostics import ApplicationError, Diagnostic
@@ -25,14 +26,15 @@ class Fan:
 class Contraction:
     """Classes of equal machines, their loads, and the sends between them.
 
-    Machines are numbered anew: those that pins name come first, and as many others follow as classes can use.
+    Machines are numbered anew: those that pins name come first, and as many others follow as classes can use. Where
+    streams only go forward they keep their order.
     """
 
     flow: Dataflow
     machines: tuple[int, ...]
     """The number that the document gives each of ours."""
     pinned: int
-    """How many of the first machines are named by pins."""
+    """How many of the first machines are named by pins; all of them where streams only go forward."""
     executes: tuple[int, ...]
     """The class in which each node executes."""
     outputs: tuple[int, ...]
@@ -43,6 +45,24 @@ class Contraction:
     whole: tuple[bool, ...]
     """Classes with state, which keep their group from being divided."""
     fans: tuple[Fan, ...]
+
+    @property
+    def forward(self) -> bool:
+        """Are streams sent to machines with a higher number only, so that the numbers mean something?"""
+        return self.flow.params.forward
+
+    def sent(self) -> Iterator[tuple[int, int]]:
+        """(class of an operator, class of its output) wherever the two can differ, tees among them."""
+        for node, executes, output in zip(self.flow.nodes, self.executes, self.outputs, strict=True):
+            if executes != output and node.kind not in SINKS:
+                yield executes, output
+
+    def along_the_flow(self) -> list[int]:
+        """The classes such that each comes behind those that send to it, where that can be."""
+        successors: list[list[int]] = [[] for _ in self.weights]
+        for source, target in dict.fromkeys(self.sent()):
+            successors[source].append(target)
+        return [each for component in strong_components(successors) for each in component]
 
     @property
     def size(self) -> int:
@@ -164,12 +184,15 @@ def contract(flow: Dataflow) -> Contraction:
         whole[executes[number]] |= node.operation.state and not node.implicit
     named = sorted(set(pins.values()))
     free = [machine for machine in range(flow.params.k) if machine not in named]
-    machines = (*named, *free[: max(0 if named else 1, len(numbers) - len(pins))])
-    ours = {numbers[each]: named.index(machine) for each, machine in pins.items()}
+    enough = len(free) if flow.params.forward and named else max(0 if named else 1, len(numbers) - len(pins))
+    machines = (*named, *free[:enough])
+    if flow.params.forward:
+        machines = tuple(sorted(machines))
+    ours = {numbers[each]: machines.index(machine) for each, machine in pins.items()}
     return Contraction(
         flow,
         machines,
-        len(named),
+        len(machines) if flow.params.forward else len(named),
         executes,
         outputs,
         tuple(weights),
@@ -181,21 +204,18 @@ def contract(flow: Dataflow) -> Contraction:
 
 def _fans(flow: Dataflow, executes: Sequence[int], outputs: Sequence[int]) -> tuple[Fan, ...]:
     """Sends of the contracted graph; those with the same ends are one."""
-    params = flow.params
     costs: dict[tuple[int, tuple[int, ...]], tuple[float, float]] = {}
 
-    def add(source: int, targets: set[int], card: float) -> None:
+    def add(source: int, targets: set[int], price: tuple[float, float]) -> None:
         away = tuple(sorted(targets - {source}))
         if away:
             send, receive = costs.get((source, away), (0.0, 0.0))
-            send += params.ser_per_item * card + params.penalty
-            receive += params.deser_per_item * card + params.penalty
-            costs[source, away] = send, receive
+            costs[source, away] = send + price[0], receive + price[1]
 
     for number, node in enumerate(flow.nodes):
         if node.kind not in (*SINKS, "tee", "net_self"):
-            add(executes[number], {outputs[number]}, node.card or 0.0)
+            add(executes[number], {outputs[number]}, flow.price(number))
         tees = flow.tees(number)
         if tees:
-            add(outputs[number], {outputs[tee] for tee in tees}, flow.fan_card(number))
+            add(outputs[number], {outputs[tee] for tee in tees}, flow.fan_price(number))
     return tuple(Fan(source, targets, *price) for (source, targets), price in costs.items())

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import NamedTuple
 
 from streams_orchestration.model.decoupling import Kind, Operation, Parameters, Problem
 
@@ -23,8 +24,9 @@ class Node:
     parents: tuple[int, ...]
     cpu: float
     recv_cpu: float
-    card: float | None
-    """Items out; a tee carries those of its stream unless it says how many."""
+    send: float
+    """Load of sending its output to another machine, without the penalty (rule Q15)."""
+    receive: float
     stays: str
     """Why its output must stay where it executes, empty when it may be sent elsewhere (rules Q4, Q13)."""
     implicit: bool = False
@@ -59,9 +61,17 @@ class Dataflow:
         """Is the receiving half apart from the operator: a network to oneself, whose output may be re-pointed?"""
         return self.nodes[node].kind == "net_self"
 
-    def fan_card(self, node: int) -> float:
-        """Items that a send of a node's stream to some of its tees carries."""
-        return max((self.nodes[tee].card or 0.0 for tee in self.tees(node)), default=0.0)
+    def price(self, node: int) -> tuple[float, float]:
+        """Load of sending and of receiving a node's output."""
+        penalty = self.params.penalty
+        return self.nodes[node].send + penalty, self.nodes[node].receive + penalty
+
+    def fan_price(self, node: int) -> tuple[float, float]:
+        """Load of sending a node's stream to some of its tees, and of receiving it."""
+        tees = [self.nodes[tee] for tee in self.tees(node)]
+        penalty = self.params.penalty
+        send = 0.0 if self.nodes[node].operation.sent else max((tee.send for tee in tees), default=0.0)
+        return send + penalty, max((tee.receive for tee in tees), default=0.0) + penalty
 
 
 def dataflow(problem: Problem) -> Dataflow:
@@ -92,19 +102,21 @@ def dataflow(problem: Problem) -> Dataflow:
     kinds: list[Kind] = [*(each.kind for each in operations), *("tee" for _ in branches)]
     readers = _readers(parents)
     frozen = _frozen(kinds, readers) if problem.params.freeze_edb else set[int]()
-    cards, sendable = _inherited(owners, kinds, parents)
+    streams = _streams(owners, kinds, parents)
     nodes = []
     for number, owner in enumerate(owners):
         implicit = number >= len(operations)
         stays = ""
-        if not sendable[number]:
+        if not streams[number].sendable:
             stays = "its output cannot be serialised"
         elif number in frozen:
             stays = "no network input reaches it, and such operators are frozen"
-        elif cards[number] is None and kinds[number] != "net_self":
+        elif streams[number].card is None and kinds[number] != "net_self":
             stays = "its output was not measured"
         costs = (0.0, 0.0) if implicit else (owner.cpu, owner.recv_cpu)
-        nodes.append(Node(owner, kinds[number], tuple(parents[number]), *costs, cards[number], stays, implicit))
+        send, receive = streams[number].prices(problem.params)
+        send = 0.0 if owner.sent and not implicit and kinds[number] != "tee" else send
+        nodes.append(Node(owner, kinds[number], tuple(parents[number]), *costs, send, receive, stays, implicit))
     return Dataflow(problem.params, tuple(nodes), readers, len(operations))
 
 
@@ -128,14 +140,25 @@ def _frozen(kinds: Sequence[Kind], readers: Sequence[Sequence[int]]) -> set[int]
     return set(range(len(kinds))) - reached
 
 
-def _inherited(
-    owners: Sequence[Operation], kinds: Sequence[Kind], parents: Sequence[Sequence[int]]
-) -> tuple[list[float | None], list[bool]]:
-    """Items and whether they can be sent: a tee passes on what it gets, so it takes both from its stream."""
-    cards: list[float | None] = []
-    sendable: list[bool] = []
+class _Stream(NamedTuple):
+    """What an output carries."""
+
+    card: float | None
+    bytes: float
+    sendable: bool
+
+    def prices(self, params: Parameters) -> tuple[float, float]:
+        """Load of sending and of receiving it: so much an item, and so much a byte (rule Q15)."""
+        card = self.card or 0.0
+        send = params.ser_per_item + params.ser_per_byte * self.bytes
+        return card * send, card * (params.deser_per_item + params.deser_per_byte * self.bytes)
+
+
+def _streams(owners: Sequence[Operation], kinds: Sequence[Kind], parents: Sequence[Sequence[int]]) -> list[_Stream]:
+    """What every output carries: a tee passes on what it gets, so what it does not say it takes from its stream."""
+    found: list[_Stream] = []
     for number, owner in enumerate(owners):
-        card, ser = owner.card, owner.ser
+        card, size, sendable = owner.card, owner.bytes, owner.ser
         node, seen = number, {number}
         while kinds[node] == "tee":
             node = parents[node][0]
@@ -143,7 +166,7 @@ def _inherited(
                 break
             seen.add(node)
             card = owners[node].card if card is None else card
-            ser = ser and owners[node].ser
-        cards.append(card)
-        sendable.append(ser)
-    return cards, sendable
+            size = size or owners[node].bytes
+            sendable = sendable and owners[node].ser
+        found.append(_Stream(card, size, sendable))
+    return found

@@ -108,7 +108,10 @@ def canonical(contraction: Contraction, assignment: Sequence[int]) -> list[int]:
 
 
 def _renumbered(contraction: Contraction, assignment: Sequence[int]) -> list[int]:
-    """Machines that no pin names in the order in which classes come to them."""
+    """Machines that no pin names in the order in which classes come to them, or in their own where that counts."""
+    if contraction.forward:
+        used = range(contraction.pinned) if any(pin >= 0 for pin in contraction.pins) else sorted(set(assignment))
+        return [used.index(machine) for machine in assignment]
     names = {machine: machine for machine in range(contraction.pinned)}
     for machine in assignment:
         names.setdefault(machine, len(names))

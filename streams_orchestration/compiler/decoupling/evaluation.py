@@ -84,11 +84,10 @@ def evaluate(flow: Dataflow, outputs: Sequence[int]) -> Evaluation:
         whole[executes[number]] |= node.operation.state and not node.implicit
         used[receives] = True
     networks: list[tuple[int, int, int]] = []
-    for card, sender, operators, receivers in _sends(flow, executes, outputs):
-        sends = len(receivers) if params.tee == "exact" else 1
-        loads[sender] += sends * (params.ser_per_item * card + params.penalty)
+    for (send, receive), sender, operators, receivers in _sends(flow, executes, outputs):
+        loads[sender] += (len(receivers) if params.tee == "exact" else 1) * send
         for operator, receiver in zip(operators, receivers, strict=True):
-            loads[receiver] += params.deser_per_item * card + params.penalty
+            loads[receiver] += receive
             networks.append((operator, sender, receiver))
     counts = tuple(map(int, used))
     if params.machine_budget is not None:
@@ -102,17 +101,20 @@ def evaluate(flow: Dataflow, outputs: Sequence[int]) -> Evaluation:
 
 def _sends(
     flow: Dataflow, executes: Sequence[int], outputs: Sequence[int]
-) -> Iterator[tuple[float, int, list[int], list[int]]]:
-    """Items, sender, and the receivers with the node that names each send, for every producer that sends."""
+) -> Iterator[tuple[tuple[float, float], int, list[int], list[int]]]:
+    """Of every producer that sends: the load of sending and of receiving, the sender, and the receivers.
+
+    With each receiver comes the node that names the send.
+    """
     for number, node in enumerate(flow.nodes):
         if node.kind not in (*SINKS, "tee", "net_self") and outputs[number] != executes[number]:
-            yield node.card or 0.0, executes[number], [number], [outputs[number]]
+            yield flow.price(number), executes[number], [number], [outputs[number]]
         receivers: dict[int, int] = {}
         for tee in flow.tees(number):
             if outputs[tee] != outputs[number]:
                 receivers.setdefault(outputs[tee], number if flow.nodes[tee].implicit else tee)
         if receivers:
-            yield flow.fan_card(number), outputs[number], list(receivers.values()), list(receivers)
+            yield flow.fan_price(number), outputs[number], list(receivers.values()), list(receivers)
 
 
 def together(flow: Dataflow) -> float:

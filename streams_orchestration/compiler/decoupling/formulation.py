@@ -55,6 +55,8 @@ class Formulation:
         self.program.setObjective(_sum(objective))
         if params.latency_budget is not None:
             self._bound_paths(params.latency_budget)
+        if params.forward:
+            self._send_forward()
 
     def _variable(self, name: str, *, binary: bool = False, most: float | None = None) -> pulp.LpVariable:
         category = pulp.LpBinary if binary else pulp.LpContinuous
@@ -67,11 +69,16 @@ class Formulation:
         self.program.addConstraint(row, f"r{self._rows}")
 
     def _place(self) -> None:
-        """Where each class is. Machines that no pin names are alike, so the heaviest classes take the first of them."""
+        """Where each class is. Machines that no pin names are alike, so the heaviest classes take the first of them.
+
+        Where streams only go forward, the order of the machines tells them apart.
+        """
         contraction, machines = self._contraction, len(self._machines)
         free = [number for number, pin in enumerate(contraction.pins) if pin < 0]
         free.sort(key=lambda number: (-contraction.weights[number], number))
         last = {number: min(machines - 1, contraction.pinned + rank) for rank, number in enumerate(free[:machines])}
+        if contraction.forward:
+            last = {}
         self.binaries: dict[tuple[int, int], pulp.LpVariable] = {}
         self._where: list[list[_Where]] = []
         for number, pin in enumerate(contraction.pins):
@@ -194,6 +201,15 @@ class Formulation:
                 self._at_least([(potentials[reader], 1.0), (potentials[number], -1.0), *hop], 0.0)
             if hop:
                 self._at_least([(potentials[number], -1.0), *hop], -float(budget))
+
+    def _send_forward(self) -> None:
+        """What is sent from one of the later machines arrives at one of them."""
+        for source, target in dict.fromkeys(self._contraction.sent()):
+            for machine in self._machines[1:]:
+                there, here = self._where[target][machine:], self._where[source][machine:]
+                terms = [term for where in there for term in where.terms]
+                terms += [term for where in here for term in where.times(-1.0)]
+                self._at_least(terms, sum(where.constant for where in here) - sum(where.constant for where in there))
 
     def assignment(self, values: Mapping[str, float]) -> list[int]:
         """Where the classes are in a solution; values are rounded (rule Q16)."""

@@ -12,8 +12,8 @@ def violations(flow: Dataflow, outputs: Sequence[int]) -> Iterator[str]:
     """Everything that a decision breaks, in words; nothing for a legal one.
 
     Inputs of one operator arrive together, operators of one tick execute together (rule Q12), pins hold (rule Q2), what
-    must stay stays (rules Q4, Q13), no path gets more hops than the latency budget (rule Q11), and there are machines
-    enough (rule Q7).
+    must stay stays (rules Q4, Q13), streams go forward where they must, no path gets more hops than the latency budget
+    (rule Q11), and there are machines enough (rule Q7).
     """
     executes = executions(flow, outputs)
     ticks: dict[int | str, int] = {}
@@ -25,6 +25,8 @@ def violations(flow: Dataflow, outputs: Sequence[int]) -> Iterator[str]:
             yield f"{name} executes on {executes[number]}, not on {node.pin}"
         if node.kind not in SINKS and node.stays and outputs[number] != executes[number]:
             yield f"the output of {name} is sent, but {node.stays}"
+        if flow.params.forward and node.kind not in SINKS and outputs[number] < executes[number]:
+            yield f"the output of {name} goes back, from {executes[number]} to {outputs[number]}"
         tick = node.operation.tick
         if tick is not None and not node.implicit and ticks.setdefault(tick, executes[number]) != executes[number]:
             yield f"tick {tick} is split at {name}"

@@ -14,6 +14,8 @@ from streams_orchestration.compiler.decoupling.legality import violations
 from streams_orchestration.compiler.decoupling.placement import Pieces, Placement
 from streams_orchestration.compiler.decoupling.rebalancing import rebalance
 
+_LIMITS = 16
+"""Ways of filling machines along the flow."""
 _STEPS = 150
 """Moves that are tried for each piece and level."""
 
@@ -26,7 +28,7 @@ class Search:
         self.best: list[int] | None = None
         self.evaluation: Evaluation | None = None
         params = contraction.flow.params
-        self.guarded = params.latency_budget is not None or params.machine_budget is not None
+        self.guarded = params.forward or params.latency_budget is not None or params.machine_budget is not None
         self._pieces = Pieces(
             contraction.weights, contraction.pins, contraction.fans, len(contraction.machines), params.tee == "exact"
         )
@@ -46,9 +48,25 @@ class Search:
 
     def _plain(self) -> Iterator[list[int]]:
         """Everything that is not pinned together, on each machine."""
-        pins = self.contraction.pins
-        for machine in range(min(len(self.contraction.machines), self.contraction.pinned + 1)):
+        pins, machines = self.contraction.pins, len(self.contraction.machines)
+        for machine in range(machines if self.contraction.forward else min(machines, self.contraction.pinned + 1)):
             yield [machine if pin < 0 else pin for pin in pins]
+        if self.contraction.forward and not any(pin >= 0 for pin in pins):
+            yield from self._in_order()
+
+    def _in_order(self) -> Iterator[list[int]]:
+        """Classes along the flow, each machine filled up to a limit; what is behind a cut stays behind it."""
+        order, weights = self.contraction.along_the_flow(), self.contraction.weights
+        machines = len(self.contraction.machines)
+        total = sum(weights)
+        for step in range(_LIMITS):
+            limit = total / machines * (1 + step / _LIMITS)
+            home, machine, load = [0] * len(order), 0, 0.0
+            for piece in order:
+                if load + weights[piece] > limit and load > 0 and machine < machines - 1:
+                    machine, load = machine + 1, 0.0
+                home[piece], load = machine, load + weights[piece]
+            yield home
 
     def begin_anew(self, seed: int, deadline: float, *, rebalanced: bool = False, good_enough: float = 0.0) -> None:
         """Look for a better decision from a start of its own.

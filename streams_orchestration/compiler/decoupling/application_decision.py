@@ -1,0 +1,188 @@
+"""A decision about an application: which operators of a PE go to PEs of their own, what that costs and brings."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+from streams_orchestration.compiler.decoupling.application_problem import (
+    PERCENT,
+    ApplicationProblem,
+    Outlet,
+    application_problem,
+)
+from streams_orchestration.compiler.decoupling.decision import Decision
+from streams_orchestration.compiler.decoupling.solving import SECONDS, solve
+from streams_orchestration.compiler.decoupling.task import SolverChoice
+from streams_orchestration.compiler.graph import LogicalGraph, PhysicalGraph
+from streams_orchestration.compiler.measured_costs import MeasuredCosts
+from streams_orchestration.compiler.stage_results import FusionPlan
+from streams_orchestration.model.diagnostics import ApplicationError, Diagnostic
+
+
+@dataclass(frozen=True, slots=True)
+class Crossing:
+    """A stream that a decision makes cross, from one part to one other."""
+
+    outlet: Outlet
+    sender: int
+    receiver: int
+
+
+@dataclass(frozen=True, slots=True)
+class Parting:
+    """The operators of a PE in parts, each of which is to be a PE; streams go to later parts only."""
+
+    parts: tuple[tuple[int, ...], ...]
+    """Operators; those that produce first come first."""
+    loads: tuple[float, ...]
+    """Of each part, in the unit of the problem."""
+    crossings: tuple[Crossing, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class ApplicationDecision:
+    """What is decided about one PE of an application, and what is expected of it."""
+
+    pe: int
+    problem: ApplicationProblem
+    parting: Parting
+    solution: Decision
+    before: Mapping[int, float]
+    """Load of every PE in percent of a processor, at the rates at which the busiest has no time left (rule Q14)."""
+    measured: float
+    """Load of the busiest PE when it was measured, in percent of a processor."""
+    overhead: float
+    """Load of a PE that is no operator's: every part has it."""
+    processors: int | None
+    """Of the machine; None when nobody knows."""
+
+    @property
+    def after(self) -> tuple[float, ...]:
+        """Load of each part, its overhead included, at the same rates."""
+        return tuple(load + self.overhead for load in self.parting.loads)
+
+    @property
+    def predicted_speedup(self) -> float:
+        """How many times more the application can take: the largest load decides, or that of all processors."""
+        others = [load for pe, load in self.before.items() if pe != self.pe]
+        return _limit(self.before.values(), self.processors) / _limit([*others, *self.after], self.processors)
+
+
+def _limit(loads: Mapping[int, float] | Sequence[float] | object, processors: int | None) -> float:
+    found = list(loads)  # pyright: ignore[reportArgumentType, reportCallIssue]
+    return max(max(found), sum(found) / processors if processors else 0.0)
+
+
+def pe_loads(
+    logical: LogicalGraph,
+    physical: PhysicalGraph,
+    fusion: FusionPlan,
+    costs: MeasuredCosts,
+    overheads: Mapping[int, float],
+) -> dict[int, float]:
+    """Load of every PE at the measured rates, in percent of a processor; a PE of which nothing is known has 0.
+
+    Args:
+        logical: the application.
+        physical: its expanded graph.
+        fusion: its PEs.
+        costs: what was measured.
+        overheads: processors that a PE keeps busy besides its operators and streams, where that is known.
+    """
+    found = {}
+    for pe in fusion.pes:
+        found[pe.id] = PERCENT * overheads.get(pe.id, 0.0)
+        if any(costs.cpu.get(each) for each in pe.operators):
+            found[pe.id] += sum(application_problem(logical, physical, costs, pe.operators, machines=1).loads)
+    return found
+
+
+def decide(
+    logical: LogicalGraph,
+    physical: PhysicalGraph,
+    fusion: FusionPlan,
+    costs: MeasuredCosts,
+    *,
+    machines: int = 2,
+    pe: int | None = None,
+    overheads: Mapping[int, float] | None = None,
+    processors: int | None = None,
+    solver: SolverChoice = "highs",
+    seconds: float = SECONDS,
+    gap: float | None = None,
+) -> ApplicationDecision:
+    """Part one PE such that the busiest part has least to do.
+
+    Args:
+        logical: the application.
+        physical: its expanded graph.
+        fusion: its PEs.
+        costs: what was measured.
+        machines: the most parts.
+        pe: the PE; the busiest one when None.
+        overheads: processors that a PE keeps busy besides its operators and streams, where that is known.
+        processors: of the machine.
+        solver: of the integer program.
+        seconds: time limit.
+        gap: relative difference from the best at which to stop.
+
+    Raises:
+        ApplicationError: nothing was measured, there is no such PE, or no decision was found in time.
+    """
+    overheads = overheads or {}
+    loads = pe_loads(logical, physical, fusion, costs, overheads)
+    busiest = max(loads, key=lambda each: (loads[each], -each))
+    chosen = busiest if pe is None else pe
+    if chosen not in loads:
+        message = f"there is no PE {chosen}; the application has {', '.join(map(str, loads))}"
+        raise ApplicationError([Diagnostic.of("SO0611", message)])
+    if not loads[busiest]:
+        raise ApplicationError([Diagnostic.of("SO0611", "nothing was measured of its operators, or they did nothing")])
+    saturation = PERCENT / loads[busiest]
+    operators = next(each.operators for each in fusion.pes if each.id == chosen)
+    problem = application_problem(logical, physical, costs, operators, machines=machines, saturation=saturation)
+    solution = solve(problem.problem, solver=solver, seconds=seconds, gap=gap)
+    return ApplicationDecision(
+        chosen,
+        problem,
+        parting_of(problem, solution),
+        solution,
+        {each: load * saturation for each, load in loads.items()},
+        loads[busiest],
+        PERCENT * overheads.get(chosen, 0.0) * saturation,
+        processors,
+    )
+
+
+def parting_of(problem: ApplicationProblem, solution: Decision) -> Parting:
+    """The parts that a solution makes, with their loads evaluated anew (rule Q16)."""
+    executes = solution.document()["execAt"]
+    machine_of = {operator: executes[id] for operator, id in zip(problem.operators, problem.ids, strict=True)}
+    used = sorted(set(machine_of.values()))
+    return evaluated(problem, {operator: used.index(machine) for operator, machine in machine_of.items()})
+
+
+def evaluated(problem: ApplicationProblem, part_of: Mapping[int, int]) -> Parting:
+    """The loads and crossings of any assignment of operators to parts.
+
+    Args:
+        problem: the problem.
+        part_of: operator -> its part, numbered from 0.
+    """
+    parts: dict[int, list[int]] = defaultdict(list)
+    loads = [0.0] * (max(part_of.values(), default=0) + 1)
+    for operator, load in zip(problem.operators, problem.loads, strict=True):
+        parts[part_of[operator]].append(operator)
+        loads[part_of[operator]] += load
+    crossings: list[Crossing] = []
+    for outlet in problem.outlets:
+        sender = part_of[outlet.output.operator]
+        receivers = sorted({part_of[reader] for reader in outlet.readers} - {sender})
+        if receivers:
+            loads[sender] += outlet.send
+        for receiver in receivers:
+            loads[receiver] += outlet.receive
+            crossings.append(Crossing(outlet, sender, receiver))
+    return Parting(tuple(tuple(parts[part]) for part in range(len(loads))), tuple(loads), tuple(crossings))

@@ -1,0 +1,304 @@
+"""The decoupling problem of a physical graph with measured costs: which operators could be in another PE.
+
+A *machine* is a PE: a query with tasks of its own. What leaves an operator is an *outlet*: a stream of the transport as
+soon as a reader is in another PE. Such a stream is written once, however many PEs read it, and each of these reads it
+for itself; so a fan-out is paid once by the sender (`tee: head`) and once by each receiver.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Collection, Iterator, Sequence
+from dataclasses import dataclass
+
+from streams_orchestration.compiler.disjoint_sets import DisjointSets
+from streams_orchestration.compiler.fusable_units import resolve_placements
+from streams_orchestration.compiler.graph import Connection, LogicalGraph, PhysicalGraph
+from streams_orchestration.compiler.measured_costs import MeasuredCosts
+from streams_orchestration.compiler.stage_results import PeOutputPort
+from streams_orchestration.model.decoupling import Kind, Operation, Parameters, Problem
+from streams_orchestration.model.diagnostics import ApplicationError, Diagnostic
+
+PERCENT = 100.0
+"""Loads are in percent of a processor."""
+
+
+@dataclass(frozen=True, slots=True)
+class Outlet:
+    """What leaves an operator for readers of the problem: all of a port, or one channel of a splitter."""
+
+    output: PeOutputPort
+    readers: tuple[int, ...]
+    """Operators of the problem."""
+    outside: bool
+    """Somebody outside of the problem reads it, too, so it is written in any case."""
+    tuples: float | None
+    """A second; None when that was not measured: then it is not cut (rule Q4)."""
+    size: float
+    """Bytes of a tuple."""
+    send: float
+    """Load of writing it, 0 when it is written in any case."""
+    receive: float
+    """Load of reading it, in each PE that does."""
+
+
+@dataclass(frozen=True, slots=True)
+class Group:
+    """Operators that stay in one PE."""
+
+    operators: tuple[int, ...]
+    reasons: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class ApplicationProblem:
+    """A decoupling problem whose operators are those of a physical graph."""
+
+    problem: Problem
+    operators: tuple[int, ...]
+    """Those that it is about, in ascending order."""
+    ids: tuple[str, ...]
+    """Of each its id in the problem."""
+    loads: tuple[float, ...]
+    """Of each its load wherever it is: its own, and that of what it exchanges with others outside of the problem."""
+    outlets: tuple[Outlet, ...]
+    groups: tuple[Group, ...]
+    """Of several operators each; rule Q12."""
+
+
+def application_problem(
+    logical: LogicalGraph,
+    physical: PhysicalGraph,
+    costs: MeasuredCosts,
+    operators: Collection[int],
+    *,
+    machines: int,
+    saturation: float = 1.0,
+) -> ApplicationProblem:
+    """The problem of sharing some operators out among PEs.
+
+    What crosses the border of the problem does so in any case, so it is no more than a load of the operator there.
+    Streams go forward only: PEs that feed one another could not end an epoch. Operators that must be in one PE are a
+    group (`tick`), and what was not measured is not cut.
+
+    Args:
+        logical: the application.
+        physical: its expanded graph.
+        costs: what was measured.
+        operators: those to share out, of one PE or of several that could be one.
+        machines: the most PEs.
+        saturation: how many times the measured load there can be: loads are scaled by it (rule Q14).
+
+    Raises:
+        ApplicationError: there are no operators to share out, or nothing was measured of them (SO0611).
+    """
+    scope = tuple(sorted(operators))
+    if not any(costs.cpu.get(each) for each in scope):
+        message = "nothing was measured of these operators, or they did nothing"
+        raise ApplicationError([Diagnostic.of("SO0611", message if scope else "there are no operators to share out")])
+    builder = _Builder(logical, physical, costs, frozenset(scope), PERCENT * saturation)
+    outlets = tuple(builder.outlets())
+    groups = tuple(builder.groups(scope))
+    loads = tuple(builder.load(each) for each in scope)
+    ids = tuple(physical.operators[each].name for each in scope)
+    send, receive = costs.transport.send, costs.transport.receive
+    params = Parameters(
+        k=machines,
+        ser_per_item=send.per_tuple * builder.scale,
+        deser_per_item=receive.per_tuple * builder.scale,
+        ser_per_byte=send.per_byte * builder.scale,
+        deser_per_byte=receive.per_byte * builder.scale,
+        tee="head",
+        forward=True,
+    )
+    ops = tuple(builder.operations(scope, loads, outlets, groups))
+    problem = Problem(name=logical.application, params=params, ops=ops)
+    return ApplicationProblem(problem, scope, ids, loads, outlets, groups)
+
+
+class _Builder:
+    def __init__(
+        self,
+        logical: LogicalGraph,
+        physical: PhysicalGraph,
+        costs: MeasuredCosts,
+        scope: frozenset[int],
+        scale: float,
+    ) -> None:
+        self.logical = logical
+        self.physical = physical
+        self.costs = costs
+        self.scope = scope
+        self.scale = scale
+        self.readers: dict[PeOutputPort, list[Connection]] = defaultdict(list)
+        """Of every outlet of an operator of the problem, in the order of the graph."""
+        self.entering: dict[int, list[Connection]] = defaultdict(list)
+        self.feeds: dict[tuple[int, int], set[PeOutputPort]] = defaultdict(set)
+        """Input port -> all that is read there."""
+        for each in physical.connections:
+            self.feeds[each.target, each.target_port].add(_output(each))
+            if each.source in scope:
+                self.readers[_output(each)].append(each)
+            if each.target in scope:
+                self.entering[each.target].append(each)
+        for link in physical.exports:
+            if link.operator in scope:
+                self.readers[PeOutputPort(link.operator, link.port)] += []
+        self.leaving: dict[int, list[PeOutputPort]] = defaultdict(list)
+        for output in self.readers:
+            self.leaving[output.operator].append(output)
+        self.exported = {PeOutputPort(link.operator, link.port) for link in physical.exports}
+        self.imported = {(link.operator, link.port) for link in physical.imports}
+        self.imports: dict[int, set[int]] = defaultdict(set)
+        for operator, port in self.imported:
+            self.imports[operator].add(port)
+        self.read_by: dict[PeOutputPort, list[Connection]] = defaultdict(list)
+        for each in physical.connections:
+            self.read_by[_output(each)].append(each)
+
+    def outlets(self) -> Iterator[Outlet]:
+        """Those that operators of the problem read."""
+        for output, connections in sorted(self.readers.items()):
+            inside = tuple(dict.fromkeys(each.target for each in connections if each.target in self.scope))
+            if inside:
+                tuples, size = self.carried(output)
+                send, receive = self.price(output)
+                outside = self.leaves(output)
+                yield Outlet(output, inside, outside, tuples, size, 0.0 if outside else send, receive)
+
+    def leaves(self, output: PeOutputPort) -> bool:
+        """Does somebody outside of the problem read it?"""
+        return output in self.exported or any(each.target not in self.scope for each in self.readers[output])
+
+    def carried(self, output: PeOutputPort) -> tuple[float | None, float]:
+        """Tuples a second and bytes of one; of a channel what its reader got, or its even share."""
+        port = output.operator, output.port
+        rate, size = self.costs.tuples.get(port), self.costs.sizes.get(port)
+        if rate is None or (rate > 0 and size is None):
+            return None, 0.0
+        if output.splitter >= 0:
+            alone = [
+                self.costs.arriving[entry]
+                for entry in ((each.target, each.target_port) for each in self.read_by[output])
+                if self.feeds[entry] == {output} and entry in self.costs.arriving and entry not in self.imported
+            ]
+            splitter, share = output.splitter, 1.0
+            while splitter >= 0:
+                share /= self.physical.splitters[splitter].width
+                splitter = self.physical.splitters[splitter].parent
+            rate = max(alone) if alone else rate * share
+        return rate, size or 0.0
+
+    def price(self, output: PeOutputPort) -> tuple[float, float]:
+        """Load of writing an outlet, and of reading it; 0 for one that was not measured, which is not cut."""
+        tuples, size = self.carried(output)
+        amount = tuples or 0.0
+        send, receive = self.costs.transport.send, self.costs.transport.receive
+        return self.scale * send.of(amount, amount * size), self.scale * receive.of(amount, amount * size)
+
+    def load(self, operator: int) -> float:
+        """Its own, and that of writing and reading what crosses the border of the problem."""
+        load = self.scale * self.costs.cpu.get(operator, 0.0)
+        load += sum(self.price(output)[0] for output in self.leaving[operator] if self.leaves(output))
+        outside = {
+            (_output(each), each.target_port) for each in self.entering[operator] if each.source not in self.scope
+        }
+        load += sum(self.price(output)[1] for output, _ in outside)
+        for port in self.imports.get(operator, ()):
+            inside = sum(self.carried(output)[0] or 0.0 for output in self.feeds[operator, port])
+            came = max(0.0, self.costs.arriving.get((operator, port), 0.0) - inside)
+            load += self.scale * self.costs.transport.receive.of(came, 0.0)
+        return load
+
+    def groups(self, scope: Sequence[int]) -> Iterator[Group]:
+        """What no decision may part."""
+        sets = DisjointSets(len(self.physical.operators))
+        reasons: dict[int, list[str]] = defaultdict(list)
+
+        def join(members: Sequence[int], reason: str) -> None:
+            inside = [each for each in members if each in self.scope]
+            if len(inside) > 1:
+                sets.union_all(inside)
+                reasons[inside[0]].append(reason)
+
+        for members in resolve_placements(self.logical, self.physical).fused.larger_groups():
+            join(members, "colocated (rules 45, 52)")
+        tagged: dict[str, list[int]] = defaultdict(list)
+        for each in scope:
+            model = self.logical.operators[self.physical.operators[each].logical]
+            if model.atomic is not None:
+                tagged[model.atomic].append(each)
+            if model.waits:
+                producers = sorted({connection.source for connection in self.entering[each]})
+                join([each, *producers], f"calls of {model.name} wait for each other")
+        for tag, members in tagged.items():
+            join(members, f"atomic {tag} (rule Q12)")
+        for members in sets.larger_groups():
+            yield Group(tuple(members), tuple(dict.fromkeys(text for each in members for text in reasons[each])))
+
+    def operations(
+        self, scope: Sequence[int], loads: Sequence[float], outlets: Sequence[Outlet], groups: Sequence[Group]
+    ) -> Iterator[Operation]:
+        """A node for each operator, and for each of its outlets unless it has one only.
+
+        What reads nothing executes where its own output goes (rule Q1), so the outlets of sources are apart from them.
+        """
+        tick = {
+            member: self.physical.operators[group.operators[0]].name for group in groups for member in group.operators
+        }
+        leaving: dict[int, list[Outlet]] = defaultdict(list)
+        reads: dict[int, list[str]] = defaultdict(list)
+        for outlet in outlets:
+            leaving[outlet.output.operator].append(outlet)
+        merged: set[int] = set()
+        fed = {reader for outlet in outlets for reader in outlet.readers}
+        for outlet in outlets:
+            operator = outlet.output.operator
+            name = self.physical.operators[operator].name
+            if operator in fed and len(leaving[operator]) == 1:
+                merged.add(operator)
+            else:
+                name = self.outlet_id(outlet.output)
+            for reader in outlet.readers:
+                reads[reader].append(name)
+        for operator, load in zip(scope, loads, strict=True):
+            physical = self.physical.operators[operator]
+            model = self.logical.operators[physical.logical]
+            own = leaving[operator]
+            kind: Kind = "op" if reads[operator] else "net_recv" if model.inputs else "source"
+            if kind == "op" and not own:
+                kind = "sink"
+            alone = operator in merged
+            yield Operation(
+                id=physical.name,
+                kind=kind,
+                parents=tuple(reads[operator]),
+                cpu=load,
+                card=own[0].tuples if alone else 0.0,
+                bytes=own[0].size if alone else 0.0,
+                sent=alone and own[0].outside,
+                ser=alone,
+                tick=tick.get(operator),
+                state=model.stateful,
+            )
+            for outlet in () if alone else own:
+                yield Operation(
+                    id=self.outlet_id(outlet.output),
+                    kind="op",
+                    parents=(physical.name,),
+                    card=outlet.tuples,
+                    bytes=outlet.size,
+                    sent=outlet.outside,
+                )
+
+    def outlet_id(self, output: PeOutputPort) -> str:
+        """`Source:0`, or with the channel of a splitter `Source:0>Region.In[1]`."""
+        name = f"{self.physical.operators[output.operator].name}:{output.port}"
+        if output.splitter < 0:
+            return name
+        entered = self.physical.splitters[output.splitter].id.partition(">")[2]
+        return f"{name}>{entered}[{output.channel}]"
+
+
+def _output(connection: Connection) -> PeOutputPort:
+    return PeOutputPort(connection.source, connection.source_port, connection.splitter, connection.channel)
