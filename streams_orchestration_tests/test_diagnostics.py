@@ -13,8 +13,10 @@ import yaml
 from streams_orchestration.compiler.compilation import compile_spec
 from streams_orchestration.compiler.decoupling import solve
 from streams_orchestration.compiler.decoupling.application_decision import decide
+from streams_orchestration.compiler.fusion_fingerprint import fusion_fingerprint
 from streams_orchestration.compiler.measured_costs import measured_costs
 from streams_orchestration.compiler.options import Options
+from streams_orchestration.model.assignment_document import read_assignment
 from streams_orchestration.model.decoupling_document import read_problem
 from streams_orchestration.model.diagnostics import CODES, ApplicationError, Diagnostic
 from streams_orchestration.model.diagnostics_page import PAGE, diagnostics_page, main
@@ -47,12 +49,19 @@ def text(case: dict[str, Any]) -> str:
     return f"specVersion: 1\napplication: test\noperators: {json.dumps(used)}\n{case['spec']}"
 
 
+def marked(case: dict[str, Any]) -> tuple[str, str]:
+    """The file that the diagnostic should name, and what is in it."""
+    for key in ("profile", "problem", "decision"):
+        if MARK in case.get(key, ""):
+            return f"{key}.yaml" if key != "problem" else "spec.yaml", case[key]
+    return "spec.yaml", text(case) if "spec" in case else ""
+
+
 def line(case: dict[str, Any]) -> int:
     """The line that the diagnostic should name, 0 for none."""
     if "line" in case:
         return case["line"]
-    lines = next((case[key] for key in ("profile", "problem") if key in case), None)
-    lines = (text(case) if lines is None else lines).splitlines()
+    lines = marked(case)[1].splitlines()
     return next((number for number, each in enumerate(lines, 1) if each.endswith(MARK)), 0)
 
 
@@ -75,6 +84,12 @@ def raised(case: dict[str, Any], path: Path) -> tuple[Diagnostic, ...]:
             plan = compile_spec(written(case, path), Options(fusion="manual"))
             costs, found = measured_costs(plan.logical, plan.physical, options["profile"])
             return (*found, *decide(plan.logical, plan.physical, plan.fusion, costs).solution.diagnostics)
+        if "decision" in case:
+            fused = compile_spec(written(case, path))
+            current = fusion_fingerprint(fused.logical, fused.physical, fused.fusion)
+            decision = path.with_name("decision.yaml")
+            decision.write_text(case["decision"].replace("CURRENT", current), encoding="utf-8")
+            options["decoupling"] = read_assignment(decision)
         compilation = compile_spec(written(case, path), Options(**options))
     except ApplicationError as error:
         return error.diagnostics
@@ -91,8 +106,7 @@ def test_the_code_is_raised(case: dict[str, Any], tmp_path: Path):
     path = tmp_path / "spec.yaml"
     found = raised(case, path)
     expected = line(case)
-    file = path.with_name("profile.yaml") if "profile" in case else path
-    place = f"{file}:{expected}" if expected else ""
+    place = f"{path.with_name(marked(case)[0])}:{expected}" if expected else ""
     assert (case["code"], case.get("operator", ""), place) in {
         (each.code, each.operator, each.location) for each in found
     }

@@ -2,16 +2,24 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import click
 
-from streams_orchestration.cli.options import application_argument, compile_options, fresh_option, spec_argument
+from streams_orchestration.cli.options import (
+    application_argument,
+    compile_options,
+    decoupling_option,
+    fresh_option,
+    spec_argument,
+)
 from streams_orchestration.compiler.options import Options
 
 if TYPE_CHECKING:
     from streams_orchestration.cli.jobs import Jobs
+    from streams_orchestration.model.assignment import Assignment
 
 
 @click.command()
@@ -25,18 +33,24 @@ def deploy(spec: Path, options: Options, fresh: bool) -> None:
 
 @click.command()
 @spec_argument
+@decoupling_option
 @fresh_option
-def redeploy(spec: Path, fresh: bool) -> None:
+def redeploy(spec: Path, decoupling: Assignment | None, fresh: bool) -> None:
     """Deploy again, with the compile options of the last time.
 
-    What runs already runs on; an application that differs from the one whose state is kept needs --fresh.
+    What runs already runs on; an application that differs from the one whose state is kept needs --fresh. A decision
+    given with --decoupling takes the place of the last one.
     """
     from streams_orchestration.cli.jobs import last_options
     from streams_orchestration.model.loading import load_application
     from streams_orchestration.runtime.home import Home
 
     options = last_options(Home.default(), load_application(spec).application)
-    _deploy(spec, options, None, fresh=fresh)
+    if decoupling is None:
+        _deploy(spec, options, None, fresh=fresh)
+    else:
+        options = replace(options, decoupling=decoupling)
+        _deploy(spec, options, options, fresh=fresh)
 
 
 def _deploy(spec: Path, checked: Options, options: Options | None, *, fresh: bool) -> None:

@@ -51,15 +51,32 @@ class _Width(click.ParamType):
         return pattern, int(text)
 
 
-class _ProfileFile(click.Path):
+class _Document(click.Path):
+    """A file that is read when it is named on the command line, so that what is wrong with it is an error there."""
+
+    def __init__(self, read: Callable[[Path], Any]) -> None:
+        super().__init__(exists=True, dir_okay=False, readable=True, path_type=Path)
+        self._read = read
+
     def convert(self, value: str | os.PathLike[str], param: click.Parameter | None, ctx: click.Context | None) -> Any:
         from streams_orchestration.model.diagnostics import ApplicationError
-        from streams_orchestration.model.profile_document import read_profile
 
         try:
-            return read_profile(cast(Path, super().convert(value, param, ctx)))
+            return self._read(cast(Path, super().convert(value, param, ctx)))
         except ApplicationError as error:
             self.fail("\n".join(map(str, error.diagnostics)), param, ctx)
+
+
+def _profile(path: Path) -> Any:
+    from streams_orchestration.model.profile_document import read_profile
+
+    return read_profile(path)
+
+
+def _assignment(path: Path) -> Any:
+    from streams_orchestration.model.assignment_document import read_assignment
+
+    return read_assignment(path)
 
 
 WIDTH = _Width()
@@ -72,6 +89,12 @@ def _choices(field: str) -> click.Choice[str]:
     return click.Choice(list(dict.fromkeys(values)))
 
 
+decoupling_option = click.option(
+    "--decoupling",
+    type=_Document(_assignment),
+    metavar="FILE",
+    help="A decision which operators of a PE go to machines of their own; PEs are split accordingly.",
+)
 _OPTIONS = (
     click.option(
         "--set",
@@ -107,10 +130,11 @@ _OPTIONS = (
     click.option("--threading", type=_choices("threading"), help="Threading model where no annotation says."),
     click.option(
         "--profile",
-        type=_ProfileFile(exists=True, dir_okay=False, readable=True, path_type=Path),
+        type=_Document(_profile),
         metavar="FILE",
         help="Measured rates of streams, which fusion goes by.",
     ),
+    decoupling_option,
     click.option("--faithful", is_flag=True, help="Plan as Streams does, without our improvements."),
 )
 
@@ -128,6 +152,7 @@ def compile_options(command: Command) -> Command:
         channel_fusion: Any,
         threading: Any,
         profile: Any,
+        decoupling: Any,
         faithful: bool,
         **others: Any,
     ) -> Any:
@@ -139,6 +164,7 @@ def compile_options(command: Command) -> Command:
             channel_fusion=channel_fusion,
             threading=threading,
             profile=profile,
+            decoupling=decoupling,
             faithful=faithful,
         )
         return command(options=options, **others)

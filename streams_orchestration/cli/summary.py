@@ -15,7 +15,8 @@ from streams_orchestration.compiler.stage_results import ConsistentRegion
 def summary(compilation: Compilation) -> RenderableType:
     """What the compiler decided, compact and coloured."""
     parts: list[RenderableType] = [_head(compilation)]
-    for table in (_parallel(compilation), _consistent(compilation), _pes(compilation), _queues(compilation)):
+    tables = _parallel, _consistent, _pes, _networks, _queues
+    for table in (each(compilation) for each in tables):
         if table.row_count:
             parts += ["", table]
     return Group(*parts, "", _copies(compilation))
@@ -73,18 +74,32 @@ def _trigger(region: ConsistentRegion) -> str:
 
 
 def _pes(compilation: Compilation) -> Table:
-    table = _table("Processing elements", "PE", "host", "region", "in", "out", "operators")
+    parted = any(pe.origin >= 0 for pe in compilation.fusion.pes)
+    came = ("was", "machine") if parted else ()
+    table = _table("Processing elements", "PE", *came, "host", "region", "in", "out", "operators")
     names = [operator.name for operator in compilation.physical.operators]
     for pe in compilation.fusion.pes:
         regions = sorted({compilation.regions.region_of[number] for number in pe.operators} - {-1})
         table.add_row(
             str(pe.id),
+            *((str(pe.origin), str(pe.machine)) if pe.origin >= 0 else ["-"] * len(came)),
             str(pe.host),
             ", ".join(map(str, regions)) or "-",
             str(len(pe.inputs)),
             str(len(pe.outputs)),
             short_list((names[number] for number in pe.operators), 76),
         )
+    return table
+
+
+def _networks(compilation: Compilation) -> Table:
+    table = _table("Networks", "from", "port", "sent by", "received by", "for")
+    names = [operator.name for operator in compilation.physical.operators]
+    for network in compilation.fusion.networks:
+        output = network.outputs[0]
+        readers = short_list(dict.fromkeys(names[each.operator] for each in network.inputs), 76)
+        pes = f"PE {network.sender}", f"PE {network.receiver}"
+        table.add_row(names[output.operator], str(output.port), *pes, readers)
     return table
 
 

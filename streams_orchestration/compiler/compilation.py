@@ -16,6 +16,7 @@ from streams_orchestration.compiler.misleading import misled, trusted
 from streams_orchestration.compiler.options import Options
 from streams_orchestration.compiler.parallel import expand
 from streams_orchestration.compiler.regions import map_regions
+from streams_orchestration.compiler.rewriting import decouple
 from streams_orchestration.compiler.stage_results import CopyPlan, FusionPlan, RegionMap, ThreadPlan
 from streams_orchestration.compiler.threading import plan_threads
 from streams_orchestration.model.application import Application
@@ -93,6 +94,8 @@ def _compile(application: Application, options: Options, found: list[Diagnostic]
     report(trusted(more, "regions", wrong))
     fusion, more = fuse(logical, physical, regions, options)
     report(trusted(more, "placement", wrong), stop=bool(wrong) or _errors(more))
+    fusion, more = decouple(logical, physical, regions, fusion, options)
+    report(more, stop=_errors(more))
     threads, more = plan_threads(logical, physical, fusion, options)
     report(more, stop=True)
     copies, more = plan_copies(logical, physical, fusion, threads, options)

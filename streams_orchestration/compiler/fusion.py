@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 from streams_orchestration.compiler.fusable_units import (
     FusableUnit,
@@ -156,23 +156,24 @@ def _plan(
     hosts: Sequence[int],
     options: Options,
 ) -> FusionPlan:
-    """The plan with PE flags, restartable and relocatable only if all members are (rule 61), and PE ports."""
+    """The plan with PE flags and PE ports."""
     pe_of = pes_of_operators(len(physical.operators), pes)
     inputs, outputs = pe_ports(physical, pe_of)
+    flags = pe_flags(logical, physical)
+    elements = (
+        ProcessingElement(pe, tuple(operators), hosts[pe], *flags(operators), inputs.get(pe, ()), outputs.get(pe, ()))
+        for pe, operators in enumerate(pes)
+    )
+    return FusionPlan(options.fusion, tuple(elements), tuple(pe_of))
+
+
+def pe_flags(logical: LogicalGraph, physical: PhysicalGraph) -> Callable[[Sequence[int]], tuple[bool, bool]]:
+    """Whether a PE of some operators is restartable and relocatable: only if all of them are (rule 61)."""
     pinned = replicas_of(logical, physical, lambda model: not model.relocatable)
     fragile = replicas_of(logical, physical, lambda model: not model.restartable)
-    elements = []
-    for pe, operators in enumerate(pes):
+
+    def flags(operators: Sequence[int]) -> tuple[bool, bool]:
         restartable = fragile.isdisjoint(operators)
-        elements.append(
-            ProcessingElement(
-                pe,
-                tuple(operators),
-                hosts[pe],
-                restartable,
-                restartable and pinned.isdisjoint(operators),
-                inputs.get(pe, ()),
-                outputs.get(pe, ()),
-            )
-        )
-    return FusionPlan(options.fusion, tuple(elements), tuple(pe_of))
+        return restartable, restartable and pinned.isdisjoint(operators)
+
+    return flags

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import Literal
 
+from streams_orchestration.model.assignment import Assignment
 from streams_orchestration.model.profile import Profile
 
 
@@ -22,3 +23,5 @@ class Options:
     faithful: bool = False
     profile: Profile | None = None
     """Measured rates of streams, stronger than declared ones (rule 55)."""
+    decoupling: Assignment | None = None
+    """A decision which operators of a PE go to machines of their own."""

@@ -174,6 +174,7 @@ def _links(graph: PhysicalGraph, terms: Terms, links: Iterable[PortLink]) -> Tab
 def _fusion_plan(stages: Stages, terms: Terms) -> Section:
     plan = stages.fusion
     assert plan is not None
+    parted = any(pe.origin >= 0 for pe in plan.pes)
     return {
         "scheme": plan.scheme,
         "pes": Table(
@@ -187,9 +188,32 @@ def _fusion_plan(stages: Stages, terms: Terms) -> Section:
                 "outputPorts": Column(
                     Listed(Extended(terms.end, "splitter", terms.channel)), (pe.outputs for pe in plan.pes)
                 ),
+                **(_parts(plan) if parted else {}),
             }
         ),
+        **({"networks": _networks(plan, terms)} if parted else {}),
     }
+
+
+def _parts(plan: FusionPlan) -> dict[str, Column]:
+    """Of which PE each is a part, and on which of its machines."""
+    parts = [(pe.origin, pe.machine) if pe.origin >= 0 else (None, None) for pe in plan.pes]
+    return {name: Column(VALUE, map(itemgetter(place), parts)) for place, name in enumerate(("origin", "machine"))}
+
+
+def _networks(plan: FusionPlan, terms: Terms) -> Table:
+    rows = plan.networks
+    channels = [[each[2:] for each in row.outputs if each.splitter >= 0] for row in rows]
+    return Table(
+        {
+            "id": Column(INTEGER, range(len(rows))),
+            "from": Column(terms.end, (row.outputs[0][:2] for row in rows)),
+            "channels": Column(Listed(terms.channel), channels),
+            "sendPe": Column(INTEGER, (row.sender for row in rows)),
+            "receivePe": Column(INTEGER, (row.receiver for row in rows)),
+            "to": Column(Listed(terms.end), (row.inputs for row in rows)),
+        }
+    )
 
 
 def _thread_plan(stages: Stages, terms: Terms) -> Section:

@@ -64,6 +64,29 @@ class ProcessingElement(NamedTuple):
     relocatable: bool
     inputs: tuple[PeInputPort, ...]
     outputs: tuple[PeOutputPort, ...]
+    origin: int = -1
+    """The PE that it was a part of before it was decoupled, whose number its operators still have; -1 for none."""
+    machine: int = -1
+    """The machine of that PE on which the decision put it."""
+
+    @property
+    def original(self) -> int:
+        """The PE as its operators know it."""
+        return self.origin if self.origin >= 0 else self.id
+
+
+class Network(NamedTuple):
+    """A pair of Network operators: one sends what leaves an output port, the other receives it (rules Q5, Q6).
+
+    There is one for each output port and PE behind it, where there was one PE before it was decoupled.
+    """
+
+    outputs: tuple[PeOutputPort, ...]
+    """The output port, or those channels of its splitters that lead there."""
+    sender: int
+    receiver: int
+    inputs: tuple[PeInputPort, ...]
+    """Where the receiving PE takes the tuples in."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,6 +97,8 @@ class FusionPlan:
     pes: tuple[ProcessingElement, ...]
     pe_of: tuple[int, ...]
     """Per physical operator the id of its PE."""
+    networks: tuple[Network, ...] = ()
+    """Between PEs that were one before they were decoupled; sorted by output port and receiver."""
 
 
 class Queue(NamedTuple):

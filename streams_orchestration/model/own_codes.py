@@ -1,8 +1,8 @@
 """Codes of conditions that have no message id in IBM Streams: `SO` and four digits.
 
 Ranges: 00 reading the file, 01 names and streams, 02 values, 03 schemas and ports, 04 annotations and configs,
-05 expansion, 06 decoupling problems, 10 regions, 11 fusion, 12 threading, 13 copying, 20 and up everything behind
-the compiler.
+05 expansion, 06 decoupling problems and, from 0620 on, decisions, 10 regions, 11 fusion, 12 threading, 13 copying, 20
+and up everything behind the compiler.
 """
 
 from __future__ import annotations
@@ -117,6 +117,28 @@ OWN_CODES: dict[str, Code] = {
         "Measure it and add `card`; 0 stands for an output that carries nothing.",
     ),
     "SO0611": error("An application cannot be decoupled like this.", "See the message for what it can be."),
+    "SO0620": error(
+        "The decoupling decision was made for another application.", "Give a decision of this application."
+    ),
+    "SO0621": error(
+        "A decoupling decision names an operator that the application does not have.",
+        "Decide anew, or correct the physical name, `Out[0].A`.",
+    ),
+    "SO0622": error(
+        "The operators, the connections or the fusion are others than when it was decided.",
+        "Compile with the options that it was decided with, or decide anew.",
+    ),
+    "SO0623": error(
+        "A decoupling decision parts operators that placement configs keep together.",
+        "Put them on one machine, or drop the colocation.",
+    ),
+    "SO0624": error(
+        "A decoupling decision parts an atomic group.", "Put its operators on one machine, or drop `atomic`."
+    ),
+    "SO0625": error(
+        "A decoupling decision lets PEs feed one another in a loop: none of them could end, or close an epoch.",
+        "Let streams go forward only: put what is behind the moved operators on a machine of its own, or move it, too.",
+    ),
     "SO1001": warning(
         "An annotated composite has no operator left for its region, since all inside carry annotations of their own.",
         "Drop the annotation of the composite, or those inside.",

@@ -9,6 +9,8 @@ import dagster as dg
 from pydantic import Field
 
 from streams_orchestration.compiler.options import Options
+from streams_orchestration.model.assignment_document import read_assignment
+from streams_orchestration.model.profile_document import read_profile
 from streams_orchestration.orchestration.application import NIGHTLY, build_application_definitions
 from streams_orchestration.orchestration.settings import CompileOptions
 from streams_orchestration.runtime.home import Home
@@ -58,6 +60,8 @@ class StreamsApplicationComponent(dg.Component, dg.Model, dg.Resolvable):
     widths: dict[str, int] = Field(default_factory=dict, description="Widths of parallel regions by name pattern.")
     fusion: str = Field(default="automatic", description="legacy, manual or automatic.")
     pes: int | None = Field(default=None, description="Number of PEs to aim at.")
+    profile: str | None = Field(default=None, description="Path of a profile, as for --profile, from the same place.")
+    decoupling: str | None = Field(default=None, description="Path of a decision, as for --decoupling.")
     redeploy: str = Field(default=NIGHTLY, description="Cron expression of the redeploy schedule, which starts off.")
 
     @classmethod
@@ -77,19 +81,23 @@ class StreamsApplicationComponent(dg.Component, dg.Model, dg.Resolvable):
         return build_application_definitions(
             context.path / self.spec,
             Home(Path(self.home).absolute()) if self.home else None,
-            options=self._options(),
+            options=self._options(context.path),
             redeploy=self.redeploy,
             change=self.get_asset_spec,
         )
 
-    def _options(self) -> Options:
+    def _options(self, directory: Path) -> Options:
         config: dict[str, Any] = {
             "submission": {name: _text(value) for name, value in self.submission.items()},
             "widths": [{"pattern": pattern, "width": width} for pattern, width in self.widths.items()],
             "fusion": self.fusion,
             "pes": self.pes,
         }
-        return CompileOptions(**config).options(Options())
+        defaults = Options(
+            profile=read_profile(directory / self.profile) if self.profile else None,
+            decoupling=read_assignment(directory / self.decoupling) if self.decoupling else None,
+        )
+        return CompileOptions(**config).options(defaults)
 
 
 def _text(value: str | float) -> str:

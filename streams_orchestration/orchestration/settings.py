@@ -8,6 +8,7 @@ import dagster as dg
 from pydantic import Field
 
 from streams_orchestration.compiler.options import Options
+from streams_orchestration.model.assignment_document import assignment_from_mapping, mapping_of_assignment
 from streams_orchestration.model.profile_document import mapping_of, profile_from_mapping
 
 
@@ -31,6 +32,9 @@ class CompileOptions(dg.Config):
     profile: dict[str, Any] = Field(
         default_factory=dict, description="Measured rates, a document as for `streams compile --profile`."
     )
+    decoupling: dict[str, Any] = Field(
+        default_factory=dict, description="A decision, a document as for `streams compile --decoupling`."
+    )
     faithful: bool | None = Field(default=None, description="Do as IBM Streams does where the compiler can do better.")
 
     def options(self, defaults: Options) -> Options:
@@ -43,6 +47,7 @@ class CompileOptions(dg.Config):
             channel_fusion=defaults.channel_fusion if self.channel_fusion == "default" else self.channel_fusion,
             threading=defaults.threading if self.threading == "default" else self.threading,
             profile=profile_from_mapping(self.profile) if self.profile else defaults.profile,
+            decoupling=assignment_from_mapping(self.decoupling) if self.decoupling else defaults.decoupling,
             faithful=self.faithful if self.faithful is not None else defaults.faithful,
         )
 
@@ -58,5 +63,6 @@ def config_of(options: Options) -> dict[str, object]:
         "threading": options.threading,
         "faithful": options.faithful,
         "profile": mapping_of(options.profile) if options.profile else None,
+        "decoupling": mapping_of_assignment(options.decoupling) if options.decoupling else None,
     }
     return {name: value for name, value in config.items() if value not in (None, {}, [])}

@@ -20,6 +20,7 @@ from streams_orchestration.compiler.logical import build_logical_graph
 from streams_orchestration.compiler.options import Options
 from streams_orchestration.compiler.parallel import expand
 from streams_orchestration.compiler.regions import map_regions
+from streams_orchestration.compiler.rewriting import decouple
 from streams_orchestration.compiler.stage_results import CopyPlan, FusionPlan, RegionMap, ThreadPlan
 from streams_orchestration.compiler.threading import plan_threads
 from streams_orchestration.model.diagnostics import Diagnostic
@@ -75,7 +76,10 @@ class Stage(NamedTuple):
 
 
 def _fuse(done: Progress) -> tuple[FusionPlan, list[Diagnostic]]:
-    return fuse(done.logical, need(done.physical), need(done.regions), done.options)
+    stages = done.logical, need(done.physical), need(done.regions)
+    fusion, diagnostics = fuse(*stages, done.options)
+    fusion, more = decouple(*stages, fusion, done.options)
+    return fusion, diagnostics + more
 
 
 def _threads(done: Progress) -> tuple[ThreadPlan, list[Diagnostic]]:

@@ -136,7 +136,21 @@ def _fusion(done: Progress) -> Metadata:
         (pe.id, pe.host, len(pe.inputs), len(pe.outputs), ", ".join(operators[op].name for op in pe.operators))
         for pe in fusion.pes
     ]
+    parts = [
+        (pe.origin, pe.machine, pe.id, ", ".join(operators[op].name for op in pe.operators))
+        for pe in fusion.pes
+        if pe.origin >= 0
+    ]
+    networks = [
+        (f"{operators[each.outputs[0].operator].name}[{each.outputs[0].port}]", each.sender, each.receiver)
+        for each in fusion.networks
+    ]
+    decoupled: Metadata = {
+        "streams/parts_table": _table(("was PE", "machine", "PE", "operators"), parts),
+        "streams/network_table": _table(("sent from", "by PE", "to PE"), networks),
+    }
     return {
+        **(decoupled if parts else {}),
         "streams/pes": dg.MetadataValue.int(len(fusion.pes)),
         "streams/hosts": dg.MetadataValue.int(len({pe.host for pe in fusion.pes})),
         "streams/scheme": dg.MetadataValue.text(fusion.scheme),

@@ -53,14 +53,14 @@ def test_results_do_not_depend_on_the_size_of_batches(tmp_path: Path, source_lim
     check(results(tmp_path, source_limit))
 
 
-@pytest.mark.parametrize("channels", ["noChannelInfluence", "channelExlocation"])
+@pytest.mark.parametrize("channels", ["noChannelInfluence", "channelExlocation", "channelIsolation"])
 def test_results_do_not_depend_on_where_channels_are(tmp_path: Path, channels: str):
     check(results(tmp_path, width=3, channel_fusion=channels))
 
 
 def test_pes_of_a_region_that_feed_each_other_are_refused(tmp_path: Path):
     with pytest.raises(NotDeployableError, match=r"the PEs 0, 1, 2, 3 of one consistent region feed each other"):
-        results(tmp_path, width=3, channel_fusion="channelIsolation")
+        results(tmp_path, width=3, channel_fusion="channelIsolation", faithful=True)
 
 
 @pytest.mark.parametrize("faithful", [True, False])

@@ -1,0 +1,25 @@
+"""What identifies a fused application: a decoupling decision is applied to the one it was made for (rule Q12)."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+
+from streams_orchestration.compiler.graph import LogicalGraph, PhysicalGraph
+from streams_orchestration.compiler.stage_results import FusionPlan
+
+
+def fusion_fingerprint(logical: LogicalGraph, physical: PhysicalGraph, fusion: FusionPlan) -> str:
+    """A hash of operators, connections and PEs, 16 hexadecimal digits: the same before and after decoupling.
+
+    Parameters do not count: a decision is still one of the application when they change, if perhaps not the best.
+    """
+    pes: dict[int, list[str]] = {}
+    for pe in fusion.pes:
+        pes.setdefault(pe.original, []).extend(physical.operators[each].name for each in pe.operators)
+    facts = (
+        [(each.name, logical.operators[each.logical].kind) for each in physical.operators],
+        [tuple(each) for each in physical.connections],
+        sorted(sorted(operators) for operators in pes.values()),
+    )
+    return hashlib.sha256(json.dumps(facts).encode()).hexdigest()[:16]
