@@ -14,8 +14,8 @@ from sqlalchemy import select
 from sqlalchemy.exc import SQLAlchemyError
 
 from benchmarks.peers.answer import Point, steady
-from streams_orchestration.runtime import tables
-from streams_orchestration.runtime.catalog import Catalog
+from streams_orchestration.runtime.catalog import tables
+from streams_orchestration.runtime.catalog.catalog import Catalog
 from streams_orchestration.runtime.errors import StreamsRuntimeError
 from streams_orchestration.runtime.home import Home
 

@@ -32,15 +32,15 @@ from sqlalchemy import update
 from streams_orchestration.compiler.compilation import Compilation, compile_application
 from streams_orchestration.compiler.options import Options
 from streams_orchestration.model.loading import application_from_mapping
-from streams_orchestration.runtime import tables
-from streams_orchestration.runtime.catalog import Catalog
+from streams_orchestration.runtime.catalog import tables
+from streams_orchestration.runtime.catalog.catalog import Catalog
 from streams_orchestration.runtime.deployment import deploy, launch
 from streams_orchestration.runtime.home import Home
-from streams_orchestration.runtime.host import Host
+from streams_orchestration.runtime.hosts.host import Host
+from streams_orchestration.runtime.hosts.launcher import HostStart
+from streams_orchestration.runtime.hosts.processes import ProcessIdentity, identify
+from streams_orchestration.runtime.hosts.session import session_settings, spark_session
 from streams_orchestration.runtime.inspection import read_status
-from streams_orchestration.runtime.launcher import HostStart
-from streams_orchestration.runtime.processes import ProcessIdentity, identify
-from streams_orchestration.runtime.session import session_settings, spark_session
 from streams_orchestration.runtime.settings import LIMIT, METRICS
 
 TASKS, TUPLES = 2, 10

@@ -18,7 +18,7 @@ from streams_orchestration.compiler.compilation import Compilation, compile_appl
 from streams_orchestration.compiler.options import Options
 from streams_orchestration.model.loading import application_from_mapping
 from streams_orchestration.runtime.home import Home
-from streams_orchestration.runtime.scratch import Scratch
+from streams_orchestration.runtime.tasks.scratch import Scratch
 from streams_orchestration_tests.runtime.local import LocalApplication
 
 BATCHES, WARM = 150, 10

@@ -21,7 +21,7 @@ import pyarrow.csv as pa_csv
 from benchmarks.harness import Row, seconds
 from streams_orchestration.operators.batch import TupleBatch
 from streams_orchestration.operators.files import resolve_input
-from streams_orchestration.runtime.segments import Item, encode, read_segment, write_segment
+from streams_orchestration.runtime.transport.segments import Item, encode, read_segment, write_segment
 
 ROWS = 65_536
 """Of a segment: what a source gives in one micro-batch."""

@@ -21,7 +21,7 @@ import pytest
 from streams_orchestration.orchestration.instance import dagster_instance
 from streams_orchestration.runtime.home import Home
 from streams_orchestration.runtime.inspection import deployed_applications, read_status
-from streams_orchestration.runtime.recording import read_metrics
+from streams_orchestration.runtime.queries.recording import read_metrics
 from streams_orchestration.runtime.status import ApplicationStatus
 from streams_orchestration_tests.postgresql import Server
 

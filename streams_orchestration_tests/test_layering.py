@@ -129,6 +129,6 @@ def test_what_is_plain_about_standard_operators_is_checked_without_arrow_and_pol
 
 
 def test_java_is_looked_for_with_the_standard_library_alone():
-    loaded = loaded_by("import streams_orchestration.runtime.java")
+    loaded = loaded_by("import streams_orchestration.runtime.hosts.java")
     ours = {"streams_orchestration", "__main__"}
     assert {name for name in loaded - ours if name not in sys.stdlib_module_names and "distutils" not in name} == set()

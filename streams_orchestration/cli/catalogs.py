@@ -18,10 +18,10 @@ def catalog() -> None:
 @catalog.command()
 def show() -> None:
     """Show where it is, the revision of its tables, and what is deployed in it."""
-    from streams_orchestration.runtime.catalog import Catalog
+    from streams_orchestration.runtime.catalog.catalog import Catalog
+    from streams_orchestration.runtime.catalog.versions import NEWEST
     from streams_orchestration.runtime.home import Home
     from streams_orchestration.runtime.inspection import deployed_applications
-    from streams_orchestration.runtime.versions import NEWEST
 
     home = Home.default()
     opened = Catalog(home)
@@ -40,10 +40,10 @@ def upgrade() -> None:
 
     Refused while a host runs, which needs the tables as they are. `streams run` and `streams deploy` do it, too.
     """
-    from streams_orchestration.runtime.catalog import Catalog
+    from streams_orchestration.runtime.catalog.catalog import Catalog
+    from streams_orchestration.runtime.catalog.upgrading import upgrade
+    from streams_orchestration.runtime.catalog.versions import NEWEST
     from streams_orchestration.runtime.home import Home
-    from streams_orchestration.runtime.upgrading import upgrade
-    from streams_orchestration.runtime.versions import NEWEST
 
     opened = Catalog(Home.default())
     before = upgrade(opened)
@@ -53,7 +53,7 @@ def upgrade() -> None:
 
 def upgrade_catalog(home: Home) -> None:
     """Bring an older catalog to this version before it is deployed to, and say so."""
-    from streams_orchestration.runtime.upgrading import upgrade_older
+    from streams_orchestration.runtime.catalog.upgrading import upgrade_older
 
     before = upgrade_older(home)
     if before is not None:

@@ -56,7 +56,7 @@ def redeploy(spec: Path, decoupling: Assignment | None, fresh: bool) -> None:
 def _deploy(spec: Path, checked: Options, options: Options | None, *, fresh: bool) -> None:
     from streams_orchestration.cli.catalogs import upgrade_catalog
     from streams_orchestration.cli.compiling import compiled
-    from streams_orchestration.runtime.java import require_java
+    from streams_orchestration.runtime.hosts.java import require_java
 
     name = compiled(spec, checked, deployable=True).logical.application
     require_java()
@@ -116,8 +116,8 @@ def reset(application: str, unit: str | None, force: bool) -> None:
 
     from streams_orchestration.runtime.deployment import read_status
     from streams_orchestration.runtime.errors import StreamsRuntimeError
-    from streams_orchestration.runtime.failures import failures
     from streams_orchestration.runtime.home import Home
+    from streams_orchestration.runtime.regions.failures import failures
 
     home = Home.default()
     status = read_status(home, application)

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass, field
 
+from streams_orchestration.runtime.catalog.outage import LIMIT_SECONDS, SETTLE_SECONDS
 from streams_orchestration.runtime.errors import CatalogUnavailableError, StreamsRuntimeError
-from streams_orchestration.runtime.failures import UnitFailure, failures
-from streams_orchestration.runtime.outage import LIMIT_SECONDS, SETTLE_SECONDS
+from streams_orchestration.runtime.regions.failures import UnitFailure, failures
 from streams_orchestration.runtime.status import ApplicationStatus
 
 POLL_SECONDS = 0.5

@@ -18,10 +18,10 @@ from streams_orchestration.orchestration.instance import dagster_home, dagster_i
 from streams_orchestration.orchestration.jobs import cancel_job, reset_job
 from streams_orchestration.orchestration.settings import config_of
 from streams_orchestration.runtime.deployment import observed_status
-from streams_orchestration.runtime.failures import UnitFailure
 from streams_orchestration.runtime.home import Home
-from streams_orchestration.runtime.orphans import Orphan, stop_orphans
-from streams_orchestration.runtime.processes import process_started
+from streams_orchestration.runtime.hosts.orphans import Orphan, stop_orphans
+from streams_orchestration.runtime.hosts.processes import process_started
+from streams_orchestration.runtime.regions.failures import UnitFailure
 from streams_orchestration.runtime.status import ApplicationStatus
 
 CANCEL_SECONDS = 60.0

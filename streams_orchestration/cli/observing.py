@@ -28,7 +28,7 @@ def status(application: str | None, measured: bool, format_: str) -> None:
 
     from streams_orchestration.runtime.deployment import deployed_applications, read_status
     from streams_orchestration.runtime.home import Home
-    from streams_orchestration.runtime.recording import read_metrics
+    from streams_orchestration.runtime.queries.recording import read_metrics
 
     if measured and application is None:
         message = "--metrics is of one application. Write `streams status APP --metrics`."
@@ -72,7 +72,7 @@ def status_if_deployed(home: Home, application: str) -> ApplicationStatus | None
 
 def document(status: ApplicationStatus, metrics: ApplicationMetrics, now: float) -> dict[str, Any]:
     """The status as a JSON document, with what has failed and what was measured."""
-    from streams_orchestration.runtime.failures import failures
+    from streams_orchestration.runtime.regions.failures import failures
 
     failed = [asdict(failure) for failure in failures(status, now)]
     found = {**asdict(status), "failures": failed, "metrics": asdict(metrics)}
@@ -96,8 +96,8 @@ def details(status: ApplicationStatus, now: float, metrics: ApplicationMetrics) 
     from streams_orchestration.cli.progress import progress_table
     from streams_orchestration.cli.regions import region_lines
     from streams_orchestration.cli.tasks import tasks_table
-    from streams_orchestration.runtime.failures import failures
-    from streams_orchestration.runtime.start_up import in_words
+    from streams_orchestration.runtime.hosts.start_up import in_words
+    from streams_orchestration.runtime.regions.failures import failures
 
     lines: list[RenderableType] = [progress_table(status, rates(metrics), now), *facts(metrics)]
     lines += [Text(), *region_lines(status, now)]
@@ -138,7 +138,7 @@ def overview(statuses: list[ApplicationStatus], now: float) -> RenderableType:
 
     from streams_orchestration.cli.names import count, duration
     from streams_orchestration.cli.progress import styled_state
-    from streams_orchestration.runtime.failures import failures
+    from streams_orchestration.runtime.regions.failures import failures
 
     table = Table(box=None, padding=(0, 2, 0, 0), header_style="dim")
     for title in ("application", "state", "deployed", "PEs", "epoch", "rows in", "failed"):

@@ -36,8 +36,8 @@ def run(spec: Path, options: Options, fresh: bool, max_rows: int) -> int:
     from streams_orchestration.runtime.errors import ApplicationChangedError
     from streams_orchestration.runtime.fingerprint import difference, fingerprint
     from streams_orchestration.runtime.home import Home
+    from streams_orchestration.runtime.hosts.java import require_java
     from streams_orchestration.runtime.inspection import deployed_compilation
-    from streams_orchestration.runtime.java import require_java
 
     compilation = compiled(spec, options, deployable=True)
     name = compilation.logical.application

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from rich.table import Table
 
-    from streams_orchestration.runtime.spread import Share
+    from streams_orchestration.runtime.queries.spread import Share
     from streams_orchestration.runtime.status import ApplicationStatus
 
 

@@ -17,7 +17,7 @@ from streams_orchestration.runtime.errors import (
     NotDeployedError,
     StreamsRuntimeError,
 )
-from streams_orchestration.runtime.failures import UnitFailure
+from streams_orchestration.runtime.regions.failures import UnitFailure
 
 WATCH_SECONDS = 4.0
 """How long a look lasts while nothing is wrong: Dagster's daemon asks for one every 5 s; in between nobody looks."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from dataclasses import asdict, dataclass, field
 
-from streams_orchestration.runtime.failures import UnitFailure, failures
+from streams_orchestration.runtime.regions.failures import UnitFailure, failures
 from streams_orchestration.runtime.status import ApplicationStatus, SinkStatus
 
 REPORT_INTERVAL = 60.0

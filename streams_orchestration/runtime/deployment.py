@@ -16,25 +16,25 @@ from streams_orchestration.compiler.documents import dump, load
 from streams_orchestration.operators.checking import check_operators
 from streams_orchestration.operators.contract import SourceOperator
 from streams_orchestration.operators.implementation import import_operator
-from streams_orchestration.runtime import tables
-from streams_orchestration.runtime.batches import Position
-from streams_orchestration.runtime.catalog import Catalog
-from streams_orchestration.runtime.connections import connect, declare, disconnect
-from streams_orchestration.runtime.control import await_running, cancel, launch
-from streams_orchestration.runtime.cutting import cut_pes
+from streams_orchestration.runtime.catalog import tables
+from streams_orchestration.runtime.catalog.catalog import Catalog
 from streams_orchestration.runtime.errors import ApplicationChangedError, NotDeployableError
 from streams_orchestration.runtime.fingerprint import difference, fingerprint
 from streams_orchestration.runtime.home import Home
+from streams_orchestration.runtime.hosts.control import await_running, cancel, launch
+from streams_orchestration.runtime.hosts.orphans import stop_orphans
 from streams_orchestration.runtime.inspection import deployed_applications, deployed_compilation, read_status
-from streams_orchestration.runtime.orphans import stop_orphans
-from streams_orchestration.runtime.outputs import insert_sinks, published_files
-from streams_orchestration.runtime.program import PeProgram
-from streams_orchestration.runtime.recording import read_metrics
-from streams_orchestration.runtime.reset import reset
+from streams_orchestration.runtime.queries.cutting import cut_pes
+from streams_orchestration.runtime.queries.recording import read_metrics
+from streams_orchestration.runtime.queries.spread import spread
+from streams_orchestration.runtime.regions.reset import reset
+from streams_orchestration.runtime.regions.units import Unit, recovery_units
+from streams_orchestration.runtime.regions.watch import await_trouble, observed_status
 from streams_orchestration.runtime.settings import Settings
-from streams_orchestration.runtime.spread import spread
-from streams_orchestration.runtime.units import Unit, recovery_units
-from streams_orchestration.runtime.watch import await_trouble, observed_status
+from streams_orchestration.runtime.sinks.outputs import insert_sinks, published_files
+from streams_orchestration.runtime.tasks.batches import Position
+from streams_orchestration.runtime.tasks.program import PeProgram
+from streams_orchestration.runtime.transport.connections import connect, declare, disconnect
 
 __all__ = [
     "await_running",

@@ -10,14 +10,14 @@ from sqlalchemy import Connection, select
 
 from streams_orchestration.compiler.compilation import Compilation
 from streams_orchestration.compiler.documents import load
-from streams_orchestration.runtime import tables
-from streams_orchestration.runtime.catalog import Catalog
+from streams_orchestration.runtime.catalog import tables
+from streams_orchestration.runtime.catalog.catalog import Catalog
 from streams_orchestration.runtime.errors import NotDeployedError
 from streams_orchestration.runtime.home import Home
-from streams_orchestration.runtime.launcher import LAUNCHER
-from streams_orchestration.runtime.links import read_exports, read_imports
-from streams_orchestration.runtime.sinks import read_sinks
-from streams_orchestration.runtime.spread import LevelSpread
+from streams_orchestration.runtime.hosts.launcher import LAUNCHER
+from streams_orchestration.runtime.queries.spread import LevelSpread
+from streams_orchestration.runtime.regions.unit_store import times_of
+from streams_orchestration.runtime.sinks.sinks import read_sinks
 from streams_orchestration.runtime.status import (
     ApplicationStatus,
     HostStatus,
@@ -25,7 +25,7 @@ from streams_orchestration.runtime.status import (
     UnitEvent,
     UnitStatus,
 )
-from streams_orchestration.runtime.unit_store import times_of
+from streams_orchestration.runtime.transport.links import read_exports, read_imports
 
 _levels: TypeAdapter[tuple[LevelSpread, ...]] = TypeAdapter(tuple[LevelSpread, ...])
 

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal
 
-from streams_orchestration.runtime.counts import Counts
+from streams_orchestration.runtime.tasks.counts import Counts
 
 WINDOW_SECONDS = 60.0
 """Rates are those of the last minute."""

@@ -7,7 +7,7 @@ import re
 from dataclasses import dataclass
 
 from streams_orchestration.runtime.errors import StreamsRuntimeError
-from streams_orchestration.runtime.pacing import MOST
+from streams_orchestration.runtime.queries.pacing import MOST
 
 LIMIT, MEMORY, METRICS = "STREAMS_SOURCE_LIMIT", "STREAMS_DRIVER_MEMORY", "STREAMS_METRICS"
 COMPRESSION = "STREAMS_COMPRESSION"

@@ -7,8 +7,8 @@ from pathlib import Path
 from typing import Any, Literal
 
 from streams_orchestration.operators.contract import Visibility
-from streams_orchestration.runtime.region_record import RegionState, Times
-from streams_orchestration.runtime.spread import LevelSpread
+from streams_orchestration.runtime.queries.spread import LevelSpread
+from streams_orchestration.runtime.regions.region_record import RegionState, Times
 
 PeState = Literal["WANTED", "STARTING", "RUNNING", "COMPLETED", "STOPPED", "FAILED"]
 HostState = Literal["STARTING", "RUNNING", "COMPLETED", "STOPPED", "FAILED"]

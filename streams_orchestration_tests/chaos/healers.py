@@ -15,10 +15,10 @@ import psutil
 
 from streams_orchestration.orchestration.instance import LOCATION, dagster_home, dagster_instance
 from streams_orchestration.runtime.errors import StreamsRuntimeError
-from streams_orchestration.runtime.failures import failures
 from streams_orchestration.runtime.home import Home
-from streams_orchestration.runtime.reset import reset
-from streams_orchestration.runtime.watch import observed_status
+from streams_orchestration.runtime.regions.failures import failures
+from streams_orchestration.runtime.regions.reset import reset
+from streams_orchestration.runtime.regions.watch import observed_status
 
 STREAMS = (sys.executable, "-m", "streams_orchestration")
 LOOK_SECONDS = 0.5
@@ -159,7 +159,7 @@ def end(process: subprocess.Popen[bytes] | None) -> None:
     family = psutil.Process(process.pid).children(recursive=True)
     for each in family:
         with contextlib.suppress(psutil.Error):
-            if "streams_orchestration.runtime.host_process" not in each.cmdline():
+            if "streams_orchestration.runtime.hosts.host_process" not in each.cmdline():
                 each.kill()
     process.kill()
     process.wait()

@@ -18,10 +18,10 @@ from typing import Any
 
 import pyarrow as pa
 
-from streams_orchestration.runtime.reader import Planner
-from streams_orchestration.runtime.rows import PLAN, ROW
-from streams_orchestration.runtime.scratch import Scratch
-from streams_orchestration.runtime.stages import Stage
+from streams_orchestration.runtime.queries.reader import Planner
+from streams_orchestration.runtime.tasks.rows import PLAN, ROW
+from streams_orchestration.runtime.tasks.scratch import Scratch
+from streams_orchestration.runtime.tasks.stages import Stage
 
 STOP = "stop"
 """File in the scratch directory of a query that is to end."""

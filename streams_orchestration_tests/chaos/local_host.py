@@ -12,14 +12,15 @@ from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
-from streams_orchestration.runtime import host_process, query
 from streams_orchestration.runtime.directories import Directories
 from streams_orchestration.runtime.errors import StreamsRuntimeError
 from streams_orchestration.runtime.home import Home
-from streams_orchestration.runtime.pacing import MOST
-from streams_orchestration.runtime.processes import is_alive, process_started
-from streams_orchestration.runtime.program import PeProgram
-from streams_orchestration.runtime.scratch import Launched, Scratch
+from streams_orchestration.runtime.hosts import host_process
+from streams_orchestration.runtime.hosts.processes import is_alive, process_started
+from streams_orchestration.runtime.queries import query
+from streams_orchestration.runtime.queries.pacing import MOST
+from streams_orchestration.runtime.tasks.program import PeProgram
+from streams_orchestration.runtime.tasks.scratch import Launched, Scratch
 from streams_orchestration_tests.chaos.local_engine import STOP
 
 STOP_SECONDS = 2.0

@@ -9,12 +9,12 @@ from dataclasses import dataclass, field
 
 from sqlalchemy import select
 
-from streams_orchestration.runtime import tables
-from streams_orchestration.runtime.catalog import Catalog
+from streams_orchestration.runtime.catalog import tables
+from streams_orchestration.runtime.catalog.catalog import Catalog
 from streams_orchestration.runtime.errors import StreamsRuntimeError
-from streams_orchestration.runtime.failures import failures
 from streams_orchestration.runtime.home import Home
 from streams_orchestration.runtime.inspection import read_status
+from streams_orchestration.runtime.regions.failures import failures
 from streams_orchestration.runtime.status import ApplicationStatus
 
 LOOK_SECONDS = 0.1

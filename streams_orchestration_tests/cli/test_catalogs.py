@@ -5,10 +5,10 @@ from pathlib import Path
 import pytest
 
 from streams_orchestration.cli import main
-from streams_orchestration.runtime.catalog import Catalog
+from streams_orchestration.runtime.catalog.catalog import Catalog
+from streams_orchestration.runtime.catalog.migrations import migrate
+from streams_orchestration.runtime.catalog.versions import NEWEST
 from streams_orchestration.runtime.home import Home
-from streams_orchestration.runtime.migrations import migrate
-from streams_orchestration.runtime.versions import NEWEST
 
 
 @pytest.fixture

@@ -6,9 +6,9 @@ from dataclasses import replace
 import pytest
 
 from streams_orchestration.cli.following import PATIENCE, POLL_SECONDS, RETRY_SECONDS, Follower, ResetsExhaustedError
+from streams_orchestration.runtime.catalog.outage import LIMIT_SECONDS, SETTLE_SECONDS
 from streams_orchestration.runtime.errors import CatalogLostError, HostLaunchError
-from streams_orchestration.runtime.failures import UnitFailure
-from streams_orchestration.runtime.outage import LIMIT_SECONDS, SETTLE_SECONDS
+from streams_orchestration.runtime.regions.failures import UnitFailure
 from streams_orchestration.runtime.status import ApplicationStatus
 from streams_orchestration_tests.cli.made_up import NOW, host, pe, status, unit
 

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import psycopg
 
-from streams_orchestration.runtime.address import database_of
+from streams_orchestration.runtime.catalog.address import database_of
+from streams_orchestration.runtime.catalog.postgresql import PostgresqlDatabase
+from streams_orchestration.runtime.catalog.sqlite import SqliteDatabase
 from streams_orchestration.runtime.home import Home
-from streams_orchestration.runtime.postgresql import PostgresqlDatabase
-from streams_orchestration.runtime.sqlite import SqliteDatabase
 
 
 def remove_catalog(home: Home) -> None:

@@ -11,7 +11,7 @@ from hypothesis import HealthCheck, settings
 from sqlalchemy import URL, event, make_url
 from sqlalchemy.pool import Pool
 
-from streams_orchestration.runtime import address
+from streams_orchestration.runtime.catalog import address
 from streams_orchestration.runtime.home import Home
 from streams_orchestration_tests.postgresql import Server
 
@@ -61,7 +61,7 @@ def database(request: pytest.FixtureRequest) -> Iterator[str]:
 
 def forget_engines() -> None:
     """Close the connections that the test has left."""
-    from streams_orchestration.runtime import postgresql
+    from streams_orchestration.runtime.catalog import postgresql
 
     for engine in postgresql._engines.values():
         engine.dispose()

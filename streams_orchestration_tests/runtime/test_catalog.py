@@ -9,8 +9,8 @@ from pathlib import Path
 import pytest
 from sqlalchemy import func, insert, select
 
-from streams_orchestration.runtime import tables
-from streams_orchestration.runtime.catalog import Catalog
+from streams_orchestration.runtime.catalog import tables
+from streams_orchestration.runtime.catalog.catalog import Catalog
 from streams_orchestration.runtime.errors import CatalogBusyError, CatalogError, CatalogLostError, CatalogPlaceError
 from streams_orchestration.runtime.home import Home
 

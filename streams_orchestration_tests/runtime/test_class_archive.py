@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from streams_orchestration.runtime import class_archive
-from streams_orchestration.runtime.class_archive import KEPT, ClassArchive
+from streams_orchestration.runtime.hosts import class_archive
+from streams_orchestration.runtime.hosts.class_archive import KEPT, ClassArchive
 
 
 @pytest.fixture

@@ -9,14 +9,15 @@ from typing import Any
 import pytest
 from sqlalchemy import select
 
-from streams_orchestration.runtime import stages, tables
-from streams_orchestration.runtime.commits import commit_batch
+from streams_orchestration.runtime.catalog import tables
 from streams_orchestration.runtime.errors import StaleGenerationError, StreamsRuntimeError
 from streams_orchestration.runtime.home import Home
 from streams_orchestration.runtime.inspection import read_status
-from streams_orchestration.runtime.instances import InstanceCache
-from streams_orchestration.runtime.publishing import complete
-from streams_orchestration.runtime.reset import reset
+from streams_orchestration.runtime.queries.commits import commit_batch
+from streams_orchestration.runtime.regions.reset import reset
+from streams_orchestration.runtime.sinks.publishing import complete
+from streams_orchestration.runtime.tasks import stages
+from streams_orchestration.runtime.tasks.instances import InstanceCache
 from streams_orchestration_tests.runtime.applications import (
     compiled,
     expected_totals,
@@ -38,7 +39,7 @@ COUNT = 20
 
 @pytest.fixture(autouse=True)
 def no_hosts(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("streams_orchestration.runtime.reset.launch", lambda *_, **__: ())
+    monkeypatch.setattr("streams_orchestration.runtime.regions.reset.launch", lambda *_, **__: ())
 
 
 @pytest.fixture

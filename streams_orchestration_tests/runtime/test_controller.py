@@ -12,19 +12,20 @@ from typing import Any
 import pytest
 from sqlalchemy import select, update
 
-from streams_orchestration.runtime import control, tables
-from streams_orchestration.runtime import reset as resetting
-from streams_orchestration.runtime.commits import commit_batch
+from streams_orchestration.runtime.catalog import tables
 from streams_orchestration.runtime.errors import StaleGenerationError, StreamsRuntimeError
-from streams_orchestration.runtime.failures import UnitFailure, failures
-from streams_orchestration.runtime.garbage import sweep
 from streams_orchestration.runtime.home import Home
+from streams_orchestration.runtime.hosts import control
+from streams_orchestration.runtime.hosts.launcher import HostStart
+from streams_orchestration.runtime.hosts.processes import ProcessIdentity
 from streams_orchestration.runtime.inspection import read_status
-from streams_orchestration.runtime.launcher import HostStart
-from streams_orchestration.runtime.processes import ProcessIdentity
-from streams_orchestration.runtime.reset import reset
+from streams_orchestration.runtime.queries.commits import commit_batch
+from streams_orchestration.runtime.regions import reset as resetting
+from streams_orchestration.runtime.regions.failures import UnitFailure, failures
+from streams_orchestration.runtime.regions.reset import reset
+from streams_orchestration.runtime.regions.watch import observe
 from streams_orchestration.runtime.status import HEARTBEAT_LIMIT, UnitStatus
-from streams_orchestration.runtime.watch import observe
+from streams_orchestration.runtime.transport.garbage import sweep
 from streams_orchestration_tests.runtime.applications import (
     expected_totals,
     network,
@@ -62,10 +63,10 @@ class FakeHosts:
 @pytest.fixture
 def hosts(monkeypatch: pytest.MonkeyPatch) -> FakeHosts:
     fake = FakeHosts()
-    for module in ("control", "health", "inspection", "reset"):
+    for module in ("hosts.control", "regions.health", "inspection", "regions.reset"):
         monkeypatch.setattr(f"streams_orchestration.runtime.{module}.LAUNCHER", fake)
-    monkeypatch.setattr("streams_orchestration.runtime.control.stop_orphans", lambda *_, **__: ())
-    monkeypatch.setattr("streams_orchestration.runtime.control.record_processes", lambda *_: None)
+    monkeypatch.setattr("streams_orchestration.runtime.hosts.control.stop_orphans", lambda *_, **__: ())
+    monkeypatch.setattr("streams_orchestration.runtime.hosts.control.record_processes", lambda *_: None)
     return fake
 
 
@@ -398,7 +399,7 @@ def test_a_reset_touches_its_own_region_only(tmp_path: Path, hosts: FakeHosts):
 
 
 def test_events_do_not_grow_without_bound(running: Running, monkeypatch: pytest.MonkeyPatch):
-    monkeypatch.setattr("streams_orchestration.runtime.unit_store.KEPT_EVENTS", 6)
+    monkeypatch.setattr("streams_orchestration.runtime.regions.unit_store.KEPT_EVENTS", 6)
     for _ in range(5):
         reset(running.home, running.name, "region-0", force=True)
         running.local.settle()

@@ -10,9 +10,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from streams_orchestration.compiler.compilation import Compilation
-from streams_orchestration.runtime.cutting import build_program
 from streams_orchestration.runtime.errors import NotDeployableError
-from streams_orchestration.runtime.program import Direct, Exchange, PeProgram, Remote, Split
+from streams_orchestration.runtime.queries.cutting import build_program
+from streams_orchestration.runtime.tasks.program import Direct, Exchange, PeProgram, Remote, Split
 from streams_orchestration_tests.runtime.applications import (
     ALONE,
     compiled,

@@ -9,9 +9,9 @@ from pathlib import Path
 import pytest
 from sqlalchemy import select
 
-from streams_orchestration.runtime import tables
+from streams_orchestration.runtime.catalog import tables
 from streams_orchestration.runtime.home import Home
-from streams_orchestration.runtime.reset import reset
+from streams_orchestration.runtime.regions.reset import reset
 from streams_orchestration_tests.runtime.applications import expected_totals, published, rows, totals, write_rows
 from streams_orchestration_tests.runtime.local import LocalApplication
 
@@ -36,7 +36,7 @@ DAMAGES: dict[str, tuple[Callable[[Path], None], str]] = {
 
 @pytest.fixture
 def local(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> LocalApplication:
-    monkeypatch.setattr("streams_orchestration.runtime.reset.launch", lambda *_, **__: ())
+    monkeypatch.setattr("streams_orchestration.runtime.regions.reset.launch", lambda *_, **__: ())
     file = write_rows(tmp_path / "rows.parquet", COUNT)
     return LocalApplication(Home(tmp_path / "home"), totals(file, fusion="legacy"), 5)
 

@@ -14,15 +14,16 @@ from sqlalchemy import select
 from streams_orchestration.operators.batch import TupleBatch
 from streams_orchestration.operators.contract import Parameters
 from streams_orchestration.operators.epoch_sink import DeliveryKey, EpochSink
-from streams_orchestration.runtime import delivering, tables
-from streams_orchestration.runtime.commits import commit_batch
-from streams_orchestration.runtime.delivering import deliverers
+from streams_orchestration.runtime.catalog import tables
 from streams_orchestration.runtime.errors import OutputError
 from streams_orchestration.runtime.home import Home
 from streams_orchestration.runtime.inspection import read_status
-from streams_orchestration.runtime.pacing import OUTSTANDING_LIMIT
-from streams_orchestration.runtime.publisher import FIRST_PAUSE, Publisher
-from streams_orchestration.runtime.reset import reset
+from streams_orchestration.runtime.queries.commits import commit_batch
+from streams_orchestration.runtime.queries.pacing import OUTSTANDING_LIMIT
+from streams_orchestration.runtime.regions.reset import reset
+from streams_orchestration.runtime.sinks import delivering
+from streams_orchestration.runtime.sinks.delivering import deliverers
+from streams_orchestration.runtime.sinks.publisher import FIRST_PAUSE, Publisher
 from streams_orchestration_tests.runtime.applications import compiled, rows, source, write_rows
 from streams_orchestration_tests.runtime.local import LocalApplication
 
@@ -50,7 +51,7 @@ class Letters(EpochSink):
 
 @pytest.fixture(autouse=True)
 def no_hosts(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("streams_orchestration.runtime.reset.launch", lambda *_, **__: ())
+    monkeypatch.setattr("streams_orchestration.runtime.regions.reset.launch", lambda *_, **__: ())
 
 
 def application(tmp_path: Path, limit: int = 5, count: int = COUNT, **last: Any) -> LocalApplication:

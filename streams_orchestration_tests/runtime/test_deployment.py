@@ -8,8 +8,7 @@ import pytest
 from sqlalchemy import select
 
 from streams_orchestration.compiler.compilation import Compilation, compile_spec
-from streams_orchestration.runtime import tables
-from streams_orchestration.runtime.control import cancel
+from streams_orchestration.runtime.catalog import tables
 from streams_orchestration.runtime.deployment import deploy
 from streams_orchestration.runtime.errors import (
     ApplicationChangedError,
@@ -19,6 +18,7 @@ from streams_orchestration.runtime.errors import (
 )
 from streams_orchestration.runtime.fingerprint import difference, fingerprint
 from streams_orchestration.runtime.home import Home
+from streams_orchestration.runtime.hosts.control import cancel
 from streams_orchestration.runtime.inspection import deployed_applications, deployed_compilation, read_status
 from streams_orchestration_tests.runtime.applications import (
     compiled,
@@ -77,7 +77,7 @@ def spec(file: Path, *changes: tuple[str, str]) -> Compilation:
 
 
 def life(home: Home) -> str:
-    from streams_orchestration.runtime.catalog import Catalog
+    from streams_orchestration.runtime.catalog.catalog import Catalog
 
     with Catalog(home).read() as connection:
         return connection.scalars(select(tables.application.c.life)).one()

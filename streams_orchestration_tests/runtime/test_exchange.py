@@ -9,8 +9,8 @@ import pytest
 
 from streams_orchestration.operators.batch import TupleBatch
 from streams_orchestration.operators.contract import Punctuation
-from streams_orchestration.runtime.exchange import HELD_BYTES, INLINE_BYTES, Sender, take_over
-from streams_orchestration.runtime.segments import Item, decode
+from streams_orchestration.runtime.tasks.exchange import HELD_BYTES, INLINE_BYTES, Sender, take_over
+from streams_orchestration.runtime.transport.segments import Item, decode
 
 SCHEMA = pa.schema([("n", pa.int64())])
 

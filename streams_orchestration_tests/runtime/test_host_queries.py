@@ -8,11 +8,11 @@ from typing import Any
 import pytest
 from sqlalchemy import update
 
-from streams_orchestration.runtime import tables
-from streams_orchestration.runtime.catalog import Catalog
+from streams_orchestration.runtime.catalog import tables
+from streams_orchestration.runtime.catalog.catalog import Catalog
 from streams_orchestration.runtime.deployment import deploy
 from streams_orchestration.runtime.home import Home
-from streams_orchestration.runtime.host import Host
+from streams_orchestration.runtime.hosts.host import Host
 from streams_orchestration_tests.runtime.applications import totals, write_rows
 from streams_orchestration_tests.runtime.test_orphans import joined
 
@@ -42,7 +42,7 @@ def test_what_a_query_has_left_is_removed_when_the_next_generation_takes_its_pla
     home = Home(tmp_path / "home")
     deploy(home, totals(write_rows(tmp_path / "rows.parquet", 3), fusion="manual", pes=1))
     joined(home)
-    monkeypatch.setattr("streams_orchestration.runtime.query.PeQuery", Query)
+    monkeypatch.setattr("streams_orchestration.runtime.queries.query.PeQuery", Query)
     host = Host(home, "app", 0, "mine")
     host._reconcile()
     left = home.data("app") / "streams" / "pe-0" / "uncommitted.arrow"

@@ -16,17 +16,17 @@ from hypothesis import strategies as st
 from sqlalchemy import select, update
 
 from streams_orchestration.compiler.compilation import Compilation
-from streams_orchestration.runtime import tables
-from streams_orchestration.runtime.control import cancel
+from streams_orchestration.runtime.catalog import tables
 from streams_orchestration.runtime.deployment import deploy
-from streams_orchestration.runtime.garbage import collect_garbage
 from streams_orchestration.runtime.home import Home
+from streams_orchestration.runtime.hosts.control import cancel
 from streams_orchestration.runtime.inspection import read_status
-from streams_orchestration.runtime.pacing import OUTSTANDING_LIMIT
-from streams_orchestration.runtime.planning import SEGMENTS_LIMIT
-from streams_orchestration.runtime.publishing import complete
-from streams_orchestration.runtime.readers import KEPT_SEGMENTS
-from streams_orchestration.runtime.reset import reset
+from streams_orchestration.runtime.queries.pacing import OUTSTANDING_LIMIT
+from streams_orchestration.runtime.queries.planning import SEGMENTS_LIMIT
+from streams_orchestration.runtime.regions.reset import reset
+from streams_orchestration.runtime.sinks.publishing import complete
+from streams_orchestration.runtime.transport.garbage import collect_garbage
+from streams_orchestration.runtime.transport.readers import KEPT_SEGMENTS
 from streams_orchestration_tests.runtime.applications import (
     PERIODIC,
     compiled,
@@ -297,4 +297,4 @@ def data() -> Iterator[Path]:
 
 @pytest.fixture(autouse=True)
 def no_hosts(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("streams_orchestration.runtime.reset.launch", lambda *_, **__: ())
+    monkeypatch.setattr("streams_orchestration.runtime.regions.reset.launch", lambda *_, **__: ())

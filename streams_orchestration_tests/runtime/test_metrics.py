@@ -15,15 +15,15 @@ from sqlalchemy import func, select
 
 from streams_orchestration.compiler.compilation import Compilation
 from streams_orchestration.operators import Operator, TupleBatch
-from streams_orchestration.runtime import tables
-from streams_orchestration.runtime.catalog import Catalog
-from streams_orchestration.runtime.commits import commit_batch
-from streams_orchestration.runtime.counts import add, difference
+from streams_orchestration.runtime.catalog import tables
+from streams_orchestration.runtime.catalog.catalog import Catalog
 from streams_orchestration.runtime.errors import NotDeployedError, StaleGenerationError
 from streams_orchestration.runtime.home import Home
 from streams_orchestration.runtime.metrics import ApplicationMetrics, OperatorMetrics
-from streams_orchestration.runtime.recording import SAMPLE_SECONDS, SAMPLES, read_metrics, record
-from streams_orchestration.runtime.reset import reset
+from streams_orchestration.runtime.queries.commits import commit_batch
+from streams_orchestration.runtime.queries.recording import SAMPLE_SECONDS, SAMPLES, read_metrics, record
+from streams_orchestration.runtime.regions.reset import reset
+from streams_orchestration.runtime.tasks.counts import add, difference
 from streams_orchestration_tests.runtime.applications import (
     ALONE,
     compiled,

@@ -12,15 +12,15 @@ from alembic.migration import MigrationContext
 from alembic.script import ScriptDirectory
 from sqlalchemy import Boolean, Connection, Float, Integer, LargeBinary, MetaData, Table, inspect, select, update
 
-from streams_orchestration.runtime import migrations, tables, versions
-from streams_orchestration.runtime.catalog import Catalog
+from streams_orchestration.runtime.catalog import migrations, tables, versions
+from streams_orchestration.runtime.catalog.catalog import Catalog
+from streams_orchestration.runtime.catalog.migrations import migrate
+from streams_orchestration.runtime.catalog.upgrading import upgrade
+from streams_orchestration.runtime.catalog.versions import NEWEST, REVISIONS, VERSION_TABLE
 from streams_orchestration.runtime.errors import CatalogMissingError, CatalogVersionError
 from streams_orchestration.runtime.home import Home
-from streams_orchestration.runtime.migrations import migrate
-from streams_orchestration.runtime.processes import process_started
-from streams_orchestration.runtime.sinks import read_sinks
-from streams_orchestration.runtime.upgrading import upgrade
-from streams_orchestration.runtime.versions import NEWEST, REVISIONS, VERSION_TABLE
+from streams_orchestration.runtime.hosts.processes import process_started
+from streams_orchestration.runtime.sinks.sinks import read_sinks
 
 pytestmark = pytest.mark.usefixtures("database")
 FIRST_LAYOUT = 915179378
@@ -73,7 +73,7 @@ def differences(connection: Connection) -> list[Any]:
 def test_the_newest_migration_makes_the_tables_that_the_product_uses(home: Home):
     with made_by(home, NEWEST).read() as connection:
         found = differences(connection)
-    assert found == [], "write the difference into the newest migration, in runtime/migrations/versions"
+    assert found == [], "write the difference into the newest migration, in runtime/catalog/migrations/versions"
 
 
 def test_a_new_catalog_needs_no_migration(home: Home):

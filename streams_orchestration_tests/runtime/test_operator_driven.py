@@ -13,9 +13,9 @@ from streams_orchestration.compiler.compilation import Compilation
 from streams_orchestration.operators.contract import Offset, ProducedTo, SourceOperator
 from streams_orchestration.operators.region import NotTheTriggerError, RegionRole
 from streams_orchestration.operators.testing import OperatorHarness
-from streams_orchestration.runtime.cutting import build_program
 from streams_orchestration.runtime.home import Home
-from streams_orchestration.runtime.reset import reset
+from streams_orchestration.runtime.queries.cutting import build_program
+from streams_orchestration.runtime.regions.reset import reset
 from streams_orchestration_tests.runtime.applications import compiled, node, published, rows, sink, source, write_rows
 from streams_orchestration_tests.runtime.local import LocalApplication
 
@@ -121,4 +121,4 @@ def test_operators_know_their_place_in_the_region():
 
 @pytest.fixture(autouse=True)
 def no_hosts(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("streams_orchestration.runtime.reset.launch", lambda *_, **__: ())
+    monkeypatch.setattr("streams_orchestration.runtime.regions.reset.launch", lambda *_, **__: ())

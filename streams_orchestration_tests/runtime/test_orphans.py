@@ -18,22 +18,23 @@ import psutil
 import pytest
 from sqlalchemy import select, update
 
-from streams_orchestration.runtime import control, host, orphans, tables
-from streams_orchestration.runtime import reset as resetting
-from streams_orchestration.runtime.catalog import Catalog
-from streams_orchestration.runtime.control import cancel, launch
+from streams_orchestration.runtime.catalog import tables
+from streams_orchestration.runtime.catalog.catalog import Catalog
 from streams_orchestration.runtime.deployment import deploy
 from streams_orchestration.runtime.errors import CatalogMissingError
-from streams_orchestration.runtime.failures import failures
 from streams_orchestration.runtime.home import Home
-from streams_orchestration.runtime.host import Host
+from streams_orchestration.runtime.hosts import control, host, orphans
+from streams_orchestration.runtime.hosts.control import cancel, launch
+from streams_orchestration.runtime.hosts.host import Host
+from streams_orchestration.runtime.hosts.launcher import HostStart
+from streams_orchestration.runtime.hosts.orphans import record_processes, stop_orphans
+from streams_orchestration.runtime.hosts.presence import Presence, UnwantedHostError
+from streams_orchestration.runtime.hosts.processes import ProcessIdentity, family, identify, is_alive, kill
 from streams_orchestration.runtime.inspection import read_status
-from streams_orchestration.runtime.launcher import HostStart
-from streams_orchestration.runtime.orphans import record_processes, stop_orphans
-from streams_orchestration.runtime.presence import Presence, UnwantedHostError
-from streams_orchestration.runtime.processes import ProcessIdentity, family, identify, is_alive, kill
-from streams_orchestration.runtime.reset import reset
-from streams_orchestration.runtime.watch import await_trouble, observe
+from streams_orchestration.runtime.regions import reset as resetting
+from streams_orchestration.runtime.regions.failures import failures
+from streams_orchestration.runtime.regions.reset import reset
+from streams_orchestration.runtime.regions.watch import await_trouble, observe
 from streams_orchestration_tests.runtime.applications import compiled, sink, source, totals, write_rows
 from streams_orchestration_tests.runtime.catalogs import remove_catalog
 
@@ -317,7 +318,7 @@ def test_a_running_host_ends_when_its_catalog_goes(home: Home, monkeypatch: pyte
     jvm = subprocess.Popen([sys.executable, "-c", "input()"], stdin=subprocess.PIPE)
     context = SimpleNamespace(_gateway=SimpleNamespace(proc=jvm))
     spark: Any = SimpleNamespace(version="0", sparkContext=context)
-    monkeypatch.setattr("streams_orchestration.runtime.query.PeQuery", Query)
+    monkeypatch.setattr("streams_orchestration.runtime.queries.query.PeQuery", Query)
     monkeypatch.setattr(Host, "_beat", lambda _self: None)
     monkeypatch.setattr(host, "TICK_SECONDS", 0.0)
     joined(home)

@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 
 from streams_orchestration.runtime.errors import StreamsRuntimeError
-from streams_orchestration.runtime.owners import Worker
+from streams_orchestration.runtime.tasks.owners import Worker
 
 FORK = multiprocessing.get_context("fork")
 

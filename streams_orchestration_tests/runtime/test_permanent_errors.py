@@ -8,10 +8,10 @@ from pathlib import Path
 import pytest
 
 from streams_orchestration.operators.batch import TupleBatch
-from streams_orchestration.runtime import stages
-from streams_orchestration.runtime.batches import TaskResult
 from streams_orchestration.runtime.home import Home
-from streams_orchestration.runtime.instances import InstanceCache
+from streams_orchestration.runtime.tasks import stages
+from streams_orchestration.runtime.tasks.batches import TaskResult
+from streams_orchestration.runtime.tasks.instances import InstanceCache
 from streams_orchestration_tests.runtime.applications import totals, write_rows
 from streams_orchestration_tests.runtime.local import LocalApplication
 from streams_orchestration_tests.runtime.sample_operators import RunningTotals

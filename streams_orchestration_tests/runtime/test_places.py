@@ -12,9 +12,9 @@ import pyarrow.parquet as pq
 import pytest
 
 from streams_orchestration.operators.batch import TupleBatch
-from streams_orchestration.runtime.batches import TaskResult
 from streams_orchestration.runtime.home import Home
-from streams_orchestration.runtime.segments import write_segment
+from streams_orchestration.runtime.tasks.batches import TaskResult
+from streams_orchestration.runtime.transport.segments import write_segment
 from streams_orchestration_tests.runtime.applications import compiled, node, sink, source
 from streams_orchestration_tests.runtime.local import LocalApplication
 

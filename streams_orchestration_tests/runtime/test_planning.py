@@ -7,11 +7,11 @@ from typing import Any
 
 import pytest
 
-from streams_orchestration.runtime.batches import Position
-from streams_orchestration.runtime.pacing import OUTSTANDING_LIMIT
-from streams_orchestration.runtime.planning import SEGMENTS_LIMIT, PeView, StreamView, plan_batch
-from streams_orchestration.runtime.program import InputStream, OperatorProgram, PeProgram, Task
-from streams_orchestration.runtime.segments import Segment
+from streams_orchestration.runtime.queries.pacing import OUTSTANDING_LIMIT
+from streams_orchestration.runtime.queries.planning import SEGMENTS_LIMIT, PeView, StreamView, plan_batch
+from streams_orchestration.runtime.tasks.batches import Position
+from streams_orchestration.runtime.tasks.program import InputStream, OperatorProgram, PeProgram, Task
+from streams_orchestration.runtime.transport.segments import Segment
 
 SOURCE, OPERATOR = 0, 1
 

@@ -10,9 +10,9 @@ import pytest
 from sqlalchemy import insert, select, text
 from sqlalchemy.exc import DBAPIError
 
-from streams_orchestration.runtime import postgresql as product
-from streams_orchestration.runtime import tables
-from streams_orchestration.runtime.catalog import Catalog
+from streams_orchestration.runtime.catalog import postgresql as product
+from streams_orchestration.runtime.catalog import tables
+from streams_orchestration.runtime.catalog.catalog import Catalog
 from streams_orchestration.runtime.errors import (
     CatalogBusyError,
     CatalogError,

@@ -11,14 +11,15 @@ from typing import Any
 import pytest
 from sqlalchemy import select
 
-from streams_orchestration.runtime import publishing, tables
-from streams_orchestration.runtime.commits import commit_batch
+from streams_orchestration.runtime.catalog import tables
 from streams_orchestration.runtime.errors import OutputError
 from streams_orchestration.runtime.home import Home
 from streams_orchestration.runtime.inspection import read_status
-from streams_orchestration.runtime.publisher import FIRST_PAUSE, Publisher
-from streams_orchestration.runtime.reset import reset
-from streams_orchestration.runtime.retraction import retract
+from streams_orchestration.runtime.queries.commits import commit_batch
+from streams_orchestration.runtime.regions.reset import reset
+from streams_orchestration.runtime.sinks import publishing
+from streams_orchestration.runtime.sinks.publisher import FIRST_PAUSE, Publisher
+from streams_orchestration.runtime.sinks.retraction import retract
 from streams_orchestration.runtime.status import SinkStatus
 from streams_orchestration_tests.runtime.applications import compiled, published, rows, sink, source, write_rows
 from streams_orchestration_tests.runtime.local import LocalApplication, publish
@@ -28,7 +29,7 @@ COUNT = 20
 
 @pytest.fixture(autouse=True)
 def no_hosts(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("streams_orchestration.runtime.reset.launch", lambda *_, **__: ())
+    monkeypatch.setattr("streams_orchestration.runtime.regions.reset.launch", lambda *_, **__: ())
 
 
 def application(tmp_path: Path, **parameters: Any) -> LocalApplication:

@@ -8,10 +8,10 @@ from typing import Any
 
 import pytest
 
-from streams_orchestration.runtime import query
 from streams_orchestration.runtime.directories import directories_of
 from streams_orchestration.runtime.home import Home
-from streams_orchestration.runtime.query import SLOW_START, START_PAUSES, PeQuery, reason
+from streams_orchestration.runtime.queries import query
+from streams_orchestration.runtime.queries.query import SLOW_START, START_PAUSES, PeQuery, reason
 from streams_orchestration_tests.runtime.test_planning import program
 
 

@@ -13,16 +13,16 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from streams_orchestration.compiler.compilation import Compilation
-from streams_orchestration.runtime import stages
-from streams_orchestration.runtime.batches import BatchPlan, TaskResult
-from streams_orchestration.runtime.commits import commit_batch
 from streams_orchestration.runtime.errors import StaleGenerationError
-from streams_orchestration.runtime.garbage import collect_garbage, sweep
 from streams_orchestration.runtime.home import Home
-from streams_orchestration.runtime.instances import InstanceCache
-from streams_orchestration.runtime.program import PeProgram
-from streams_orchestration.runtime.reset import reset
-from streams_orchestration.runtime.states import state_files
+from streams_orchestration.runtime.queries.commits import commit_batch
+from streams_orchestration.runtime.queries.states import state_files
+from streams_orchestration.runtime.regions.reset import reset
+from streams_orchestration.runtime.tasks import stages
+from streams_orchestration.runtime.tasks.batches import BatchPlan, TaskResult
+from streams_orchestration.runtime.tasks.instances import InstanceCache
+from streams_orchestration.runtime.tasks.program import PeProgram
+from streams_orchestration.runtime.transport.garbage import collect_garbage, sweep
 from streams_orchestration_tests.runtime.applications import expected_of_network, network, published
 from streams_orchestration_tests.runtime.local import LocalApplication, publish
 
@@ -126,7 +126,7 @@ ACTIONS += ["collect", "sweep", "publish"]
 
 @pytest.fixture(autouse=True)
 def no_hosts(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("streams_orchestration.runtime.reset.launch", lambda *_, **__: ())
+    monkeypatch.setattr("streams_orchestration.runtime.regions.reset.launch", lambda *_, **__: ())
 
 
 @pytest.fixture(autouse=True)

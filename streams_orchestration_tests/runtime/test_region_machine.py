@@ -12,7 +12,7 @@ import yaml
 from hypothesis import given
 from hypothesis import strategies as st
 
-from streams_orchestration.runtime.region_events import (
+from streams_orchestration.runtime.regions.region_events import (
     BlockingPartDone,
     CheckpointDone,
     ControllerRestarted,
@@ -30,8 +30,8 @@ from streams_orchestration.runtime.region_events import (
     TriggerReset,
     Unhealthy,
 )
-from streams_orchestration.runtime.region_machine import LIMIT, step
-from streams_orchestration.runtime.region_record import RegionRecord, RegionSettings
+from streams_orchestration.runtime.regions.region_machine import LIMIT, step
+from streams_orchestration.runtime.regions.region_record import RegionRecord, RegionSettings
 
 TRACES = yaml.safe_load((Path(__file__).parents[1] / "cases" / "region_traces.yaml").read_text())
 PES = {"p": 1, "q": 2}

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from streams_orchestration.operators.arrow_types import arrow_schema
 from streams_orchestration.operators.batch import TupleBatch
 from streams_orchestration.operators.contract import Punctuation
-from streams_orchestration.runtime.segments import (
+from streams_orchestration.runtime.transport.segments import (
     Item,
     Segment,
     SegmentError,

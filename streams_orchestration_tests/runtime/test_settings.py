@@ -8,12 +8,13 @@ from pathlib import Path
 import pytest
 from sqlalchemy import select, update
 
-from streams_orchestration.runtime import deployment, tables
-from streams_orchestration.runtime.catalog import Catalog
+from streams_orchestration.runtime import deployment
+from streams_orchestration.runtime.catalog import tables
+from streams_orchestration.runtime.catalog.catalog import Catalog
 from streams_orchestration.runtime.errors import NotDeployableError, StreamsRuntimeError
 from streams_orchestration.runtime.home import Home
-from streams_orchestration.runtime.processes import process_started
-from streams_orchestration.runtime.reset import reset
+from streams_orchestration.runtime.hosts.processes import process_started
+from streams_orchestration.runtime.regions.reset import reset
 from streams_orchestration.runtime.settings import SettingError, Settings
 from streams_orchestration_tests.runtime.applications import totals, write_rows
 

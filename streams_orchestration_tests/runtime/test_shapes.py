@@ -13,10 +13,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from streams_orchestration.compiler.compilation import Compilation
-from streams_orchestration.runtime.commits import commit_batch
-from streams_orchestration.runtime.garbage import collect_garbage
 from streams_orchestration.runtime.home import Home
-from streams_orchestration.runtime.reset import reset
+from streams_orchestration.runtime.queries.commits import commit_batch
+from streams_orchestration.runtime.regions.reset import reset
+from streams_orchestration.runtime.transport.garbage import collect_garbage
 from streams_orchestration_tests.runtime.applications import compiled, published
 from streams_orchestration_tests.runtime.local import LocalApplication
 from streams_orchestration_tests.runtime.shapes import SHAPES, write_files
@@ -88,4 +88,4 @@ def data() -> Iterator[Path]:
 
 @pytest.fixture(autouse=True)
 def no_hosts(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("streams_orchestration.runtime.reset.launch", lambda *_, **__: ())
+    monkeypatch.setattr("streams_orchestration.runtime.regions.reset.launch", lambda *_, **__: ())

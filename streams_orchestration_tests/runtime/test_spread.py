@@ -7,10 +7,10 @@ from typing import Any
 
 import pytest
 
-from streams_orchestration.runtime.cutting import build_program
 from streams_orchestration.runtime.deployment import read_status
 from streams_orchestration.runtime.home import Home
-from streams_orchestration.runtime.spread import LevelSpread, Share, spread
+from streams_orchestration.runtime.queries.cutting import build_program
+from streams_orchestration.runtime.queries.spread import LevelSpread, Share, spread
 from streams_orchestration_tests.runtime.applications import ALONE, compiled, node, sink, source, totals, write_rows
 from streams_orchestration_tests.runtime.local import LocalApplication
 

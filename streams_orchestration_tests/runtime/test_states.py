@@ -9,13 +9,14 @@ from pathlib import Path
 import pytest
 from sqlalchemy import select
 
-from streams_orchestration.runtime import stages, tables
-from streams_orchestration.runtime.batches import StoredState
-from streams_orchestration.runtime.garbage import collect_garbage, sweep
+from streams_orchestration.runtime.catalog import tables
 from streams_orchestration.runtime.home import Home
-from streams_orchestration.runtime.instances import InstanceCache
-from streams_orchestration.runtime.reset import reset
-from streams_orchestration.runtime.states import newest_states, state_files
+from streams_orchestration.runtime.queries.states import newest_states, state_files
+from streams_orchestration.runtime.regions.reset import reset
+from streams_orchestration.runtime.tasks import stages
+from streams_orchestration.runtime.tasks.batches import StoredState
+from streams_orchestration.runtime.tasks.instances import InstanceCache
+from streams_orchestration.runtime.transport.garbage import collect_garbage, sweep
 from streams_orchestration_tests.runtime.applications import (
     ALONE,
     compiled,
@@ -38,7 +39,7 @@ COUNT = 120
 def local(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> LocalApplication:
     """Running totals whose state is stored as changes, four tuples a batch."""
     monkeypatch.setattr("streams_orchestration.operators.state.SMALL", 0)
-    monkeypatch.setattr("streams_orchestration.runtime.reset.launch", lambda *_, **__: ())
+    monkeypatch.setattr("streams_orchestration.runtime.regions.reset.launch", lambda *_, **__: ())
     file = write_rows(tmp_path / "rows.parquet", COUNT)
     graph = [source("Rows", file), node("Totals", "KeyedTotals", "Rows", schema="Total"), sink("Out", "Totals")]
     return LocalApplication(Home(tmp_path / "home"), compiled(graph, fusion="manual", pes=1), 4)
@@ -189,7 +190,7 @@ def test_what_only_a_former_cut_needed_is_collected_when_there_is_a_new_one(loca
 def test_a_boundary_that_may_become_the_cut_yet_keeps_its_state(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
     """One PE is beyond the boundary, the other one has not come to it."""
     monkeypatch.setattr("streams_orchestration.operators.state.SMALL", 0)
-    monkeypatch.setattr("streams_orchestration.runtime.reset.launch", lambda *_, **__: ())
+    monkeypatch.setattr("streams_orchestration.runtime.regions.reset.launch", lambda *_, **__: ())
     file = write_rows(tmp_path / "rows.parquet", COUNT)
     graph = [source("Rows", file), node("Totals", "KeyedTotals", "Rows", schema="Total")]
     graph.append(sink("Out", "Totals", config=ALONE))

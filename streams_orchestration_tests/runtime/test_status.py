@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from streams_orchestration.runtime.failures import failures
+from streams_orchestration.runtime.regions.failures import failures
 from streams_orchestration.runtime.status import (
     HEARTBEAT_LIMIT,
     START_LIMIT,

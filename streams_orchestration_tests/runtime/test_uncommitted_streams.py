@@ -16,16 +16,16 @@ from hypothesis import strategies as st
 from sqlalchemy import select
 
 from streams_orchestration.compiler.compilation import Compilation
-from streams_orchestration.runtime import tables
-from streams_orchestration.runtime.batches import Position
-from streams_orchestration.runtime.commits import commit_batch
-from streams_orchestration.runtime.garbage import collect_garbage
+from streams_orchestration.runtime.catalog import tables
 from streams_orchestration.runtime.home import Home
-from streams_orchestration.runtime.pacing import OUTSTANDING_LIMIT
-from streams_orchestration.runtime.planning import SEGMENTS_LIMIT, StreamView, plan_batch
-from streams_orchestration.runtime.program import InputStream, PeProgram, Task
-from streams_orchestration.runtime.reset import reset
-from streams_orchestration.runtime.segments import Segment
+from streams_orchestration.runtime.queries.commits import commit_batch
+from streams_orchestration.runtime.queries.pacing import OUTSTANDING_LIMIT
+from streams_orchestration.runtime.queries.planning import SEGMENTS_LIMIT, StreamView, plan_batch
+from streams_orchestration.runtime.regions.reset import reset
+from streams_orchestration.runtime.tasks.batches import Position
+from streams_orchestration.runtime.tasks.program import InputStream, PeProgram, Task
+from streams_orchestration.runtime.transport.garbage import collect_garbage
+from streams_orchestration.runtime.transport.segments import Segment
 from streams_orchestration_tests.runtime.applications import compiled, node, published, rows, sink, source, write_rows
 from streams_orchestration_tests.runtime.local import LocalApplication
 from streams_orchestration_tests.runtime.test_planning import operator, read, view
@@ -38,7 +38,7 @@ AUTONOMOUS: dict[str, Any] = {"annotations": {"autonomous": True}}
 
 @pytest.fixture(autouse=True)
 def no_hosts(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("streams_orchestration.runtime.reset.launch", lambda *_, **__: ())
+    monkeypatch.setattr("streams_orchestration.runtime.regions.reset.launch", lambda *_, **__: ())
 
 
 def application(directory: Path, count: int = COUNT) -> Compilation:

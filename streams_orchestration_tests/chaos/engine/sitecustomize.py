@@ -3,7 +3,7 @@
 import os
 import sys
 
-if "streams_orchestration.runtime.host_process" in sys.orig_argv:
+if "streams_orchestration.runtime.hosts.host_process" in sys.orig_argv:
     from streams_orchestration_tests.chaos.local_host import main
 
     os._exit(main(sys.orig_argv[sys.orig_argv.index("--home") :]))

@@ -1,0 +1,57 @@
+"""Where the catalog of a state directory is: in its file, or where STREAMS_CATALOG says."""
+
+from __future__ import annotations
+
+import os
+
+from sqlalchemy import URL, make_url
+from sqlalchemy.exc import ArgumentError
+
+from streams_orchestration.runtime.catalog.database import Database
+from streams_orchestration.runtime.catalog.postgresql import PostgresqlDatabase
+from streams_orchestration.runtime.catalog.sqlite import SqliteDatabase
+from streams_orchestration.runtime.errors import CATALOG, CatalogPlaceError
+from streams_orchestration.runtime.home import Home
+
+BUSY_SECONDS = 20.0
+"""How long a writer waits for its turn."""
+
+
+def database_of(home: Home, *, busy_seconds: float = BUSY_SECONDS) -> Database:
+    """The database that STREAMS_CATALOG names, else the file in the state directory.
+
+    Raises:
+        CatalogPlaceError: STREAMS_CATALOG cannot be used.
+    """
+    url = catalog_url(home)
+    if home.catalog.exists() and url.database != str(home.catalog):
+        message = f"{home.root} has a catalog of its own, {home.catalog.name}, with what was deployed"
+        remedy = "Unset the variable, or take another state directory (STREAMS_HOME)."
+        raise CatalogPlaceError(message, remedy)
+    if url.get_backend_name() == "sqlite":
+        return SqliteDatabase.at(url, busy_seconds)
+    if url.get_backend_name() == "postgresql":
+        return PostgresqlDatabase.at(url, busy_seconds)
+    message = f"{url.drivername} is not supported; use postgresql or sqlite"
+    raise CatalogPlaceError(message)
+
+
+def catalog_url(home: Home) -> URL:
+    """The address of a home's catalog.
+
+    Raises:
+        CatalogPlaceError: what STREAMS_CATALOG holds is no address.
+    """
+    text = os.environ.get(CATALOG)
+    if not text:
+        if home.place.exists():
+            message = f"it is not set, but the catalog of {home.root} is in {home.place.read_text().strip()}"
+            raise CatalogPlaceError(message, "Set it to that address, with its password if it needs one.")
+        return URL.create("sqlite", database=str(home.catalog))
+    if text.startswith("postgres://"):
+        text = text.replace("postgres://", "postgresql://", 1)
+    try:
+        return make_url(text)
+    except (ArgumentError, ValueError):
+        message = "it is not an address such as postgresql://user@host/database or sqlite:////directory/catalog.db"
+        raise CatalogPlaceError(message) from None  # the text may hold a password

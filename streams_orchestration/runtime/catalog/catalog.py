@@ -1,0 +1,192 @@
+"""The catalog: one SQL database that is the authority on where every application stands."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Hashable, Iterator
+from contextlib import contextmanager, suppress
+
+from sqlalchemy import Connection
+from sqlalchemy.engine import RootTransaction
+from sqlalchemy.exc import DBAPIError
+
+from streams_orchestration.runtime.catalog.address import BUSY_SECONDS, database_of
+from streams_orchestration.runtime.catalog.database import Mode, said
+from streams_orchestration.runtime.catalog.tables import metadata
+from streams_orchestration.runtime.catalog.versions import (
+    NEWEST,
+    REVISIONS,
+    check_version,
+    has_version,
+    read_version,
+    write_version,
+)
+from streams_orchestration.runtime.errors import (
+    CatalogError,
+    CatalogLostError,
+    CatalogMissingError,
+    CatalogPlaceError,
+    CommitUnknownError,
+)
+from streams_orchestration.runtime.home import Home
+
+PATIENCE_SECONDS = 5.0
+"""How long a transaction that cannot begin, since the database is not reached, is tried anew."""
+FIRST_PAUSE, LONGEST_PAUSE = 0.02, 1.0
+"""Seconds between two tries; doubled from the first to the longest."""
+
+
+class Catalog:
+    """Transactions on the catalog of one home.
+
+    Readers never wait, writers take turns. A write transaction takes the write lock when it begins, so that what it
+    reads stays true until it commits.
+    """
+
+    def __init__(self, home: Home, *, busy_seconds: float = BUSY_SECONDS, patience: float = PATIENCE_SECONDS) -> None:
+        """Nothing is opened yet.
+
+        Args:
+            home: whose catalog.
+            busy_seconds: how long a writer waits for its turn.
+            patience: seconds that a database which cannot be reached is tried again.
+
+        Raises:
+            CatalogPlaceError: STREAMS_CATALOG cannot be used.
+        """
+        self._home = home
+        self._database = database_of(home, busy_seconds=busy_seconds)
+        self._patience = patience
+        self.name = self._database.name
+
+    @classmethod
+    def create(cls, home: Home) -> Catalog:
+        """The catalog, made if there is none; one of an older version is upgraded while no host runs.
+
+        Raises:
+            StateDirectoryError: the home cannot be written.
+            CatalogError: the database is no catalog, or one of another version, or cannot be written.
+        """
+        home.prepare()
+        catalog = cls(home)
+        if catalog.version() in REVISIONS[:-1]:
+            from streams_orchestration.runtime.catalog.upgrading import upgrade
+
+            upgrade(catalog)
+        if not catalog.exists:
+            catalog._make()
+            if catalog.name != str(home.catalog):
+                home.place.write_text(f"{catalog.name}\n")
+        return catalog
+
+    @property
+    def exists(self) -> bool:
+        """Whether anything was ever deployed here; a catalog that is just being made does not count yet.
+
+        Raises:
+            CatalogError: the database is no catalog, or one of another version.
+        """
+        version = self.version()
+        if version is not None:
+            check_version(self.name, version)
+        return version is not None
+
+    def version(self) -> str | None:
+        """The revision of its tables, None when there are none."""
+        if not self._database.found():
+            return None
+        try:
+            with self.read() as connection:
+                return read_version(connection)
+        except CatalogMissingError:
+            with self.read() as connection:
+                return self._database.unversioned(connection)
+
+    def versioned(self, connection: Connection) -> bool:
+        """Whether the revision of the tables is written down."""
+        return has_version(connection)
+
+    def identity(self) -> Hashable | None:
+        """Tells this catalog from one that was put in its place later; None when its file is gone."""
+        return self._database.identity()
+
+    @contextmanager
+    def read(self) -> Iterator[Connection]:
+        """A consistent view.
+
+        Raises:
+            CatalogUnavailableError: it may be tried again.
+            CatalogError: it cannot be used.
+        """
+        with self._transaction("read") as connection:
+            yield connection
+
+    @contextmanager
+    def write(self) -> Iterator[Connection]:
+        """A transaction that commits when the block ends and changes nothing when it raises.
+
+        Raises:
+            CommitUnknownError: the connection was lost while it was committed.
+            CatalogUnavailableError: nothing was changed, it may be tried again.
+            CatalogError: nothing was changed; it cannot be used.
+        """
+        with self._transaction("write") as connection:
+            yield connection
+
+    def close(self) -> None:
+        """Close the connections that rest."""
+        self._database.engine.dispose()
+
+    def _make(self) -> None:
+        place = self._home.place
+        if place.exists() and (before := place.read_text().strip()) != self.name:
+            message = f"there is no catalog in {self.name}, and that of {self._home.root} is in {before}"
+            raise CatalogPlaceError(message, f"Name that one. If it is gone for good, remove {place}.")
+        with self._transaction("create") as connection:
+            self._database.prepare(connection)
+            if not has_version(connection):  # somebody else was quicker
+                metadata.create_all(connection)
+                write_version(connection, NEWEST)
+
+    @contextmanager
+    def _transaction(self, mode: Mode) -> Iterator[Connection]:
+        connection, transaction = self._begin(mode)
+        with connection:
+            try:
+                yield connection
+            except BaseException as error:
+                with suppress(DBAPIError):
+                    transaction.rollback()
+                if isinstance(error, DBAPIError):
+                    raise self._database.error(error) from error
+                raise
+            if not self._database.sound(connection):
+                transaction.rollback()
+                message = f"{self.name}: a transaction is not committed, since a statement of it had failed"
+                raise CatalogError(message)
+            try:
+                transaction.commit()
+            except DBAPIError as error:
+                with suppress(DBAPIError):
+                    transaction.rollback()
+                if mode != "read" and self._database.doubtful(error):
+                    raise CommitUnknownError(self.name, said(error)) from error
+                raise self._database.error(error) from error
+
+    def _begin(self, mode: Mode) -> tuple[Connection, RootTransaction]:
+        """Open a transaction; nothing was done yet, so a connection that is lost here is replaced."""
+        until = time.monotonic() + self._patience
+        pause = FIRST_PAUSE
+        while True:
+            connection = None
+            try:
+                connection = self._database.engine.connect().execution_options(mode=mode)
+                return connection, connection.begin()
+            except DBAPIError as error:
+                if connection is not None:
+                    connection.close()
+                found = self._database.error(error)
+                if not isinstance(found, CatalogLostError) or time.monotonic() + pause > until:
+                    raise found from error
+            time.sleep(pause)
+            pause = min(2 * pause, LONGEST_PAUSE)

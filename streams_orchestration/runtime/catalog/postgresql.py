@@ -1,0 +1,180 @@
+"""A catalog in a schema of a PostgreSQL database."""
+
+from __future__ import annotations
+
+import os
+import re
+import threading
+import zlib
+from typing import Any
+
+from sqlalchemy import URL, Connection, Engine, create_engine
+from sqlalchemy.exc import DBAPIError, ProgrammingError
+
+from streams_orchestration.runtime.catalog.database import Database, Mode, said
+from streams_orchestration.runtime.errors import (
+    CATALOG,
+    CatalogBusyError,
+    CatalogError,
+    CatalogLostError,
+    CatalogMissingError,
+    CatalogPlaceError,
+    CatalogUnavailableError,
+)
+
+SCHEMA = re.compile(r"[a-z_][a-z0-9_]{0,62}")
+IDLE_SECONDS = 10
+"""After this time the server ends a session that stands still within a transaction, so that nobody keeps the lock."""
+NETWORK = {"connect_timeout": 5, "keepalives_idle": 5, "keepalives_interval": 3, "keepalives_count": 3}
+"""A server that has gone without a word is given up after some 15 seconds."""
+UNACKNOWLEDGED_MILLISECONDS = 15_000
+CREATION = zlib.crc32(b"streams_orchestration catalog")
+"""Of the advisory lock for making the tables."""
+
+LOCK = "55P03"
+SERIALIZATION = ("40001", "40P01")
+TEMPORARY = ("08", "57P", "53", "25006", "25P03", "58")
+"""Connections, shutdown and start-up, resources (a full disk, too many connections), a standby, idle too long, disk."""
+REFUSED = ("authentication failed", "no password supplied", "does not exist", "no pg_hba.conf", "permission denied")
+MISSING = ("3F000", "42P01")
+
+_engines: dict[tuple[str, float], Engine] = {}
+_lock = threading.Lock()
+
+
+class PostgresqlDatabase(Database):
+    """One schema, found by the connection's search path."""
+
+    def __init__(self, url: URL, schema: str, busy_seconds: float) -> None:
+        self.schema = schema
+        self.name = _name(url, schema)
+        self._busy_seconds = busy_seconds
+        key = url.render_as_string(hide_password=False), busy_seconds
+        with _lock:
+            if key not in _engines:
+                self.engine = _engine(url, schema, busy_seconds)
+                self.listen()
+                _engines[key] = self.engine
+            self.engine = _engines[key]
+
+    @classmethod
+    def at(cls, url: URL, busy_seconds: float) -> PostgresqlDatabase:
+        """The schema that an address names, `streams` when it names none.
+
+        Raises:
+            CatalogPlaceError: the name of the schema, or the driver, cannot be used.
+        """
+        if url.drivername not in ("postgresql", "postgresql+psycopg"):
+            message = f"{url.drivername} is not supported; use postgresql"
+            raise CatalogPlaceError(message)
+        schema = url.query.get("schema", "streams")
+        if not (isinstance(schema, str) and SCHEMA.fullmatch(schema)):
+            message = "schema must be one name of lower case letters, digits and _"
+            raise CatalogPlaceError(message)
+        return cls(url, schema, busy_seconds)
+
+    def begin(self, mode: Mode) -> str:
+        """A writer locks a table before its snapshot is taken, so that it sees what the writer before it has left."""
+        if mode == "read":
+            return "BEGIN ISOLATION LEVEL REPEATABLE READ, READ ONLY"
+        if mode == "write":
+            return "BEGIN ISOLATION LEVEL REPEATABLE READ; LOCK TABLE catalog_version IN EXCLUSIVE MODE"
+        return f"BEGIN ISOLATION LEVEL READ COMMITTED; SELECT pg_advisory_xact_lock({CREATION})"
+
+    def identity(self) -> str:
+        """Its name: what is dropped and made anew there has no life of an application in common with the former."""
+        return self.name
+
+    def found(self) -> bool:
+        """Only the server can say."""
+        return True
+
+    def prepare(self, connection: Connection) -> None:
+        """Make the schema."""
+        connection.exec_driver_sql(f'CREATE SCHEMA IF NOT EXISTS "{self.schema}"')
+
+    def sound(self, connection: Connection) -> bool:
+        """By the state that the driver has from the server."""
+        from psycopg.pq import TransactionStatus
+
+        driver: Any = connection.connection.dbapi_connection
+        return driver.info.transaction_status != TransactionStatus.INERROR
+
+    def doubtful(self, error: DBAPIError) -> bool:
+        """When the connection was lost before the server's answer came."""
+        code = getattr(error.orig, "sqlstate", None) or ""
+        return error.connection_invalidated or code.startswith(("08", "57P"))
+
+    def refusal(self, error: DBAPIError) -> CatalogError:
+        """By the SQLSTATE; without one the server could not be reached at all."""
+        code, reason = getattr(error.orig, "sqlstate", None) or "", said(error)
+        if code == LOCK:
+            return CatalogBusyError(self.name, self._busy_seconds, "in pg_locks and pg_stat_activity")
+        if code in SERIALIZATION:
+            message = f"{self.name}: another writer came first ({reason}). Nothing was changed; try again."
+            return CatalogUnavailableError(message)
+        if code in MISSING:
+            return CatalogMissingError(f"{self.name}: there is no catalog ({reason})")
+        if error.connection_invalidated or code.startswith(TEMPORARY):
+            return CatalogLostError(self.name, reason)
+        if not code and not isinstance(error, ProgrammingError):
+            return _unreachable(self.name, reason)
+        message = (
+            f"{self.name}: the catalog cannot be used: {reason}. See what the server's log says, and the role's rights."
+        )
+        return CatalogError(message)
+
+
+def _unreachable(name: str, reason: str) -> CatalogError:
+    """Of a connection that was not made the driver tells no code."""
+    if any(sign in reason for sign in REFUSED):
+        return CatalogError(f"{name}: the server refused the connection: {reason}. Correct {CATALOG}.")
+    return CatalogLostError(name, reason)
+
+
+def _name(url: URL, schema: str) -> str:
+    """The address without password and options."""
+    host = url.host or url.query.get("host") or ""
+    host = host if isinstance(host, str) else ",".join(host)
+    user = f"{url.username}@" if url.username else ""
+    port = f":{url.port}" if url.port else ""
+    return f"postgresql://{user}{host}{port}/{url.database or ''}?schema={schema}"
+
+
+def _engine(url: URL, schema: str, busy_seconds: float) -> Engine:
+    query = {name: value for name, value in url.query.items() if name != "schema"}
+    settings = {
+        "lock_timeout": f"{int(busy_seconds * 1000)}",
+        "idle_in_transaction_session_timeout": f"{IDLE_SECONDS * 1000}",
+        # the other direction: a client that has gone without a word
+        "tcp_keepalives_idle": "10",
+        "tcp_keepalives_interval": "5",
+        "tcp_keepalives_count": "3",
+        "search_path": f'"{schema}"',
+    }
+    given = query.get("options", "")
+    options = " ".join([str(given), *(f"-c {name}={value}" for name, value in settings.items())]).strip()
+    arguments: dict[str, Any] = {
+        **NETWORK,
+        "tcp_user_timeout": UNACKNOWLEDGED_MILLISECONDS,
+        "application_name": "streams",
+    }
+    arguments = {name: value for name, value in arguments.items() if name not in query} | {"options": options}
+    return create_engine(
+        url.set(drivername="postgresql+psycopg", query={k: v for k, v in query.items() if k != "options"}),
+        connect_args=arguments,
+        isolation_level="AUTOCOMMIT",
+        pool_size=2,
+        max_overflow=16,
+    )
+
+
+def _forked() -> None:
+    """A child must not speak on its parent's connections, nor close them."""
+    global _lock
+    _lock = threading.Lock()
+    for engine in _engines.values():
+        engine.dispose(close=False)
+
+
+os.register_at_fork(after_in_child=_forked)

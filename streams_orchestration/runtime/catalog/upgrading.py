@@ -1,0 +1,76 @@
+"""Upgrading a catalog of an older version of the product, while nothing runs on it."""
+
+from __future__ import annotations
+
+import time
+
+from sqlalchemy import Connection, column, select, table
+
+from streams_orchestration.runtime.catalog.catalog import Catalog
+from streams_orchestration.runtime.catalog.versions import NEWEST, REVISIONS, check_version
+from streams_orchestration.runtime.errors import CatalogMissingError, CatalogVersionError
+from streams_orchestration.runtime.home import Home
+from streams_orchestration.runtime.hosts.launcher import LAUNCHER
+from streams_orchestration.runtime.status import HEARTBEAT_LIMIT
+
+_COLUMNS = ("application", "id", "pid", "process_started", "heartbeat_at", "state")
+_host = table("host", *map(column, _COLUMNS))
+"""Only what every revision has."""
+
+
+def upgrade(catalog: Catalog) -> str:
+    """Bring a catalog to this version of the product, all or nothing; what it holds is kept.
+
+    Returns:
+        The revision that it had.
+
+    Raises:
+        CatalogVersionError: a host lives, whose version of the product needs the tables as they are; or the catalog is
+            of a newer version.
+        CatalogMissingError: there is none.
+    """
+    from streams_orchestration.runtime.catalog.migrations import migrate, stamp
+
+    revision = catalog.version()
+    if revision is None:
+        message = f"{catalog.name}: there is no catalog to upgrade; the first deployment makes one"
+        raise CatalogMissingError(message)
+    if revision not in REVISIONS[:-1]:
+        check_version(catalog.name, revision)
+        return revision
+    with catalog.write() as connection:
+        _refuse_living(connection, catalog)
+        if not catalog.versioned(connection):
+            stamp(connection, revision)
+        migrate(connection)
+    return revision
+
+
+def upgrade_older(home: Home) -> str | None:
+    """Upgrade the catalog of a home, if there is one and it is older.
+
+    Returns:
+        The revision that it had; None when nothing was to be done.
+
+    Raises:
+        CatalogError: see `upgrade`.
+    """
+    catalog = Catalog(home)
+    return upgrade(catalog) if catalog.version() in REVISIONS[:-1] else None
+
+
+def _refuse_living(connection: Connection, catalog: Catalog) -> None:
+    now = time.time()
+    living: list[str] = []
+    for host in connection.execute(select(_host)):
+        name = f"host {host.id} of {host.application}"
+        if LAUNCHER.alive(host.pid, host.process_started):
+            living.append(f"{name} (pid {host.pid})")
+        elif host.state in ("STARTING", "RUNNING") and now - (host.heartbeat_at or 0.0) < HEARTBEAT_LIMIT:
+            living.append(f"{name} (heartbeat {now - host.heartbeat_at:.0f} s ago)")
+    if living:
+        message = (
+            f"{catalog.name}: the catalog is not upgraded to {NEWEST} while {', '.join(living)} runs with the former "
+            "version of the product. Stop it with that version (`streams cancel`), or end the process with `kill`."
+        )
+        raise CatalogVersionError(message)

@@ -1,0 +1,215 @@
+"""Starts and stops what the catalog says is wanted, and waits until it is so."""
+
+from __future__ import annotations
+
+import time
+import uuid
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+from sqlalchemy import Connection, Row, select, update
+
+from streams_orchestration.runtime.catalog import tables
+from streams_orchestration.runtime.catalog.catalog import Catalog
+from streams_orchestration.runtime.errors import CatalogUnavailableError, HostLaunchError
+from streams_orchestration.runtime.home import Home
+from streams_orchestration.runtime.hosts.launcher import LAUNCHER, HostLauncher, HostStart
+from streams_orchestration.runtime.hosts.orphans import record_processes, stop_orphans
+from streams_orchestration.runtime.inspection import read_status
+from streams_orchestration.runtime.regions.controller import advance, take_up
+from streams_orchestration.runtime.regions.failures import failures
+from streams_orchestration.runtime.regions.region_machine import WORKING
+from streams_orchestration.runtime.regions.unit_facts import Health, Trouble
+from streams_orchestration.runtime.regions.watch import observe
+from streams_orchestration.runtime.settings import Settings
+from streams_orchestration.runtime.sinks.publishing import remove_empty
+from streams_orchestration.runtime.status import ApplicationStatus
+
+POLL_SECONDS = 0.1
+
+
+def launch(
+    home: Home,
+    application: str,
+    *,
+    asked_at: float | None = None,
+    launcher: HostLauncher | None = None,
+    heal: bool = True,
+) -> tuple[int, ...]:
+    """Start every host of an application that is wanted and does not live; callers at the same time start it once.
+
+    What is left of hosts that have died is stopped while the new ones come up: it can commit nothing any more.
+
+    Args:
+        home: the state directory.
+        application: its name.
+        asked_at: unix seconds, when somebody gave the command; the start-up time counts from there.
+        launcher: of this installation when None.
+        heal: also take up the reset that units need because a host was gone.
+
+    Returns:
+        The pids of the hosts that were started.
+
+    Raises:
+        NotDeployedError, HostLaunchError, JavaError: see there.
+    """
+    launcher = launcher or LAUNCHER
+    read_status(home, application)
+    catalog = Catalog(home)
+    observe(catalog, application)
+    failed = failures(read_status(home, application), time.time()) if heal else ()
+    mendable = [failure.unit for failure in failed if not failure.exhausted]
+    a = tables.application
+    with catalog.write() as connection:
+        row = connection.execute(select(a).where(a.c.name == application)).one()
+        wanted = row.wanted == "RUNNING" and row.state != "COMPLETED"
+        if wanted and heal:
+            take_up(connection, application, [*mendable, *_lost(connection, application, launcher)])
+        started = _start_missing(connection, home, row, launcher, asked_at) if wanted else ()
+    stop_orphans(home, application)
+    return started
+
+
+def _start_missing(
+    connection: Connection, home: Home, row: Row[Any], launcher: HostLauncher, asked_at: float | None
+) -> tuple[int, ...]:
+    """Start the hosts that have work and do not live; their pids."""
+    h, p, u = tables.host, tables.pe, tables.unit
+    application = row.name
+    memory = Settings(**row.settings).driver_memory
+    started: list[int] = []
+    open_units = select(u.c.name).where(u.c.application == application, u.c.state != "COMPLETED")
+    working = select(p.c.host).where(p.c.application == application, p.c.unit.in_(open_units))
+    for host in connection.execute(select(h).where(h.c.application == application, h.c.id.in_(working))).all():
+        if launcher.alive(host.pid, host.process_started):
+            continue
+        incarnation = uuid.uuid4().hex
+        now = time.time()
+        process = launcher.launch(HostStart(home, application, host.id, incarnation, Path(row.base), memory))
+        started.append(process.pid)
+        record_processes(connection, application, host.id, incarnation, [process])
+        connection.execute(
+            update(h)
+            .where(h.c.application == application, h.c.id == host.id)
+            .values(
+                incarnation=incarnation, pid=process.pid, process_started=process.started,
+                state="STARTING", asked_at=asked_at, launched_at=now, heartbeat_at=None, error=None, start_up=None,
+                launches=host.launches + 1,
+            )
+        )  # fmt: skip
+        connection.execute(
+            update(p)
+            .where(p.c.application == application, p.c.host == host.id, ~p.c.final, p.c.state != "FAILED")
+            .values(state="STARTING", error=None, permanent=False)
+        )
+    return tuple(started)
+
+
+def _lost(connection: Connection, application: str, launcher: HostLauncher) -> list[str]:
+    """Units whose host died after anybody had looked: from now on they refuse what it had begun to commit."""
+    h, p, u = tables.host, tables.pe, tables.unit
+    lost: list[str] = []
+    hosts = connection.execute(select(h).where(h.c.application == application, h.c.pid.is_not(None))).all()
+    for host in hosts:
+        if launcher.alive(host.pid, host.process_started):
+            continue
+        members = select(p.c.unit).where(p.c.application == application, p.c.host == host.id, ~p.c.final)
+        working = (u.c.application == application, u.c.name.in_(members), u.c.state.in_(WORKING))
+        trouble = Trouble(f"host {host.id} (pid {host.pid}) is gone", host.heartbeat_at or host.launched_at)
+        for name in connection.scalars(select(u.c.name).where(*working)).all():
+            advance(connection, application, name, time.time(), Health(trouble, up=False))
+            lost.append(name)
+    return lost
+
+
+def await_running(home: Home, application: str, timeout: float, unit: str | None = None) -> ApplicationStatus:
+    """Wait until every PE that is not done runs.
+
+    Args:
+        home: the state directory.
+        application: its name.
+        timeout: seconds.
+        unit: whose PEs to wait for; those of all units when None.
+
+    Raises:
+        HostLaunchError: a host or a PE failed, or the time ran out; names the log.
+    """
+    catalog = Catalog(home)
+
+    def running(status: ApplicationStatus) -> bool:
+        observe(catalog, application)
+        units = {each.name: each for each in status.units if unit in (None, each.name)}
+        pes = [pe for pe in status.pes if pe.unit in units]
+        hosts = {pe.host for pe in pes}
+        for host in status.hosts:
+            if host.id not in hosts:
+                continue
+            if host.state == "FAILED" or (not host.alive and host.state in ("STARTING", "RUNNING")):
+                reason = host.error or f"its process {host.pid} is gone"
+                message = f"host {host.id} of {application} failed: {reason} (log: {host.log})"
+                raise HostLaunchError(message)
+        for pe in pes:
+            if pe.state == "FAILED" and not units[pe.unit].asked:
+                raise HostLaunchError(pe.error or f"PE {pe.id} failed (log: {pe.log})")
+        if any(each.waits or each.state == "RESETTING" for each in units.values()):
+            return False
+        return status.state == "COMPLETED" or all(pe.state in ("RUNNING", "COMPLETED") for pe in pes)
+
+    status = _await(home, application, timeout, running)
+    if status is None:
+        logs = home.logs(application)
+        message = f"the PEs of {unit or application} did not all run after {timeout:.0f} s (logs: {logs})"
+        raise HostLaunchError(message)
+    return status
+
+
+def cancel(home: Home, application: str, timeout: float) -> ApplicationStatus:
+    """Stop an application; it keeps its state and goes on there when it is deployed again.
+
+    Hosts end the batches under way; one that does not within `timeout` seconds is killed, which loses nothing either.
+
+    Raises:
+        NotDeployedError: the catalog does not know it.
+    """
+    read_status(home, application)
+    a, h, p, u = tables.application, tables.host, tables.pe, tables.unit
+    catalog = Catalog(home)
+    with catalog.write() as connection:
+        connection.execute(update(a).where(a.c.name == application).values(wanted="STOPPED"))
+    _await(home, application, timeout, lambda status: not any(host.alive for host in status.hosts))
+    with catalog.read() as connection:
+        hosts = connection.execute(select(h).where(h.c.application == application)).all()
+    for host in hosts:
+        LAUNCHER.kill(host.pid, host.process_started)
+    with catalog.write() as connection:
+        for table in (h, p, u):
+            connection.execute(
+                update(table)
+                .where(table.c.application == application, table.c.state != "COMPLETED")
+                .values(state="STOPPED")
+            )
+        connection.execute(update(a).where(a.c.name == application, a.c.state != "COMPLETED").values(state="STOPPED"))
+    stop_orphans(home, application)
+    remove_empty(catalog, application)
+    return read_status(home, application)
+
+
+def _await(
+    home: Home, application: str, timeout: float, condition: Callable[[ApplicationStatus], bool]
+) -> ApplicationStatus | None:
+    """The first status that meets the condition, None when the time runs out before."""
+    until = time.monotonic() + timeout
+    while True:
+        late = time.monotonic() > until
+        try:
+            status = read_status(home, application)
+        except CatalogUnavailableError:
+            if late:
+                raise
+        else:
+            if condition(status):
+                return status
+            if late:
+                return None
+        time.sleep(POLL_SECONDS)

@@ -1,0 +1,300 @@
+"""A host: a detached process with one Spark application that makes its PEs be as the catalog wants them.
+
+It only ever reads what is wanted and reports what is; whoever wants something writes it into the catalog.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import itertools
+import logging
+import os
+import subprocess
+import threading
+import time
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any
+
+from sqlalchemy import func, select, update
+
+from streams_orchestration.compiler.compilation import Compilation
+from streams_orchestration.compiler.documents import load
+from streams_orchestration.runtime.catalog import tables
+from streams_orchestration.runtime.catalog.catalog import Catalog
+from streams_orchestration.runtime.catalog.outage import SETTLE_SECONDS, Outage
+from streams_orchestration.runtime.directories import directories_of
+from streams_orchestration.runtime.errors import CatalogUnavailableError, StreamsRuntimeError
+from streams_orchestration.runtime.home import Home
+from streams_orchestration.runtime.hosts.presence import Presence, UnwantedHostError
+from streams_orchestration.runtime.hosts.processes import kill, process_started
+from streams_orchestration.runtime.hosts.stalls import Stalls
+from streams_orchestration.runtime.hosts.start_up import StartUp
+from streams_orchestration.runtime.queries.cutting import cut_pes
+from streams_orchestration.runtime.regions.region_machine import LIMIT
+from streams_orchestration.runtime.regions.watch import observe
+from streams_orchestration.runtime.settings import Settings
+from streams_orchestration.runtime.sinks.delivering import deliverers
+from streams_orchestration.runtime.sinks.publisher import Publisher
+from streams_orchestration.runtime.sinks.publishing import complete
+from streams_orchestration.runtime.tasks.program import PeProgram
+from streams_orchestration.runtime.transport.garbage import collect_garbage, sweep
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+TICK_SECONDS = 0.1
+HEARTBEAT_SECONDS = 1.0
+FAMILY_BEATS = 5
+"""Heartbeats between two looks at which processes the host has."""
+GARBAGE_SECONDS = 5.0
+QUIET_SECONDS = 15.0
+"""How long a stop waits for the batch under way."""
+STUCK_SECONDS = 60.0
+"""Without a turn of the main loop the heartbeat stops, so that others see a host that hangs."""
+
+log = logging.getLogger("streams.host")
+
+
+class Host:
+    """The loop of one host process."""
+
+    def __init__(self, home: Home, application: str, number: int, incarnation: str) -> None:
+        self.home = home
+        self.application = application
+        self.number = number
+        self.catalog = Catalog(home)
+        self.outage = Outage()
+        self.presence = Presence(self.catalog, application, number, incarnation)
+        self.queries: dict[int, Any] = {}
+        self.failed: set[int] = set()
+        self.terminated = False
+        self.turned = time.monotonic()
+        self.began = time.time()
+        self.spark: Any = None
+        row = self.outage.through(self.presence.join)
+        self.start_up = StartUp(row.launched_at, row.asked_at)
+        self.started = False
+        self.base: str = row.base
+        self.settings = Settings(**row.settings)
+        compilation = load(Compilation, row.compilation)
+        self.programs: dict[int, PeProgram] = {program.pe: program for program in cut_pes(compilation)}
+        self.mine = {pe.id for pe in compilation.fusion.pes if pe.host == number}
+        first: dict[str, int] = {}
+        for pe in compilation.fusion.pes:
+            unit = self.programs[pe.id].unit
+            first[unit] = min(first.get(unit, pe.host), pe.host)
+        self.timed = tuple(unit for unit, host in first.items() if host == number)
+        """Units whose epochs this host triggers: those whose first host it is."""
+        targets = deliverers(self.catalog, home, application, self.programs.values(), self.timed)
+        self.publisher = self.outage.through(lambda: Publisher(self.catalog, application, targets))
+
+    def run(self, session: Callable[[], SparkSession]) -> str:
+        """Until the PEs are complete, or are not wanted any more; returns the state to report.
+
+        Args:
+            session: gives Spark's session, once it is up.
+        """
+        threading.Thread(target=self._beat, daemon=True).start()
+        self.start_up.reached("imports", time.time())
+        self.spark = session()
+        self.start_up.reached("session", time.time())
+        log.info("Spark %s is up", self.spark.version)
+        self.outage.through(self.presence.record_family)
+        self.outage.through(lambda: self.presence.report(state="RUNNING", launches=0))
+        self.publisher.start()
+        while True:
+            try:
+                return self._follow()
+            except CatalogUnavailableError as error:  # nothing is lost: every step of a turn may be repeated
+                self._outlast(error)
+
+    def _outlast(self, error: CatalogUnavailableError) -> None:
+        """Wait until the catalog is back, unless the host is told to end, or its JVM has ended, meanwhile."""
+        while not self.terminated and self.jvm_end() is None:
+            self.turned = time.monotonic()
+            self.outage.met(error)
+            try:
+                self.presence.row()
+            except CatalogUnavailableError as still:
+                error = still
+            else:
+                time.sleep(SETTLE_SECONDS)
+                return
+
+    def _follow(self) -> str:
+        """Turn after turn, until there is a state to report."""
+        collected = time.monotonic()
+        while True:
+            self.turned = time.monotonic()
+            if self.terminated:
+                self.stop_all()
+                return "FAILED"
+            if ended := self.jvm_end():
+                raise StreamsRuntimeError(ended)
+            if self.presence.row().wanted == "STOPPED":
+                self._quiesce()
+                self.stop_all()
+                self.publisher.stop()
+                return "STOPPED"
+            observe(self.catalog, self.application)
+            self._reconcile()
+            self.outage.over()
+            if not self.started:
+                self._see_start()
+            if time.monotonic() - collected > GARBAGE_SECONDS and self.timed:
+                collect_garbage(self.catalog, self.application, self.programs.values())
+                collected = time.monotonic()
+            if self._done():
+                self.stop_all()
+                collect_garbage(self.catalog, self.application, self.programs.values())
+                return "COMPLETED"
+            time.sleep(TICK_SECONDS)
+
+    def _reconcile(self) -> None:
+        """Start, stop and replace queries until they match the catalog; report the ones that failed."""
+        p, u = tables.pe, tables.unit
+        with self.catalog.read() as connection:
+            rows = connection.execute(
+                select(p.c.id, p.c.final, p.c.state, u.c.generation, u.c.dirty, u.c.state.label("unit_state"))
+                .join(u, (u.c.application == p.c.application) & (u.c.name == p.c.unit))
+                .where(p.c.application == self.application, p.c.host == self.number)
+            ).all()
+        for row in rows:
+            query = self.queries.get(row.id)
+            if query is not None and (row.final or query.generation != row.generation):
+                query.stop()
+                if row.final:
+                    self._sweep(row.id)
+                del self.queries[row.id]
+                self.failed.discard(row.id)
+                query = None
+            if row.final or row.unit_state in ("UNHEALTHY", LIMIT) or row.dirty:
+                continue
+            if query is None:
+                # What the query before had written and nobody has committed. Not earlier: until the unit is whole
+                # again, a commit of a host that was taken for dead may still name it.
+                self._sweep(row.id)
+                self._start(row.id, row.generation)
+            elif row.state != "RUNNING" and row.id not in self.failed and query.begun:
+                self._report_pe(row.id, "RUNNING", row.generation)
+            if query is not None and row.id not in self.failed and (error := query.failure()) is not None:
+                log.error("%s", error)
+                self._report_pe(row.id, "FAILED", row.generation, str(error), permanent=query.permanent)
+                self.failed.add(row.id)
+
+    def _sweep(self, pe: int) -> None:
+        removed = sweep(self.catalog, self.home, self.application, [pe], [self.programs[pe]])
+        log.info("PE %s: %s files that no commit names were removed", pe, removed)
+
+    def _start(self, pe: int, generation: int) -> None:
+        from streams_orchestration.runtime.queries.query import PeQuery
+
+        directories = directories_of(self.home, self.application, pe, self.base, compression=self.settings.compression)
+        query = PeQuery(
+            self.spark,
+            self.home,
+            self.programs[pe],
+            directories,
+            generation,
+            source_limit=self.settings.source_limit,
+            measured=self.settings.metrics,
+        )
+        self.queries[pe] = query
+        query.start()
+
+    def _see_start(self) -> None:
+        """Write down how long the start took, as soon as a batch of this host is committed."""
+        if "queries" not in self.start_up.seconds:
+            self.start_up.reached("queries", time.time())
+        p = tables.pe
+        with self.catalog.read() as connection:
+            first = connection.scalar(
+                select(func.min(p.c.committed_at)).where(
+                    p.c.application == self.application, p.c.host == self.number, p.c.committed_at > self.began
+                )
+            )
+        if first is not None:
+            self.start_up.committed(first, self.presence.record_family())
+            self.presence.report(start_up=self.start_up.seconds)
+            self.started = True
+            log.info("start-up took %s", self.start_up)
+
+    def _report_pe(
+        self, pe: int, state: str, generation: int, error: str | None = None, *, permanent: bool = False
+    ) -> None:
+        """Report a PE's state, unless a reset has made it out of date or the PE has completed meanwhile."""
+        self.presence.row()
+        p, u = tables.pe, tables.unit
+        with self.catalog.write() as connection:
+            current = connection.scalar(
+                select(u.c.generation).where(u.c.application == self.application, u.c.name == self.programs[pe].unit)
+            )
+            if current == generation:
+                connection.execute(
+                    update(p)
+                    .where(p.c.application == self.application, p.c.id == pe, ~p.c.final)
+                    .values(
+                        state=state,
+                        error=error,
+                        permanent=permanent,
+                        **({"running": generation} if state == "RUNNING" else {}),
+                    )
+                )
+
+    def _done(self) -> bool:
+        """The host's PEs have made their final commits, and the units it times are published and complete."""
+        p = tables.pe
+        with self.catalog.read() as connection:
+            open_pes = select(p.c.id).where(p.c.application == self.application, p.c.host == self.number, ~p.c.final)
+            if connection.execute(open_pes).first() is not None:
+                return False
+        complete(self.catalog, self.application)
+        u = tables.unit
+        with self.catalog.read() as connection:
+            unfinished = select(u.c.name).where(
+                u.c.application == self.application, u.c.name.in_(self.timed), u.c.state != "COMPLETED"
+            )
+            return connection.execute(unfinished).first() is None
+
+    def _quiesce(self) -> None:
+        """Let the batches under way end: the readers plan no more, since the application is not wanted."""
+        until = time.monotonic() + QUIET_SECONDS
+        while time.monotonic() < until and not all(query.idle for query in self.queries.values()):
+            time.sleep(0.02)
+
+    def stop_all(self) -> None:
+        """Stop all queries."""
+        for query in self.queries.values():
+            query.stop()
+        self.queries.clear()
+
+    def jvm_end(self, patience: float = 0.0) -> str | None:
+        """That the JVM has ended, in words; what Spark says then is no use to anybody."""
+        if self.spark is None:
+            return None
+        jvm = self.spark.sparkContext._gateway.proc
+        with contextlib.suppress(subprocess.TimeoutExpired):
+            return f"its JVM (pid {jvm.pid}) has ended with status {jvm.wait(patience)}"
+        return None
+
+    def _beat(self) -> None:
+        """Heartbeats while the main loop turns; and the end of a host that nobody wants and that cannot end itself."""
+        unwanted: float | None = None
+        stalls = Stalls()
+        for turn in itertools.count():
+            now = time.monotonic()
+            with contextlib.suppress(StreamsRuntimeError):
+                if now - self.turned < STUCK_SECONDS:
+                    self.presence.report()
+                if turn % FAMILY_BEATS == 0:
+                    stalls.look(self.presence.record_family(), now)
+            try:
+                self.presence.row()
+            except UnwantedHostError as error:
+                unwanted = now if unwanted is None else unwanted
+                if now - unwanted > STUCK_SECONDS:
+                    log.error("%s; it could not end within %.0f s and is killed", error, STUCK_SECONDS)
+                    kill(os.getpid(), process_started(os.getpid()))
+            except StreamsRuntimeError:
+                pass
+            time.sleep(HEARTBEAT_SECONDS)

@@ -1,0 +1,92 @@
+"""Orphans: processes of hosts that nobody wants any more, found by what the catalog knows of them, and stopped."""
+
+from __future__ import annotations
+
+import logging
+from collections import defaultdict
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+from sqlalchemy import Connection, delete, insert, select
+
+from streams_orchestration.runtime.catalog import tables
+from streams_orchestration.runtime.catalog.catalog import Catalog
+from streams_orchestration.runtime.home import Home
+from streams_orchestration.runtime.hosts.processes import ProcessIdentity, kill, living
+
+GRACE_SECONDS = 3.0
+"""The JVM and the workers of a host that has ended go by themselves within this time, as a rule."""
+
+log = logging.getLogger("streams.orphans")
+
+
+@dataclass(frozen=True, slots=True)
+class Orphan:
+    """What was left of a host, and was stopped."""
+
+    application: str
+    host: int
+    processes: tuple[ProcessIdentity, ...]
+    reason: str
+
+    def __str__(self) -> str:
+        pids: dict[str, list[str]] = defaultdict(list)
+        for process in self.processes:
+            pids[process.command.partition(" ")[0].rpartition("/")[2]].append(str(process.pid))
+        what = ", ".join(f"{program} (pid {', '.join(found)})" for program, found in pids.items())
+        return f"{self.application}: stopped what was left of host {self.host}, {self.reason}: {what}"
+
+
+def record_processes(
+    connection: Connection, application: str, host: int, incarnation: str, processes: Iterable[ProcessIdentity]
+) -> None:
+    """Write down the processes of one incarnation of a host, in place of those known before."""
+    p = tables.process
+    connection.execute(delete(p).where(p.c.application == application, p.c.incarnation == incarnation))
+    for process in processes:
+        connection.execute(
+            insert(p).values(
+                application=application, host=host, incarnation=incarnation,
+                pid=process.pid, started=process.started, command=process.command,
+            )
+        )  # fmt: skip
+
+
+def stop_orphans(home: Home, application: str) -> tuple[Orphan, ...]:
+    """Stop what is left of hosts that have ended, or were started anew since; what belongs to a host that lives stays.
+
+    A process is only touched when its pid, its start time and its command line are those that its host wrote down.
+    """
+    catalog = Catalog(home)
+    if not catalog.exists:
+        return ()
+    p, h, a = tables.process, tables.host, tables.application
+    with catalog.read() as connection:
+        rows = connection.execute(select(p).where(p.c.application == application)).all()
+        hosts = connection.execute(select(h).where(h.c.application == application)).all()
+        stopped = connection.scalar(select(a.c.state).where(a.c.name == application)) == "STOPPED"
+    current = {host.id: host for host in hosts}
+    groups: dict[tuple[int, str], list[ProcessIdentity]] = defaultdict(list)
+    for row in rows:
+        groups[row.host, row.incarnation].append(ProcessIdentity(row.pid, row.started, row.command))
+    found: list[Orphan] = []
+    for (number, incarnation), processes in groups.items():
+        host = current.get(number)
+        if host is None or host.incarnation != incarnation:
+            reason = "which was started anew since" if host is not None else "which is no longer wanted"
+        elif not any(each.pid == host.pid for each in living(processes)):
+            reason = "which is gone"
+        elif stopped:
+            reason = "whose application is stopped"
+        else:
+            continue
+        left = living(processes)
+        left = living(left, GRACE_SECONDS if left and reason == "which is gone" else 0.0)
+        for process in left:
+            kill(process.pid, process.started)
+        if left:
+            found.append(Orphan(application, number, left, reason))
+            log.info("%s", found[-1])
+        with catalog.write() as connection:
+            connection.execute(delete(p).where(p.c.application == application, p.c.incarnation == incarnation))
+    return tuple(found)

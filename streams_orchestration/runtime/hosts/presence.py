@@ -1,0 +1,112 @@
+"""A host's place in the catalog: whether it is the one that is wanted there, and what it reports."""
+
+from __future__ import annotations
+
+import os
+import time
+from typing import Any
+
+from sqlalchemy import select, update
+
+from streams_orchestration.runtime.catalog import tables
+from streams_orchestration.runtime.catalog.catalog import Catalog
+from streams_orchestration.runtime.errors import CatalogMissingError, StreamsRuntimeError
+from streams_orchestration.runtime.hosts.orphans import record_processes
+from streams_orchestration.runtime.hosts.processes import ProcessIdentity, family
+
+LAUNCH_SECONDS = 30.0
+"""A launcher writes a host down within this time after it has started it, or has died itself."""
+POLL_SECONDS = 0.02
+
+
+class UnwantedHostError(StreamsRuntimeError):
+    """Nobody wants this host: it is to end, and to report nothing."""
+
+
+class Presence:
+    """One incarnation of one host."""
+
+    def __init__(self, catalog: Catalog, application: str, host: int, incarnation: str) -> None:
+        self.application = application
+        self.host = host
+        self.incarnation = incarnation
+        self._catalog = catalog
+        self._place = self._catalog.identity()
+        self._life: str | None = None
+        self._processes: tuple[ProcessIdentity, ...] = ()
+
+    def join(self, patience: float = LAUNCH_SECONDS) -> Any:
+        """The application's row, as soon as the catalog names this incarnation as the host's.
+
+        Raises:
+            UnwantedHostError: it does not in `patience` seconds: the launcher has died, or another one came first.
+        """
+        until = time.monotonic() + patience
+        while self._place is not None and self._catalog.identity() == self._place:
+            row = self._row()
+            if row is not None and row.incarnation == self.incarnation:
+                self._life = row.life
+                return row
+            if time.monotonic() > until:
+                break
+            time.sleep(POLL_SECONDS)
+        message = f"host {self.host} of {self.application}: its launch is not in the catalog {self._catalog.name}"
+        raise UnwantedHostError(message)
+
+    def row(self) -> Any:
+        """The application's row.
+
+        Raises:
+            UnwantedHostError: nobody wants this host any more.
+        """
+        name = f"host {self.host} of {self.application}"
+        if self._catalog.identity() != self._place:
+            message = f"{name}: the catalog {self._catalog.name} is gone, or is another one now"
+            raise UnwantedHostError(message)
+        try:
+            row = self._row()
+        except CatalogMissingError:
+            row = None
+        if row is None or row.life != self._life:
+            message = f"{name}: the application was dropped or started anew"
+            raise UnwantedHostError(message)
+        if row.incarnation != self.incarnation:
+            message = f"{name} was taken for dead, another one was started in its place"
+            raise UnwantedHostError(message)
+        return row
+
+    def wanted(self) -> bool:
+        """Is the host wanted, and the application to run."""
+        try:
+            return self.row().wanted == "RUNNING"
+        except StreamsRuntimeError:
+            return False
+
+    def report(self, **values: Any) -> None:
+        """Write the heartbeat and the values into the host's row, unless that is another's now."""
+        h, a = tables.host, tables.application
+        life = select(a.c.life).where(a.c.name == self.application).scalar_subquery()
+        mine = (h.c.application == self.application, h.c.id == self.host, h.c.incarnation == self.incarnation)
+        if self._catalog.identity() == self._place:
+            with self._catalog.write() as connection:
+                connection.execute(
+                    update(h).where(*mine, life == self._life).values(**values, heartbeat_at=time.time())
+                )
+
+    def record_family(self) -> tuple[ProcessIdentity, ...]:
+        """Write down this process and what it has started, so that others can find them when it is gone."""
+        processes = family(os.getpid())
+        if processes != self._processes:
+            with self._catalog.write() as connection:
+                record_processes(connection, self.application, self.host, self.incarnation, processes)
+            self._processes = processes
+        return processes
+
+    def _row(self) -> Any:
+        a, h = tables.application, tables.host
+        with self._catalog.read() as connection:
+            return connection.execute(
+                select(a, h.c.incarnation, h.c.launched_at, h.c.asked_at)
+                .join(h, h.c.application == a.c.name)
+                .where(a.c.name == self.application, h.c.id == self.host)
+            ).one_or_none()

@@ -1,0 +1,1 @@
+"""A PE as a Structured Streaming query: cut into tasks and levels, planned batch by batch, and committed."""

@@ -1,0 +1,85 @@
+"""How many tuples the next batch may take: as many as fit into a part of the period, judged by the batches before.
+
+A batch costs something whatever is in it, so it is large where tuples wait; but an epoch cannot close within a batch,
+and what is in a batch is in memory. Results do not depend on sizes (the offsets say what was read), so these are free.
+"""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Iterable
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from streams_orchestration.runtime.tasks.batches import TaskResult
+
+FIRST = 65_536
+"""Tuples of the first batch, when nothing is known yet."""
+LEAST = 1_024
+MOST = 1 << 24
+GROWTH = 8
+"""At most from one batch to the next; less where a batch that takes as long for every tuple would take too long."""
+SECONDS = (0.1, 1.0)
+"""Bounds of what a batch should take."""
+REMEMBERED = 6
+"""Batches."""
+PART = 1 / 3
+"""Of the period."""
+BYTES = 256 << 20
+"""That the tuples of a batch should have, as they come in."""
+OUTSTANDING_LIMIT = 32
+"""Segments of a stream that a consumer may be behind, or epochs that a sink may be late, before the producer waits for
+it: the back-pressure."""
+
+
+class Pace:
+    """Learns from every batch how large the next one may be."""
+
+    def __init__(self, ceiling: int, cores: int) -> None:
+        self.ceiling = ceiling
+        self.cores = cores
+        self.limit = min(FIRST, ceiling)
+        """Tuples from each source, and from each stream unless its next segment is larger."""
+        self._seen: deque[tuple[int, float]] = deque(maxlen=REMEMBERED)
+
+    def learn(self, results: Iterable[TaskResult], wall: float, period: float | None) -> None:
+        """Take a batch into account.
+
+        Args:
+            results: of its tasks.
+            wall: seconds from its plan to the answers of all tasks.
+            period: of the region, None outside of regions.
+        """
+        levels: dict[int, list[TaskResult]] = {}
+        for result in results:
+            levels.setdefault(result.level, []).append(result)
+        fullest = max((result for results in levels.values() for result in results), key=lambda r: r.rows_in)
+        rows = fullest.rows_in
+        if rows < self.limit // 2:
+            return
+        work = sum(
+            max(max(result.seconds for result in level), sum(result.seconds for result in level) / self.cores)
+            for level in levels.values()
+        )
+        self._seen.append((rows, work))
+        fixed, each = self._line()
+        least, most = SECONDS
+        target = most if period is None else min(max(period * PART, least), most)
+        aim = max(target - max(wall - work, 0.0) - fixed, target / 2)
+        growth = min(max(2 * target / max(wall, 1e-9), 2.0), GROWTH)
+        wanted = aim / each
+        if work < target / 2:  # what remains of the time does not come from the tuples
+            wanted = max(wanted, 2 * rows)
+        if work < 2 * target:  # as a busy machine makes of any batch now and then
+            wanted = max(wanted, min(rows, FIRST))
+        wanted = max(min(wanted, rows * growth), LEAST)
+        self.limit = max(min(int(wanted), int(BYTES * rows / max(fullest.bytes_in, 1)), self.ceiling), 1)
+
+    def _line(self) -> tuple[float, float]:
+        """Seconds of work for any batch, and for each of its tuples; a smaller batch is no remedy for the former."""
+        count = len(self._seen)
+        rows, work = (sum(values) / count for values in zip(*self._seen, strict=True))
+        spread = sum((r - rows) ** 2 for r, _ in self._seen)
+        slope = sum((r - rows) * (w - work) for r, w in self._seen) / spread if spread else work / rows
+        each = max(min(slope, work / rows), 1e-9)
+        return max(work - each * rows, 0.0), each

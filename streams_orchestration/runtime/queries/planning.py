@@ -1,0 +1,203 @@
+"""Plans the next micro-batch of a PE: what it reads, and whether the batch ends the epoch.
+
+Aligned barriers: a batch never crosses the boundary of an epoch, and a PE ends an epoch once all streams of its region
+have delivered theirs. A PE that starts a region ends it when the trigger says so, so sources need not stop.
+"""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+
+from streams_orchestration.runtime.queries.pacing import FIRST, OUTSTANDING_LIMIT
+from streams_orchestration.runtime.tasks.batches import BatchPlan, Position, StoredState, TaskInput
+from streams_orchestration.runtime.tasks.program import InputStream, PeProgram, Task
+from streams_orchestration.runtime.transport.segments import Segment
+
+SEGMENTS_LIMIT = 64
+"""Segments that a batch may read from one stream."""
+
+
+@dataclass(frozen=True, slots=True)
+class StreamView:
+    """What the catalog shows a consumer of one stream."""
+
+    segments: tuple[tuple[int, int, Segment], ...]
+    """(number, epoch, segment), in order, from the consumer's position on, only those that it may read now."""
+    producer_epoch: int
+    """The epoch that the producer works in: all lower ones are closed."""
+    ended: bool
+    """The producer has made its final commit, so nothing comes after the segments shown."""
+    batches: tuple[int, ...] = ()
+    """Of a stream that is read uncommitted, the producer's batch of each segment: batches are taken whole."""
+
+
+@dataclass(frozen=True, slots=True)
+class PeView:
+    """What the catalog shows a PE of itself and around it."""
+
+    life: str
+    wanted: bool
+    """The application is wanted to run."""
+    generation: int
+    batch: int
+    """Last committed."""
+    epoch: int
+    final: bool
+    position: Position
+    states: dict[str, StoredState]
+    trigger_epoch: int
+    final_epoch: int | None
+    streams: dict[str, StreamView] = field(default_factory=dict)
+    period: float | None = None
+    """Of the region, in seconds."""
+    completed_epoch: int = 0
+    imported: tuple[InputStream, ...] = ()
+    """Streams of other applications that its Imports are connected with now."""
+    waits: bool = False
+    """The unit goes back to its cut: what is done before that is in vain."""
+    outstanding: int = 0
+    """Segments that the slowest consumer of any of its streams has still to read, or complete epochs of a sink that it
+    could not make visible, whichever is more."""
+
+
+def plan_batch(
+    program: PeProgram, view: PeView, *, source_limit: int = FIRST, stream_limit: int | None = None
+) -> BatchPlan | None:
+    """The next batch, None when there is nothing to do yet.
+
+    Args:
+        program: the PE.
+        view: what the catalog shows.
+        source_limit: tuples that a source may produce.
+        stream_limit: tuples that may be read from a stream, unless its next segment is larger.
+    """
+    if view.final:
+        return None
+    # A PE that waits for its consumers reads nothing, but ends an epoch that needs no more tuples: consumers outside of
+    # the region may be waiting for just that.
+    held = view.outstanding >= OUTSTANDING_LIMIT
+    # As in Streams an operator-driven start stands still until its epoch is complete.
+    still = held or (program.driven and view.trigger_epoch > view.completed_epoch)
+    streams = (*program.inputs, *view.imported)
+    whole = _whole_batches(program, view, stream_limit)
+    counts = {
+        s.stream: 0 if held or (still and s.foreign) else whole.get(s.stream, _count(view, s, stream_limit))
+        for s in streams
+    }
+    taken = {s.stream: _readable(view, s)[: counts[s.stream]] for s in streams}
+    names = {source: program.operators[source].name for source in program.sources}
+    producing = {s: name for s, name in names.items() if name not in view.position.exhausted}
+    closing_foreign = _ended_streams(program, view, taken)
+    exhausted = tuple(sorted({*view.position.exhausted, *closing_foreign}))
+    work = bool(producing and not still) or any(taken.values()) or exhausted != view.position.exhausted
+    ended = not producing and not program.imports and all(stream.stream in exhausted for stream in program.inputs)
+    if program.autonomous:
+        boundary, final = True, ended
+        work = work or final
+    else:
+        boundary = _may_close(program, view, taken)
+        final = boundary and view.final_epoch == view.epoch
+    if not work and (program.autonomous or not boundary):
+        return None
+    inputs = tuple(
+        TaskInput(
+            partition=task.partition,
+            sources={
+                producing[s]: view.position.sources.get(producing[s], {})
+                for s in task.sources
+                if s in producing and not still
+            },
+            segments=tuple(
+                (stream.operator, stream.port, segment)
+                for stream in (*task.inputs, *_imported(view, task))
+                for segment in taken[stream.stream]
+            ),
+            filters={stream.stream: stream.filter for stream in _imported(view, task) if stream.filter is not None},
+        )
+        for task in program.levels[0]
+    )
+    position = Position(
+        inputs={stream.stream: _next(view, stream, len(taken[stream.stream])) for stream in streams},
+        sources=dict(view.position.sources),
+        exhausted=exhausted,
+        outputs=dict(view.position.outputs),
+    )
+    return BatchPlan(
+        view.life, view.generation, view.batch + 1, view.epoch, boundary, final, source_limit, position, inputs,
+        view.states,
+    )  # fmt: skip
+
+
+def _imported(view: PeView, task: Task) -> Iterator[InputStream]:
+    return (stream for stream in view.imported if (stream.operator, stream.port) in task.imports)
+
+
+def _next(view: PeView, stream: InputStream, taken: int) -> int:
+    """The number of the segment to read after these; segments that were dropped are passed over."""
+    if taken:
+        return view.streams[stream.stream].segments[taken - 1][0] + 1
+    return view.position.inputs.get(stream.stream, stream.first)
+
+
+def _readable(view: PeView, stream: InputStream) -> tuple[Segment, ...]:
+    """The segments that may be read: of the region's own streams those of the open epoch only."""
+    shown = view.streams[stream.stream].segments
+    return tuple(segment for _, epoch, segment in shown if stream.foreign or epoch == view.epoch)
+
+
+def _count(view: PeView, stream: InputStream, limit: int | None) -> int:
+    """How many of them a batch reads."""
+    readable = _readable(view, stream)
+    if limit is None:
+        return min(len(readable), SEGMENTS_LIMIT)
+    read = itertools.accumulate(segment.rows for segment in readable)
+    return min(len(readable), max(sum(rows <= limit for rows in read), 1), SEGMENTS_LIMIT)
+
+
+def _whole_batches(program: PeProgram, view: PeView, limit: int | None) -> dict[str, int]:
+    """How many segments of each uncommitted stream: of one producer's streams, always the whole of a batch.
+
+    A reset may take back what was read, but then nothing remains that was read of a batch in part.
+    """
+    found: dict[str, int] = {}
+    for producer in sorted({stream.producer for stream in program.inputs if stream.uncommitted}):
+        streams = [s.stream for s in program.inputs if s.uncommitted and s.producer == producer]
+        shown = {stream: view.streams[stream] for stream in streams}
+        counts = dict.fromkeys(streams, 0)
+        for batch in sorted({batch for each in shown.values() for batch in each.batches}):
+            further = {stream: sum(number <= batch for number in each.batches) for stream, each in shown.items()}
+            fits = all(
+                count <= SEGMENTS_LIMIT
+                and (limit is None or sum(s.rows for _, _, s in shown[stream].segments[:count]) <= limit)
+                for stream, count in further.items()
+            )
+            if any(counts.values()) and not fits:
+                break
+            counts = further
+        found |= counts
+    return found
+
+
+def _ended_streams(program: PeProgram, view: PeView, taken: dict[str, tuple[Segment, ...]]) -> list[str]:
+    """Foreign streams that have ended and are read to their end by this batch."""
+    return [
+        stream.stream
+        for stream in program.inputs
+        if stream.foreign and _drained(view, stream, taken) and view.streams[stream.stream].ended
+    ]
+
+
+def _drained(view: PeView, stream: InputStream, taken: dict[str, tuple[Segment, ...]]) -> bool:
+    return len(taken[stream.stream]) == len(_readable(view, stream))
+
+
+def _may_close(program: PeProgram, view: PeView, taken: dict[str, tuple[Segment, ...]]) -> bool:
+    """May this batch end the epoch: the trigger has fired, and every stream of the region has come to its boundary."""
+    if program.starts and view.trigger_epoch < view.epoch:
+        return False
+    own = [stream for stream in program.inputs if not stream.foreign]
+    if not program.starts and not own:
+        return view.trigger_epoch >= view.epoch
+    return all(view.streams[s.stream].producer_epoch > view.epoch and _drained(view, s, taken) for s in own)

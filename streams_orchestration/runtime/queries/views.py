@@ -1,0 +1,137 @@
+"""What the catalog shows a PE before it plans a batch."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from pydantic import TypeAdapter
+from sqlalchemy import Connection, or_, select
+
+from streams_orchestration.runtime.catalog import tables
+from streams_orchestration.runtime.catalog.catalog import Catalog
+from streams_orchestration.runtime.errors import StaleGenerationError
+from streams_orchestration.runtime.queries.planning import SEGMENTS_LIMIT, PeView, StreamView
+from streams_orchestration.runtime.queries.states import newest_states
+from streams_orchestration.runtime.regions.region_machine import LIMIT
+from streams_orchestration.runtime.sinks.sinks import late_epochs
+from streams_orchestration.runtime.tasks.batches import Position
+from streams_orchestration.runtime.tasks.program import InputStream, PeProgram
+from streams_orchestration.runtime.transport.connections import imported_streams
+from streams_orchestration.runtime.transport.readers import outstanding
+from streams_orchestration.runtime.transport.segments import Segment
+from streams_orchestration.runtime.transport.visibility import Producer, producer_of
+
+_position: TypeAdapter[Position] = TypeAdapter(Position)
+
+
+def read_view(catalog: Catalog, program: PeProgram) -> PeView:
+    """Read, in one transaction, where a PE stands and what its streams hold.
+
+    Raises:
+        StaleGenerationError: the application is gone from the catalog.
+    """
+    a, u, p = tables.application, tables.unit, tables.pe
+    with catalog.read() as connection:
+        row = connection.execute(
+            select(
+                p,
+                u.c.generation,
+                u.c.trigger_epoch,
+                u.c.drain_asked,
+                u.c.completed_epoch,
+                u.c.final_epoch,
+                u.c.period,
+                u.c.state.label("unit_state"),
+                a.c.life,
+                a.c.wanted,
+            )
+            .join(u, (u.c.application == p.c.application) & (u.c.name == p.c.unit))
+            .join(a, a.c.name == p.c.application)
+            .where(p.c.application == program.application, p.c.id == program.pe)
+        ).one_or_none()
+        if row is None:
+            message = f"PE {program.pe} of {program.application} is no longer in the catalog"
+            raise StaleGenerationError(message)
+        position = _position.validate_python(row.position)
+        imported = imported_streams(connection, program.application, program.pe) if program.imports else ()
+        return PeView(
+            life=row.life,
+            wanted=row.wanted == "RUNNING",
+            generation=row.generation,
+            batch=row.batch,
+            epoch=row.epoch,
+            final=row.final,
+            position=position,
+            states=newest_states(connection, program.application, program.pe),
+            trigger_epoch=max(row.trigger_epoch, row.drain_asked or 0),
+            final_epoch=row.final_epoch,
+            period=row.period,
+            completed_epoch=row.completed_epoch,
+            waits=row.unit_state in ("UNHEALTHY", LIMIT),
+            streams=_streams(connection, program, (*program.inputs, *imported), position),
+            imported=imported,
+            outstanding=max(
+                outstanding(connection, program, position, row.completed_epoch),
+                late_epochs(connection, program.application, program.pe, row.completed_epoch) if program.sinks else 0,
+            ),
+        )
+
+
+def _streams(
+    connection: Connection, program: PeProgram, inputs: Sequence[InputStream], position: Position
+) -> dict[str, StreamView]:
+    """What the PE may read; streams that are read uncommitted by producer, since their batches are taken whole."""
+    found = {
+        stream.stream: _stream(connection, program.application, stream, position)
+        for stream in inputs
+        if not stream.uncommitted
+    }
+    for pe in sorted({stream.producer for stream in inputs if stream.uncommitted}):
+        names = [stream.stream for stream in inputs if stream.uncommitted and stream.producer == pe]
+        producer = producer_of(connection, program.application, pe)
+        found |= _uncommitted(connection, program.application, names, position, producer)
+    return found
+
+
+def _stream(connection: Connection, application: str, stream: InputStream, position: Position) -> StreamView:
+    """The readable segments; of a foreign region only those of complete epochs (read committed)."""
+    s, application, name = tables.segment, stream.exporter or application, stream.source or stream.stream
+    producer = producer_of(connection, application, stream.producer)
+    query = select(s).where(
+        s.c.application == application,
+        s.c.stream == name,
+        s.c.number >= position.inputs.get(stream.stream, stream.first),
+        ~s.c.retracted,
+    )
+    if stream.foreign:
+        query = query.where(s.c.epoch <= producer.completed)
+    rows = connection.execute(query.order_by(s.c.number).limit(SEGMENTS_LIMIT + 1)).all()
+    return StreamView(
+        _numbered(stream.stream, rows), producer.epoch, producer.ended if stream.foreign else producer.final
+    )
+
+
+def _uncommitted(
+    connection: Connection, application: str, streams: list[str], position: Position, producer: Producer
+) -> dict[str, StreamView]:
+    """What a producer's batches have given to these streams, complete or not: whole batches, one at least."""
+    s = tables.segment
+    unread = [(s.c.stream == stream) & (s.c.number >= position.inputs.get(stream, 0)) for stream in streams]
+    query = select(s).where(s.c.application == application, or_(*unread), ~s.c.retracted)
+    rows = connection.execute(query.order_by(s.c.batch, s.c.stream, s.c.number).limit(SEGMENTS_LIMIT + 1)).all()
+    if len(rows) > SEGMENTS_LIMIT:
+        last = rows[-1].batch
+        whole = [row for row in rows if row.batch < last]
+        rows = whole or connection.execute(query.where(s.c.batch == last).order_by(s.c.stream, s.c.number)).all()
+    views = {}
+    for stream in streams:
+        mine = [row for row in rows if row.stream == stream]
+        batches = tuple(row.batch for row in mine)
+        # until the last epoch is complete a reset may have more come
+        views[stream] = StreamView(_numbered(stream, mine), producer.epoch, producer.ended, batches)
+    return views
+
+
+def _numbered(stream: str, rows: Sequence[Any]) -> tuple[tuple[int, int, Segment], ...]:
+    return tuple((row.number, row.epoch, Segment(stream, row.path, row.rows, row.size, row.checksum)) for row in rows)

@@ -1,0 +1,1 @@
+"""Units of recovery: the state machine of a consistent region, its controller, and the reset."""

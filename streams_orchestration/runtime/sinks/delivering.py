@@ -1,0 +1,119 @@
+"""Delivering: outputs that go to something else than files are handed over by their operators, in order, by key."""
+
+from __future__ import annotations
+
+import itertools
+import logging
+from collections.abc import Iterable, Iterator, Sequence
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+from sqlalchemy import Row, select
+
+from streams_orchestration.operators.batch import TupleBatch
+from streams_orchestration.operators.epoch_sink import DeliveryKey, EpochSink, read_batches
+from streams_orchestration.runtime.catalog import tables
+from streams_orchestration.runtime.catalog.catalog import Catalog
+from streams_orchestration.runtime.errors import OutputError
+from streams_orchestration.runtime.home import Home
+from streams_orchestration.runtime.sinks.outputs import operators_of
+from streams_orchestration.runtime.sinks.publishing import waits
+from streams_orchestration.runtime.sinks.sinks import settle
+from streams_orchestration.runtime.tasks.program import PeProgram
+
+log = logging.getLogger("streams.publisher")
+
+
+class Deliverer:
+    """One sink that delivers; keeps its connection open between deliveries."""
+
+    def __init__(self, catalog: Catalog, application: str, sink: EpochSink) -> None:
+        self.catalog = catalog
+        self.application = application
+        self.sink = sink
+        self.name = sink.context.name
+        self._open = False
+
+    def deliver(self, rows: Sequence[Row[Any]]) -> int:
+        """Hand over outputs of the sink, as `publishing.due` gives them; may be repeated after a crash at any point.
+
+        Returns:
+            How many deliveries were made.
+
+        Raises:
+            OutputError: one failed, the later ones were not tried.
+        """
+        a = tables.application
+        with self.catalog.read() as connection:
+            life = connection.scalar(select(a.c.life).where(a.c.name == self.application))
+        count = 0
+        for key, outputs in itertools.groupby(rows, key=lambda row: self._key(str(life), row)):
+            self._deliver(key, list(outputs))
+            count += 1
+        return count
+
+    def close(self) -> None:
+        """Disconnect."""
+        if self._open:
+            self._open = False
+            try:
+                self.sink.close()
+            except Exception:
+                log.exception("operator %s: disconnecting failed", self.name)
+
+    def _key(self, life: str, row: Row[Any]) -> DeliveryKey:
+        part = (0, row.epoch) if row.visibility == "read_committed" else (row.generation, row.batch)
+        return DeliveryKey(life, self.name, self.sink.context.channel, row.epoch, *part)
+
+    def _deliver(self, key: DeliveryKey, outputs: list[Row[Any]]) -> None:
+        try:
+            if not self._open:
+                self._open = True
+                self.sink.open()
+            self.sink.deliver(key, self._batches(outputs))
+        except OutputError:
+            self.close()
+            raise
+        except _TakenError:
+            return
+        except Exception as error:
+            log.debug("operator %s: delivery %s failed", self.name, key, exc_info=True)
+            self.close()
+            text = str(error) if isinstance(error, ValueError) else f"{type(error).__name__}: {error}"
+            raise OutputError(self.name, f"{text}; delivery {key} is tried again, nothing is lost") from error
+        with self.catalog.write() as connection:
+            counted = False
+            for row in outputs:
+                counted |= settle(connection, self.application, row, outputs=0 if counted else 1)
+        for row in outputs:
+            Path(row.pending).unlink(missing_ok=True)
+
+    def _batches(self, outputs: list[Row[Any]]) -> Iterator[TupleBatch]:
+        for row in outputs:
+            try:
+                yield from read_batches(Path(row.pending))
+            except (OSError, pa.ArrowInvalid) as error:
+                if not waits(self.catalog, self.application, row.pending):
+                    raise _TakenError from error
+                reason = "is gone" if isinstance(error, FileNotFoundError) else f"cannot be read: {error}"
+                message = f"{row.pending}, which was to be delivered, {reason}: start anew with --fresh"
+                raise OutputError(self.name, message, lost=isinstance(error, FileNotFoundError)) from error
+
+
+class _TakenError(Exception):
+    """Somebody else has delivered it, or a reset has taken it back."""
+
+
+def deliverers(
+    catalog: Catalog, home: Home, application: str, programs: Iterable[PeProgram], units: Iterable[str] | None = None
+) -> dict[str, Deliverer]:
+    """The sinks of some units that deliver, by name; of all units when None."""
+    wanted = None if units is None else set(units)
+    return {
+        name: Deliverer(catalog, application, implementation(context, parameters))
+        for program in programs
+        if wanted is None or program.unit in wanted
+        for name, implementation, context, parameters in operators_of(home, program)
+        if issubclass(implementation, EpochSink)
+    }

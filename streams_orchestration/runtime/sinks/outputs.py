@@ -1,0 +1,66 @@
+"""Sinks as their operators know them: what they have outside of the state directory."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+from pydantic import BaseModel
+from sqlalchemy import Connection, insert
+
+from streams_orchestration.operators.contract import Operator, OperatorContext
+from streams_orchestration.operators.implementation import import_operator
+from streams_orchestration.runtime.catalog import tables
+from streams_orchestration.runtime.directories import directories_of
+from streams_orchestration.runtime.home import Home
+from streams_orchestration.runtime.tasks.instances import operator_context
+from streams_orchestration.runtime.tasks.program import PeProgram
+
+
+def published_files(home: Home, program: PeProgram) -> list[Path]:
+    """What the operators of a PE seem to have published into their places."""
+    return [
+        path
+        for _, operator, context, parameters in operators_of(home, program)
+        for path in operator.published(context, parameters)
+    ]
+
+
+def unpublished_files(home: Home, program: PeProgram) -> list[Path]:
+    """What the operators of a PE wrote and nothing has made visible."""
+    return [
+        path
+        for _, operator, context, parameters in operators_of(home, program)
+        for path in operator.unpublished(context, parameters)
+    ]
+
+
+def operators_of(home: Home, program: PeProgram) -> Iterator[tuple[str, type[Operator], OperatorContext, BaseModel]]:
+    """The operators of a PE: name, class, surroundings and parameters."""
+    directories = directories_of(home, program.application, program.pe)
+    for operator in program.operators.values():
+        implementation = import_operator(operator.implementation)
+        parameters = implementation.Parameters.model_validate(operator.parameters)
+        yield operator.name, implementation, operator_context(operator, directories), parameters
+
+
+def insert_sinks(connection: Connection, home: Home, program: PeProgram) -> None:
+    """Enter the sinks of a PE: the operators that give outputs with their commits."""
+    for name, implementation, context, parameters in operators_of(home, program):
+        if implementation.prepare_commit is not Operator.prepare_commit:
+            connection.execute(
+                insert(tables.sink).values(
+                    application=program.application,
+                    operator=name,
+                    pe=program.pe,
+                    kind=implementation.__name__,
+                    place=implementation.destination(context, parameters),
+                    format=_format(implementation.directory(context, parameters), parameters),
+                    visibility=implementation.visibility(parameters),
+                )
+            )
+
+
+def _format(directory: Path | None, parameters: Any) -> str | None:
+    return None if directory is None else str(getattr(parameters, "format", ""))

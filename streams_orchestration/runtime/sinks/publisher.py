@@ -1,0 +1,144 @@
+"""The publisher of a host: a thread that makes outputs of sinks visible, and tries again where that fails."""
+
+from __future__ import annotations
+
+import itertools
+import logging
+import threading
+import time
+from collections.abc import Callable, Mapping, Sequence, Set
+from dataclasses import dataclass
+from typing import Any
+
+from streams_orchestration.runtime.catalog.catalog import Catalog
+from streams_orchestration.runtime.errors import CatalogUnavailableError, OutputError, StreamsRuntimeError
+from streams_orchestration.runtime.sinks.delivering import Deliverer
+from streams_orchestration.runtime.sinks.publishing import due, publish_files
+from streams_orchestration.runtime.sinks.sinks import record_failure, record_success, troubled
+
+TURN_SECONDS = 0.1
+FIRST_PAUSE = 0.5
+LONGEST_PAUSE = 30.0
+"""Between two tries of a sink that fails: doubled from the first to the longest."""
+END_SECONDS = 10.0
+"""How long a stop waits for what is being published."""
+
+log = logging.getLogger("streams.publisher")
+
+
+@dataclass(slots=True)
+class Trouble:
+    """A sink whose outputs cannot become visible."""
+
+    failures: int = 0
+    next_try: float = 0.0
+
+
+class Publisher:
+    """Publishes for one application; what fails is written down and tried again, and holds nothing else up.
+
+    Files may be published by several hosts at once. What is delivered to something else is delivered by one, on a
+    thread for each sink, since a target may take its time.
+    """
+
+    def __init__(
+        self,
+        catalog: Catalog,
+        application: str,
+        deliverers: Mapping[str, Deliverer] | None = None,
+        *,
+        clock: Callable[[], float] = time.monotonic,
+    ) -> None:
+        self.catalog = catalog
+        self.deliverers = deliverers or {}
+        self._busy: dict[str, threading.Thread] = {}
+        self._lock = threading.Lock()
+        self.application = application
+        self.clock = clock
+        self.troubles = {operator: Trouble() for operator in troubled(catalog, application)}
+        self._stopped = threading.Event()
+        self._thread = threading.Thread(target=self._run, name="publisher", daemon=True)
+
+    def start(self) -> None:
+        """Begin."""
+        self._thread.start()
+
+    def stop(self) -> None:
+        """Publish what is there, as far as it can be done at once, and end."""
+        self._stopped.set()
+        until = time.monotonic() + END_SECONDS
+        if self._thread.is_alive():
+            self._thread.join(END_SECONDS)
+        for thread in list(self._busy.values()):
+            thread.join(max(until - time.monotonic(), 0.0))
+
+    def turn(self) -> int:
+        """Make visible what can be; returns how many outputs that were."""
+        now = self.clock()
+        with self._lock:
+            resting = {operator for operator, trouble in self.troubles.items() if trouble.next_try > now}
+        for operator, outputs in self._due_deliveries(resting):
+            self._busy[operator] = threading.Thread(target=self.deliver, args=(operator, outputs), daemon=True)
+            self._busy[operator].start()
+        count, errors = publish_files(self.catalog, self.application, resting)
+        for error in errors:
+            self.failed(error)
+        for operator in set(self.troubles) - {error.operator for error in errors} - resting - set(self.deliverers):
+            self.succeeded(operator)
+        return count
+
+    def deliver(self, operator: str, outputs: Sequence[Any]) -> None:
+        """Deliver outputs of one sink, and write down how it went."""
+        try:
+            try:
+                self.deliverers[operator].deliver(outputs)
+            except OutputError as error:
+                self.failed(error)
+            else:
+                if operator in self.troubles:
+                    self.succeeded(operator)
+        except StreamsRuntimeError as error:  # the catalog: what was delivered is delivered again, by the same key
+            log.warning("%s", error)
+        except Exception:
+            log.exception("delivering failed; it is tried again")
+
+    def _due_deliveries(self, resting: Set[str]) -> list[tuple[str, list[Any]]]:
+        """The sinks that have something to deliver and that are neither resting nor at it."""
+        self._busy = {operator: thread for operator, thread in self._busy.items() if thread.is_alive()}
+        free = set(self.deliverers) - resting - set(self._busy)
+        if not free:
+            return []
+        rows = due(self.catalog, self.application, files=False)
+        found = itertools.groupby(rows, key=lambda row: row.operator)
+        return [(operator, list(outputs)) for operator, outputs in found if operator in free]
+
+    def failed(self, error: OutputError) -> None:
+        """Write down what is wrong with a sink, and let it rest."""
+        with self._lock:
+            trouble = self.troubles.setdefault(error.operator, Trouble())
+            trouble.next_try = self.clock() + min(FIRST_PAUSE * 2 ** min(trouble.failures, 10), LONGEST_PAUSE)
+            trouble.failures += 1
+        log.error("%s", error)
+        record_failure(self.catalog, self.application, error.operator, error)
+
+    def succeeded(self, operator: str) -> None:
+        """A sink that failed works again."""
+        with self._lock:
+            del self.troubles[operator]
+        log.info("operator %s: its outputs become visible again", operator)
+        record_success(self.catalog, self.application, operator)
+
+    def _run(self) -> None:
+        while True:
+            last = self._stopped.is_set()
+            try:
+                self.turn()
+            except CatalogUnavailableError:
+                pass  # the host's main loop says so, and ends when that lasts
+            except StreamsRuntimeError as error:
+                log.error("%s", error)
+            except Exception:
+                log.exception("publishing failed; it is tried again")
+            if last:
+                return
+            self._stopped.wait(TURN_SECONDS)

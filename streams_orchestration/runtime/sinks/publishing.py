@@ -1,0 +1,186 @@
+"""Publishing: outputs of sinks become visible with their epoch or their batch; then a finished unit is completed."""
+
+from __future__ import annotations
+
+import contextlib
+import errno
+import itertools
+import os
+from collections.abc import Iterable, Sequence
+from pathlib import Path
+from typing import Any
+
+from sqlalchemy import Row, select, update
+
+from streams_orchestration.runtime.catalog import tables
+from streams_orchestration.runtime.catalog.catalog import Catalog
+from streams_orchestration.runtime.errors import OutputError
+from streams_orchestration.runtime.sinks.retraction import is_same, retract
+from streams_orchestration.runtime.sinks.sinks import settle
+
+_NO_LINKS = (errno.EPERM, errno.ENOTSUP, errno.EOPNOTSUPP, errno.ENOSYS, errno.EMLINK)
+"""What file systems say that know no hard links."""
+
+
+def publish_files(catalog: Catalog, application: str, leave_out: Iterable[str] = ()) -> tuple[int, list[OutputError]]:
+    """Move the files whose epoch is complete, or whose sink shows what is committed, to their places.
+
+    May be repeated after a crash at any point, and may be done by several at the same time.
+
+    Args:
+        catalog: of the application.
+        application: its name.
+        leave_out: sinks that are not looked at.
+
+    Returns:
+        How many files became visible, and what is wrong, one error a sink.
+    """
+    errors = retract(catalog, application)
+    rows = due(catalog, application, files=True)
+    bad = {error.operator for error in errors} | set(leave_out)
+    count = 0
+    for operator, outputs in itertools.groupby(rows, key=lambda row: row.operator):
+        if operator not in bad:
+            moved, error = _publish(catalog, application, list(outputs))
+            count += moved
+            errors += [error] if error else []
+    return count, errors
+
+
+def due(catalog: Catalog, application: str, *, files: bool) -> Sequence[Row[Any]]:
+    """The outputs that are to become visible, and those that are and can be settled, by operator, in order.
+
+    Args:
+        catalog: of the application.
+        application: its name.
+        files: those that become files; else those that are to be delivered.
+    """
+    f, s, p, u = tables.sink_file, tables.sink, tables.pe, tables.unit
+    complete = f.c.epoch <= u.c.completed_epoch
+    with catalog.read() as connection:
+        return connection.execute(
+            select(f, s.c.visibility, complete.label("complete"), p.c.unit)
+            .join(s, (s.c.application == f.c.application) & (s.c.operator == f.c.operator))
+            .join(p, (p.c.application == f.c.application) & (p.c.id == f.c.pe))
+            .join(u, (u.c.application == p.c.application) & (u.c.name == p.c.unit))
+            .where(
+                f.c.application == application,
+                ~f.c.retracted,
+                f.c.final.is_not(None) if files else f.c.final.is_(None),
+                complete | (~f.c.published & (s.c.visibility == "read_uncommitted")),
+            )
+            .order_by(f.c.operator, f.c.generation, f.c.epoch, f.c.batch, f.c.pending)
+        ).all()
+
+
+def waits(catalog: Catalog, application: str, pending: str) -> bool:
+    """Is an output still to become visible; not when somebody else has published or retracted it."""
+    f = tables.sink_file
+    with catalog.read() as connection:
+        mine = (f.c.application == application, f.c.pending == pending, ~f.c.published, ~f.c.retracted)
+        return connection.execute(select(f.c.pending).where(*mine)).first() is not None
+
+
+def _publish(catalog: Catalog, application: str, rows: list[Row[Any]]) -> tuple[int, OutputError | None]:
+    """Move files of one sink as far as possible, and write down which are visible."""
+    done: list[Row[Any]] = []
+    error: OutputError | None = None
+    moved = 0
+    for row in rows:
+        try:
+            if not row.published:
+                _show(catalog, application, row)
+                moved += 1
+            done.append(row)
+        except OutputError as stopped:
+            error = stopped
+            break
+    if done:
+        for directory in {Path(row.final).parent for row in done if not row.published}:
+            with contextlib.suppress(FileNotFoundError):
+                _sync(directory)
+        f = tables.sink_file
+        with catalog.write() as connection:
+            for row in done:
+                if row.complete:
+                    settle(connection, application, row)
+                else:
+                    mine = (f.c.application == application, f.c.pending == row.pending)
+                    connection.execute(update(f).where(*mine).values(published=True))
+    return moved, error
+
+
+def _show(catalog: Catalog, application: str, row: Row[Any]) -> None:
+    """Give a file its final name; never takes the place of a file that is there."""
+    pending, final = Path(row.pending), Path(row.final)
+    try:
+        try:
+            os.link(pending, final)
+        except FileExistsError:
+            if not is_same(pending, final):
+                message = f"{final} is there already and is none of its files; move it away, it is tried again"
+                raise OutputError(row.operator, message) from None
+        except OSError as error:
+            if error.errno not in _NO_LINKS:
+                raise
+            if final.exists():
+                message = f"{final} is there already and is none of its files; move it away, it is tried again"
+                raise OutputError(row.operator, message) from None
+            pending.rename(final)
+        pending.unlink(missing_ok=True)
+    except FileNotFoundError:
+        there = final.exists() and final.stat().st_size == row.size
+        if not there and waits(catalog, application, row.pending):
+            message = f"{pending}, which was to become {final}, is gone: start anew with --fresh"
+            raise OutputError(row.operator, message, lost=True) from None
+    except OSError as error:
+        message = f"{final} cannot be written: {error.strerror}; it is tried again, nothing is lost"
+        raise OutputError(row.operator, message) from error
+
+
+def complete(catalog: Catalog, application: str) -> bool:
+    """Mark units whose PEs have all made their final commit, and then the application, as completed.
+
+    Returns:
+        Whether the application is completed. Call after publishing.
+    """
+    u, p, a, f = tables.unit, tables.pe, tables.application, tables.sink_file
+    with catalog.read() as connection:
+        unfinished = set(connection.scalars(select(p.c.unit).where(p.c.application == application, ~p.c.final)))
+        hidden = select(p.c.unit).join(f, (f.c.application == p.c.application) & (f.c.pe == p.c.id))
+        unfinished |= set(connection.scalars(hidden.where(f.c.application == application)))
+        waiting = set(
+            connection.scalars(select(u.c.name).where(u.c.application == application, u.c.state != "COMPLETED"))
+        )
+    done = waiting - unfinished
+    if done:
+        with catalog.write() as connection:
+            connection.execute(
+                update(u).where(u.c.application == application, u.c.name.in_(done)).values(state="COMPLETED")
+            )
+            if done == waiting:
+                connection.execute(update(a).where(a.c.name == application).values(state="COMPLETED"))
+    if done == waiting:
+        remove_empty(catalog, application)
+    return done == waiting
+
+
+def remove_empty(catalog: Catalog, application: str) -> None:
+    """Remove the directories of pending files that hold none; call only when no task can write any more."""
+    s, f = tables.sink, tables.sink_file
+    with catalog.read() as connection:
+        seen = connection.scalars(select(s.c.pending).where(s.c.application == application, s.c.pending.is_not(None)))
+        directories = {Path(path) for path in seen}
+        waiting = connection.scalars(select(f.c.pending).where(f.c.application == application))
+        directories |= {Path(path).parent for path in waiting}
+    for directory in directories:
+        with contextlib.suppress(OSError):
+            directory.rmdir()
+
+
+def _sync(directory: Path) -> None:
+    descriptor = os.open(directory, os.O_RDONLY)
+    try:
+        os.fsync(descriptor)
+    finally:
+        os.close(descriptor)

@@ -1,0 +1,88 @@
+"""Retraction: what a reset takes back of what others may have seen, in an order in which no zombie can bring it back.
+
+The transaction of the reset only marks it. Removing it can be repeated by anybody, and is done before anything newer of
+the same sink becomes visible.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+from sqlalchemy import Connection, Row, delete, select, update
+
+from streams_orchestration.runtime.catalog import tables
+from streams_orchestration.runtime.catalog.catalog import Catalog
+from streams_orchestration.runtime.errors import OutputError
+
+
+def take_back(connection: Connection, application: str, pe: int, batch: int) -> list[str]:
+    """Mark the outputs and segments of a PE after a batch as taken back, in the transaction of a reset.
+
+    A segment that others read uncommitted stays until they have gone past it, since their batch under way may name it.
+
+    Returns:
+        Files that nobody can name any more, to be removed after the transaction.
+    """
+    f, s = tables.sink_file, tables.segment
+    connection.execute(
+        update(f).where(f.c.application == application, f.c.pe == pe, f.c.batch > batch).values(retracted=True)
+    )
+    after = (s.c.application == application, s.c.pe == pe, s.c.batch > batch)
+    garbage = list(connection.scalars(select(s.c.path).where(*after, ~s.c.uncommitted)))
+    connection.execute(delete(s).where(*after, ~s.c.uncommitted))
+    connection.execute(update(s).where(*after).values(retracted=True))
+    return garbage
+
+
+def retract(catalog: Catalog, application: str) -> list[OutputError]:
+    """Remove what resets have taken back of sinks; may be repeated after a crash at any point.
+
+    Returns:
+        What is wrong, one error a sink; what could not be removed stays marked.
+    """
+    f, s = tables.sink_file, tables.sink
+    with catalog.read() as connection:
+        rows = connection.execute(
+            select(f, s.c.visibility)
+            .join(s, (s.c.application == f.c.application) & (s.c.operator == f.c.operator))
+            .where(f.c.application == application, f.c.retracted)
+        ).all()
+    errors: dict[str, OutputError] = {}
+    done: list[str] = []
+    for row in rows:
+        try:
+            _remove(row)
+            done.append(row.pending)
+        except OSError as error:
+            place = row.final or row.pending
+            message = f"{place}, which a reset took back, cannot be removed: {error.strerror}; it is tried again"
+            errors[row.operator] = OutputError(row.operator, message)
+    if done:
+        with catalog.write() as connection:
+            connection.execute(delete(f).where(f.c.application == application, f.c.pending.in_(done), f.c.retracted))
+    return list(errors.values())
+
+
+def _remove(row: Row[Any]) -> None:
+    """First the pending name: then no publisher that still runs can give the file its final name again.
+
+    Final names of such sinks are never used twice, so this cannot remove a file of a replay, however late it comes.
+    """
+    pending = Path(row.pending)
+    if row.final is None or row.visibility == "read_committed":
+        pending.unlink(missing_ok=True)  # what is after the cut was never visible
+        return
+    final = Path(row.final)
+    mine = is_same(pending, final)
+    pending.unlink(missing_ok=True)
+    if mine and final.exists() and final.stat().st_size == row.size:
+        final.unlink(missing_ok=True)
+
+
+def is_same(pending: Path, final: Path) -> bool:
+    """Both names are of one file, or one of them is gone: what has the final name is not somebody else's."""
+    try:
+        return pending.samefile(final)
+    except FileNotFoundError:
+        return True

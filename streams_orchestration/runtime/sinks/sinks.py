@@ -1,0 +1,143 @@
+"""Sinks as the catalog knows them: where they write, when it becomes visible, what is and what waits, what is wrong."""
+
+from __future__ import annotations
+
+import time
+from pathlib import Path
+from typing import Any
+
+from sqlalchemy import Connection, Row, case, func, select, update
+
+from streams_orchestration.runtime.catalog import tables
+from streams_orchestration.runtime.catalog.catalog import Catalog
+from streams_orchestration.runtime.errors import OutputError
+from streams_orchestration.runtime.queries.pacing import OUTSTANDING_LIMIT
+from streams_orchestration.runtime.status import SinkStatus
+
+
+def settle(connection: Connection, application: str, row: Row[Any], outputs: int = 1) -> bool:
+    """Count a visible output that no reset can take back, and forget its file; False when somebody did so before."""
+    f, s = tables.sink_file, tables.sink
+    gone = connection.execute(f.delete().where(f.c.application == application, f.c.pending == row.pending))
+    if gone.rowcount == 1:
+        connection.execute(
+            update(s)
+            .where(s.c.application == application, s.c.operator == row.operator)
+            .values(outputs=s.c.outputs + outputs, rows=s.c.rows + row.rows, pending=row.pending.rpartition("/")[0])
+        )
+    return gone.rowcount == 1
+
+
+def record_failure(catalog: Catalog, application: str, operator: str, error: OutputError) -> None:
+    """Write down why the outputs of a sink cannot become visible.
+
+    What is lost fails the sink's PE for good: neither waiting nor a reset brings it back.
+    """
+    s, p = tables.sink, tables.pe
+    with catalog.write() as connection:
+        connection.execute(
+            update(s)
+            .where(s.c.application == application, s.c.operator == operator)
+            .values(error=str(error), failures=s.c.failures + 1, failed_at=time.time())
+        )
+        if error.lost:
+            mine = select(s.c.pe).where(s.c.application == application, s.c.operator == operator).scalar_subquery()
+            connection.execute(
+                update(p)
+                .where(p.c.application == application, p.c.id == mine)
+                .values(state="FAILED", error=str(error), permanent=True)
+            )
+
+
+def record_success(catalog: Catalog, application: str, operator: str) -> None:
+    """What waited has become visible."""
+    s = tables.sink
+    with catalog.write() as connection:
+        connection.execute(
+            update(s)
+            .where(s.c.application == application, s.c.operator == operator)
+            .values(error=None, failures=0, failed_at=None)
+        )
+
+
+def late_epochs(connection: Connection, application: str, pe: int, completed: int) -> int:
+    """Complete epochs of a PE's sinks that could be visible and are not, of the sink that has most.
+
+    Args:
+        connection: of a transaction.
+        application: its name.
+        pe: the PE.
+        completed: the last complete epoch of its unit.
+    """
+    f = tables.sink_file
+    mine = (f.c.application == application, f.c.pe == pe, f.c.epoch <= completed, ~f.c.published, ~f.c.retracted)
+    counts = connection.scalars(select(func.count(f.c.epoch.distinct())).where(*mine).group_by(f.c.operator))
+    return max((int(count) for count in counts), default=0)
+
+
+def is_held(connection: Connection, application: str, unit: str, completed: int) -> bool:
+    """May no epoch end, since too many complete ones of a sink could not become visible."""
+    f, p = tables.sink_file, tables.pe
+    late = (f.c.application == application, f.c.epoch <= completed, ~f.c.published, ~f.c.retracted, p.c.unit == unit)
+    counts = connection.scalars(
+        select(func.count(f.c.epoch.distinct()))
+        .join(p, (p.c.application == f.c.application) & (p.c.id == f.c.pe))
+        .where(*late)
+        .group_by(f.c.operator)
+    )
+    return any(count >= OUTSTANDING_LIMIT for count in counts)
+
+
+def troubled(catalog: Catalog, application: str) -> list[str]:
+    """The sinks whose outputs could not become visible when that was last tried."""
+    s = tables.sink
+    with catalog.read() as connection:
+        failed = (s.c.application == application, s.c.error.is_not(None))
+        return list(connection.scalars(select(s.c.operator).where(*failed)))
+
+
+def read_sinks(connection: Connection, application: str) -> tuple[SinkStatus, ...]:
+    """All sinks of an application, by name."""
+    s, f, p, u = tables.sink, tables.sink_file, tables.pe, tables.unit
+    seen = f.c.published & ~f.c.retracted
+    open_ = case((f.c.epoch > u.c.completed_epoch, 1), else_=0)
+    found = {
+        row.operator: row
+        for row in connection.execute(
+            select(
+                f.c.operator,
+                func.sum(case((seen, 1), else_=0)).label("visible"),
+                func.sum(case((seen, f.c.rows), else_=0)).label("visible_rows"),
+                func.sum(case((seen, open_), else_=0)).label("uncommitted"),
+                func.sum(case((seen | f.c.retracted, 0), else_=1)).label("waiting"),
+                func.sum(case((seen | f.c.retracted, 0), else_=f.c.rows)).label("waiting_rows"),
+                func.sum(case((seen | f.c.retracted, 0), else_=1 - open_)).label("late"),
+            )
+            .join(p, (p.c.application == f.c.application) & (p.c.id == f.c.pe))
+            .join(u, (u.c.application == p.c.application) & (u.c.name == p.c.unit))
+            .where(f.c.application == application)
+            .group_by(f.c.operator)
+        )
+    }
+    statuses = []
+    for row in connection.execute(select(s).where(s.c.application == application).order_by(s.c.operator)):
+        now = found.get(row.operator)
+        statuses.append(
+            SinkStatus(
+                operator=row.operator,
+                path=None if row.format is None else Path(row.place),
+                format=row.format or "",
+                kind=row.kind,
+                place=row.place,
+                visibility=row.visibility,
+                files=row.outputs + (int(now.visible) if now else 0),
+                rows=row.rows + (int(now.visible_rows) if now else 0),
+                uncommitted=int(now.uncommitted) if now else 0,
+                waiting=int(now.waiting) if now else 0,
+                waiting_rows=int(now.waiting_rows) if now else 0,
+                late=int(now.late) if now else 0,
+                error=row.error,
+                failed_at=row.failed_at,
+            )
+        )
+    return tuple(statuses)

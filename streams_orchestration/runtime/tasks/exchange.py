@@ -1,0 +1,75 @@
+"""What a row carries from level to level: a little data in itself, much of it in a file that only the row names.
+
+So tuples do not pass through the JVM, its shuffle and two more sockets. The file lives in the scratch directory of the
+query and is gone once its reader has mapped it. It is written while the batch goes on: no tuple is in memory twice.
+"""
+
+from __future__ import annotations
+
+import uuid
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+
+from streams_orchestration.operators.batch import TupleBatch
+from streams_orchestration.runtime.transport.segments import Item, encode, write_item, writer_options
+
+INLINE_BYTES = 64 << 10
+HELD_BYTES = 1 << 20
+"""Of tuples that wait for being written."""
+_FILE = b"file:"
+"""No Arrow IPC stream begins like this."""
+
+
+class Sender:
+    """What one task sends to one input port of a later level in one batch."""
+
+    def __init__(self, directory: str, schema: pa.Schema) -> None:
+        self._path = Path(directory) / uuid.uuid4().hex
+        self._schema = schema
+        self._held: list[Item] = []
+        self._bytes = 0
+        self._file: Any = None
+        self._writer: Any = None
+
+    def send(self, item: Item) -> None:
+        """One more item."""
+        self._held.append(item)
+        if isinstance(item, TupleBatch):
+            self._bytes += item.nbytes
+        if self._bytes >= HELD_BYTES:
+            self._write()
+
+    def payload(self) -> tuple[bytes, int]:
+        """The payload of the row for all items, and how many bytes they are; nothing can be sent afterwards."""
+        if self._file is None:
+            data = encode(self._held, self._schema)
+            if data.size <= INLINE_BYTES:
+                return data.to_pybytes(), data.size
+            self._path.write_bytes(data)
+            return _FILE + str(self._path).encode(), data.size
+        self._write()
+        self._writer.close()
+        size = self._file.tell()
+        self._file.close()
+        return _FILE + str(self._path).encode(), size
+
+    def _write(self) -> None:
+        if self._file is None:
+            self._file = pa.OSFile(str(self._path), "wb")
+            self._writer = pa.ipc.new_stream(self._file, self._schema, options=writer_options())
+        for item in self._held:
+            write_item(self._writer, item, self._schema)
+        self._held.clear()
+        self._bytes = 0
+
+
+def take_over(payload: bytes) -> pa.Buffer:
+    """The Arrow IPC stream of a row; to be called once."""
+    if not payload.startswith(_FILE):
+        return pa.py_buffer(payload)
+    path = Path(payload.removeprefix(_FILE).decode())
+    data = pa.memory_map(str(path)).read_buffer()
+    path.unlink()
+    return data

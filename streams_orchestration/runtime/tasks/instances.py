@@ -1,0 +1,85 @@
+"""The operator objects that a worker keeps from batch to batch, each with what it knows of its surroundings."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from streams_orchestration.operators.arrow_types import arrow_schema
+from streams_orchestration.operators.contract import Operator, OperatorContext
+from streams_orchestration.operators.implementation import import_operator
+from streams_orchestration.operators.state import plain_digest
+from streams_orchestration.runtime.directories import Directories
+from streams_orchestration.runtime.logs import operator_logger
+from streams_orchestration.runtime.tasks.batches import BatchPlan, StoredState
+from streams_orchestration.runtime.tasks.program import OperatorProgram, PeProgram, Task
+from streams_orchestration.runtime.tasks.state_files import read_state
+
+SPLITTERS = "@splitters"
+"""Key in an operator's state for the positions of its round-robin splitters (rule 21)."""
+
+
+@dataclass(slots=True)
+class Instance:
+    """An operator object that a worker keeps, and which stored state it holds."""
+
+    operator: Operator
+    state: StoredState | None = None
+    """What equals the object's state; None for the initial state."""
+    plain: bytes = b""
+    """Digest of the parts of that state which do not know what changed."""
+    dirty: bool = False
+    """A batch began with it and did not end."""
+    round_robin: dict[str, int] = field(default_factory=dict)
+
+
+class InstanceCache:
+    """The operator objects of one worker, by PE and task, for one generation: an older one's are dropped."""
+
+    def __init__(self) -> None:
+        self._instances: dict[tuple[str, int, int], tuple[str, dict[int, Instance]]] = {}
+
+    def of(self, program: PeProgram, task: Task, plan: BatchPlan) -> dict[int, Instance]:
+        """The objects of one task."""
+        key, version = (program.application, program.pe, task.home), f"{plan.life}/{plan.generation}"
+        if self._instances.get(key, ("", {}))[0] != version:
+            self._instances[key] = (version, {})
+        return self._instances[key][1]
+
+
+def make_instance(program: OperatorProgram, stored: StoredState | None, directories: Directories) -> Instance:
+    """A new operator object with a stored state, or the initial one.
+
+    Raises:
+        ImplementationError: its class cannot be imported.
+        StateError: the stored state is gone or altered.
+    """
+    implementation = import_operator(program.implementation)
+    context = operator_context(program, directories)
+    context.logger = operator_logger(program.name, directories.log)
+    operator = implementation(context, implementation.Parameters.model_validate(program.parameters))
+    operator.setup()
+    if stored is None:
+        return Instance(operator)
+    state = read_state(stored)
+    plain = plain_digest(state)
+    positions = state.pop(SPLITTERS, {})
+    operator.restore(state)
+    return Instance(operator, stored, plain, round_robin=positions)
+
+
+def operator_context(program: OperatorProgram, directories: Directories) -> OperatorContext:
+    """The surroundings of an operator, from its program."""
+    return OperatorContext(
+        name=program.name,
+        inputs=tuple(arrow_schema(ddl) for ddl in program.inputs),
+        outputs=tuple(None if ddl is None else arrow_schema(ddl) for ddl in program.outputs),
+        channel=program.channel,
+        max_channels=program.max_channels,
+        local_channel=program.local_channel,
+        local_max_channels=program.local_max_channels,
+        region=program.region,
+        base=Path(directories.base),
+        results=Path(directories.results),
+        pending=Path(directories.outputs),
+    )

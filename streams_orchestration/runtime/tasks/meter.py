@@ -1,0 +1,289 @@
+"""Measures one task of a micro-batch: the processor time of every operator by itself, and what flows where."""
+
+from __future__ import annotations
+
+import time
+from collections import defaultdict
+from collections.abc import Callable, Iterator, Mapping
+from typing import TypeVar
+
+from streams_orchestration.operators.background import background_cpu_ns
+from streams_orchestration.operators.batch import TupleBatch
+from streams_orchestration.operators.contract import Operator
+from streams_orchestration.runtime.tasks.counts import Counts
+from streams_orchestration.runtime.tasks.program import PeProgram
+from streams_orchestration.runtime.transport.segments import Item, Segment
+
+Result = TypeVar("Result")
+
+
+def clock() -> int:
+    """Processor time of this process, which runs one task at a time: of all threads, since Polars and Arrow have some.
+
+    Only threads in the background have no part in what goes on in the meantime.
+    """
+    return time.process_time_ns() - background_cpu_ns()
+
+
+class Flow:
+    """What passes at one place."""
+
+    __slots__ = ("batches", "bytes", "marks", "tuples")
+
+    def __init__(self) -> None:
+        self.tuples = self.batches = self.bytes = self.marks = 0
+
+    def add(self, item: Item) -> None:
+        """One more item; the size of a batch is that of its columns in memory."""
+        if isinstance(item, TupleBatch):
+            self.tuples += len(item)
+            self.batches += 1
+            self.bytes += item.nbytes
+        else:
+            self.marks += 1
+
+    def counts(self) -> Counts:
+        """By name."""
+        return {"tuples": self.tuples, "batches": self.batches, "bytes": self.bytes, "marks": self.marks}
+
+
+class Account:
+    """Somebody who pays: processor time, in nanoseconds."""
+
+    __slots__ = ("cpu",)
+
+    def __init__(self) -> None:
+        self.cpu = 0
+
+
+class OperatorAccount(Account):
+    """An operator: its calls, and what passes its ports."""
+
+    __slots__ = ("calls", "inputs", "outputs")
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.calls = 0
+        self.inputs: dict[int, Flow] = defaultdict(Flow)
+        self.outputs: dict[int, Flow] = defaultdict(Flow)
+
+    def counts(self) -> Counts:
+        """By name, ports under their numbers."""
+        return {
+            "calls": self.calls,
+            "cpu_ns": self.cpu,
+            "inputs": {str(port): flow.counts() for port, flow in self.inputs.items()},
+            "outputs": {str(port): flow.counts() for port, flow in self.outputs.items()},
+        }
+
+
+class PassageAccount(Account):
+    """Arrow bytes, written or read: of a stream between PEs, or of an exchange within one."""
+
+    __slots__ = ("bytes", "pieces", "tuples")
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.tuples = self.bytes = self.pieces = 0
+
+    def counts(self, pieces: str, cost: str) -> Counts:
+        """By name."""
+        return {"tuples": self.tuples, "bytes": self.bytes, pieces: self.pieces, cost: self.cpu}
+
+
+class Meter:
+    """Processor time goes to one account at a time: that of the operator which runs, whoever called it.
+
+    A call switches to the operator's account and back, so an operator that submits does not pay for those who get its
+    tuples; it does pay for splitting and copying them. What is between calls is the task's own.
+    """
+
+    def __init__(self, program: PeProgram) -> None:
+        self.program = program
+        self.task = self._paying = Account()
+        self.operators: dict[int, OperatorAccount] = defaultdict(OperatorAccount)
+        self.read: dict[str, PassageAccount] = defaultdict(PassageAccount)
+        self.written: dict[str, PassageAccount] = defaultdict(PassageAccount)
+        self.sent: dict[tuple[int, int], PassageAccount] = defaultdict(PassageAccount)
+        """What goes into the exchange of an operator's input port here; below what comes out of it."""
+        self.received: dict[tuple[int, int], PassageAccount] = defaultdict(PassageAccount)
+        self.waited: dict[tuple[int, int], int] = defaultdict(int)
+        """Times of leaving an exchange less times of entering it: over all tasks the sum is what its items waited."""
+        self._began = time.monotonic_ns()
+        self._since = clock()
+
+    def switch(self, account: Account) -> Account:
+        """From now on this account pays; returns the one that did."""
+        now = clock()
+        paying = self._paying
+        paying.cpu += now - self._since
+        self._since, self._paying = now, account
+        return paying
+
+    def charge(self, account: Account, call: Callable[[], Result]) -> Result:
+        """Call a function for which this account pays."""
+        paying = self.switch(account)
+        try:
+            return call()
+        finally:
+            self.switch(paying)
+
+    def enter(self, operator: int) -> Account:
+        """Code of an operator begins; `switch` to what this returns when it ends."""
+        # as `switch`, without a call more: this runs twice for every call of an operator
+        now = clock()
+        paying = self._paying
+        paying.cpu += now - self._since
+        self._since, self._paying = now, self.operators[operator]
+        return paying
+
+    def arrives(self, operator: int, port: int, item: Item) -> None:
+        """An operator is about to be called with an item."""
+        account = self.operators[operator]
+        account.calls += 1
+        account.inputs[port].add(item)
+
+    def produces(self, operator: int) -> None:
+        """A source is about to be called."""
+        self.operators[operator].calls += 1
+
+    def worked(self, operator: int, spent: int) -> None:
+        """A source had threads of its own take so many nanoseconds of processor time."""
+        self.operators[operator].cpu += spent
+
+    def submits(self, operator: int, port: int, item: Item) -> None:
+        """An operator sends an item, once however many get it."""
+        self.operators[operator].outputs[port].add(item)
+
+    def enqueues(self, operator: int, port: int) -> None:
+        """An item is ready for the exchange of an input port."""
+        self.waited[operator, port] -= time.time_ns()
+
+    def dequeues(self, operator: int, port: int) -> None:
+        """An item of the exchange of an input port is about to be handled."""
+        self.waited[operator, port] += time.time_ns()
+
+    def reading(self, segment: Segment, items: Iterator[Item]) -> Iterator[Item]:
+        """The items of a segment; its stream pays for reading them."""
+        return self._taking(self.read[segment.stream], items, segment.size)
+
+    def receiving(self, operator: int, port: int, items: Iterator[Item], size: int) -> Iterator[Item]:
+        """The items of an exchange, which pays for decoding them; `size` in bytes."""
+        return self._taking(self.received[operator, port], items, size)
+
+    def writing(self, stream: str, write: Callable[[], Segment]) -> Segment:
+        """Write a segment; its stream pays."""
+        account = self.written[stream]
+        segment = self.charge(account, write)
+        account.tuples += segment.rows
+        account.bytes += segment.size
+        account.pieces += 1
+        return segment
+
+    def sending(self, operator: int, port: int, item: Item, send: Callable[[], None]) -> None:
+        """Send an item into the exchange of an input port, which pays."""
+        account = self.sent[operator, port]
+        self.charge(account, send)
+        account.tuples += len(item) if isinstance(item, TupleBatch) else 0
+        account.pieces += 1
+
+    def sent_all(self, operator: int, port: int, end: Callable[[], tuple[bytes, int]]) -> bytes:
+        """What all that was sent comes to; the exchange pays for it. `end` also gives its size in bytes."""
+        account = self.sent[operator, port]
+        payload, size = self.charge(account, end)
+        account.bytes += size
+        return payload
+
+    def counts(self, copies: Mapping[int, int], enqueued: Mapping[int, int], objects: Mapping[int, Operator]) -> Counts:
+        """All that was measured up to now.
+
+        Args:
+            copies: connection -> batches that its sender copied.
+            enqueued: connection -> batches that were copied into a queue.
+            objects: the operators' objects, whose custom metrics are taken.
+        """
+        self.switch(self.task)
+        names = {index: program.name for index, program in self.program.operators.items()}
+        operators = {names[index]: account.counts() for index, account in sorted(self.operators.items())}
+        for index, operator in sorted(objects.items()):
+            if custom := operator.context.metrics.take():
+                operators.setdefault(names[index], {}).update(custom)
+        queues: Counts = {}
+        for key in sorted({*self.sent, *self.received, *self.waited}):
+            queue = queues[f"{names[key[0]]}:{key[1]}"] = {"wait_ns": self.waited.get(key, 0)}
+            if key in self.sent:
+                queue |= self.sent[key].counts("items", "serialise_ns")
+            if key in self.received:
+                queue["deserialise_ns"] = self.received[key].cpu
+        connections: Counts = defaultdict(dict)
+        for what, numbers in (("copies", copies), ("enqueued", enqueued)):
+            for number, count in numbers.items():
+                connections[self.program.connection_names[number]][what] = count
+        return {
+            "tasks": {"cpu_ns": self.task.cpu, "wall_ns": time.monotonic_ns() - self._began, "count": 1},
+            "operators": operators,
+            "written": {name: account.counts("segments", "serialise_ns") for name, account in self.written.items()},
+            "read": {name: account.counts("segments", "deserialise_ns") for name, account in self.read.items()},
+            "queues": queues,
+            "connections": dict(connections),
+        }
+
+    def _taking(self, account: PassageAccount, items: Iterator[Item], size: int) -> Iterator[Item]:
+        account.bytes += size
+        account.pieces += 1
+        while (item := self.charge(account, lambda: next(items, None))) is not None:
+            if isinstance(item, TupleBatch):
+                account.tuples += len(item)
+            yield item
+
+
+class NoMeter(Meter):
+    """Measures nothing: of an application that was deployed with measuring off."""
+
+    def switch(self, account: Account) -> Account:
+        """Nobody pays."""
+        return account
+
+    def enter(self, operator: int) -> Account:
+        """Nobody pays."""
+        return self.task
+
+    def arrives(self, operator: int, port: int, item: Item) -> None:
+        """Not counted."""
+
+    submits = arrives
+
+    def produces(self, operator: int) -> None:
+        """Not counted."""
+
+    def worked(self, operator: int, spent: int) -> None:
+        """Nobody pays."""
+
+    def enqueues(self, operator: int, port: int) -> None:
+        """Not timed."""
+
+    dequeues = enqueues
+
+    def reading(self, segment: Segment, items: Iterator[Item]) -> Iterator[Item]:
+        """The items."""
+        return items
+
+    def receiving(self, operator: int, port: int, items: Iterator[Item], size: int) -> Iterator[Item]:
+        """The items."""
+        return items
+
+    def writing(self, stream: str, write: Callable[[], Segment]) -> Segment:
+        """The segment."""
+        return write()
+
+    def sending(self, operator: int, port: int, item: Item, send: Callable[[], None]) -> None:
+        """Send it."""
+        send()
+
+    def sent_all(self, operator: int, port: int, end: Callable[[], tuple[bytes, int]]) -> bytes:
+        """What it comes to."""
+        return end()[0]
+
+    def counts(self, copies: Mapping[int, int], enqueued: Mapping[int, int], objects: Mapping[int, Operator]) -> Counts:
+        """Nothing."""
+        return {}

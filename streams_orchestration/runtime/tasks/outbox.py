@@ -1,0 +1,83 @@
+"""What a task gives away: items to tasks of later levels, and tuples to other PEs; copies are made and counted here."""
+
+from __future__ import annotations
+
+from collections import Counter, defaultdict
+from collections.abc import Iterator
+from functools import partial
+from pathlib import Path
+
+from streams_orchestration.operators.arrow_types import arrow_schema
+from streams_orchestration.operators.batch import TupleBatch
+from streams_orchestration.runtime.directories import Directories
+from streams_orchestration.runtime.tasks.exchange import Sender
+from streams_orchestration.runtime.tasks.meter import Meter, NoMeter
+from streams_orchestration.runtime.tasks.program import Direct, Exchange, PeProgram, Remote
+from streams_orchestration.runtime.transport.segments import Item, Segment, write_segment
+
+
+class Outbox:
+    """Of one task in one micro-batch; `exchange` is the directory of what goes to later levels."""
+
+    def __init__(self, program: PeProgram, directories: Directories, exchange: str, meter: Meter | NoMeter) -> None:
+        self.copies: Counter[int] = Counter()
+        """Connection -> batches copied by the sender."""
+        self.enqueued: Counter[int] = Counter()
+        """Connection -> batches copied into a queue."""
+        self._remote: dict[str, list[Item]] = defaultdict(list)
+        self._schemas: dict[str, str] = {}
+        self._senders: dict[tuple[int, int], Sender] = {}
+        self._program = program
+        self._directories = directories
+        self._exchange = exchange
+        self._meter = meter
+
+    def passed(self, delivery: Direct, item: Item) -> Item:
+        """What a direct call hands over: a copy where the copy plan says so, else the same, const or not."""
+        if not isinstance(item, TupleBatch):
+            return item
+        if delivery.copies:
+            self.copies[delivery.connection] += 1
+            return item.copy(delivery.attributes)
+        return item.own() if delivery.mutable else item.const()
+
+    def enqueue(self, delivery: Exchange, item: Item, origin: str) -> None:
+        """Give to the exchange in front of an operator of this PE."""
+        self.forward(delivery.operator, delivery.port, frozen(item), origin)
+        if isinstance(item, TupleBatch) and delivery.queue:
+            self.enqueued[delivery.connection] += 1
+
+    def forward(self, operator: int, port: int, item: Item, origin: str) -> None:
+        """Give to an exchange as it is."""
+        self._meter.enqueues(operator, port)
+        if isinstance(item, TupleBatch):
+            item.origin = origin
+        sender = self._senders.get((operator, port))
+        if sender is None:
+            schema = arrow_schema(self._program.operators[operator].inputs[port])
+            sender = self._senders[operator, port] = Sender(self._exchange, schema)
+        self._meter.sending(operator, port, item, partial(sender.send, item))
+
+    def send(self, delivery: Remote, ddl: str | None, item: Item) -> None:
+        """Give to a stream that other PEs read."""
+        self._schemas[delivery.stream] = ddl or ""
+        self._remote[delivery.stream].append(frozen(item))
+
+    def exchanged(self) -> Iterator[tuple[int, int, bytes]]:
+        """(operator, port, payload) of all that goes through exchanges, to be asked when there is no more to come."""
+        for (operator, port), sender in self._senders.items():
+            yield operator, port, self._meter.sent_all(operator, port, sender.payload)
+
+    def segments(self) -> Iterator[Segment]:
+        """Write what was sent, one segment a stream."""
+        for stream, items in self._remote.items():
+            directory = Path(self._directories.streams) / f"pe-{self._program.pe}"
+            schema = arrow_schema(self._schemas[stream])
+            yield self._meter.writing(
+                stream, partial(write_segment, directory, stream, schema, items, self._directories.compression)
+            )
+
+
+def frozen(item: Item) -> Item:
+    """An item that cannot be written to."""
+    return item.const() if isinstance(item, TupleBatch) else item

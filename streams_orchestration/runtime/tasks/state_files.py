@@ -1,0 +1,65 @@
+"""Files of operators' states: written once, read by whichever worker runs the operator next."""
+
+from __future__ import annotations
+
+import uuid
+import zlib
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+from streams_orchestration.operators.state import State, StateDump, StateError, dump_state, load_state
+from streams_orchestration.runtime.errors import OperatorError
+from streams_orchestration.runtime.tasks.batches import StateFile, StoredState
+from streams_orchestration.runtime.transport.segments import write_durably
+
+
+def state_data(state: State, batch: int, former: StoredState | None, plain: bytes) -> StateDump:
+    """What is to be written of a state, and how many of its files stay before it.
+
+    Args:
+        state: of the operator.
+        batch: at whose end the state is stored.
+        former: what the operator was restored from, or was stored as last.
+        plain: the digest of its plain parts then.
+
+    Raises:
+        StateError: the state holds something that cannot be stored.
+    """
+    files = () if former is None else former.files
+    return dump_state(state, batch, [(file.batch, file.size) for file in files], plain)
+
+
+def write_state_file(directory: Path, generation: int, batch: int, operator: int, data: bytes) -> StateFile:
+    """Write a new file, durable when this returns; garbage until a commit names it."""
+    directory.mkdir(parents=True, exist_ok=True)
+    path = directory / f"g{generation}-b{batch}-o{operator}-{uuid.uuid4().hex[:8]}.state"
+    write_durably(path, data)
+    return StateFile(str(path), len(data), zlib.crc32(data), batch)
+
+
+def read_state(stored: StoredState) -> dict[str, Any]:
+    """Read a state back.
+
+    Raises:
+        OperatorError: a file is gone or was altered (then a `StateError` is the cause), or cannot be read.
+    """
+    current = ""
+
+    def contents() -> Iterator[bytes]:
+        nonlocal current
+        for file in stored.files:
+            current = file.path
+            data = Path(file.path).read_bytes()
+            if len(data) != file.size or zlib.crc32(data) != file.checksum:
+                message = "it is truncated or was altered"
+                raise StateError(message)
+            yield data
+
+    try:
+        return load_state(contents())
+    except (OSError, StateError) as error:
+        mend = "bring it back from a copy, or start anew with --fresh"
+        # a disk may come back, a file that is gone does not: only then is it the state itself that is bad
+        cause = StateError(str(error)) if isinstance(error, FileNotFoundError) else error
+        raise OperatorError(stored.operator, f"its state {current} cannot be read: {error}; {mend}") from cause

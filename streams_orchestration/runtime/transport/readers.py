@@ -1,0 +1,189 @@
+"""Who reads the streams that a PE writes, and how far behind: what it has to wait for, and what has to be kept.
+
+Readers in the same application are waited for. So are Imports of other applications, unless the Export says
+dropConnection, or the importing PE is not there: its application is stopped, it has failed, or its host is silent.
+For a reader that is not waited for the transport keeps what it may be reading and the newest segments; what lies in
+between is dropped, and counted.
+"""
+
+from __future__ import annotations
+
+import time
+from collections import defaultdict
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from sqlalchemy import Connection, delete, func, select, update
+
+from streams_orchestration.runtime.catalog import tables
+from streams_orchestration.runtime.queries.pacing import OUTSTANDING_LIMIT
+from streams_orchestration.runtime.queries.planning import SEGMENTS_LIMIT
+from streams_orchestration.runtime.tasks.batches import Position
+from streams_orchestration.runtime.tasks.program import PeProgram
+from streams_orchestration.runtime.transport.visibility import readable_segments, visible_end
+
+SILENT_SECONDS = 60.0
+"""Without a heartbeat of its host an importing PE is not waited for any more."""
+KEPT_SEGMENTS = 64
+"""Newest segments of an exported stream that are kept for a reader which is not waited for; a whole epoch at least."""
+
+
+@dataclass(frozen=True, slots=True)
+class ImportingPe:
+    """A PE of some application that imports an exported stream."""
+
+    application: str
+    key: str
+    """Of the connection."""
+    position: int
+    """Number of the next segment to read."""
+    cut: int
+    """The same in the cut that its unit would go back to."""
+    waited: bool
+    """The exporter waits for it."""
+
+
+def outstanding(
+    connection: Connection, program: PeProgram, position: Position, completed: int, now: float | None = None
+) -> int:
+    """How far the slowest reader that a PE waits for is behind, in segments, over all streams that it writes.
+
+    A reader outside of the region cannot read the open epoch, so it is behind in what lies before that only: the
+    epoch would never end if the PE waited for it.
+
+    Args:
+        connection: of a transaction.
+        program: the PE.
+        position: where it stands.
+        completed: the last complete epoch of its unit.
+        now: unix seconds; the clock's when None.
+    """
+    application, p = program.application, tables.pe
+    pes = {pe for consumers in program.consumers.values() for pe in consumers}
+    rows = connection.execute(
+        select(p.c.id, p.c.unit, p.c.position).where(p.c.application == application, p.c.id.in_(pes))
+    )
+    members = {row.id: row for row in rows} if pes else {}
+    importing = importing_pes(connection, application, time.time() if now is None else now) if program.exports else {}
+    most = 0
+    for stream, consumers in program.consumers.items():
+        written = position.outputs.get(stream, 0)
+        inside, outside = [], [reader.position for reader in importing.get(stream, ()) if reader.waited]
+        for row in (members[pe] for pe in consumers):
+            (inside if row.unit == program.unit else outside).append(row.position["inputs"].get(stream, 0))
+        for readers, sees in ((inside, None), (outside, None if stream in program.uncommitted else completed)):
+            behind = written - min(readers, default=written)
+            if behind >= OUTSTANDING_LIMIT:  # numbers have gaps after a reset, and not all are visible outside
+                behind = readable_segments(connection, application, stream, min(readers), sees)
+            most = max(most, behind)
+    return most
+
+
+def importing_pes(connection: Connection, exporter: str, now: float) -> dict[str, list[ImportingPe]]:
+    """Exported stream -> the PEs that import it, of all applications.
+
+    Args:
+        connection: of a transaction.
+        exporter: the exporting application.
+        now: unix seconds.
+    """
+    c, p, u, a, h = tables.stream_connection, tables.pe, tables.unit, tables.application, tables.host
+    found: dict[str, list[ImportingPe]] = defaultdict(list)
+    rows = connection.execute(
+        select(
+            c.c.application, c.c.stream, c.c.key, c.c.first, c.c.waits, p.c.id, p.c.state, p.c.position,
+            u.c.completed_epoch, a.c.wanted, h.c.heartbeat_at, h.c.launched_at,
+        )
+        .join(p, (p.c.application == c.c.application) & (p.c.id == c.c.pe))
+        .join(u, (u.c.application == p.c.application) & (u.c.name == p.c.unit))
+        .join(a, a.c.name == c.c.application)
+        .join(h, (h.c.application == p.c.application) & (h.c.id == p.c.host))
+        .where(c.c.exporter == exporter, c.c.problem.is_(None))
+    )  # fmt: skip
+    for row in rows:
+        heard = max(row.heartbeat_at or 0.0, row.launched_at)
+        alive = row.wanted == "RUNNING" and row.state != "FAILED" and now - heard <= SILENT_SECONDS
+        found[row.stream].append(
+            ImportingPe(
+                row.application,
+                row.key,
+                row.position["inputs"].get(row.key, row.first),
+                _cut(connection, row),
+                row.waits and alive,
+            )
+        )
+    return found
+
+
+def _cut(connection: Connection, row: Any) -> int:
+    """Where the importing PE would go on after a reset."""
+    c = tables.commit
+    position = connection.scalar(
+        select(c.c.position).where(
+            c.c.application == row.application, c.c.pe == row.id, c.c.boundary, c.c.epoch == row.completed_epoch
+        )
+    )
+    return position["inputs"].get(row.key, row.first) if position is not None else row.first
+
+
+def drop_read_exports(connection: Connection, exporter: str, needed: Mapping[str, int], now: float) -> list[str]:
+    """Forget the segments of exported streams that nobody needs any more.
+
+    Args:
+        connection: in a transaction that writes.
+        exporter: the exporting application.
+        needed: stream -> the first segment that the application itself needs; not there where it reads none of it.
+        now: unix seconds.
+
+    Returns:
+        The files that nobody needs now.
+    """
+    s, e, c = tables.segment, tables.stream_export, tables.stream_connection
+    streams = connection.scalars(select(e.c.stream).where(e.c.application == exporter).distinct()).all()
+    importing = importing_pes(connection, exporter, now) if streams else {}
+    paths: list[str] = []
+    for stream in streams:
+        end = visible_end(connection, exporter, stream)
+        newest = min(end - KEPT_SEGMENTS, _last_epoch(connection, exporter, stream, end))
+        readers, lost = importing.get(stream, []), defaultdict[str, int](int)
+        mine = (s.c.application == exporter, s.c.stream == stream, ~s.c.retracted)
+        gone: list[int] = []
+        for row in connection.execute(select(s).where(*mine, s.c.number < min(end, needed.get(stream, end)))):
+            if any(_keeps(reader, row.number, newest) for reader in readers):
+                continue
+            gone.append(row.number)
+            paths.append(row.path)
+            for reader in readers:
+                if row.number >= reader.position:
+                    lost[reader.key] += row.rows
+        for number in gone:
+            connection.execute(delete(s).where(*mine, s.c.number == number))
+        for key, rows in lost.items():
+            connection.execute(update(c).where(c.c.exporter == exporter, c.c.key == key).values(lost=c.c.lost + rows))
+    return paths
+
+
+def _keeps(reader: ImportingPe, number: int, newest: int) -> bool:
+    read_next = reader.position + SEGMENTS_LIMIT
+    return number >= reader.cut and (reader.waited or number < read_next or number >= newest)
+
+
+def _last_epoch(connection: Connection, application: str, stream: str, end: int) -> int:
+    """The first segment of the last complete epoch that has any."""
+    s = tables.segment
+    mine = (s.c.application == application, s.c.stream == stream)
+    epoch = select(s.c.epoch).where(*mine, s.c.number == end - 1).scalar_subquery()
+    first = connection.scalar(select(func.min(s.c.number)).where(*mine, s.c.epoch == epoch))
+    return end if first is None else first
+
+
+def exporters_done(connection: Connection, application: str) -> Iterable[str]:
+    """The applications that this one imports from and that are complete, so that they collect nothing themselves."""
+    c, a = tables.stream_connection, tables.application
+    return connection.scalars(
+        select(a.c.name)
+        .join(c, c.c.exporter == a.c.name)
+        .where(c.c.application == application, a.c.state == "COMPLETED")
+        .distinct()
+    ).all()

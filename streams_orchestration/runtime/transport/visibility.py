@@ -1,0 +1,82 @@
+"""Which segments of a stream readers outside of its region may read: those of complete epochs (read committed)."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from sqlalchemy import Connection, func, select
+
+from streams_orchestration.runtime.catalog import tables
+
+
+@dataclass(frozen=True, slots=True)
+class Producer:
+    """Where the PE that writes a stream stands."""
+
+    epoch: int
+    """It works in."""
+    final: bool
+    """It has made its last commit."""
+    completed: int
+    """Last complete epoch of its region."""
+
+    @property
+    def ended(self) -> bool:
+        """Nothing more will become visible."""
+        return self.final and self.completed >= self.epoch - 1
+
+
+def producer_of(connection: Connection, application: str, pe: int) -> Producer:
+    """Read it from the catalog."""
+    p, u = tables.pe, tables.unit
+    row = connection.execute(
+        select(p.c.epoch, p.c.final, u.c.completed_epoch)
+        .join(u, (u.c.application == p.c.application) & (u.c.name == p.c.unit))
+        .where(p.c.application == application, p.c.id == pe)
+    ).one()
+    return Producer(row.epoch, row.final, row.completed_epoch)
+
+
+def visible_end(connection: Connection, application: str, stream: str) -> int:
+    """The number behind the last segment of an exported stream that others may read."""
+    e, p = tables.stream_export, tables.pe
+    row = connection.execute(
+        select(p.c.id, p.c.position)
+        .join(e, (e.c.application == p.c.application) & (e.c.pe == p.c.id))
+        .where(e.c.application == application, e.c.stream == stream)
+        .limit(1)
+    ).one()
+    completed = producer_of(connection, application, row.id).completed
+    return end_of_epoch(connection, application, stream, completed, row.position["outputs"].get(stream, 0))
+
+
+def end_of_epoch(connection: Connection, application: str, stream: str, epoch: int, written: int) -> int:
+    """The number behind the last segment of an epoch and those before it.
+
+    Args:
+        connection: of a transaction.
+        application: that writes the stream.
+        stream: its name.
+        epoch: the epoch.
+        written: the number of the next segment to write.
+    """
+    s = tables.segment
+    later = (s.c.application == application, s.c.stream == stream, s.c.epoch > epoch, ~s.c.retracted)
+    first = connection.scalar(select(func.min(s.c.number)).where(*later))
+    return written if first is None else first
+
+
+def readable_segments(connection: Connection, application: str, stream: str, number: int, completed: int | None) -> int:
+    """How many segments of a stream may be read from a number on.
+
+    Args:
+        connection: of a transaction.
+        application: that writes the stream.
+        stream: its name.
+        number: of the first segment that counts.
+        completed: the last complete epoch, for readers that see no further; None for those that see all.
+    """
+    s = tables.segment
+    mine = (s.c.application == application, s.c.stream == stream, s.c.number >= number, ~s.c.retracted)
+    visible = () if completed is None else (s.c.epoch <= completed,)
+    return connection.scalar(select(func.count()).select_from(s).where(*mine, *visible)) or 0
