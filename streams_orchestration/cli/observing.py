@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from dataclasses import asdict
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -21,8 +22,14 @@ if TYPE_CHECKING:
 @click.command()
 @click.argument("application", metavar="[APP]", required=False)
 @click.option("--metrics", "measured", is_flag=True, help="Also everything that was measured; JSON always has it.")
+@click.option(
+    "--timeline",
+    type=click.Path(dir_okay=False, path_type=Path),
+    metavar="FILE.svg",
+    help="Draw its regions' cuts, failures and resets over time into a file instead.",
+)
 @format_option
-def status(application: str | None, measured: bool, format_: str) -> None:
+def status(application: str | None, measured: bool, timeline: Path | None, format_: str) -> None:
     """Show what one application does, or all that are deployed."""
     import time
 
@@ -33,6 +40,12 @@ def status(application: str | None, measured: bool, format_: str) -> None:
     if measured and application is None:
         message = "--metrics is of one application. Write `streams status APP --metrics`."
         raise click.UsageError(message)
+    if timeline is not None:
+        if application is None:
+            message = "--timeline is of one application. Write `streams status APP --timeline FILE.svg`."
+            raise click.UsageError(message)
+        _draw(Home.default(), application, timeline)
+        return
 
     home = Home.default()
     names = [application] if application else deployed_applications(home)
@@ -57,6 +70,17 @@ def status(application: str | None, measured: bool, format_: str) -> None:
         console.print(overview(statuses, now))
     else:
         click.echo(f"Nothing is deployed in {home.root}. `streams run SPEC` runs an application.", err=True)
+
+
+def _draw(home: Home, application: str, place: Path) -> None:
+    import time
+
+    from streams_orchestration.cli.options import write_output
+    from streams_orchestration.orchestration.timeline import draw_timeline
+    from streams_orchestration.runtime.inspection import read_cuts, read_status
+
+    found = read_status(home, application)
+    write_output(draw_timeline(found, read_cuts(home, application), time.time()), place, "--timeline")
 
 
 def status_if_deployed(home: Home, application: str) -> ApplicationStatus | None:

@@ -175,12 +175,13 @@ def compile_options(command: Command) -> Command:
     return decorated
 
 
-def write_output(text: str | Iterable[str], output: Path | None) -> None:
-    """Write to the file that `--output` names, else to standard output.
+def write_output(text: str | Iterable[str], output: Path | None, option: str = "--output") -> None:
+    """Write to the file that an option names, else to standard output.
 
     Args:
         text: the text, or its pieces.
         output: path of the file.
+        option: that named it.
 
     Raises:
         click.BadParameter: the file cannot be written.
@@ -195,4 +196,4 @@ def write_output(text: str | Iterable[str], output: Path | None) -> None:
             file.writelines(pieces)
     except OSError as error:
         message = f"{output} cannot be written: {error.strerror}. Name a file in a directory that exists."
-        raise click.BadParameter(message, click.get_current_context(), param_hint="'--output'") from error
+        raise click.BadParameter(message, click.get_current_context(), param_hint=f"'{option}'") from error

@@ -22,7 +22,7 @@ def region_lines(status: ApplicationStatus, now: float) -> list[Text]:
 
     lines: list[Text] = []
     for unit in status.units:
-        if unit.region is None and not unit.resets:
+        if unit.region is None and not unit.resets and unit.lost is None:
             continue
         operators = tuple(name for pe in status.pes if pe.id in unit.pes for name in pe.operators)
         head = Text.assemble((unit.name, "bold"), f"  {unit.state} for {duration(now - unit.since)}")
@@ -32,6 +32,8 @@ def region_lines(status: ApplicationStatus, now: float) -> list[Text]:
             lines.append(Text(f"  {_cuts(unit, now)}", "dim"))
         if unit.resets or unit.cause:
             lines.append(Text(f"  {_resets(unit, now)}", "dim"))
+        if unit.lost is not None:
+            lines.append(Text(f"  {unit.lost}.", "red"))
     return lines
 
 

@@ -15,6 +15,7 @@ from streams_orchestration.compiler.options import Options
 from streams_orchestration.model.diagnostics import ApplicationError
 from streams_orchestration.model.loading import load_application, read_application
 from streams_orchestration.orchestration.artifacts import ArtifactStore, StageMissingError, artifacts_of
+from streams_orchestration.orchestration.deployment_checks import deployment_checks
 from streams_orchestration.orchestration.deployments import deployments_of
 from streams_orchestration.orchestration.jobs import cancel_job, compile_job, deploy_job, redeploy_job, reset_job
 from streams_orchestration.orchestration.lineage import lineage_graph, stage_lineage
@@ -68,6 +69,7 @@ def build_application_definitions(
     resetting = reset_job(source.name)
     return dg.Definitions(
         assets=[*stages, *map(change, external_assets(known_lineage(source, store)))],
+        asset_checks=[deployment_checks(source.name)],
         jobs=[compiling, deploy_job(source.name), redeploying, cancel_job(source.name), resetting],
         sensors=[failed_units_sensor(source.name, resetting)],
         schedules=[

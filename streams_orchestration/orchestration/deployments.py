@@ -11,7 +11,7 @@ import dagster as dg
 from streams_orchestration.compiler.compilation import Compilation
 from streams_orchestration.runtime.home import Home
 from streams_orchestration.runtime.metrics import ApplicationMetrics
-from streams_orchestration.runtime.status import ApplicationStatus
+from streams_orchestration.runtime.status import ApplicationStatus, Cut
 
 
 class Deployments(dg.ConfigurableResource):
@@ -68,6 +68,10 @@ class Deployments(dg.ConfigurableResource):
     def metrics(self, application: str) -> ApplicationMetrics:
         """What was measured of the application."""
         return _runtime().read_metrics(self._home, application)
+
+    def cuts(self, application: str) -> dict[str, tuple[Cut, ...]]:
+        """The last complete epochs of every region."""
+        return _runtime().read_cuts(self._home, application)
 
     def names(self) -> tuple[str, ...]:
         """All deployed applications."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from datetime import timedelta
 from typing import Any
 
 import dagster as dg
@@ -10,6 +11,7 @@ import networkx as nx
 
 from streams_orchestration.orchestration.lineage import data_format
 from streams_orchestration.orchestration.stages import STAGES
+from streams_orchestration.orchestration.watching import REPORT_INTERVAL
 
 LINK = "streams/parameters"
 """Metadata of Imports and Exports: what they are about."""
@@ -29,10 +31,20 @@ def external_assets(graph: nx.DiGraph) -> list[dg.AssetSpec]:
             kinds=_kinds(facts),
             tags={"streams/application": application, "streams/layer": LAYERS.get(facts["kind"], "data")},
             metadata=_metadata(facts),
+            freshness_policy=_freshness(facts),
         )
         for node, facts in graph.nodes(data=True)
         if node not in STAGES
     ]
+
+
+def _freshness(facts: Mapping[str, Any]) -> dg.FreshnessPolicy | None:
+    """Of a deployment that is to complete epochs for ever: a materialization says that every region has done so."""
+    period = facts.get("cut_seconds")
+    if period is None:
+        return None
+    warn = timedelta(seconds=2 * REPORT_INTERVAL + 5 * period)
+    return dg.FreshnessPolicy.time_window(fail_window=2 * warn, warn_window=warn)
 
 
 def asset_key(application: str, node: str) -> dg.AssetKey:

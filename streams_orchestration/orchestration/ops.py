@@ -2,7 +2,9 @@
 
 # Dagster reads the annotations of configs and resources here, so they may not be turned into text.
 
+import base64
 import functools
+import time
 from collections.abc import Callable
 from typing import Any
 
@@ -11,7 +13,8 @@ from pydantic import Field
 
 from streams_orchestration.orchestration.artifacts import ArtifactStore
 from streams_orchestration.orchestration.deployments import Deployments
-from streams_orchestration.orchestration.progress import deployment_event, pe_event, sink_event
+from streams_orchestration.orchestration.progress import deployment_event, observation, pe_event, sink_event
+from streams_orchestration.orchestration.timeline import draw_timeline
 from streams_orchestration.runtime.errors import CatalogUnavailableError, CommitUnknownError, HostLaunchError
 from streams_orchestration.runtime.status import ApplicationStatus
 
@@ -108,8 +111,10 @@ def await_heartbeats(context: dg.OpExecutionContext, config: AwaitHeartbeats, de
 @dg.op(out=NOTHING)
 @_patient
 def await_unit(context: dg.OpExecutionContext, config: AwaitHeartbeats, deployments: Deployments, unit: str) -> None:
-    """Wait until every PE of a unit works again, and record where the application stands."""
-    _record(context, deployments, deployments.await_running(application_of(context), config.timeout, unit))
+    """Wait until every PE of a unit works again, and record where the application stands, with its timeline."""
+    application = application_of(context)
+    status = deployments.await_running(application, config.timeout, unit)
+    _record(context, deployments, status, timeline=draw_timeline(status, deployments.cuts(application), time.time()))
 
 
 @dg.op(out=NOTHING)
@@ -151,10 +156,25 @@ def _stop_orphans(context: dg.OpExecutionContext, deployments: Deployments) -> N
         context.log.warning(stopped)
 
 
-def _record(context: dg.OpExecutionContext, deployments: Deployments, status: ApplicationStatus) -> None:
-    """Show on the assets what was reached."""
+def _record(
+    context: dg.OpExecutionContext, deployments: Deployments, status: ApplicationStatus, timeline: str | None = None
+) -> None:
+    """Show on the assets what was reached.
+
+    Args:
+        context: of the op.
+        deployments: of the state directory.
+        status: what was reached.
+        timeline: a drawing, of an application that was only reset: that alone completes no epoch.
+    """
     metrics = deployments.metrics(status.application)
-    context.log_event(deployment_event(status, metrics))
+    record = deployment_event(status, metrics)
+    if timeline is None:
+        context.log_event(record)
+    else:
+        image = base64.b64encode(timeline.encode()).decode()
+        drawn = dg.MetadataValue.md(f"![timeline](data:image/svg+xml;base64,{image})")
+        context.log_event(observation(record, {"streams/timeline": drawn}))
     for pe in status.pes:
         context.log_event(pe_event(status.application, pe, metrics))
     for sink in status.sinks:

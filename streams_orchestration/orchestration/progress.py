@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from datetime import UTC, datetime
 
 import dagster as dg
@@ -63,6 +64,14 @@ def deployment_event(status: ApplicationStatus, metrics: ApplicationMetrics) -> 
         description=f"{status.application} is {status.state}",
         metadata=metadata,
     )
+
+
+def observation(
+    record: dg.AssetMaterialization, more: Mapping[str, dg.MetadataValue] | None = None
+) -> dg.AssetObservation:
+    """The same said of what has not advanced: a materialization counts for the freshness of an asset."""
+    metadata = {**record.metadata, **(more or {})}
+    return dg.AssetObservation(record.asset_key, description=record.description, metadata=metadata)
 
 
 def _operators(metrics: ApplicationMetrics) -> dg.TableMetadataValue:

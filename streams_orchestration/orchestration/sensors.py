@@ -7,9 +7,10 @@ from dataclasses import replace
 
 import dagster as dg
 
+from streams_orchestration.orchestration.deployment_checks import evaluation
 from streams_orchestration.orchestration.deployments import Deployments
 from streams_orchestration.orchestration.ops import ResetUnit
-from streams_orchestration.orchestration.progress import deployment_event, sink_event
+from streams_orchestration.orchestration.progress import deployment_event, observation, sink_event
 from streams_orchestration.orchestration.watching import Memory, look
 from streams_orchestration.runtime.errors import (
     CatalogUnavailableError,
@@ -74,10 +75,12 @@ def failed_units_sensor(application: str, reset_job: dg.JobDefinition) -> dg.Sen
                 failure.hopeless,
                 failure.log,
             )
-        events: list[dg.AssetMaterialization] = []
+        events: list[dg.AssetMaterialization | dg.AssetObservation | dg.AssetCheckEvaluation] = []
         if seen.report:
-            events = [deployment_event(status, deployments.metrics(application))]
+            record = deployment_event(status, deployments.metrics(application))
+            events = [record if seen.advanced else observation(record)]
             events += [sink_event(application, sink) for sink in seen.sinks]
+        events += [evaluation(application, check) for check in seen.checks]
         return dg.SensorResult(
             run_requests=[
                 dg.RunRequest(

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from dataclasses import asdict, dataclass, field
 
+from streams_orchestration.orchestration.cut_checks import Judgement, judge
 from streams_orchestration.runtime.regions.failures import UnitFailure, failures
 from streams_orchestration.runtime.status import ApplicationStatus, SinkStatus
 
@@ -39,6 +40,8 @@ class Memory:
     reported_at: float = 0.0
     away: bool = False
     """The catalog could not be used at the last look."""
+    checks: dict[str, bool] = field(default_factory=dict)
+    """Check -> whether it passed when it was last recorded."""
 
     @classmethod
     def load(cls, cursor: str | None) -> Memory:
@@ -75,6 +78,10 @@ class Look:
     """The state or an epoch has changed and is to be recorded."""
     sinks: tuple[SinkStatus, ...]
     """Sinks that have published since the last record."""
+    advanced: bool
+    """Every unit that is not complete has completed an epoch since the last record."""
+    checks: tuple[Judgement, ...]
+    """Those that pass no more, or again."""
     memory: Memory
 
 
@@ -103,11 +110,18 @@ def look(status: ApplicationStatus, now: float, memory: Memory) -> Look:
     state = " ".join([status.state, *(failure.unit for failure in exhausted), *counted])
     epochs = {unit.name: unit.completed_epoch for unit in status.units}
     sinks = tuple(sink for sink in status.sinks if sink.rows != memory.rows.get(sink.operator, 0))
+    advanced = all(
+        unit.state == "COMPLETED" or unit.completed_epoch > memory.epochs.get(unit.name, -1) for unit in status.units
+    )
+    judged = judge(status, now)
+    checks = tuple(check for check in judged if memory.checks.get(check.name) != check.passed)
+    passed = {check.name: check.passed for check in judged}
     changed = state != memory.state
     due = now - memory.reported_at >= REPORT_INTERVAL
     report = changed or (due and (epochs != memory.epochs or bool(sinks)))
     if not report:
-        kept = Memory(asked, memory.state, memory.epochs, memory.rows, memory.reported_at)
-        return Look(tuple(resets), exhausted, False, (), kept)
+        kept = Memory(asked, memory.state, memory.epochs, memory.rows, memory.reported_at, checks=passed)
+        return Look(tuple(resets), exhausted, False, (), False, checks, kept)
     rows = {sink.operator: sink.rows for sink in status.sinks}
-    return Look(tuple(resets), exhausted, True, sinks, Memory(asked, state, epochs, rows, now))
+    kept = Memory(asked, state, epochs, rows, now, checks=passed)
+    return Look(tuple(resets), exhausted, True, sinks, advanced, checks, kept)

@@ -23,7 +23,7 @@ from streams_orchestration.runtime.fingerprint import difference, fingerprint
 from streams_orchestration.runtime.home import Home
 from streams_orchestration.runtime.hosts.control import await_running, cancel, launch
 from streams_orchestration.runtime.hosts.orphans import stop_orphans
-from streams_orchestration.runtime.inspection import deployed_applications, deployed_compilation, read_status
+from streams_orchestration.runtime.inspection import deployed_applications, deployed_compilation, read_cuts, read_status
 from streams_orchestration.runtime.queries.cutting import cut_pes
 from streams_orchestration.runtime.queries.recording import read_metrics
 from streams_orchestration.runtime.queries.spread import spread
@@ -45,6 +45,7 @@ __all__ = [
     "deployed_compilation",
     "launch",
     "observed_status",
+    "read_cuts",
     "read_metrics",
     "read_status",
     "reset",

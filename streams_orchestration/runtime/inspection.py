@@ -20,6 +20,7 @@ from streams_orchestration.runtime.regions.unit_store import times_of
 from streams_orchestration.runtime.sinks.sinks import read_sinks
 from streams_orchestration.runtime.status import (
     ApplicationStatus,
+    Cut,
     HostStatus,
     PeStatus,
     UnitEvent,
@@ -49,6 +50,21 @@ def deployed_compilation(home: Home, application: str) -> Compilation:
     """
     with _opened(home, application).read() as connection:
         return load(Compilation, _application(connection, home, application).compilation)
+
+
+def read_cuts(home: Home, application: str) -> dict[str, tuple[Cut, ...]]:
+    """The last complete epochs of every unit, the oldest first; PEs outside of regions have none.
+
+    Raises:
+        NotDeployedError: the catalog does not know it.
+    """
+    e = tables.epoch
+    with _opened(home, application).read() as connection:
+        _application(connection, home, application)
+        cuts: dict[str, list[Cut]] = {}
+        for row in connection.execute(_all(e, application).order_by(e.c.epoch)):
+            cuts.setdefault(row.unit, []).append(Cut(row.epoch, row.completed_at, row.seconds or 0.0))
+    return {unit: tuple(found) for unit, found in cuts.items()}
 
 
 def read_status(home: Home, application: str) -> ApplicationStatus:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Literal
@@ -78,7 +79,9 @@ class PeStatus:
     """The generation in which it was last seen to run."""
 
 
-EventKind = Literal["unhealthy", "reset began", "reset done", "attempts used up"]
+EventKind = Literal[
+    "unhealthy", "taken up", "reset began", "reset done", "first commit", "attempts used up", "cut lost", "cut restored"
+]
 PHASES = ("failed", "detected", "asked", "began", "done", "committed")
 """Moments of an outage, in their order."""
 _PHASE_NAMES = {
@@ -104,6 +107,35 @@ class UnitEvent:
     seconds: float | None = None
     """How long the reset took; of `unhealthy` how long nobody had noticed."""
     cause: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Cut:
+    """A complete epoch. The catalog keeps the last hundred of each region."""
+
+    epoch: int
+    completed_at: float
+    """Unix seconds."""
+    seconds: float
+    """From the trigger, or from the end of the sources."""
+
+
+def phases_of(moments: Mapping[str, float]) -> dict[str, float]:
+    """What a reset spent its time on, seconds: detect, decide, hosts, restart, first commit.
+
+    `hosts` is the time until all of them were there, with the roll back at its end.
+
+    Args:
+        moments: of an outage, unix seconds, those that have come; see `PHASES`.
+    """
+    found: dict[str, float] = {}
+    before = moments.get("failed")
+    for moment in PHASES[1:]:
+        at = moments.get(moment)
+        if at is not None and before is not None:
+            found[_PHASE_NAMES[moment]] = max(at - before, 0.0)
+            before = max(at, before)
+    return found
 
 
 @dataclass(frozen=True, slots=True)
@@ -158,19 +190,16 @@ class UnitStatus:
         return self.state == "UNHEALTHY" or (self.state == "STARTED" and self.dirty)
 
     @property
-    def phases(self) -> dict[str, float]:
-        """What the last reset spent its time on, seconds: detect, decide, hosts, restart, first commit.
+    def lost(self) -> str | None:
+        """Why it cannot go back to its last cut any more: a file that the cut needs is gone; None when it can."""
+        kinds = ("cut lost", "cut restored")
+        last = next((event for event in reversed(self.events) if event.kind in kinds), None)
+        return None if last is None or last.kind == "cut restored" else last.cause
 
-        `hosts` is the time until all of them were there, with the roll back at its end.
-        """
-        found: dict[str, float] = {}
-        before = (self.outage or {}).get("failed")
-        for moment in PHASES[1:]:
-            at = (self.outage or {}).get(moment)
-            if at is not None and before is not None:
-                found[_PHASE_NAMES[moment]] = max(at - before, 0.0)
-                before = max(at, before)
-        return found
+    @property
+    def phases(self) -> dict[str, float]:
+        """What the last reset spent its time on; see `phases_of`."""
+        return phases_of(self.outage or {})
 
 
 @dataclass(frozen=True, slots=True)

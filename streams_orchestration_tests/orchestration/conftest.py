@@ -12,7 +12,8 @@ from streams_orchestration.orchestration.application import build_application_de
 from streams_orchestration.runtime.errors import NotDeployedError
 from streams_orchestration.runtime.home import Home
 from streams_orchestration.runtime.metrics import ApplicationMetrics
-from streams_orchestration_tests.orchestration.statuses import measured, running
+from streams_orchestration.runtime.status import Cut
+from streams_orchestration_tests.orchestration.statuses import NOW, measured, running
 
 DEMO = """\
 specVersion: 1
@@ -110,6 +111,9 @@ class Runtime(SimpleNamespace):
 
     def read_metrics(self, home: Home, application: str) -> ApplicationMetrics:
         return measured()
+
+    def read_cuts(self, home: Home, application: str) -> dict[str, tuple[Cut, ...]]:
+        return {"region-0": (Cut(3, NOW - 1, 0.1),)}
 
     def deployed_applications(self, home: Home) -> tuple[str, ...]:
         return ("demo",) if self.status else ()

@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
 from pathlib import Path
 
 import dagster as dg
@@ -9,6 +10,7 @@ import pytest
 from streams_orchestration.orchestration import ops
 from streams_orchestration.orchestration.application import build_application_definitions
 from streams_orchestration.orchestration.artifacts import StageMissingError, StagesOutOfStepError
+from streams_orchestration.orchestration.cut_checks import RESTORABLE
 from streams_orchestration.orchestration.watching import Memory
 from streams_orchestration.runtime.errors import (
     CatalogUnavailableError,
@@ -18,8 +20,9 @@ from streams_orchestration.runtime.errors import (
     NotDeployedError,
 )
 from streams_orchestration.runtime.home import Home
+from streams_orchestration.runtime.status import UnitEvent
 from streams_orchestration_tests.orchestration.conftest import Runtime
-from streams_orchestration_tests.orchestration.statuses import failed, running
+from streams_orchestration_tests.orchestration.statuses import NOW, failed, running
 
 
 def run(defs: dg.Definitions, job: str, config: Mapping[str, object] | None = None) -> dg.ExecuteInProcessResult:
@@ -104,6 +107,15 @@ def test_resetting_resets_and_waits(defs: dg.Definitions, runtime: Runtime):
     run(defs, "reset_demo", {"ops": {"reset_unit": {"config": {"unit": "region-0", "generation": 1}}}})
     assert runtime.calls[0] == ("reset", "demo", "region-0", 1, False)
     assert runtime.names == ["reset", "await_running"]
+
+
+def test_a_reset_shows_the_timeline_and_does_not_count_as_progress(defs: dg.Definitions, runtime: Runtime):
+    runtime.status = running()
+    result = run(defs, "reset_demo", {"ops": {"reset_unit": {"config": {"unit": "region-0", "generation": 1}}}})
+    assert "demo/deployment" not in recorded(result)
+    (seen,) = [event.event_specific_data.asset_observation for event in result.get_asset_observation_events()]
+    assert seen.asset_key == dg.AssetKey(["demo", "deployment"])
+    assert "image/svg+xml" in seen.metadata["streams/timeline"].value
 
 
 def test_a_busy_catalog_is_tried_again_but_nothing_else(
@@ -203,9 +215,34 @@ class TestSensor:
     def test_results_are_recorded(self, defs: dg.Definitions, sensor: dg.SensorDefinition, runtime: Runtime):
         runtime.status = running()
         tick = self.look(defs, sensor)
-        keys = [event.asset_key.to_user_string() for event in tick.asset_events]
+        keys = [e.asset_key.to_user_string() for e in tick.asset_events if isinstance(e, dg.AssetMaterialization)]
         assert keys == ["demo/deployment", "demo/sinks/Results"]
         assert not self.look(defs, sensor, tick.cursor).asset_events
+
+    def test_only_cuts_count_for_freshness(self, defs: dg.Definitions, sensor: dg.SensorDefinition, runtime: Runtime):
+        runtime.status = running()
+        cursor = self.look(defs, sensor).cursor
+        runtime.status = replace(running(), units=(replace(running().units[0], resets=1),))
+        kinds = {type(event) for event in self.look(defs, sensor, cursor).asset_events}
+        assert dg.AssetObservation in kinds
+        assert dg.AssetMaterialization not in kinds
+
+    def test_a_lost_cut_fails_the_check_once_and_when_somebody_runs_it(
+        self, defs: dg.Definitions, sensor: dg.SensorDefinition, runtime: Runtime
+    ):
+        lost = UnitEvent(NOW, "cut lost", 1, 3, 0, cause="the state s1 is gone. Bring it back")
+        runtime.status = replace(running(), units=(replace(running().units[0], events=(lost,)),))
+        tick = self.look(defs, sensor)
+        seen = {e.check_name: e for e in tick.asset_events if isinstance(e, dg.AssetCheckEvaluation)}
+        assert not seen[RESTORABLE].passed
+        assert seen[RESTORABLE].description == lost.cause
+        again = self.look(defs, sensor, tick.cursor).asset_events
+        assert not any(isinstance(event, dg.AssetCheckEvaluation) and not event.passed for event in again)
+        checks = dg.AssetSelection.checks(dg.AssetCheckKey(dg.AssetKey(["demo", "deployment"]), RESTORABLE))
+        job = dg.define_asset_job("look", selection=checks)
+        merged = dg.Definitions.merge(defs, dg.Definitions(jobs=[job]))
+        (result,) = merged.resolve_job_def("look").execute_in_process().get_asset_check_evaluations()
+        assert (result.check_name, result.passed) == (RESTORABLE, False)
 
     def test_a_catalog_that_was_away_is_looked_at_later_and_hosts_have_time_for_a_heartbeat(
         self, defs: dg.Definitions, sensor: dg.SensorDefinition, runtime: Runtime

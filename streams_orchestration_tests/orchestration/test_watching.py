@@ -12,7 +12,9 @@ def test_a_healthy_application_is_reported_once():
     assert [sink.operator for sink in first.sinks] == ["Results"]
     assert not first.resets
     later = NOW + 2 * REPORT_INTERVAL
-    second = look(running(hosts=(replace(running().hosts[0], heartbeat_at=later),)), later, first.memory)
+    unit = replace(running().units[0], completed_at=later)
+    host = replace(running().hosts[0], heartbeat_at=later)
+    second = look(running(hosts=(host,), units=(unit,)), later, first.memory)
     assert not second.report
     assert second.memory == first.memory
 
@@ -27,6 +29,18 @@ def test_progress_is_reported_at_most_once_a_minute():
     later = look(further, NOW + REPORT_INTERVAL, memory)
     assert later.report
     assert later.sinks == ()
+
+
+def test_a_check_is_recorded_when_it_fails_and_when_it_passes_again():
+    fresh = running()
+    stale = replace(fresh, units=(replace(fresh.units[0], completed_at=NOW - 90),))
+    memory, recorded = Memory(), []
+    for status in (fresh, fresh, stale, stale, fresh):
+        seen = look(status, NOW, memory)
+        memory = Memory.load(seen.memory.dump())
+        recorded.append([(check.name, check.passed) for check in seen.checks])
+    first = [("cuts_are_fresh", True), ("cuts_can_be_restored", True)]
+    assert recorded == [first, [], [("cuts_are_fresh", False)], [], [("cuts_are_fresh", True)]]
 
 
 def test_a_change_of_state_is_reported_at_once():

@@ -182,7 +182,7 @@ def test_the_states_of_a_host_that_dies(running: Running):
     running.local.settle()
     unit = running.unit
     assert (unit.state, unit.attempts, unit.current_epoch) == ("PROCESSING", 1, before.current_epoch + 1)
-    assert running.events == ["unhealthy", "reset began", "reset done"]
+    assert running.events == ["unhealthy", "taken up", "reset began", "reset done"]
     assert sorted(unit.outage or {}) == ["asked", "began", "detected", "done", "failed"]
     running.local.trigger()
     for program in running.local.programs * 2:

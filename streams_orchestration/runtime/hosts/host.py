@@ -30,6 +30,7 @@ from streams_orchestration.runtime.hosts.processes import kill, process_started
 from streams_orchestration.runtime.hosts.stalls import Stalls
 from streams_orchestration.runtime.hosts.start_up import StartUp
 from streams_orchestration.runtime.queries.cutting import cut_pes
+from streams_orchestration.runtime.regions.cut_files import check_cuts
 from streams_orchestration.runtime.regions.region_machine import LIMIT
 from streams_orchestration.runtime.regions.watch import observe
 from streams_orchestration.runtime.settings import Settings
@@ -47,6 +48,8 @@ HEARTBEAT_SECONDS = 1.0
 FAMILY_BEATS = 5
 """Heartbeats between two looks at which processes the host has."""
 GARBAGE_SECONDS = 5.0
+CUT_BEATS = 2
+"""Collections of garbage between two looks at the files that the last cuts need."""
 QUIET_SECONDS = 15.0
 """How long a stop waits for the batch under way."""
 STUCK_SECONDS = 60.0
@@ -74,6 +77,7 @@ class Host:
         row = self.outage.through(self.presence.join)
         self.start_up = StartUp(row.launched_at, row.asked_at)
         self.started = False
+        self.tidied = 0
         self.base: str = row.base
         self.settings = Settings(**row.settings)
         compilation = load(Compilation, row.compilation)
@@ -142,13 +146,21 @@ class Host:
             if not self.started:
                 self._see_start()
             if time.monotonic() - collected > GARBAGE_SECONDS and self.timed:
-                collect_garbage(self.catalog, self.application, self.programs.values())
+                self._tidy()
                 collected = time.monotonic()
             if self._done():
                 self.stop_all()
                 collect_garbage(self.catalog, self.application, self.programs.values())
                 return "COMPLETED"
             time.sleep(TICK_SECONDS)
+
+    def _tidy(self) -> None:
+        """Collect garbage, and at every other time look whether what is kept is still there."""
+        collect_garbage(self.catalog, self.application, self.programs.values())
+        self.tidied += 1
+        if self.tidied % CUT_BEATS == 0:
+            for message in check_cuts(self.catalog, self.application, self.timed, turn=self.tidied).values():
+                log.error("%s", message)
 
     def _reconcile(self) -> None:
         """Start, stop and replace queries until they match the catalog; report the ones that failed."""
@@ -179,7 +191,9 @@ class Host:
                 self._report_pe(row.id, "RUNNING", row.generation)
             if query is not None and row.id not in self.failed and (error := query.failure()) is not None:
                 log.error("%s", error)
-                self._report_pe(row.id, "FAILED", row.generation, str(error), permanent=query.permanent)
+                lost = check_cuts(self.catalog, self.application, [self.programs[row.id].unit])
+                said = "; ".join([str(error), *lost.values()])
+                self._report_pe(row.id, "FAILED", row.generation, said, permanent=query.permanent or bool(lost))
                 self.failed.add(row.id)
 
     def _sweep(self, pe: int) -> None:

@@ -49,6 +49,7 @@ def take_up(connection: Connection, application: str, units: Iterable[str]) -> N
         outage = dict(unit.outage or {})
         if outage and "began" not in outage and unit.asked != unit.generation:
             outage["asked"] = time.time()
+            log_event(connection, unit, record_of(unit), "taken up", outage["asked"], generation=unit.generation)
         connection.execute(
             u.update()
             .where(u.c.application == application, u.c.name == name)
@@ -132,6 +133,8 @@ def note_commit(
             .where(u.c.application == application, u.c.name == unit)
             .values(outage={**outage, "committed": now})
         )
+        row = unit_row(connection, application, unit)
+        log_event(connection, row, record_of(row), "first commit", now, generation=row.generation)
 
 
 def _resets(actions: tuple[Action, ...]) -> bool:

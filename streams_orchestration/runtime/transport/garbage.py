@@ -16,7 +16,7 @@ from streams_orchestration.runtime.sinks.outputs import unpublished_files
 from streams_orchestration.runtime.tasks.program import PeProgram
 from streams_orchestration.runtime.transport.readers import drop_read_exports, exporters_done
 
-KEPT_EPOCHS = 16
+KEPT_EPOCHS = 100
 """Epochs that stay in the catalog for people to look at."""
 
 

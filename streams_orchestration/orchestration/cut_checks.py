@@ -1,0 +1,55 @@
+"""What must hold of the cuts of a running application: they come in time, and each can be restored; pure."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+from streams_orchestration.runtime.status import ApplicationStatus
+
+FRESH, RESTORABLE = "cuts_are_fresh", "cuts_can_be_restored"
+CHECKS = {
+    FRESH: "Every consistent region of a running application has completed an epoch a moment ago.",
+    RESTORABLE: "All files are there that a reset to the last complete epoch needs.",
+}
+"""Check of the deployment -> what it says."""
+LATE_PERIODS, LATE_SECONDS = 10, 60.0
+"""A cut is late when that many periods have passed since the one before, and this time at least."""
+
+
+@dataclass(frozen=True, slots=True)
+class Judgement:
+    """Whether a check passes, and why not."""
+
+    name: str
+    problems: tuple[str, ...] = ()
+    ages: dict[str, float] = field(default_factory=dict)
+    """Region -> seconds since its last cut."""
+
+    @property
+    def passed(self) -> bool:
+        """Nothing is wrong."""
+        return not self.problems
+
+
+def judge(status: ApplicationStatus, now: float) -> tuple[Judgement, ...]:
+    """Judge the cuts of an application; one that is stopped or complete needs none.
+
+    Args:
+        status: of the application.
+        now: unix seconds.
+    """
+    late: list[str] = []
+    ages: dict[str, float] = {}
+    for unit in status.units:
+        if unit.region is None or unit.period is None or status.state != "RUNNING" or unit.state == "COMPLETED":
+            continue
+        age = now - max(unit.completed_at or 0.0, status.deployed_at)
+        ages[unit.name] = round(age, 1)
+        if age > max(LATE_PERIODS * unit.period, LATE_SECONDS):
+            cause = f": {unit.cause}" if unit.cause else ""
+            late.append(
+                f"{unit.name} is {unit.state} and has completed no epoch for {age:.0f} s; "
+                f"one is to come every {unit.period:g} s{cause}"
+            )
+    lost = tuple(unit.lost for unit in status.units if unit.lost is not None and unit.state != "COMPLETED")
+    return Judgement(FRESH, tuple(late), ages), Judgement(RESTORABLE, lost)

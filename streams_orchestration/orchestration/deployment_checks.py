@@ -1,0 +1,50 @@
+"""The checks of a deployment in Dagster: recorded by the sensor when they change, run by whoever wants to know."""
+
+# Dagster reads the annotations of resources here, so they may not be turned into text.
+
+import time
+from collections.abc import Iterator
+
+import dagster as dg
+
+from streams_orchestration.orchestration.cut_checks import CHECKS, RESTORABLE, Judgement, judge
+from streams_orchestration.orchestration.deployments import Deployments
+from streams_orchestration.orchestration.lineage_assets import asset_key
+
+
+def deployment_checks(application: str) -> dg.AssetChecksDefinition:
+    """The checks of an application's deployment."""
+    deployment = asset_key(application, "deployment")
+
+    @dg.multi_asset_check(
+        name=f"cuts_of_{application}",
+        specs=[dg.AssetCheckSpec(name, asset=deployment, description=said) for name, said in CHECKS.items()],
+        can_subset=True,
+    )
+    def checks(context: dg.AssetCheckExecutionContext, deployments: Deployments) -> Iterator[dg.AssetCheckResult]:
+        wanted = {key.name for key in context.selected_asset_check_keys}
+        for judgement in judge(deployments.status(application), time.time()):
+            if judgement.name in wanted:
+                found = evaluation(application, judgement)
+                yield dg.AssetCheckResult(
+                    passed=found.passed,
+                    asset_key=found.asset_key,
+                    check_name=found.check_name,
+                    metadata=found.metadata,
+                    severity=found.severity,
+                    description=found.description,
+                )
+
+    return checks
+
+
+def evaluation(application: str, judgement: Judgement) -> dg.AssetCheckEvaluation:
+    """A judgement as the event of a check."""
+    return dg.AssetCheckEvaluation(
+        asset_key=asset_key(application, "deployment"),
+        check_name=judgement.name,
+        passed=judgement.passed,
+        severity=dg.AssetCheckSeverity.ERROR if judgement.name == RESTORABLE else dg.AssetCheckSeverity.WARN,
+        description="; ".join(judgement.problems) or None,
+        metadata={f"streams/cut_age/{unit}": age for unit, age in judgement.ages.items()},
+    )

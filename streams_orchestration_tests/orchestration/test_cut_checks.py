@@ -1,0 +1,54 @@
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+
+import dagster as dg
+import pytest
+
+from streams_orchestration.orchestration.application import build_application_definitions
+from streams_orchestration.orchestration.cut_checks import LATE_SECONDS, judge
+from streams_orchestration.runtime.home import Home
+from streams_orchestration.runtime.status import UnitEvent
+from streams_orchestration_tests.orchestration.statuses import NOW, running
+
+
+@pytest.mark.parametrize(
+    ("changes", "state", "age", "passes"),
+    [
+        ({}, "RUNNING", LATE_SECONDS, True),
+        ({}, "RUNNING", LATE_SECONDS + 1, False),
+        ({"period": 30.0}, "RUNNING", 300, True),
+        ({"period": 30.0}, "RUNNING", 301, False),
+        ({"period": None}, "RUNNING", 10_000, True),
+        ({}, "COMPLETED", 10_000, True),
+        ({}, "STOPPED", 10_000, True),
+    ],
+)
+def test_a_cut_is_late_after_ten_periods_and_a_minute(changes: dict, state: str, age: float, passes: bool):
+    unit = replace(running().units[0], completed_at=NOW - age, **changes)
+    fresh, restorable = judge(running(units=(unit,), state=state, deployed_at=NOW - 20_000), NOW)
+    assert fresh.passed is passes
+    assert restorable.passed
+
+
+def test_a_new_deployment_has_time_for_its_first_cut():
+    unit = replace(running().units[0], completed_at=None)
+    assert judge(running(units=(unit,), deployed_at=NOW - 5), NOW)[0].passed
+
+
+def test_a_cut_that_was_restored_is_no_problem():
+    lost = UnitEvent(NOW, "cut lost", 1, 3, 0, cause="gone")
+    for events, problems in (((lost,), ("gone",)), ((lost, replace(lost, kind="cut restored", cause=None)), ())):
+        assert judge(running(units=(replace(running().units[0], events=events),)), NOW)[1].problems == problems
+
+
+def policy(spec: Path, home: Home) -> dg.FreshnessPolicy | None:
+    specs = build_application_definitions(spec, home).resolve_all_asset_specs()
+    return next(s for s in specs if s.key == dg.AssetKey(["demo", "deployment"])).freshness_policy
+
+
+def test_only_what_never_ends_is_to_stay_fresh(spec: Path, home: Home):
+    assert policy(spec, home) is None
+    spec.write_text(spec.read_text().replace("    parameters: {iterations: 1000}\n", ""))
+    assert policy(spec, home) is not None

@@ -1,0 +1,69 @@
+from __future__ import annotations
+
+import xml.etree.ElementTree as ET
+from dataclasses import replace
+
+from streams_orchestration.orchestration.timeline import draw_timeline
+from streams_orchestration.runtime.regions.recoveries import recoveries
+from streams_orchestration.runtime.status import Cut, EventKind, UnitEvent
+from streams_orchestration_tests.orchestration.statuses import NOW, running
+
+
+def event(at: float, kind: EventKind, seconds: float | None = None, cause: str | None = None) -> UnitEvent:
+    return UnitEvent(NOW + at, kind, 1, 7, 0, seconds, cause)
+
+
+KILLED = (
+    event(-60, "unhealthy", 2.0, "host 0 is <gone>"),
+    event(-59.5, "taken up"),
+    event(-54, "reset began", cause="host 0 is <gone>"),
+    event(-51, "reset done", 3.0),
+    event(-50.2, "first commit"),
+)
+BY_HAND = (event(-30, "reset began"), event(-28, "reset done", 2.0))
+
+
+def test_events_make_recoveries_with_their_phases():
+    killed, by_hand = recoveries((*KILLED, *BY_HAND))
+    assert {name: round(seconds, 3) for name, seconds in killed.phases.items()} == {
+        "detect": 2.0,
+        "decide": 0.5,
+        "hosts": 5.5,
+        "restart": 3.0,
+        "first commit": 0.8,
+    }
+    assert (killed.began, killed.ended, killed.epoch) == (NOW - 62, NOW - 50.2, 7)
+    assert (by_hand.began, by_hand.ended, by_hand.cause) == (NOW - 30, NOW - 28, None)
+
+
+def test_an_attempt_that_fails_is_one_of_its_own():
+    first, second = recoveries(
+        (*KILLED[:3], event(-20, "reset began"), event(-10, "reset done"), event(-9, "first commit"))
+    )
+    assert (first.ended, second.ended) == (None, NOW - 9)
+    assert [each.given_up for each in recoveries((KILLED[0], event(-1, "attempts used up")))] == [True]
+
+
+def test_what_is_missing_at_the_beginning_is_left_out():
+    assert recoveries(KILLED[3:]) == ()
+
+
+def test_the_picture_has_every_cut_every_recovery_and_what_is_lost():
+    lost = event(-5, "cut lost", cause="the state of Sum is gone")
+    unit = replace(running().units[0], events=(*KILLED, *BY_HAND, lost), resets=2)
+    cuts = {"region-0": tuple(Cut(number, NOW - 80 + 5 * number, 0.25) for number in range(1, 4))}
+    svg = draw_timeline(running(units=(unit,)), cuts, NOW)
+    titles = [element.text or "" for element in ET.fromstring(svg).iter("{http://www.w3.org/2000/svg}title")]
+    assert [title for title in titles if title.startswith("epoch ")] == [
+        f"epoch {number} complete, 0.25 s after it began to drain" for number in (1, 2, 3)
+    ]
+    assert "host 0 is <gone>" in titles
+    assert "the state of Sum is gone" in titles
+    assert "hosts 5.50 s: until all hosts are there, and back to the cut" in titles
+    texts = [element.text for element in ET.fromstring(svg).iter("{http://www.w3.org/2000/svg}text")]
+    assert {"region-0", "11.8 s", "2.0 s", "it was asked for"} <= set(texts)
+
+
+def test_an_application_without_regions_has_a_picture_too():
+    unit = replace(running().units[0], region=None)
+    assert "no consistent region" in draw_timeline(running(units=(unit,)), {}, NOW)
