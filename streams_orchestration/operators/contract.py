@@ -79,6 +79,8 @@ class OperatorContext:
     max_channels: int = 0
     local_channel: int = -1
     local_max_channels: int = 0
+    pe: int = 0
+    """Number of its PE, as fused: decoupling, which parts PEs, does not change it."""
     base: Path = Path()
     """Directory that relative input paths start from: that of the spec."""
     results: Path = Path()

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from collections import Counter, defaultdict
+from collections import Counter
 from collections.abc import Mapping
 from typing import Any
 
-import networkx as nx
 import pytest
 import yaml
 from hypothesis import given, settings
@@ -14,20 +13,21 @@ from hypothesis import strategies as st
 
 from streams_orchestration.compiler.compilation import Compilation, compile_application
 from streams_orchestration.compiler.documents import dump, load
-from streams_orchestration.compiler.fusion_fingerprint import fusion_fingerprint
 from streams_orchestration.compiler.options import Options
 from streams_orchestration.compiler.plan import plan_document
 from streams_orchestration.model.application import Application
-from streams_orchestration.model.assignment import Assignment
 from streams_orchestration.model.assignment_document import assignment_from_mapping, mapping_of_assignment
 from streams_orchestration.model.diagnostics import ApplicationError
 from streams_orchestration.model.loading import application_from_mapping
+from streams_orchestration_tests.compiler.assignments import assignment, fingerprint, forward
 from streams_orchestration_tests.compiler.test_parallel_properties import applications
 from streams_orchestration_tests.specs import CASES
 
 OPERATORS = {
-    **dict.fromkeys(("Numbers", "Members"), {"inputs": []}),
-    **dict.fromkeys(("Plus", "Values"), {}),
+    "Numbers": {"inputs": []},
+    "Members": {"inputs": []},
+    "Plus": {},
+    "Values": {},
     "Paired": {"inputs": [{}, {}]},
     "Printed": {"outputs": []},
 }
@@ -39,14 +39,10 @@ def application(case: dict[str, Any]) -> Application:
     return application_from_mapping(head | yaml.safe_load(case["spec"]))
 
 
-def fingerprint(compilation: Compilation) -> str:
-    return fusion_fingerprint(compilation.logical, compilation.physical, compilation.fusion)
-
-
 def rewritten(given: Application, machines: Mapping[str, int], options: dict[str, Any] | None = None) -> Compilation:
     """The application with a decision that was made for it, compiled with other options than those that it was for."""
-    assignment = Assignment("test", fingerprint(compile_application(given)), dict(machines))
-    return compile_application(given, Options(**options or {}, decoupling=assignment))
+    decision = assignment(compile_application(given), dict(machines))
+    return compile_application(given, Options(**options or {}, decoupling=decision))
 
 
 def names(compilation: Compilation) -> list[list[str]]:
@@ -94,19 +90,10 @@ def test_a_decision_splits_pes_and_changes_nothing_else(
     options = Options(fusion=scheme, pes=pes)
     base = compile_application(given_, options)
     operators, connections = base.physical.operators, base.physical.connections
-    feeding: dict[int, set[int]] = defaultdict(set)
-    for each in connections:
-        if base.fusion.pe_of[each.source] == base.fusion.pe_of[each.target]:
-            feeding[each.target].add(each.source)
-    machine_of: dict[int, int] = {}
-    order = nx.DiGraph((each.source, each.target) for each in connections)
-    order.add_nodes_from(range(len(operators)))
-    for index in nx.topological_sort(order):
-        least = max((machine_of[other] for other in feeding[index]), default=0)
-        machine_of[index] = least + data.draw(st.sampled_from([0, 0, 1]))
-    assignment = Assignment("test", fingerprint(base), {operators[i].name: m for i, m in machine_of.items()})
-    assert assignment_from_mapping(mapping_of_assignment(assignment)) == assignment
-    done = compile_application(given_, Options(fusion=scheme, pes=pes, decoupling=assignment))
+    decision = forward(base, lambda: data.draw(st.sampled_from([0, 0, 1])))
+    machine_of = [decision.machines[each.name] for each in operators]
+    assert assignment_from_mapping(mapping_of_assignment(decision)) == decision
+    done = compile_application(given_, Options(fusion=scheme, pes=pes, decoupling=decision))
 
     assert (done.logical, done.physical, done.regions) == (base.logical, base.physical, base.regions)
     assert fingerprint(done) == fingerprint(base)

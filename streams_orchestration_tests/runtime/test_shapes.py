@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+import itertools
 import tempfile
 from collections.abc import Iterator
 from pathlib import Path
@@ -17,11 +18,13 @@ from streams_orchestration.runtime.home import Home
 from streams_orchestration.runtime.queries.commits import commit_batch
 from streams_orchestration.runtime.regions.reset import reset
 from streams_orchestration.runtime.transport.garbage import collect_garbage
+from streams_orchestration_tests.compiler.assignments import forward
 from streams_orchestration_tests.runtime.applications import compiled, published
 from streams_orchestration_tests.runtime.local import LocalApplication
 from streams_orchestration_tests.runtime.shapes import SHAPES, write_files
 
-FUSIONS: list[dict[str, Any]] = [{"fusion": "legacy"}, {"fusion": "manual", "pes": 2}]
+FUSIONS: list[dict[str, Any]] = [{"fusion": "legacy"}, {"fusion": "manual", "pes": 2}, {"fusion": "automatic"}]
+"""The last one is decoupled: every second operator of a PE goes to a machine of its own."""
 ACTIONS = ["step"] * 6 + ["trigger"] * 2 + ["killed", "reset", "collect"]
 
 
@@ -77,7 +80,12 @@ def results(local: LocalApplication, name: str) -> dict[str, Any]:
 
 @functools.cache
 def compilation(directory: Path, name: str, fusion: int) -> Compilation:
-    return compiled(SHAPES[name].graph(*write_files(directory)), **FUSIONS[fusion])
+    graph, options = SHAPES[name].graph(*write_files(directory)), FUSIONS[fusion]
+    done = compiled(graph, **options)
+    if options["fusion"] != "automatic":
+        return done
+    steps = itertools.cycle([0, 1])
+    return compiled(graph, **options, decoupling=forward(done, lambda: next(steps)))
 
 
 @pytest.fixture(scope="module")

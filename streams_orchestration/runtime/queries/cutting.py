@@ -287,6 +287,7 @@ class _Builder:
             preserves=tuple(output.preserves_window_punctuation for output in logical.outputs),
             deliveries=tuple(self._deliveries(index, port, breaks) for port in range(len(logical.outputs))),
             region=self._role(index),
+            pe=self.pe.original,
         )
 
     def _role(self, index: int) -> RegionRole | None:

@@ -78,6 +78,7 @@ def operator_context(program: OperatorProgram, directories: Directories) -> Oper
         max_channels=program.max_channels,
         local_channel=program.local_channel,
         local_max_channels=program.local_max_channels,
+        pe=program.pe,
         region=program.region,
         base=Path(directories.base),
         results=Path(directories.results),

@@ -79,6 +79,8 @@ class OperatorProgram:
     deliveries: tuple[tuple[Delivery, ...], ...]
     """Per output port, in serving order (rule 81)."""
     region: RegionRole | None = None
+    pe: int = 0
+    """As the operator knows it: the PE that it was in before it was decoupled."""
 
 
 @dataclass(frozen=True, slots=True)
