@@ -7,6 +7,7 @@ from itertools import pairwise
 
 from streams_orchestration.compiler.layout import Point
 from streams_orchestration.compiler.picture import Box, Drawable, Picture, Wire, picture, short_kind, text_width
+from streams_orchestration.compiler.stage_results import ProcessingElement
 
 REGION_TINTS = (
     ("#e0edff", "#2563eb"),
@@ -44,6 +45,7 @@ def draw_svg(drawn: Drawable) -> str:
         *(_wire(wire) for wire in shown.wires),
         *(_operator(box, framed=bool(shown.frames)) for box in shown.operators),
         *(_port(point) for point in shown.ports),
+        *(_network(point) for point in shown.networks),
     ]
     left = 16.0
     for cell, symbol in legend:
@@ -82,6 +84,16 @@ def _operator(box: Box, *, framed: bool) -> str:
 
 def _port(point: Point) -> str:
     return f'<rect x="{point[0] - 4:.1f}" y="{point[1] - 4:.1f}" width="8" height="8" rx="1.5" fill="#0f172a"/>'
+
+
+def _network(point: Point) -> str:
+    x, y = point
+    return (
+        "<g><title>Network operator</title>"
+        f'<circle cx="{x:.1f}" cy="{y:.1f}" r="6" fill="#ffffff" stroke="#0f172a" stroke-width="1.6"/>'
+        f'<path d="M{x - 3:.1f} {y:.1f}h6m-2.4 -2.4l2.4 2.4l-2.4 2.4" fill="none" stroke="#0f172a" '
+        'stroke-width="1.4"/></g>'
+    )
 
 
 def _wire(wire: Wire) -> str:
@@ -143,6 +155,8 @@ def _legend(drawn: Drawable, shown: Picture) -> list[tuple[float, str]]:
         )
     if shown.ports:
         add(_port((9, 0)), "PE port")
+    if shown.networks:
+        add(_network((9, 0)), "Network operator")
     if any(wire.queue for wire in shown.wires):
         add(_queue(3, 0), "queue")
     used = {wire.passing for wire in shown.wires}
@@ -163,12 +177,18 @@ def draw_text(drawn: Drawable) -> str:
         names = [op.name for op in physical.operators]
         kinds = [logical.operators[op.logical].kind for op in physical.operators]
         passings = [c.passing for c in drawn.copies.connections] if drawn.copies else [""] * len(physical.connections)
+        networks = drawn.fusion.networks if drawn.fusion else ()
+        pe_of = drawn.fusion.pe_of if drawn.fusion else ()
+        sent = {(*pair.outputs[0][:2], pair.receiver) for pair in networks}
         edges = [
-            (c.source, c.target, passing, f"channel {c.channel}" if c.splitter >= 0 else "")
+            (
+                *(c.source, c.target, passing, f"channel {c.channel}" if c.splitter >= 0 else ""),
+                "Network" if sent and (c.source, c.source_port, pe_of[c.target]) in sent else "",
+            )
             for c, passing in zip(physical.connections, passings, strict=True)
         ]
     region_of = drawn.regions.region_of if drawn.regions and physical else ()
-    groups = [(f"PE {pe.id}, host {pe.host}", pe.operators) for pe in drawn.fusion.pes] if drawn.fusion else []
+    groups = [(_place(pe), pe.operators) for pe in drawn.fusion.pes] if drawn.fusion else []
     groups = groups or [("", tuple(range(len(names))))]
     width = max((len(name) for name in names), default=0)
     lines = [f"{logical.application}: {len(names)} operators" + (f" in {len(groups)} PEs" if drawn.fusion else "")]
@@ -183,3 +203,8 @@ def draw_text(drawn: Drawable) -> str:
                     remarks = ", ".join(part for part in how if part)
                     lines.append(f"  {'':<{width}}    → {names[target]}" + (f"  ({remarks})" if remarks else ""))
     return "\n".join(lines) + "\n"
+
+
+def _place(pe: ProcessingElement) -> str:
+    part = f", machine {pe.machine} of PE {pe.origin}" if pe.origin >= 0 else ""
+    return f"PE {pe.id}{part}, host {pe.host}"

@@ -70,6 +70,8 @@ class Picture:
     operators: list[Box] = field(default_factory=list)
     ports: list[Point] = field(default_factory=list)
     """Centres of PE ports."""
+    networks: list[Point] = field(default_factory=list)
+    """Centres of those that are Network operators."""
     wires: list[Wire] = field(default_factory=list)
 
 
@@ -103,6 +105,9 @@ class _Painter:
         ]
         queues = drawn.threads.queues if drawn.threads else ()
         self.queued = {(queue.operator, queue.port) for queue in queues}
+        pairs = drawn.fusion.networks if drawn.fusion else ()
+        self.networked: set[tuple[int, ...]] = {tuple(end) for pair in pairs for end in (*pair.outputs, *pair.inputs)}
+        """PE ports of both kinds at which a Network operator stands."""
         self.picture = Picture()
         self.anchors: dict[tuple[str, int, int], Point] = {}
 
@@ -165,11 +170,17 @@ class _Painter:
         self.picture.height = outer.height + 2 * MARGIN
         return self.picture
 
+    def title(self, pe: ProcessingElement) -> str:
+        """What stands on the frame of a PE."""
+        region = max(self.region_of[op] for op in pe.operators) if self.region_of else -1
+        part = f" · machine {pe.machine} of PE {pe.origin}" if pe.origin >= 0 else ""
+        return f"PE {pe.id}" + (f" · region {region}" if region >= 0 else "") + part
+
     def _draw_group(self, number: int, group: _Group, corner: Point) -> None:
         x, y = corner[0] + MARGIN, corner[1] + MARGIN
         if group.pe is not None:
             region = max(self.region_of[op] for op in group.members) if self.region_of else -1
-            title = f"PE {group.pe.id}" + (f" · region {region}" if region >= 0 else "")
+            title = self.title(group.pe)
             self.picture.frames.append(Box(x, y, *group.size, (title,), region, f"{title}, host {group.pe.host}"))
         left, top = x + group.left, y + group.top
         for op in group.members:
@@ -181,7 +192,8 @@ class _Painter:
             for port in range(len(ports)):
                 centre = (side, top + group.inner.corners[kind, port][1] + PORT / 2)
                 self.anchors[kind, number, port] = centre
-                self.picture.ports.append(centre)
+                ends = self.picture.networks if ports[port] in self.networked else self.picture.ports
+                ends.append(centre)
 
         def anchor(cell: tuple[str, int], connection: int, *, out: bool) -> Point:
             if cell[0] != "op":
@@ -254,7 +266,7 @@ class _Group:
         self.left = (-PORT / 2 if self.inputs else MARGIN) if framed else 0.0
         self.top = HEADER + 4 if framed else 0.0
         right = (-PORT / 2 if self.outputs else MARGIN) if framed else 0.0
-        title = 96.0 if framed else 0.0
+        title = max(96.0, text_width(painter.title(pe), 11.0, bold=True)) if pe is not None else 0.0
         self.size = (
             max(self.inner.width + self.left + right, title + 2 * MARGIN if framed else 0.0),
             self.inner.height + self.top + (14 if framed else 0),

@@ -15,6 +15,7 @@ from streams_orchestration.compiler.options import Options
 from streams_orchestration.compiler.picture import Box, picture
 from streams_orchestration.model.application import Application
 from streams_orchestration.model.loading import application_from_mapping
+from streams_orchestration_tests.compiler.assignments import assignment
 from streams_orchestration_tests.compiler.test_parallel_properties import applications
 
 SVG = "{http://www.w3.org/2000/svg}"
@@ -92,6 +93,18 @@ def test_text_names_pes_operators_and_passing(demo: Compilation):
     assert "→ Snk  (serialize)" in text
     assert "(enqueue, channel 1)" in text
     assert draw_text(so_far(demo, 0)).startswith("demo: 4 operators\n")
+
+
+def test_parts_of_a_pe_and_their_networks_are_shown(demo: Compilation):
+    decision = assignment(demo, {"A[0]": 1, "A[1]": 1})
+    drawn = compile_application(application_from_mapping(DEMO), replace(demo.options, decoupling=decision))
+    svg = draw_svg(drawn)
+    assert {"PE 2 · region 0 · machine 1 of PE 0", "Network operator"} <= texts(svg)
+    shown = picture(drawn)
+    assert (len(shown.networks), len(shown.ports)) == (4, 4)
+    text = draw_text(drawn)
+    assert "PE 2, machine 1 of PE 0, host 0, consistent region 0" in text
+    assert text.count("Network") == 2
 
 
 def test_names_are_escaped(demo: Compilation):

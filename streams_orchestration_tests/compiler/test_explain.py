@@ -16,6 +16,7 @@ from streams_orchestration.compiler.explain.placement import together_or_apart
 from streams_orchestration.compiler.explain.threads import threads_into
 from streams_orchestration.compiler.options import Options
 from streams_orchestration.model.diagnostics import CODES, Diagnostic
+from streams_orchestration_tests.compiler.assignments import assignment
 from streams_orchestration_tests.compiler.test_parallel_properties import applications
 from streams_orchestration_tests.specs import PLAIN, cases, graph
 
@@ -30,7 +31,10 @@ def compiled(case: dict[str, Any], tmp_path: Path) -> Compilation:
     path = tmp_path / "spec.yaml"
     head = "specVersion: 1\napplication: test\n" if "operators:" in case["spec"] else PLAIN
     path.write_text(head + case["spec"], encoding="utf-8")
-    return compile_spec(path, Options(**case.get("options", {})))
+    done = compile_spec(path, Options(**case.get("options", {})))
+    if "machines" not in case:
+        return done
+    return compile_spec(path, Options(**case.get("options", {}), decoupling=assignment(done, case["machines"])))
 
 
 def said(explanation: Explanation) -> list[str]:

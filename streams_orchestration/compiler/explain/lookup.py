@@ -13,7 +13,7 @@ from streams_orchestration.compiler.region_growth import Growth
 from streams_orchestration.compiler.region_starts import RegionStarts, find_starts, innermost_annotations
 from streams_orchestration.compiler.regions import grow_expanded, grow_logical
 from streams_orchestration.compiler.schemes import Allotment, allot
-from streams_orchestration.compiler.stage_results import Queue
+from streams_orchestration.compiler.stage_results import Network, Queue
 from streams_orchestration.compiler.thread_origins import ThreadOrigins, find_origins
 
 Port = tuple[int, int]
@@ -131,6 +131,11 @@ class Lookup:
             if source != target:
                 found[source].add(target)
         return found
+
+    @cached_property
+    def networks(self) -> dict[tuple[int, int, int], Network]:
+        """Pairs of Network operators by producer, its port, and the PE that receives."""
+        return {(*each.outputs[0][:2], each.receiver): each for each in self.fusion.networks}
 
     @cached_property
     def origins(self) -> ThreadOrigins:

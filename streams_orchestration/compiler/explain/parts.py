@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from streams_orchestration.compiler.explain.explanation import Explanation, Fact, count, listed, section
 from streams_orchestration.compiler.explain.lookup import Lookup
 from streams_orchestration.compiler.explain.operators import width_reason
+from streams_orchestration.compiler.explain.parting import network_facts
 from streams_orchestration.compiler.explain.passing import connection_facts, splitter_facts
 from streams_orchestration.compiler.explain.placement import host_reasons, pe_flags, pe_reasons
 
@@ -25,6 +26,7 @@ def pe_explanation(lookup: Lookup, pe: int) -> Explanation:
         section("Why these", *pe_reasons(lookup, pe)),
         section(f"Host {element.host}", *host_reasons(lookup, pe)),
         section("Ports", *_ports(lookup, pe)),
+        section("Networks", *network_facts(lookup, pe)),
     ]
     return Explanation(
         f"PE {pe}: {count(len(element.operators), 'operator')}", tuple(each for each in sections if each.facts)

@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from streams_orchestration.compiler.copying import RULES
 from streams_orchestration.compiler.explain.explanation import Fact, listed
 from streams_orchestration.compiler.explain.lookup import Lookup
+from streams_orchestration.compiler.explain.parting import connection_network
 from streams_orchestration.compiler.graph import Splitter
 
 _WAYS = {
@@ -25,6 +26,7 @@ def connection_facts(lookup: Lookup, number: int) -> Iterator[Fact]:
     consumer = lookup.model(connection.target).inputs[connection.target_port]
     text = f"{_WAYS[passing.passing]}: {passing.reason}"
     yield Fact(text, RULES[passing.reason])
+    yield from connection_network(lookup, number)
     if passing.passing == "copy":
         if passing.attributes is not None:
             yield Fact(

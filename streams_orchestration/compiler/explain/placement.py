@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from streams_orchestration.compiler.explain.explanation import Fact, count, listed
 from streams_orchestration.compiler.explain.lookup import Lookup
 from streams_orchestration.compiler.explain.loops import loop_facts
+from streams_orchestration.compiler.explain.parting import part_facts, parted_facts
 from streams_orchestration.compiler.fusable_units import HostSpec
 from streams_orchestration.compiler.graph import PlacementGroup
 from streams_orchestration.compiler.placement_tags import resolve_tag
@@ -24,6 +25,9 @@ def place(group: PlacementGroup) -> str:
 
 def together_or_apart(lookup: Lookup, first: int, second: int) -> Iterator[Fact]:
     """Why two operators share a PE, or why they do not."""
+    if parted := list(parted_facts(lookup, first, second)):
+        yield from parted
+        return
     if lookup.unit_of[first] == lookup.unit_of[second]:
         yield from _chain(lookup, first, second)
         return
@@ -183,6 +187,7 @@ def _weights(lookup: Lookup) -> str:
 def pe_reasons(lookup: Lookup, pe: int) -> Iterator[Fact]:
     """Why a PE has the operators that it has."""
     element = lookup.fusion.pes[pe]
+    yield from part_facts(lookup, pe)
     units = sorted({lookup.unit_of[operator] for operator in element.operators})
     joined = [number for number in units if len(lookup.units[number].operators) > 1]
     for number in joined[:6]:
@@ -200,7 +205,9 @@ def pe_reasons(lookup: Lookup, pe: int) -> Iterator[Fact]:
     else:
         yield from _share(lookup, element.operators[0])
         for other in lookup.fusion.pes if lookup.options.fusion == "automatic" else ():
-            if other.id != pe and not any(conflicts(lookup, element.operators[0], other.operators[0])):
+            if other.original != element.original and not any(
+                conflicts(lookup, element.operators[0], other.operators[0])
+            ):
                 for fact in loop_facts(lookup, pe, other.id):
                     yield Fact(f"PE {other.id} is apart: {fact.text}", fact.rules)
 
