@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import json
+import re
 from pathlib import Path
 
 import pytest
@@ -49,6 +50,30 @@ def test_the_same_input_gives_the_same_bytes(tiny: str, capsys: Capture):
 def test_submission_values_and_widths_are_passed_on(tiny: str, capsys: Capture):
     assert len(compiled(capsys, tiny, "--set", "width=3")["physicalGraph"]["operators"]) == 5
     assert len(compiled(capsys, tiny, "--set", "width=3", "--width", "A=4")["physicalGraph"]["operators"]) == 6
+
+
+def test_a_decision_is_applied_or_refused_with_the_fingerprint_that_it_should_have(
+    tiny: str, tmp_path: Path, capsys: Capture
+):
+    decision = tmp_path / "decision.yaml"
+    text = 'decouplingVersion: 1\napplication: tiny\nfingerprint: "0"\nmachines: {"A[1]": 1, Snk: 2}\n'
+    decision.write_text(text)
+    assert main(["compile", tiny, "--decoupling", str(decision)]) == 1
+    current = re.search(r"this application has (\w{16})", capsys.readouterr().err)
+    assert current is not None
+    decision.write_text(text.replace('"0"', f'"{current[1]}"'))
+    plan = compiled(capsys, tiny, "--decoupling", str(decision))["fusionPlan"]
+    assert [(pe["origin"], pe["machine"]) for pe in plan["pes"]] == [(0, 0), (0, 2), (0, 1)]
+    assert [(each["sendPe"], each["receivePe"]) for each in plan["networks"]] == [(0, 2), (0, 1), (2, 1)]
+    assert main(["compile", tiny, "--decoupling", str(decision)]) == 0
+    assert "Networks" in capsys.readouterr().out
+
+
+def test_a_decision_that_is_none_is_an_error_of_the_command_line(tiny: str, tmp_path: Path, capsys: Capture):
+    decision = tmp_path / "decision.yaml"
+    decision.write_text("decouplingVersion: 1\napplication: tiny\nfingerprint: a\nmachines:\n  Snk: one\n")
+    assert main(["compile", tiny, "--decoupling", str(decision)]) == 2
+    assert "decision.yaml:5: error SO0009: machines.Snk: an integer is expected" in capsys.readouterr().err
 
 
 def test_the_other_options_are_passed_on(tiny: str, capsys: Capture):

@@ -1,5 +1,7 @@
 from __future__ import annotations
 
+import json
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -7,12 +9,16 @@ import dagster as dg
 import pytest
 
 from streams_orchestration.cli import jobs, main
+from streams_orchestration.compiler.compilation import compile_spec
 from streams_orchestration.compiler.options import Options
+from streams_orchestration.model.assignment import Assignment
+from streams_orchestration.model.assignment_document import mapping_of_assignment
 from streams_orchestration.runtime import deployment
 from streams_orchestration.runtime.home import Home
 from streams_orchestration.runtime.status import ApplicationStatus
 from streams_orchestration_tests.cli.made_up import pe, status, unit
 from streams_orchestration_tests.cli.specs import TINY
+from streams_orchestration_tests.compiler.assignments import assignment
 
 Capture = pytest.CaptureFixture[str]
 FAILED = status(pes=(pe(0, state="FAILED", error="boom"),))
@@ -25,6 +31,9 @@ class FakeJobs:
 
     def __init__(self, _home: Home, application: str) -> None:
         self.application = application
+
+    def deploy(self, spec: Path, options: Options | None, *, fresh: bool) -> None:
+        self.asked.append(("deploy", spec.name, options, fresh))
 
     def cancel(self, timeout: float) -> None:
         self.asked.append(("cancel", self.application, timeout))
@@ -90,7 +99,12 @@ def test_an_application_that_can_only_be_compiled_is_not_deployed(asked: list[An
 
 @pytest.mark.parametrize("fresh", [True, False])
 @pytest.mark.parametrize(
-    "options", [None, Options(submission={"width": "3"}, widths=(("A", 2),), fusion="legacy", pes=2)]
+    "options",
+    [
+        None,
+        Options(submission={"width": "3"}, widths=(("A", 2),), fusion="legacy", pes=2),
+        Options(decoupling=Assignment("tiny", "0", {"A[0]": 1})),
+    ],
 )
 def test_run_config_fits_the_jobs(
     options: Options | None, fresh: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
@@ -113,6 +127,30 @@ def test_run_config_fits_the_jobs(
     ops = ran["redeploy_tiny"]["ops"]
     assert ops["write_wanted_state"]["config"] == {"fresh": fresh}
     assert ops["compile_stages"]["config"]["keep"] is (options is None)
+
+
+def test_redeploy_takes_another_decision_and_keeps_the_other_options(
+    asked: list[Any], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+):
+    spec, decision = tmp_path / "numbers.yaml", tmp_path / "decision.yaml"
+    spec.write_text(
+        "specVersion: 1\napplication: numbers\ngraph:\n"
+        "  - {name: Numbers, operator: Beacon, outputs: [{stream: Numbers, schema: n bigint}]}\n"
+        "  - {name: Out, operator: FileSink, inputs: [Numbers], parameters: {file: out}}\n"
+    )
+    last = Options(threading="manual")
+    plan = compile_spec(spec, last)
+    new = replace(assignment(plan, {"Out": 1}), location=f"{decision}:1")
+    decision.write_text(json.dumps(mapping_of_assignment(new)))
+    monkeypatch.setattr(jobs, "last_options", lambda _home, _application: last)
+    monkeypatch.setattr("streams_orchestration.runtime.hosts.java.require_java", lambda: None)
+    monkeypatch.setattr("streams_orchestration.cli.catalogs.upgrade_catalog", lambda _home: None)
+    assert main(["redeploy", str(spec), "--decoupling", str(decision), "--fresh"]) == 0
+    assert main(["redeploy", str(spec)]) == 0
+    assert asked == [
+        ("deploy", "numbers.yaml", replace(last, decoupling=new), True),
+        ("deploy", "numbers.yaml", None, False),
+    ]
 
 
 def test_options_of_an_application_that_was_never_compiled(tmp_path: Path):

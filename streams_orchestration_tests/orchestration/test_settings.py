@@ -6,6 +6,7 @@ import pytest
 
 from streams_orchestration.compiler import documents
 from streams_orchestration.compiler.options import Options
+from streams_orchestration.model.assignment import Assignment
 from streams_orchestration.model.profile import Profile, StreamProfile
 from streams_orchestration.orchestration.settings import CompileOptions, config_of
 
@@ -18,6 +19,7 @@ ALL = Options(
     threading="dedicated",
     faithful=True,
     profile=Profile("flights", 2.5, (StreamProfile("A[0]", 7.0, 1),)),
+    decoupling=Assignment("flights", "0123456789abcdef", {"A[0]": 1}),
 )
 
 
