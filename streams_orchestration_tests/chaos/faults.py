@@ -92,9 +92,10 @@ class Scene:
         return jvms[0], units
 
     def python(self) -> tuple[psutil.Process, tuple[str, ...]]:
-        """A Python process of Spark's: a planner, a worker or the parent of the workers, seldom another one."""
+        """A Python process of a host: a planner, a worker, their parent or who forks them all, seldom another one."""
         jvm, units = self.jvm()
-        children = jvm.children(recursive=True)
+        host = jvm.parent()
+        children = [child for child in host.children(recursive=True) if child.pid != jvm.pid] if host else []
         idle = [child for child in children if any(kind in " ".join(child.cmdline()) for kind in STARTERS)]
         found = children if self.choose.random() < 0.1 else [child for child in children if child not in idle]
         if not found:

@@ -89,10 +89,12 @@ class StartingSession:
     def __init__(self, given: argparse.Namespace) -> None:
         from streams_orchestration.runtime.home import Home
         from streams_orchestration.runtime.hosts.class_archive import ClassArchive
+        from streams_orchestration.runtime.hosts.fork_server import start_fork_server
         from streams_orchestration.runtime.hosts.java import java_program
         from streams_orchestration.runtime.hosts.session import JAVA_OPTIONS, session_settings
 
         scratch = Home(given.home).data(given.application) / "spark"
+        start_fork_server(scratch / f"python-{given.host}-{given.incarnation}")
         self._settings = session_settings(f"{given.application}-{given.host}", scratch, memory=given.memory)
         self._archive = ClassArchive.find(java_program(), self._settings[JAVA_OPTIONS])
         self._settings[JAVA_OPTIONS] += f" {self._archive.options}"
