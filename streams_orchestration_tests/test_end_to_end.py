@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import signal
 import subprocess
@@ -18,11 +19,14 @@ import psutil
 import pyarrow as pa
 import pytest
 
+from streams_orchestration.compiler.compilation import compile_spec
+from streams_orchestration.model.assignment_document import mapping_of_assignment
 from streams_orchestration.orchestration.instance import dagster_instance
 from streams_orchestration.runtime.home import Home
 from streams_orchestration.runtime.inspection import deployed_applications, read_status
 from streams_orchestration.runtime.queries.recording import read_metrics
 from streams_orchestration.runtime.status import ApplicationStatus
+from streams_orchestration_tests.compiler.assignments import assignment
 from streams_orchestration_tests.postgresql import Server
 
 pytestmark = pytest.mark.e2e
@@ -177,6 +181,21 @@ def test_a_killed_host_comes_back_and_the_result_is_that_of_an_undisturbed_run(
     assert "region-0 failed" in said
     assert_same(result_of(home), wanted)
     assert read_status(home, "flights").pes[0].rows_in == 336_776
+
+
+def test_a_decoupled_application_gives_the_same_when_its_host_is_killed(tmp_path: Path, wanted: pa.Table) -> None:
+    """One channel has a PE of its own, the other one has two: four parts of what was one PE, and the sink's."""
+    home, spec = Home(tmp_path / "home"), SPECS / "flights.yaml"
+    machines = {"PerCarrier[0].Named": 1, "PerCarrier[0].Statistics": 1, "PerCarrier[1].Named": 2}
+    decision = assignment(compile_spec(spec), machines | {"PerCarrier[1].Statistics": 3})
+    file = tmp_path / "decision.json"
+    file.write_text(json.dumps(mapping_of_assignment(decision)))
+    with streams(home, "run", str(spec), "--decoupling", str(file), limit=12_000) as process:
+        kill_host(wait_for(home, past_the_cut))
+        wait_for(home, lambda status: status.units[0].generation > 1)
+        finish(process)
+    assert_same(result_of(home), wanted)
+    assert len(read_status(home, "flights").pes) == 5
 
 
 def test_on_postgresql_neither_a_killed_host_nor_a_server_that_is_restarted_changes_the_result(

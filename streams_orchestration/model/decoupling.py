@@ -98,6 +98,8 @@ class Problem(ProblemElement):
     why: str = ""
     params: Parameters
     ops: tuple[Operation, ...]
+    apart: tuple[tuple[Identifier, ...], ...] = ()
+    """Sets of operators no two of which may execute on one machine."""
     expect: dict[str, JsonValue] = Field(default_factory=dict)
     """A worked answer may stand beside the problem, here and in the two keys that follow; it is not looked at."""
     exec_at: dict[str, JsonValue] = Field(default_factory=dict)

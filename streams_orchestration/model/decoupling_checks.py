@@ -30,6 +30,13 @@ def check_problem(problem: Problem) -> list[Diagnostic]:
         if each.pin is not None and each.pin >= problem.params.k:
             last = problem.params.k - 1
             found.append(_of("SO0604", each, f"{each.id} is pinned to machine {each.pin}; the last is {last}", "pin"))
+    for position, members in enumerate(problem.apart):
+        for each in members:
+            if each not in operations:
+                message = (
+                    f"{each} is to be apart from others, and is no operator{nearest(str(each), map(str, operations))}"
+                )
+                found.append(Diagnostic.of("SO0602", message, location=problem.location("apart", position)))
     if not found:
         found += _not_entered(operations)
         found += _unequal_tees(operations)

@@ -107,8 +107,8 @@ OWN_CODES: dict[str, Code] = {
     "SO0605": error("Tees of one stream carry different amounts.", "Give all of them the amount of the stream."),
     "SO0606": error("Nothing enters a loop.", "Connect the loop with a source or a receiving network."),
     "SO0607": error(
-        "Operators that must be on one machine are pinned to different ones.",
-        "Drop a pin, or what keeps them together: the message names it.",
+        "Operators that must be on one machine are pinned to different ones, or to be apart.",
+        "Drop a pin, or what keeps them together or apart: the message names it.",
     ),
     "SO0608": error("No decision keeps to everything that the problem demands.", "Drop pins, or raise the budgets."),
     "SO0609": error("No decision was found within the time limit.", "Raise --time-limit, or drop pins."),

@@ -51,6 +51,7 @@ class Enumeration:
                     self.branches[parent].append(branch)
                     self.variables.append(branch)
         self.readers = readers
+        self.apart = problem.get("apart", [])
 
     @property
     def size(self) -> int:
@@ -114,6 +115,9 @@ class Enumeration:
                 return None
             if op.get("tick") is not None and ticks.setdefault(op["tick"], execute[name]) != execute[name]:
                 return None
+
+        if any(len({execute[name] for name in set(members)}) < len(set(members)) for members in self.apart):
+            return None
 
         def origin(output: Any) -> int:
             return goes[output[1]] if isinstance(output, tuple) else execute[output]

@@ -21,7 +21,9 @@ def problem(*ops: dict[str, Any], **params: Any) -> dict[str, Any]:
 
 def decided(document: dict[str, Any], **options: Any) -> Decision:
     """The decision about a document; what a worked case has besides is not given to the product."""
-    return solve(problem_from_mapping({key: document[key] for key in ("params", "ops")}), **options)
+    return solve(
+        problem_from_mapping({key: document[key] for key in ("params", "ops", "apart") if key in document}), **options
+    )
 
 
 COSTS = st.sampled_from([0, 1, 2, 5, 7.5, 10, 30, 31])
@@ -81,4 +83,8 @@ def problems(draw: st.DrawFn, machines: int, most: int = 9) -> dict[str, Any]:
     ):
         if draw(st.integers(1, odds)) == odds:
             params[key] = draw(st.sampled_from(values))
-    return {"params": params, "ops": ops}
+    document: dict[str, Any] = {"params": params, "ops": ops}
+    if draw(st.integers(1, 5)) == 5:
+        names = st.sampled_from([each["id"] for each in ops])
+        document["apart"] = draw(st.lists(st.lists(names, min_size=2, max_size=machines), min_size=1, max_size=2))
+    return document

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from streams_orchestration.compiler.components import strong_components
@@ -45,6 +45,8 @@ class Contraction:
     whole: tuple[bool, ...]
     """Classes with state, which keep their group from being divided."""
     fans: tuple[Fan, ...]
+    apart: tuple[tuple[int, ...], ...] = ()
+    """Sets of classes no two of which are on one machine."""
 
     @property
     def forward(self) -> bool:
@@ -140,6 +142,36 @@ class _Classes:
             raise ApplicationError(wrong)
         return {each: machine for each, (machine, _) in found.items()}
 
+    def apart(self, pins: Mapping[int, int]) -> list[list[int]]:
+        """Sets of classes, by their names, that must be on different machines.
+
+        Args:
+            pins: the machine of every pinned class.
+
+        Raises:
+            ApplicationError: what is to be apart must be on one machine; every such pair is told with the reasons.
+        """
+        found, wrong = [], []
+        for members in self.flow.apart:
+            holder: dict[int, int] = {}
+            pinned: dict[int, int] = {}
+            for number in members:
+                name = self.sets.find(2 * number)
+                other = holder.setdefault(name, number)
+                why = "; ".join(self._reasons(2 * other, 2 * number))
+                if other == number and name in pins:
+                    other = pinned.setdefault(pins[name], number)
+                    why = f"both are pinned to {pins[name]}"
+                if other != number:
+                    names = [self.flow.nodes[each].operation.id for each in (other, number)]
+                    message = f"{names[0]} and {names[1]} are to be apart, but they must be on one machine: {why}"
+                    place = self.flow.nodes[number].operation.location()
+                    wrong.append(Diagnostic.of("SO0607", message, operator=str(names[1]), location=place))
+            found.append(list(holder))
+        if wrong:
+            raise ApplicationError(wrong)
+        return found
+
     def _reasons(self, start: int, end: int) -> list[str]:
         """Why two items are in one class: the reasons along the shortest chain between them."""
         came: dict[int, tuple[int, str]] = {start: (start, "")}
@@ -165,11 +197,12 @@ def contract(flow: Dataflow) -> Contraction:
     pinned source has a place of its own besides (rule Q2).
 
     Raises:
-        ApplicationError: pins contradict each other (SO0607).
+        ApplicationError: pins, or what is to be apart, contradict what must be together (SO0607).
     """
     classes = _Classes(flow)
     classes.join_ticks()
     pins = classes.pins()
+    apart = classes.apart(pins)
     find = classes.sets.find
     numbers: dict[int, int] = {}
     for item in range(2 * len(flow.nodes)):
@@ -199,6 +232,7 @@ def contract(flow: Dataflow) -> Contraction:
         tuple(ours.get(each, -1) for each in range(len(numbers))),
         tuple(whole),
         _fans(flow, executes, outputs),
+        tuple(tuple(sorted(numbers[each] for each in members)) for members in apart if len(members) > 1),
     )
 
 

@@ -52,6 +52,8 @@ class Dataflow:
     """Who reads each node."""
     written: int
     """How many nodes stand in the document."""
+    apart: tuple[tuple[int, ...], ...] = ()
+    """Sets of nodes no two of which execute on one machine."""
 
     def tees(self, node: int) -> list[int]:
         """The tees of a node's stream."""
@@ -117,7 +119,8 @@ def dataflow(problem: Problem) -> Dataflow:
         send, receive = streams[number].prices(problem.params)
         send = 0.0 if owner.sent and not implicit and kinds[number] != "tee" else send
         nodes.append(Node(owner, kinds[number], tuple(parents[number]), *costs, send, receive, stays, implicit))
-    return Dataflow(problem.params, tuple(nodes), readers, len(operations))
+    apart = tuple(tuple(dict.fromkeys(numbers[each] for each in members)) for members in problem.apart)
+    return Dataflow(problem.params, tuple(nodes), readers, len(operations), apart)
 
 
 def _readers(parents: Sequence[Sequence[int]]) -> tuple[tuple[int, ...], ...]:

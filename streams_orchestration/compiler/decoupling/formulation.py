@@ -57,6 +57,7 @@ class Formulation:
             self._bound_paths(params.latency_budget)
         if params.forward:
             self._send_forward()
+        self._keep_apart()
 
     def _variable(self, name: str, *, binary: bool = False, most: float | None = None) -> pulp.LpVariable:
         category = pulp.LpBinary if binary else pulp.LpContinuous
@@ -210,6 +211,14 @@ class Formulation:
                 terms = [term for where in there for term in where.terms]
                 terms += [term for where in here for term in where.times(-1.0)]
                 self._at_least(terms, sum(where.constant for where in here) - sum(where.constant for where in there))
+
+    def _keep_apart(self) -> None:
+        """At most one class of each set that is to be apart is on a machine."""
+        for members in self._contraction.apart:
+            for machine in self._machines:
+                wheres = [self._where[number][machine] for number in members]
+                terms = [term for where in wheres for term in where.times(-1.0)]
+                self._at_least(terms, sum(where.constant for where in wheres) - 1.0)
 
     def assignment(self, values: Mapping[str, float]) -> list[int]:
         """Where the classes are in a solution; values are rounded (rule Q16)."""

@@ -12,8 +12,8 @@ def violations(flow: Dataflow, outputs: Sequence[int]) -> Iterator[str]:
     """Everything that a decision breaks, in words; nothing for a legal one.
 
     Inputs of one operator arrive together, operators of one tick execute together (rule Q12), pins hold (rule Q2), what
-    must stay stays (rules Q4, Q13), streams go forward where they must, no path gets more hops than the latency budget
-    (rule Q11), and there are machines enough (rule Q7).
+    must stay stays (rules Q4, Q13), what is to be apart is, streams go forward where they must, no path gets more hops
+    than the latency budget (rule Q11), and there are machines enough (rule Q7).
     """
     executes = executions(flow, outputs)
     ticks: dict[int | str, int] = {}
@@ -30,6 +30,13 @@ def violations(flow: Dataflow, outputs: Sequence[int]) -> Iterator[str]:
         tick = node.operation.tick
         if tick is not None and not node.implicit and ticks.setdefault(tick, executes[number]) != executes[number]:
             yield f"tick {tick} is split at {name}"
+    for members in flow.apart:
+        places: dict[int, int] = {}
+        for number in members:
+            other = places.setdefault(executes[number], number)
+            if other != number:
+                names = " and ".join(str(flow.nodes[each].operation.id) for each in (other, number))
+                yield f"{names} are on one machine"
     budget = flow.params.latency_budget
     if budget is not None and _exceeds(flow, executes, outputs, budget):
         yield f"a path has more than {budget} added hops"

@@ -28,7 +28,8 @@ class Search:
         self.best: list[int] | None = None
         self.evaluation: Evaluation | None = None
         params = contraction.flow.params
-        self.guarded = params.forward or params.latency_budget is not None or params.machine_budget is not None
+        budgets = params.latency_budget is not None or params.machine_budget is not None
+        self.guarded = params.forward or budgets or bool(contraction.apart)
         self._pieces = Pieces(
             contraction.weights, contraction.pins, contraction.fans, len(contraction.machines), params.tee == "exact"
         )
@@ -51,7 +52,7 @@ class Search:
         pins, machines = self.contraction.pins, len(self.contraction.machines)
         for machine in range(machines if self.contraction.forward else min(machines, self.contraction.pinned + 1)):
             yield [machine if pin < 0 else pin for pin in pins]
-        if self.contraction.forward and not any(pin >= 0 for pin in pins):
+        if (self.contraction.forward or self.contraction.apart) and not any(pin >= 0 for pin in pins):
             yield from self._in_order()
 
     def _in_order(self) -> Iterator[list[int]]:
@@ -59,13 +60,20 @@ class Search:
         order, weights = self.contraction.along_the_flow(), self.contraction.weights
         machines = len(self.contraction.machines)
         total = sum(weights)
+        kept: list[set[int]] = [set() for _ in weights]
+        for number, members in enumerate(self.contraction.apart):
+            for piece in members:
+                kept[piece].add(number)
         for step in range(_LIMITS):
             limit = total / machines * (1 + step / _LIMITS)
             home, machine, load = [0] * len(order), 0, 0.0
+            claimed: set[int] = set()
             for piece in order:
-                if load + weights[piece] > limit and load > 0 and machine < machines - 1:
-                    machine, load = machine + 1, 0.0
+                full = load + weights[piece] > limit and load > 0
+                if (full or claimed & kept[piece]) and machine < machines - 1:
+                    machine, load, claimed = machine + 1, 0.0, set()
                 home[piece], load = machine, load + weights[piece]
+                claimed |= kept[piece]
             yield home
 
     def begin_anew(self, seed: int, deadline: float, *, rebalanced: bool = False, good_enough: float = 0.0) -> None:

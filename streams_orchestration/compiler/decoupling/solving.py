@@ -94,6 +94,7 @@ class _Run:
         if gap is None and task.binaries > _EXACT:
             task = task._replace(gap=_ROUGH if task.binaries > _HUGE and len(self.contraction.machines) > 2 else _CLOSE)
         if len(self.contraction.machines) < 2:
+            self.infeasible = self.search.best is None
             return solver
         programs: tuple[Literal["highs", "cbc"], ...] = ("cbc", "highs") if solver == "cbc" else ("highs", "cbc")
         for each in programs if solver != "search" else ():
@@ -120,7 +121,8 @@ def _nothing(problem: Problem, seconds: float, *, infeasible: bool) -> Diagnosti
     limits = ", ".join(f"{name} {value}" for name, value in given.items() if value is not None)
     place = params.location()
     if infeasible:
-        held = f"the pins and {limits}" if limits else "the pins"
+        others = [*(["what is to be apart"] if problem.apart else []), *([limits] if limits else [])]
+        held = " and ".join(["the pins", *others])
         return Diagnostic.of("SO0608", f"no decision keeps to {held}", location=place)
     return Diagnostic.of("SO0609", f"no decision was found in {seconds:g} s", location=place)
 
