@@ -18,6 +18,7 @@ from streams_orchestration.cli.explaining import explain
 from streams_orchestration.cli.failing import APPLICATION, COMMAND_LINE, INTERRUPTED, report
 from streams_orchestration.cli.logs import logs
 from streams_orchestration.cli.observing import status
+from streams_orchestration.cli.profiling import profile
 from streams_orchestration.cli.running import run
 from streams_orchestration.cli.serving import ui
 
@@ -50,6 +51,7 @@ for _command in (
     reset,
     status,
     logs,
+    profile,
     graph,
     lineage,
     ui,

@@ -1,0 +1,130 @@
+"""`streams profile`: what the operators and streams of a running application cost."""
+
+from __future__ import annotations
+
+import json
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+from streams_orchestration.cli.options import application_argument, output_option, write_output
+
+if TYPE_CHECKING:
+    from rich.console import RenderableType
+
+    from streams_orchestration.model.profile import Profile
+
+SHOWN = 12
+"""Operators that the table names, the hottest first."""
+
+
+@click.command()
+@application_argument
+@click.option(
+    "--seconds",
+    type=click.FloatRange(min=0, min_open=True),
+    default=30.0,
+    show_default=True,
+    metavar="SECONDS",
+    help="How long to measure; Ctrl-C ends it early, with what was measured.",
+)
+@click.option(
+    "--format",
+    "format_",
+    type=click.Choice(["table", "yaml", "json"]),
+    help="A table to read, or the profile itself. [default: table, yaml with --output]",
+)
+@output_option
+def profile(application: str, seconds: float, format_: str | None, output: Path | None) -> int:
+    """Measure what a running application costs: operators, streams, PEs.
+
+    The profile is what `--profile` takes: `streams decouple SPEC --profile FILE` and the commands that compile.
+    """
+    from streams_orchestration.cli.interrupts import Interrupts
+    from streams_orchestration.runtime.home import Home
+    from streams_orchestration.runtime.profiling import measure
+
+    with Interrupts(lambda: None) as interrupts:
+        found = measure(Home.default(), application, seconds, interrupts.pause, lambda text: click.echo(text, err=True))
+    for remark in found.remarks:
+        click.secho(f"{application}: {remark}.", fg="yellow", err=True)
+    for each in found.profile.unmeasured:
+        port = "" if each.port is None else f", output port {each.port}"
+        click.secho(f"not measured: {each.operator}{port}: {each.reason}.", fg="yellow", err=True)
+    chosen = format_ or ("yaml" if output is not None else "table")
+    if chosen == "table":
+        from streams_orchestration.cli.terminal import rendered
+
+        text = rendered(profile_table(found.profile), colour=output is None and sys.stdout.isatty())
+        write_output(text, output)
+    else:
+        write_output(profile_text(found.profile, chosen), output)
+    if output is not None:
+        click.echo(f"{output}: {found.profile.seconds:g} s of {application}", err=True)
+    return 0
+
+
+def profile_text(profile: Profile, form: str) -> str:
+    """The document, as `yaml` or `json`."""
+    from streams_orchestration.model.profile_document import mapping_of
+
+    document = mapping_of(profile)
+    if form == "json":
+        return json.dumps(document, indent=2, ensure_ascii=False) + "\n"
+    import yaml
+
+    return yaml.safe_dump(document, sort_keys=False, allow_unicode=True, default_flow_style=None, width=120)
+
+
+def profile_table(profile: Profile) -> RenderableType:
+    """What stands out: the hottest operators, the PEs, and what sending costs."""
+    from rich.console import Group
+    from rich.table import Table
+    from rich.text import Text
+
+    from streams_orchestration.cli.names import count
+
+    def table(*titles: str) -> Table:
+        made = Table(box=None, padding=(0, 2, 0, 0), header_style="dim")
+        for number, title in enumerate(titles):
+            made.add_column(title, justify="right" if number else "left", no_wrap=bool(number))
+        return made
+
+    hottest = sorted(profile.operators, key=lambda each: -each.cpu_seconds)
+    operators = table("operator", "of a processor", "tuples/s in", "tuples/s out", "bytes/tuple")
+    for each in hottest[:SHOWN]:
+        sent = [stream for stream in profile.streams if stream.operator == each.operator]
+        tuples, size = sum(x.tuples for x in sent), sum(x.bytes or 0.0 for x in sent)
+        operators.add_row(
+            each.operator,
+            f"{each.cpu_seconds / profile.seconds:.1%}",
+            count(round(sum(each.inputs) / profile.seconds)) if each.inputs else "-",
+            count(round(tuples / profile.seconds)) if sent else "-",
+            f"{size / tuples:,.0f}" if tuples else "-",
+        )
+    pes = table("PE", "of a processor", "in between", "in batches")
+    for pe in profile.pes:
+        parts = (profile.utilisation(pe), pe.overhead_seconds / profile.seconds, pe.busy_seconds / profile.seconds)
+        pes.add_row(str(pe.pe), *(f"{part:.1%}" for part in parts))
+    more = len(hottest) - SHOWN
+    rest = [Text(f"{more} more operators take less", "dim")] if more > 0 else []
+    return Group(operators, *rest, "", pes, "", *_transport(profile))
+
+
+def _transport(profile: Profile) -> Iterator[RenderableType]:
+    from rich.text import Text
+
+    transport = profile.transport
+    if transport is None:
+        return
+    basis = {
+        "measured": f"fitted to {transport.streams} streams",
+        "scaled": f"calibrated on this machine, scaled to {transport.streams} streams of one size",
+        "calibrated": "calibrated on this machine, since nothing crossed",
+    }[transport.basis]
+    for name, cost in (("sending", transport.send), ("receiving", transport.receive)):
+        yield Text(f"{name} a tuple  {cost.per_tuple * 1e9:,.1f} ns + {cost.per_byte * 1e9:,.3f} ns a byte")
+    yield Text(f"({basis})", "dim")

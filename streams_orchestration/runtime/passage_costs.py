@@ -1,0 +1,57 @@
+"""What sending a tuple to another PE costs, from what some streams cost: a + b * bytes (rule Q15)."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from typing import NamedTuple
+
+from streams_orchestration.model.profile import PassageCost
+
+APART = 1.5
+"""Sizes of tuples differ enough for a line when the largest is so many times the smallest."""
+
+
+class Passage(NamedTuple):
+    """What passed one stream, in one direction."""
+
+    tuples: float
+    bytes: float
+    """In memory."""
+    seconds: float
+    """Processor time."""
+
+
+def fitted(passages: Sequence[Passage]) -> PassageCost | None:
+    """The line with the least squares, where tuples count alike; None when sizes do not differ enough for one.
+
+    Neither of its two parts is negative.
+    """
+    found = [each for each in passages if each.tuples > 0]
+    sizes = [each.bytes / each.tuples for each in found]
+    if len(found) < 2 or max(sizes) < APART * min(sizes):
+        return None
+    weights = [each.tuples for each in found]
+    costs = [each.seconds / each.tuples for each in found]
+    total = math.fsum(weights)
+    mean_size = math.fsum(w * x for w, x in zip(weights, sizes, strict=True)) / total
+    mean_cost = math.fsum(w * y for w, y in zip(weights, costs, strict=True)) / total
+    spread = math.fsum(w * (x - mean_size) ** 2 for w, x in zip(weights, sizes, strict=True))
+    joint = math.fsum(w * (x - mean_size) * y for w, x, y in zip(weights, sizes, costs, strict=True))
+    slope = joint / spread
+    if slope <= 0:
+        return PassageCost(mean_cost, 0.0)
+    base = mean_cost - slope * mean_size
+    if base >= 0:
+        return PassageCost(base, slope)
+    squares = math.fsum(w * x * x for w, x in zip(weights, sizes, strict=True))
+    return PassageCost(0.0, math.fsum(w * x * y for w, x, y in zip(weights, sizes, costs, strict=True)) / squares)
+
+
+def scaled(passages: Sequence[Passage], shape: PassageCost) -> PassageCost | None:
+    """The shape of a known cost, as many times as dear as these streams are; None when they say nothing."""
+    expected = math.fsum(shape.of(each.tuples, each.bytes) for each in passages)
+    spent = math.fsum(each.seconds for each in passages)
+    if expected <= 0 or spent <= 0:
+        return None
+    return PassageCost(shape.per_tuple * spent / expected, shape.per_byte * spent / expected)

@@ -1,0 +1,142 @@
+"""Measures a running application over a stated time: the difference of its metrics at the end and at the beginning."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+
+from sqlalchemy import select
+
+from streams_orchestration.model.profile import PassageCost, Profile
+from streams_orchestration.runtime import tables
+from streams_orchestration.runtime.calibration import calibrate
+from streams_orchestration.runtime.catalog import Catalog
+from streams_orchestration.runtime.directories import directories_of
+from streams_orchestration.runtime.failures import failures
+from streams_orchestration.runtime.home import Home
+from streams_orchestration.runtime.inspection import deployed_compilation, read_status
+from streams_orchestration.runtime.metrics import ApplicationMetrics
+from streams_orchestration.runtime.profile_differences import NotProfiledError, profile_of
+from streams_orchestration.runtime.recording import read_metrics
+from streams_orchestration.runtime.settings import Settings
+from streams_orchestration.runtime.status import ApplicationStatus
+
+POLL_SECONDS = 0.5
+START_SECONDS = 120.0
+"""An application that was just deployed is given so long for its first batch."""
+
+
+@dataclass(frozen=True, slots=True)
+class Measurement:
+    """A profile, and how it came about."""
+
+    profile: Profile
+    remarks: tuple[str, ...] = ()
+    """What somebody who reads the profile should know: it ended early, it was reset meanwhile."""
+
+
+def measure(
+    home: Home,
+    application: str,
+    seconds: float,
+    pause: Callable[[float], bool],
+    say: Callable[[str], None] = lambda _: None,
+    clock: Callable[[], float] = time.time,
+) -> Measurement:
+    """Measure an application for some time; it ends early when the application does, or when somebody wants it to.
+
+    Args:
+        home: the state directory.
+        application: its name.
+        seconds: how long to measure.
+        pause: waits so many seconds; True as soon as somebody wants to stop.
+        say: is told what is waited for.
+        clock: unix seconds.
+
+    Raises:
+        NotDeployedError: the catalog does not know it.
+        NotProfiledError: it does not run, was deployed with measuring off, or carried no tuples in that time.
+    """
+    before = _begin(home, application, pause, say, clock)
+    status = read_status(home, application)
+    resets = _resets(status)
+    say(f"Measuring {application} for {seconds:g} s ...")
+    remarks: list[str] = []
+    end = before.at + seconds
+    while clock() < end:
+        if pause(min(POLL_SECONDS, max(0.0, end - clock()))):
+            remarks.append("it was ended early")
+            break
+        status = read_status(home, application)
+        if status.state != "RUNNING":
+            remarks.append(f"the application was {status.state.lower()} before the time was over")
+            break
+    after = read_metrics(home, application, clock())
+    if after.life != before.life:
+        message = f"{application} was started anew while it was measured, so nothing can be said. Measure again."
+        raise NotProfiledError(message)
+    if again := _resets(read_status(home, application)) - resets:
+        remarks.append(f"{again} {'reset' if again == 1 else 'resets'} happened: what was done twice counts twice")
+    compilation = deployed_compilation(home, application)
+    ended = None if status.state == "RUNNING" else max((each.at for each in after.pes), default=None)
+    profile = profile_of(compilation, before, after, lambda rows: _calibrated(home, application, rows), ended)
+    return Measurement(profile, tuple(remarks))
+
+
+def _begin(
+    home: Home, application: str, pause: Callable[[float], bool], say: Callable[[str], None], clock: Callable[[], float]
+) -> ApplicationMetrics:
+    """The metrics as soon as every PE has committed a batch, or the time for that is over."""
+    began, told = clock(), False
+    while True:
+        status = read_status(home, application)
+        _refuse(status, clock())
+        metrics = read_metrics(home, application, clock())
+        if not metrics.measured:
+            message = (
+                f"{application} was deployed with measuring off (STREAMS_METRICS=off), so there is nothing to read. "
+                "Deploy it anew without that setting."
+            )
+            raise NotProfiledError(message)
+        if {each.pe for each in metrics.pes} == {each.id for each in status.pes} or (
+            metrics.pes and clock() > began + START_SECONDS / 4
+        ):
+            return metrics
+        if clock() > began + START_SECONDS:
+            message = (
+                f"{application} committed no batch in {START_SECONDS:g} s. Look at `streams status {application}`."
+            )
+            raise NotProfiledError(message)
+        if not told:
+            say(f"{application} has just begun; waiting for its first batches ...")
+            told = True
+        if pause(POLL_SECONDS):
+            message = f"{application}: you ended it before anything was measured."
+            raise NotProfiledError(message)
+
+
+def _refuse(status: ApplicationStatus, now: float) -> None:
+    name = status.application
+    if status.state != "RUNNING":
+        message = (
+            f"{name} is {status.state.lower()}, so there is nothing to measure. "
+            f"Run it (`streams run SPEC`), and profile it while it works."
+        )
+        raise NotProfiledError(message)
+    for failure in failures(status, now):
+        message = f"{name} does not work: {failure.reason}. See `streams status {name}`, and profile it when it runs."
+        raise NotProfiledError(message)
+
+
+def _resets(status: ApplicationStatus) -> int:
+    return sum(unit.resets for unit in status.units)
+
+
+def _calibrated(home: Home, application: str, rows: int) -> tuple[PassageCost, PassageCost]:
+    a = tables.application
+    with Catalog(home).read() as connection:
+        settings = connection.execute(select(a.c.settings).where(a.c.name == application)).scalar_one()
+    directories = directories_of(home, application, 0, compression=Settings(**settings).compression)
+    return calibrate(Path(directories.streams), rows, directories.compression)
