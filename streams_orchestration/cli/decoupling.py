@@ -4,23 +4,29 @@ from __future__ import annotations
 
 import json
 import sys
+from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import click
 
 from streams_orchestration.cli.failing import report_diagnostics
-from streams_orchestration.cli.options import format_option, output_option, write_output
+from streams_orchestration.cli.options import compile_options, format_option, output_option, write_output
+from streams_orchestration.compiler.options import Options
 
 if TYPE_CHECKING:
     from rich.console import RenderableType
 
+    from streams_orchestration.compiler.compilation import Compilation
     from streams_orchestration.compiler.decoupling import Decision
 
 
 @click.command()
-@click.argument("problem", type=click.Path(exists=True, dir_okay=False, readable=True, path_type=Path))
-@click.option("--machines", type=click.IntRange(1, 1000), metavar="K", help="How many machines, in place of `k`.")
+@click.argument(
+    "problem", metavar="SPEC|PROBLEM", type=click.Path(exists=True, dir_okay=False, readable=True, path_type=Path)
+)
+@click.option("--machines", type=click.IntRange(1, 1000), metavar="K", help="How many machines. [default: 2]")
+@click.option("--pe", type=click.IntRange(min=0), metavar="N", help="The PE to part. [default: the busiest]")
 @click.option(
     "--solver",
     type=click.Choice(["highs", "cbc", "search"], case_sensitive=False),
@@ -43,35 +49,107 @@ if TYPE_CHECKING:
     metavar="PART",
     help="Distance from the best that is close enough. [default: 0, 0.0001 for large problems]",
 )
+@compile_options
 @format_option
 @output_option
 def decouple(
     problem: Path,
     machines: int | None,
-    solver: str,
+    pe: int | None,
+    solver: Any,
     seconds: float,
     gap: float | None,
+    options: Options,
     format_: str,
     output: Path | None,
 ) -> int:
     """Decide which operators to move apart.
 
-    PROBLEM names operators with their measured costs and what keeps them together. The answer has the least largest
-    load of a machine, and among such the least sum; the bound says how good any decision can be.
+    SPEC is an application: with what `streams profile` measured (--profile), the operators of a PE are parted, each
+    part to be a PE of its own. The document that --output writes is what `streams deploy --decoupling` takes.
+
+    PROBLEM names operators with their costs and what keeps them together. The answer has the least largest load of a
+    machine, and among such the least sum; the bound says how good any decision can be.
     """
+    from streams_orchestration.model.document import read_document
+
+    tree, _ = read_document(problem)
+    effort = {"solver": solver.lower(), "seconds": seconds, "gap": gap}
+    if isinstance(tree, dict) and "specVersion" in tree:
+        return _of_application(problem, options, machines or 2, pe, effort, format_, output)
+    if pe is not None or options != Options():
+        message = f"{problem} is a problem and no spec, so there is nothing to compile and no PE to name."
+        raise click.UsageError(message)
     from streams_orchestration.compiler.decoupling import solve
     from streams_orchestration.model.decoupling_document import read_problem
 
-    chosen = solver.lower()
-    decision = solve(read_problem(problem, machines), solver=chosen, seconds=seconds, gap=gap)  # pyright: ignore[reportArgumentType]
+    decision = solve(read_problem(problem, machines), **effort)
     report_diagnostics(decision.diagnostics)
+    _write(decision.document(), _table(decision), format_, output)
+    return 0
+
+
+def _write(document: dict[str, Any], table: RenderableType, format_: str, output: Path | None) -> None:
     if format_ == "json":
-        write_output(json.dumps(decision.document(), indent=2, ensure_ascii=False) + "\n", output)
+        write_output(json.dumps(document, indent=2, ensure_ascii=False) + "\n", output)
     else:
         from streams_orchestration.cli.terminal import rendered
 
-        write_output(rendered(_table(decision), colour=output is None and sys.stdout.isatty()), output)
+        write_output(rendered(table, colour=output is None and sys.stdout.isatty()), output)
+
+
+def _of_application(
+    spec: Path,
+    options: Options,
+    machines: int,
+    pe: int | None,
+    effort: dict[str, Any],
+    format_: str,
+    output: Path | None,
+) -> int:
+    from streams_orchestration.compiler.decoupling.application_decision import decide
+    from streams_orchestration.compiler.decoupling.decision_document import decision_document
+    from streams_orchestration.compiler.measured_costs import measured_costs
+
+    profile = options.profile
+    if profile is None:
+        message = (
+            f"it is not known what {spec} costs. Measure it while it runs (`streams profile APP --output FILE`), "
+            "then add --profile FILE."
+        )
+        raise click.UsageError(message)
+    compilation = _as_measured(spec, options)
+    plan = compilation.logical, compilation.physical, compilation.fusion
+    costs, found = measured_costs(compilation.logical, compilation.physical, profile)
+    report_diagnostics(found)
+    decision = decide(*plan, costs, machines=machines, pe=pe, **effort)
+    report_diagnostics(decision.solution.diagnostics)
+    document = decision_document(*plan, decision)
+    if output is not None:
+        write_output(json.dumps(document, indent=2, ensure_ascii=False) + "\n", output)
+        click.echo(f"{output}: apply it with `streams deploy {spec} --decoupling {output}`", err=True)
+    if output is None or format_ == "table":
+        from streams_orchestration.cli.parting import decision_table
+
+        _write(document, decision_table(compilation, decision), format_, None)
     return 0
+
+
+def _as_measured(spec: Path, options: Options) -> Compilation:
+    """The application with the PEs that it was measured with, where the options lead there; never decoupled already."""
+    from streams_orchestration.cli.compiling import compiled
+    from streams_orchestration.compiler.fusion_fingerprint import fusion_fingerprint
+
+    plain = compiled(spec, replace(options, profile=None, decoupling=None))
+    wanted = options.profile.fingerprint if options.profile is not None else ""
+    if not wanted or fusion_fingerprint(plain.logical, plain.physical, plain.fusion) == wanted:
+        return plain
+    by_profile = compiled(spec, replace(options, decoupling=None))
+    if fusion_fingerprint(by_profile.logical, by_profile.physical, by_profile.fusion) == wanted:
+        return by_profile
+    message = "The application was measured with other PEs, widths or options; what was measured of operators counts."
+    click.secho(message, fg="yellow", err=True)
+    return plain
 
 
 def _table(decision: Decision) -> RenderableType:

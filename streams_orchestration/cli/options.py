@@ -130,13 +130,28 @@ _OPTIONS = (
     click.option("--threading", type=_choices("threading"), help="Threading model where no annotation says."),
     click.option(
         "--profile",
+        "profiles",
         type=_Document(_profile),
         metavar="FILE",
-        help="Measured rates of streams, which fusion goes by.",
+        multiple=True,
+        help="Measured rates and costs (`streams profile`), which fusion goes by; of several the largest count.",
     ),
     decoupling_option,
     click.option("--faithful", is_flag=True, help="Plan as Streams does, without our improvements."),
 )
+
+
+def _combined(profiles: Iterable[Any]) -> Any:
+    found = tuple(profiles)
+    if not found:
+        return None
+    from streams_orchestration.model.profile import combined
+
+    try:
+        return combined(found)
+    except ValueError as error:
+        message = f"{error}."
+        raise click.BadParameter(message, click.get_current_context(), param_hint="'--profile'") from error
 
 
 def compile_options(command: Command) -> Command:
@@ -151,7 +166,7 @@ def compile_options(command: Command) -> Command:
         pes: int | None,
         channel_fusion: Any,
         threading: Any,
-        profile: Any,
+        profiles: Iterable[Any],
         decoupling: Any,
         faithful: bool,
         **others: Any,
@@ -163,7 +178,7 @@ def compile_options(command: Command) -> Command:
             pes=pes,
             channel_fusion=channel_fusion,
             threading=threading,
-            profile=profile,
+            profile=_combined(profiles),
             decoupling=decoupling,
             faithful=faithful,
         )

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import json
+import math
 import sys
 from collections.abc import Iterator
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import click
 
@@ -45,7 +46,7 @@ def profile(application: str, seconds: float, format_: str | None, output: Path 
     """
     from streams_orchestration.cli.interrupts import Interrupts
     from streams_orchestration.runtime.home import Home
-    from streams_orchestration.runtime.profiling import measure
+    from streams_orchestration.runtime.profiles.measuring import measure
 
     with Interrupts(lambda: None) as interrupts:
         found = measure(Home.default(), application, seconds, interrupts.pause, lambda text: click.echo(text, err=True))
@@ -74,9 +75,23 @@ def profile_text(profile: Profile, form: str) -> str:
     document = mapping_of(profile)
     if form == "json":
         return json.dumps(document, indent=2, ensure_ascii=False) + "\n"
+    return "".join(_entry(key, value) for key, value in document.items())
+
+
+def _entry(key: str, value: Any) -> str:
+    """A key of a YAML document; each part of a list stands on a line of its own."""
+    if isinstance(value, list):
+        return f"{key}:\n" + "".join(f"  - {_line(each)}\n" for each in value)
+    if isinstance(value, dict):
+        return f"{key}:\n" + "".join(f"  {name}: {_line(each)}\n" for name, each in value.items())
+    return f"{key}: {_line(value)}\n"
+
+
+def _line(value: Any) -> str:
     import yaml
 
-    return yaml.safe_dump(document, sort_keys=False, allow_unicode=True, default_flow_style=None, width=120)
+    text = yaml.safe_dump(value, sort_keys=False, allow_unicode=True, default_flow_style=True, width=math.inf)
+    return text.removesuffix("...\n").rstrip("\n")
 
 
 def profile_table(profile: Profile) -> RenderableType:

@@ -32,6 +32,10 @@ class MeasuredCosts:
     arriving: Mapping[Port, float]
     """Input port -> tuples."""
     transport: Transport
+    overhead: float = 0.0
+    """Processors that a PE keeps busy besides its operators and streams, as a mean over those that were measured."""
+    processors: int | None = None
+    """Of the machine that it was measured on."""
 
 
 def measured_costs(
@@ -73,7 +77,9 @@ def measured_costs(
         message = f"no processor time was measured of {', '.join(absent[:_SHOWN])}{more}"
         diagnostics.append(Diagnostic.of("SO0214", message, location=profile.location))
     loads = {operator: seconds / profile.seconds for operator, seconds in cpu.items()}
-    return MeasuredCosts(loads, rates, sizes, arriving, profile.transport), diagnostics
+    overhead = sum(each.overhead_seconds for each in profile.pes) / max(1, len(profile.pes)) / profile.seconds
+    costs = MeasuredCosts(loads, rates, sizes, arriving, profile.transport, overhead, profile.processors)
+    return costs, diagnostics
 
 
 class _Spread:

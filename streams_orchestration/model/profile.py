@@ -121,7 +121,7 @@ def combined(profiles: tuple[Profile, ...]) -> Profile:
         ValueError: there is none, or they are of different applications.
     """
     if len({each.application for each in profiles}) != 1:
-        names = sorted({each.application for each in profiles})
+        names = list(dict.fromkeys(each.application for each in profiles))
         message = f"profiles of one application are combined, these are of {', '.join(names) or 'none'}"
         raise ValueError(message)
     if len(profiles) == 1:

@@ -93,3 +93,106 @@ def test_what_was_not_measured_is_named(tmp_path: Path, capsys: pytest.CaptureFi
 def test_wrong_options_are_told(options: list[str], problem: str, capsys: pytest.CaptureFixture[str]):
     assert main(["decouple", problem, *options]) == 2
     assert options[0] in capsys.readouterr().err
+
+
+# ---- an application ----
+
+SPEC = """
+specVersion: 1
+application: test
+operators: {Source: {inputs: []}, Work: {}, Sink: {outputs: []}}
+graph:
+  - {name: S, operator: Source}
+  - {name: A, operator: Work, inputs: [S]}
+  - {name: B, operator: Work, inputs: [A]}
+  - {name: K, operator: Sink, inputs: [B]}
+"""
+PROFILE = """
+profileVersion: 1
+application: test
+seconds: 10
+streams:
+  - {operator: S, tuples: 1000, bytes: 8000}
+  - {operator: A, tuples: 1000, bytes: 8000}
+  - {operator: B, tuples: 1000, bytes: 8000}
+operators:
+  - {operator: S, cpuSeconds: 0.5}
+  - {operator: A, cpuSeconds: 2.0}
+  - {operator: B, cpuSeconds: 2.0}
+  - {operator: K, cpuSeconds: 0.5}
+transport:
+  basis: measured
+  send: {secondsPerTuple: 1.0e-5, secondsPerByte: 1.0e-6}
+  receive: {secondsPerTuple: 1.0e-5}
+"""
+
+
+@pytest.fixture
+def spec(tmp_path: Path) -> list[str]:
+    (tmp_path / "spec.yaml").write_text(SPEC)
+    (tmp_path / "profile.yaml").write_text(PROFILE)
+    return [str(tmp_path / "spec.yaml"), "--profile", str(tmp_path / "profile.yaml")]
+
+
+def test_an_application_is_parted_where_its_profile_says(spec: list[str], capsys: pytest.CaptureFixture[str]):
+    found = answer(capsys, *spec)
+    assert found["machines"] == {"S": 0, "A": 0, "B": 1, "K": 1}
+    decision = found["decision"]
+    assert decision["loads"]["before"] == {"0": 100.0}
+    assert decision["loads"]["after"] == pytest.approx([50.36, 50.2], abs=0.01)
+    assert decision["saturation"] == 2.0
+    assert decision["predictedSpeedup"] == pytest.approx(100 / 50.36, abs=1e-3)
+    assert decision["cuts"] == [
+        {
+            "stream": "A", "from": 0, "to": 1, "tuplesPerSecond": 100.0, "bytesPerTuple": 8.0,
+            "send": pytest.approx(0.36), "receive": pytest.approx(0.2),
+        }
+    ]  # fmt: skip
+
+
+def test_a_table_says_what_moves_and_the_file_what_to_apply(
+    spec: list[str], tmp_path: Path, capsys: pytest.CaptureFixture[str]
+):
+    decision = str(tmp_path / "decision.json")
+    assert main(["decouple", *spec, "--machines", "3", "--output", decision]) == 0
+    captured = capsys.readouterr()
+    assert "PE 0 took 50.0 % of a processor when it was measured." in captured.out
+    assert "A crosses from part 1 to part 2: 100 tuples/s of 8 bytes were measured" in captured.out
+    assert f"streams deploy {spec[0]} --decoupling {decision}" in captured.err
+    assert main(["compile", spec[0], "--decoupling", decision, "--format", "json"]) == 0
+    pes = json.loads(capsys.readouterr().out)["fusionPlan"]["pes"]
+    assert sorted(each["operators"] for each in pes) == [["A"], ["B", "K"], ["S"]]
+
+
+def test_several_profiles_are_combined(spec: list[str], tmp_path: Path, capsys: pytest.CaptureFixture[str]):
+    second = tmp_path / "second.yaml"
+    second.write_text(PROFILE.replace("K, cpuSeconds: 0.5", "K, cpuSeconds: 9.5"))
+    assert answer(capsys, *spec, "--profile", str(second))["machines"] == {"S": 0, "A": 0, "B": 0, "K": 1}
+
+
+@pytest.mark.parametrize(
+    ("options", "status", "said"),
+    [
+        (["SPEC"], 2, "streams profile APP --output FILE"),
+        (["PROBLEM", "--pe", "0"], 2, "is a problem and no spec"),
+        (["PROBLEM", "--fusion", "legacy"], 2, "is a problem and no spec"),
+        (["SPEC", "--profile", "PROFILE", "--pe", "7"], 1, "there is no PE 7; the application has 0"),
+        (["SPEC", "--profile", "PROFILE", "--profile", "OTHER"], 2, "these are of test, other"),
+    ],
+)
+def test_what_cannot_be_decided_is_said(
+    options: list[str], status: int, said: str, spec: list[str], problem: str, tmp_path: Path,
+    capsys: pytest.CaptureFixture[str],
+):  # fmt: skip
+    (tmp_path / "other.yaml").write_text("{profileVersion: 1, application: other}")
+    files = {"SPEC": spec[0], "PROBLEM": problem, "PROFILE": spec[2], "OTHER": str(tmp_path / "other.yaml")}
+    assert main(["decouple", *(files.get(each, each) for each in options)]) == status
+    assert said in capsys.readouterr().err
+
+
+def test_a_profile_of_other_pes_counts_and_is_told(spec: list[str], tmp_path: Path, capsys: pytest.CaptureFixture[str]):
+    (tmp_path / "profile.yaml").write_text(PROFILE.replace("seconds: 10", "seconds: 10\nfingerprint: other"))
+    assert main(["decouple", *spec, "--format", "json"]) == 0
+    captured = capsys.readouterr()
+    assert json.loads(captured.out)["decision"]["predictedSpeedup"] > 1.9
+    assert "measured with other PEs, widths or options" in captured.err

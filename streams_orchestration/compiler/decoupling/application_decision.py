@@ -49,54 +49,45 @@ class ApplicationDecision:
     problem: ApplicationProblem
     parting: Parting
     solution: Decision
+    costs: MeasuredCosts
     before: Mapping[int, float]
     """Load of every PE in percent of a processor, at the rates at which the busiest has no time left (rule Q14)."""
-    measured: float
-    """Load of the busiest PE when it was measured, in percent of a processor."""
-    overhead: float
-    """Load of a PE that is no operator's: every part has it."""
-    processors: int | None
-    """Of the machine; None when nobody knows."""
+    saturation: float
+    """How many times the measured rates these are."""
 
     @property
     def after(self) -> tuple[float, ...]:
         """Load of each part, its overhead included, at the same rates."""
-        return tuple(load + self.overhead for load in self.parting.loads)
+        overhead = PERCENT * self.costs.overhead * self.saturation
+        return tuple(load + overhead for load in self.parting.loads)
 
     @property
     def predicted_speedup(self) -> float:
         """How many times more the application can take: the largest load decides, or that of all processors."""
-        others = [load for pe, load in self.before.items() if pe != self.pe]
-        return _limit(self.before.values(), self.processors) / _limit([*others, *self.after], self.processors)
+        return self.limit([*self.before.values()]) / self.limit([*self.others, *self.after])
 
+    @property
+    def others(self) -> list[float]:
+        """Loads of the other PEs."""
+        return [load for pe, load in self.before.items() if pe != self.pe]
 
-def _limit(loads: Mapping[int, float] | Sequence[float] | object, processors: int | None) -> float:
-    found = list(loads)  # pyright: ignore[reportArgumentType, reportCallIssue]
-    return max(max(found), sum(found) / processors if processors else 0.0)
+    def limit(self, loads: Sequence[float]) -> float:
+        """What decides how much the application can take: the busiest PE, or all of them on their processors."""
+        processors = self.costs.processors
+        return max(max(loads), sum(loads) / processors if processors else 0.0)
 
 
 def pe_loads(
-    logical: LogicalGraph,
-    physical: PhysicalGraph,
-    fusion: FusionPlan,
-    costs: MeasuredCosts,
-    overheads: Mapping[int, float],
+    logical: LogicalGraph, physical: PhysicalGraph, fusion: FusionPlan, costs: MeasuredCosts
 ) -> dict[int, float]:
-    """Load of every PE at the measured rates, in percent of a processor; a PE of which nothing is known has 0.
-
-    Args:
-        logical: the application.
-        physical: its expanded graph.
-        fusion: its PEs.
-        costs: what was measured.
-        overheads: processors that a PE keeps busy besides its operators and streams, where that is known.
-    """
-    found = {}
-    for pe in fusion.pes:
-        found[pe.id] = PERCENT * overheads.get(pe.id, 0.0)
-        if any(costs.cpu.get(each) for each in pe.operators):
-            found[pe.id] += sum(application_problem(logical, physical, costs, pe.operators, machines=1).loads)
-    return found
+    """Load of every PE at the measured rates, in percent of a processor; a PE whose operators did nothing has 0."""
+    return {
+        pe.id: PERCENT * costs.overhead
+        + sum(application_problem(logical, physical, costs, pe.operators, machines=1).loads)
+        if any(costs.cpu.get(each) for each in pe.operators)
+        else 0.0
+        for pe in fusion.pes
+    }
 
 
 def decide(
@@ -107,8 +98,6 @@ def decide(
     *,
     machines: int = 2,
     pe: int | None = None,
-    overheads: Mapping[int, float] | None = None,
-    processors: int | None = None,
     solver: SolverChoice = "highs",
     seconds: float = SECONDS,
     gap: float | None = None,
@@ -122,8 +111,6 @@ def decide(
         costs: what was measured.
         machines: the most parts.
         pe: the PE; the busiest one when None.
-        overheads: processors that a PE keeps busy besides its operators and streams, where that is known.
-        processors: of the machine.
         solver: of the integer program.
         seconds: time limit.
         gap: relative difference from the best at which to stop.
@@ -131,29 +118,18 @@ def decide(
     Raises:
         ApplicationError: nothing was measured, there is no such PE, or no decision was found in time.
     """
-    overheads = overheads or {}
-    loads = pe_loads(logical, physical, fusion, costs, overheads)
+    loads = pe_loads(logical, physical, fusion, costs)
     busiest = max(loads, key=lambda each: (loads[each], -each))
     chosen = busiest if pe is None else pe
     if chosen not in loads:
         message = f"there is no PE {chosen}; the application has {', '.join(map(str, loads))}"
         raise ApplicationError([Diagnostic.of("SO0611", message)])
-    if not loads[busiest]:
-        raise ApplicationError([Diagnostic.of("SO0611", "nothing was measured of its operators, or they did nothing")])
-    saturation = PERCENT / loads[busiest]
+    saturation = PERCENT / loads[busiest] if loads[busiest] else 1.0
     operators = next(each.operators for each in fusion.pes if each.id == chosen)
     problem = application_problem(logical, physical, costs, operators, machines=machines, saturation=saturation)
     solution = solve(problem.problem, solver=solver, seconds=seconds, gap=gap)
-    return ApplicationDecision(
-        chosen,
-        problem,
-        parting_of(problem, solution),
-        solution,
-        {each: load * saturation for each, load in loads.items()},
-        loads[busiest],
-        PERCENT * overheads.get(chosen, 0.0) * saturation,
-        processors,
-    )
+    before = {each: load * saturation for each, load in loads.items()}
+    return ApplicationDecision(chosen, problem, parting_of(problem, solution), solution, costs, before, saturation)
 
 
 def parting_of(problem: ApplicationProblem, solution: Decision) -> Parting:

@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterator, Sequence
 from typing import NamedTuple
 
 from streams_orchestration.compiler.compilation import Compilation
+from streams_orchestration.compiler.fusion_fingerprint import fusion_fingerprint
 from streams_orchestration.model.profile import (
     Basis,
     OperatorProfile,
@@ -17,10 +18,10 @@ from streams_orchestration.model.profile import (
     Transport,
     Unmeasured,
 )
-from streams_orchestration.runtime.cutting import stream_name
 from streams_orchestration.runtime.errors import StreamsRuntimeError
 from streams_orchestration.runtime.metrics import ApplicationMetrics, OperatorMetrics, PeMetrics, PortMetrics
-from streams_orchestration.runtime.passage_costs import Passage, fitted, scaled
+from streams_orchestration.runtime.profiles.passage_costs import Passage, fitted, scaled
+from streams_orchestration.runtime.queries.cutting import stream_name
 
 STEADY = 0.5
 """A PE that is in a batch for such a part of the time is measured from commit to commit, not by the clock."""
@@ -109,7 +110,7 @@ class _Difference:
             sum(port.tuples for port in each.inputs) for each in self.changes
         ):
             message = (
-                f"{self.after.application} carried no tuples in {self.seconds:.1f} s, so nothing is known of its costs. "
+                f"{self.after.application} carried no tuples in {self.seconds:.1f} s, so its costs are unknown. "
                 "Measure for longer (--seconds), or while its sources have something to produce."
             )
             raise NotProfiledError(message)
@@ -127,7 +128,7 @@ class _Difference:
             transport=self._transport(calibrate),
             pes=tuple(self._pes()),
             unmeasured=tuple(unmeasured),
-            fingerprint="",
+            fingerprint=fusion_fingerprint(self.compilation.logical, physical, self.compilation.fusion),
             measured_at=self.after.at,
             processors=os.cpu_count(),
         )

@@ -10,16 +10,16 @@ from pathlib import Path
 from sqlalchemy import select
 
 from streams_orchestration.model.profile import PassageCost, Profile
-from streams_orchestration.runtime import tables
-from streams_orchestration.runtime.calibration import calibrate
-from streams_orchestration.runtime.catalog import Catalog
+from streams_orchestration.runtime.catalog import tables
+from streams_orchestration.runtime.catalog.catalog import Catalog
 from streams_orchestration.runtime.directories import directories_of
-from streams_orchestration.runtime.failures import failures
 from streams_orchestration.runtime.home import Home
 from streams_orchestration.runtime.inspection import deployed_compilation, read_status
 from streams_orchestration.runtime.metrics import ApplicationMetrics
-from streams_orchestration.runtime.profile_differences import NotProfiledError, profile_of
-from streams_orchestration.runtime.recording import read_metrics
+from streams_orchestration.runtime.profiles.calibration import calibrate
+from streams_orchestration.runtime.profiles.differences import NotProfiledError, profile_of
+from streams_orchestration.runtime.queries.recording import read_metrics
+from streams_orchestration.runtime.regions.failures import failures
 from streams_orchestration.runtime.settings import Settings
 from streams_orchestration.runtime.status import ApplicationStatus
 

@@ -11,8 +11,8 @@ import pyarrow as pa
 
 from streams_orchestration.model.profile import PassageCost
 from streams_orchestration.operators.batch import TupleBatch
-from streams_orchestration.runtime.passage_costs import Passage, fitted
-from streams_orchestration.runtime.segments import Segment, read_segment, write_segment
+from streams_orchestration.runtime.profiles.passage_costs import Passage, fitted
+from streams_orchestration.runtime.transport.segments import Segment, read_segment, write_segment
 
 WIDTHS = (1, 8, 64)
 """Columns of 8 bytes in the samples."""

@@ -1,0 +1,98 @@
+"""A decision about an application as a document: what `--decoupling` applies, and why it was decided so."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from streams_orchestration.compiler.decoupling.application_decision import ApplicationDecision, Crossing
+from streams_orchestration.compiler.fusion_fingerprint import fusion_fingerprint
+from streams_orchestration.compiler.graph import LogicalGraph, PhysicalGraph
+from streams_orchestration.compiler.stage_results import FusionPlan
+from streams_orchestration.model.assignment import Assignment
+from streams_orchestration.model.assignment_document import mapping_of_assignment
+
+_DIGITS = 6
+"""Significant digits of measured numbers."""
+
+
+def assignment_of(
+    logical: LogicalGraph, physical: PhysicalGraph, fusion: FusionPlan, decision: ApplicationDecision
+) -> Assignment:
+    """The machines of the operators of the parted PE, by names; all others stay where they are."""
+    machines = {
+        physical.operators[operator].name: part
+        for part, operators in enumerate(decision.parting.parts)
+        for operator in operators
+    }
+    return Assignment(logical.application, fusion_fingerprint(logical, physical, fusion), machines)
+
+
+def decision_document(
+    logical: LogicalGraph, physical: PhysicalGraph, fusion: FusionPlan, decision: ApplicationDecision
+) -> dict[str, Any]:
+    """The whole document: what is applied, and under `decision` what was known when it was decided.
+
+    Loads are in percent of a processor, at the rates at which the busiest PE has no time left (rule Q14).
+    """
+    solution = decision.solution
+    return {
+        **mapping_of_assignment(assignment_of(logical, physical, fusion, decision)),
+        "decision": {
+            "pe": decision.pe,
+            "loads": {
+                "before": {str(pe): _short(load) for pe, load in decision.before.items()},
+                "after": [_short(load) for load in decision.after],
+            },
+            "saturation": _short(decision.saturation),
+            "predictedSpeedup": _short(decision.predicted_speedup),
+            "processors": decision.costs.processors,
+            "objective": _short(solution.evaluation.objective),
+            "bound": _short(min(solution.bound, solution.evaluation.objective)),
+            "gap": _short(solution.gap),
+            "solver": solution.solver,
+            "seconds": round(solution.seconds, 3),
+            "parts": [
+                {
+                    "load": _short(load),
+                    "operators": {physical.operators[each].name: _short(loads[each]) for each in operators},
+                }
+                for loads in (dict(zip(decision.problem.operators, decision.problem.loads, strict=True)),)
+                for operators, load in zip(decision.parting.parts, decision.after, strict=True)
+            ],
+            "cuts": [_cut(physical, each) for each in decision.parting.crossings],
+            "together": [
+                {
+                    "operators": [physical.operators[each].name for each in group.operators],
+                    "why": list(group.reasons),
+                }
+                for group in decision.problem.groups
+            ],
+        },
+    }
+
+
+def _cut(physical: PhysicalGraph, crossing: Crossing) -> dict[str, Any]:
+    outlet = crossing.outlet
+    tuples = outlet.tuples or 0.0
+    return {
+        "stream": stream_of(physical, crossing),
+        "from": crossing.sender,
+        "to": crossing.receiver,
+        "tuplesPerSecond": _short(tuples),
+        "bytesPerTuple": _short(outlet.size),
+        "send": _short(outlet.send),
+        "receive": _short(outlet.receive),
+    }
+
+
+def stream_of(physical: PhysicalGraph, crossing: Crossing) -> str:
+    """The name of a stream that crosses, as the transport has it."""
+    output = crossing.outlet.output
+    stream = physical.operators[output.operator].streams[output.port]
+    if output.splitter < 0:
+        return stream
+    return f"{stream}>{physical.splitters[output.splitter].id.partition('>')[2]}[{output.channel}]"
+
+
+def _short(number: float) -> float:
+    return float(f"{number:.{_DIGITS}g}")

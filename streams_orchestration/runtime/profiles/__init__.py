@@ -1,0 +1,1 @@
+"""Profiles: what a running application costs, measured over a stated time."""
