@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import math
 import sys
+import time
 from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -16,7 +17,9 @@ from streams_orchestration.cli.options import application_argument, output_optio
 if TYPE_CHECKING:
     from rich.console import RenderableType
 
+    from streams_orchestration.compiler.decoupling.outcome import Outcome
     from streams_orchestration.model.profile import Profile
+    from streams_orchestration.runtime.home import Home
 
 SHOWN = 12
 """Operators that the table names, the hottest first."""
@@ -39,7 +42,13 @@ SHOWN = 12
     help="A table to read, or the profile itself. [default: table, yaml with --output]",
 )
 @output_option
-def profile(application: str, seconds: float, format_: str | None, output: Path | None) -> int:
+@click.option(
+    "--compare",
+    type=click.Path(exists=True, dir_okay=False, readable=True, path_type=Path),
+    metavar="FILE",
+    help="A decision that the application runs with: what it promised beside what is measured.",
+)
+def profile(application: str, seconds: float, format_: str | None, output: Path | None, compare: Path | None) -> int:
     """Measure what a running application costs: operators, streams, PEs.
 
     The profile is what `--profile` takes: `streams decouple SPEC --profile FILE` and the commands that compile.
@@ -48,6 +57,7 @@ def profile(application: str, seconds: float, format_: str | None, output: Path 
     from streams_orchestration.runtime.home import Home
     from streams_orchestration.runtime.profiles.measuring import measure
 
+    decision = _decision(compare) if compare is not None else None
     with Interrupts(lambda: None) as interrupts:
         found = measure(Home.default(), application, seconds, interrupts.pause, lambda text: click.echo(text, err=True))
     for remark in found.remarks:
@@ -56,6 +66,8 @@ def profile(application: str, seconds: float, format_: str | None, output: Path 
         port = "" if each.port is None else f", output port {each.port}"
         click.secho(f"not measured: {each.operator}{port}: {each.reason}.", fg="yellow", err=True)
     chosen = format_ or ("yaml" if output is not None else "table")
+    if decision is not None:
+        _compare(Home.default(), application, found.profile, decision, alone=output is None and chosen != "table")
     if chosen == "table":
         from streams_orchestration.cli.terminal import rendered
 
@@ -66,6 +78,58 @@ def profile(application: str, seconds: float, format_: str | None, output: Path 
     if output is not None:
         click.echo(f"{output}: {found.profile.seconds:g} s of {application}", err=True)
     return 0
+
+
+def _decision(path: Path) -> dict[str, Any]:
+    """The document of a decision that says what was expected of it."""
+    from streams_orchestration.model.assignment_document import read_assignment
+    from streams_orchestration.model.document import read_document
+
+    read_assignment(path)
+    tree, _ = read_document(path)
+    if not (isinstance(tree, dict) and tree.get("decision")):
+        message = f"{path} does not say what was expected. Give a file that `streams decouple SPEC --output` wrote."
+        raise click.BadParameter(message, click.get_current_context(), param_hint="'--compare'")
+    return dict(tree)
+
+
+def _compare(home: Home, application: str, profile: Profile, decision: dict[str, Any], *, alone: bool) -> None:
+    """Show a decision beside what was measured, and keep the comparison; `alone`: not on standard output."""
+    from streams_orchestration.cli.terminal import messages, results
+    from streams_orchestration.runtime.inspection import deployed_compilation
+    from streams_orchestration.runtime.profiles.outcomes import keep_outcome, outcome_of
+
+    found = outcome_of(deployed_compilation(home, application), profile, decision)
+    if found is None:
+        message = f"{application} does not run with that decision, so nothing is compared."
+        raise click.BadParameter(message, click.get_current_context(), param_hint="'--compare'")
+    path, kept = keep_outcome(home, application, found, time.time())
+    (messages() if alone else results()).print(outcome_table(found))
+    click.echo(f"{path}: {len(kept)} comparisons", err=True)
+
+
+def outcome_table(found: Outcome) -> RenderableType:
+    """Predicted and measured loads and speed-up."""
+    from rich.console import Group
+    from rich.table import Table
+    from rich.text import Text
+
+    from streams_orchestration.cli.names import count
+
+    table = Table(box=None, padding=(0, 2, 0, 0), header_style="dim")
+    for title in ("PE", "predicted", "measured", "in batches"):
+        table.add_column(title, justify="right" if title != "PE" else "left")
+    for each in found.pes:
+        table.add_row(f"{each.pe}", f"{each.predicted:.1f} %", f"{each.measured:.1f} %", f"{each.busy:.1f} %")
+    speedups = f"predicted {found.predicted_speedup:.2f}, measured {found.measured_speedup:.2f}"
+    now, then = count(found.rate), count(found.rate_before)
+    return Group(
+        table,
+        "",
+        Text(f"speed-up by processor time: {speedups} ({found.error:.0%} off)"),
+        Text(f"throughput: {now} tuples/s now, {then} when it was decided ({found.throughput_ratio:.2f} times)"),
+        "",
+    )
 
 
 def profile_text(profile: Profile, form: str) -> str:

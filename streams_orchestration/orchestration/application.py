@@ -15,11 +15,20 @@ from streams_orchestration.compiler.options import Options
 from streams_orchestration.model.diagnostics import ApplicationError
 from streams_orchestration.model.loading import load_application, read_application
 from streams_orchestration.orchestration.artifacts import ArtifactStore, StageMissingError, artifacts_of
+from streams_orchestration.orchestration.decoupling import decouple_job, decouple_op, gain_sensor
 from streams_orchestration.orchestration.deployment_checks import deployment_checks
 from streams_orchestration.orchestration.deployments import deployments_of
-from streams_orchestration.orchestration.jobs import cancel_job, compile_job, deploy_job, redeploy_job, reset_job
+from streams_orchestration.orchestration.jobs import (
+    cancel_job,
+    compile_job,
+    deploy_job,
+    profile_job,
+    redeploy_job,
+    reset_job,
+)
 from streams_orchestration.orchestration.lineage import lineage_graph, stage_lineage
 from streams_orchestration.orchestration.lineage_assets import external_assets
+from streams_orchestration.orchestration.profiling import profiling_assets, profiling_specs
 from streams_orchestration.orchestration.recompiling import recompile_op
 from streams_orchestration.orchestration.sensors import failed_units_sensor
 from streams_orchestration.orchestration.stage_assets import ApplicationSource, stage_asset, stage_spec
@@ -63,15 +72,20 @@ def build_application_definitions(
     store, deployments = artifacts_of(home.root), deployments_of(home.root)
     resources = {"artifact_store": store, "deployments": deployments}
     stages = [stage_asset(source, change(stage_spec(source, stage))) for stage in STAGES]
+    profiling = profiling_assets([change(each) for each in profiling_specs(source)])
     compiling = compile_job(source.name, [key for stage in stages for key in stage.keys])
     first = dg.Definitions(assets=stages, jobs=[compiling], resources=resources)
     redeploying = redeploy_job(source.name, recompile_op(source, first))
     resetting = reset_job(source.name)
+    decoupling = decouple_job(source.name, decouple_op(source, first))
     return dg.Definitions(
-        assets=[*stages, *map(change, external_assets(known_lineage(source, store)))],
+        assets=[*stages, *profiling, *map(change, external_assets(known_lineage(source, store)))],
         asset_checks=[deployment_checks(source.name)],
-        jobs=[compiling, deploy_job(source.name), redeploying, cancel_job(source.name), resetting],
-        sensors=[failed_units_sensor(source.name, resetting)],
+        jobs=[
+            *(compiling, deploy_job(source.name), redeploying, cancel_job(source.name), resetting),
+            *(profile_job(source.name, [key for asset in profiling for key in asset.keys]), decoupling),
+        ],
+        sensors=[failed_units_sensor(source.name, resetting), gain_sensor(source.name, decoupling)],
         schedules=[
             dg.ScheduleDefinition(
                 name=f"redeploy_{source.name}",

@@ -97,17 +97,31 @@ class ArtifactStore(dg.ConfigurableResource):
             STAGES[document.stage].section: document.section,
             "result": document.result,
         }
-        handle, temporary = tempfile.mkstemp(dir=path.parent, prefix=f".{document.stage}.")
-        try:
-            with os.fdopen(handle, "wb") as file:
-                file.write(_bytes(content))
-                file.flush()
-                os.fsync(file.fileno())
-            Path(temporary).replace(path)
-        except BaseException:
-            Path(temporary).unlink(missing_ok=True)
-            raise
+        _replace(path, _bytes(content))
         return path
+
+    def put(self, application: str, name: str, document: Any) -> Path:
+        """Store a document that is no stage, under a name of its own; as whole as a stage is."""
+        Home(Path(self.home)).prepare()
+        path = self.path(application, name)
+        path.parent.mkdir(parents=True, exist_ok=True)
+        _replace(path, json.dumps(document, indent=2, ensure_ascii=False).encode() + b"\n")
+        return path
+
+    def get(self, application: str, name: str) -> Any:
+        """Such a document; None when there is none.
+
+        Raises:
+            StageMissingError: the file is damaged.
+        """
+        path = self.path(application, name)
+        try:
+            return json.loads(path.read_bytes())
+        except FileNotFoundError:
+            return None
+        except (OSError, ValueError) as error:
+            message = f"{path}: cannot be read: {error}. Remove it, and run the job that wrote it again."
+            raise StageMissingError(message) from error
 
     def read(self, application: str, stage: str) -> StageDocument:
         """One stored stage.
@@ -197,6 +211,19 @@ class ArtifactStore(dg.ConfigurableResource):
         if any(diagnostic.severity == "error" for diagnostic in progress.diagnostics):
             raise ApplicationError(progress.diagnostics)
         return progress.compilation
+
+
+def _replace(path: Path, content: bytes) -> None:
+    handle, temporary = tempfile.mkstemp(dir=path.parent, prefix=f".{path.stem}.")
+    try:
+        with os.fdopen(handle, "wb") as file:
+            file.write(content)
+            file.flush()
+            os.fsync(file.fileno())
+        Path(temporary).replace(path)
+    except BaseException:
+        Path(temporary).unlink(missing_ok=True)
+        raise
 
 
 def plain(value: Any) -> Any:

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import time
+from collections.abc import Callable, Mapping
 from functools import cache
 from pathlib import Path
 from types import ModuleType
+from typing import TYPE_CHECKING, Any
 
 import dagster as dg
 
@@ -12,6 +15,11 @@ from streams_orchestration.compiler.compilation import Compilation
 from streams_orchestration.runtime.home import Home
 from streams_orchestration.runtime.metrics import ApplicationMetrics
 from streams_orchestration.runtime.status import ApplicationStatus, Cut
+
+if TYPE_CHECKING:
+    from streams_orchestration.compiler.decoupling.outcome import Outcome
+    from streams_orchestration.model.profile import Profile
+    from streams_orchestration.runtime.profiles.measuring import Measurement
 
 
 class Deployments(dg.ConfigurableResource):
@@ -72,6 +80,22 @@ class Deployments(dg.ConfigurableResource):
     def cuts(self, application: str) -> dict[str, tuple[Cut, ...]]:
         """The last complete epochs of every region."""
         return _runtime().read_cuts(self._home, application)
+
+    def compilation(self, application: str) -> Compilation:
+        """The compiled application as it was deployed."""
+        return _runtime().deployed_compilation(self._home, application)
+
+    def profile(self, application: str, seconds: float, pause: Callable[[float], bool]) -> Measurement:
+        """Measure an application for so many seconds. See `runtime.profiles.measuring.measure`."""
+        return _runtime().measure(self._home, application, seconds, pause)
+
+    def outcome(self, application: str, profile: Profile, document: Mapping[str, Any]) -> Outcome | None:
+        """A decision beside a profile; None when the application does not run with that decision."""
+        return _runtime().outcome_of(self.compilation(application), profile, document)
+
+    def keep_outcome(self, application: str, found: Outcome) -> tuple[Path, list[dict[str, Any]]]:
+        """Add a comparison to those that are kept; where they are, and all of them."""
+        return _runtime().keep_outcome(self._home, application, found, time.time())
 
     def names(self) -> tuple[str, ...]:
         """All deployed applications."""

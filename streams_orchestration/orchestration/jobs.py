@@ -39,6 +39,17 @@ def compile_job(application: str, stages: Sequence[dg.AssetKey]) -> UnresolvedAs
     )
 
 
+def profile_job(application: str, assets: Sequence[dg.AssetKey]) -> UnresolvedAssetJobDefinition:
+    """Measure the running application, decide what to move apart, and compare with what was promised before."""
+    return dg.define_asset_job(
+        f"profile_{application}",
+        selection=list(assets),
+        executor_def=dg.in_process_executor,
+        tags=_tags(application),
+        description=f"Measure {application} while it runs, and decide which operators to move to PEs of their own.",
+    )
+
+
 def deploy_job(application: str) -> dg.JobDefinition:
     """Bring up what is compiled. What runs already is left alone, so the job may be repeated at will."""
 

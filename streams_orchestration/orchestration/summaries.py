@@ -38,12 +38,17 @@ def summarise(stage: str, done: Progress, path: Path) -> Metadata:
         done: the results up to this stage.
         path: where its document is stored.
     """
-    metadata = SUMMARIES[stage](done)
-    if len((done.physical or done.logical).operators) <= MOST_DRAWN:
-        image = base64.b64encode(draw_svg(done).encode()).decode()
-        metadata["streams/drawing"] = dg.MetadataValue.md(f"![{stage}](data:image/svg+xml;base64,{image})")
+    metadata = SUMMARIES[stage](done) | drawing(stage, done)
     metadata["streams/document"] = dg.MetadataValue.path(path)
     return metadata
+
+
+def drawing(title: str, done: Progress) -> Metadata:
+    """A picture of what there is of a compilation; nothing of one that is too large for it."""
+    if len((done.physical or done.logical).operators) > MOST_DRAWN:
+        return {}
+    image = base64.b64encode(draw_svg(done).encode()).decode()
+    return {"streams/drawing": dg.MetadataValue.md(f"![{title}](data:image/svg+xml;base64,{image})")}
 
 
 def diagnostics_table(diagnostics: Iterable[Diagnostic]) -> dg.MetadataValue:

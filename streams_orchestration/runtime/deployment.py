@@ -24,6 +24,8 @@ from streams_orchestration.runtime.home import Home
 from streams_orchestration.runtime.hosts.control import await_running, cancel, launch
 from streams_orchestration.runtime.hosts.orphans import stop_orphans
 from streams_orchestration.runtime.inspection import deployed_applications, deployed_compilation, read_cuts, read_status
+from streams_orchestration.runtime.profiles.measuring import measure
+from streams_orchestration.runtime.profiles.outcomes import keep_outcome, outcome_of
 from streams_orchestration.runtime.queries.cutting import cut_pes
 from streams_orchestration.runtime.queries.recording import read_metrics
 from streams_orchestration.runtime.queries.spread import spread
@@ -43,8 +45,11 @@ __all__ = [
     "deploy",
     "deployed_applications",
     "deployed_compilation",
+    "keep_outcome",
     "launch",
+    "measure",
     "observed_status",
+    "outcome_of",
     "read_cuts",
     "read_metrics",
     "read_status",

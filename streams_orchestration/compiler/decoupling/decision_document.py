@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from streams_orchestration.compiler.decoupling.application_decision import ApplicationDecision, Crossing
+from streams_orchestration.compiler.decoupling.outcome import entering_rate
 from streams_orchestration.compiler.fusion_fingerprint import fusion_fingerprint
 from streams_orchestration.compiler.graph import LogicalGraph, PhysicalGraph
 from streams_orchestration.compiler.stage_results import FusionPlan
@@ -44,6 +45,7 @@ def decision_document(
                 "after": [_short(load) for load in decision.after],
             },
             "saturation": _short(decision.saturation),
+            "tuplesPerSecond": _short(entering_rate(logical, physical, decision.costs)),
             "predictedSpeedup": _short(decision.predicted_speedup),
             "processors": decision.costs.processors,
             "objective": _short(solution.evaluation.objective),

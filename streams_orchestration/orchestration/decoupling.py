@@ -1,0 +1,151 @@
+"""Applying a decision: the job that compiles with it and deploys, and the sensor that asks for that when it pays."""
+
+# Dagster reads the annotations of configs and resources here, so they may not be turned into text.
+
+from dataclasses import replace
+
+import dagster as dg
+from pydantic import Field
+
+from streams_orchestration.model.assignment_document import assignment_from_mapping
+from streams_orchestration.orchestration.artifacts import ArtifactStore
+from streams_orchestration.orchestration.deployments import Deployments
+from streams_orchestration.orchestration.instance import LOCATION, run_job_in_process
+from streams_orchestration.orchestration.ops import APPLICATION_TAG, await_heartbeats, launch_hosts
+from streams_orchestration.orchestration.profiling import APPLIED, DECISION
+from streams_orchestration.orchestration.settings import config_of
+from streams_orchestration.orchestration.stage_assets import ApplicationSource, first_step
+from streams_orchestration.runtime.errors import NotDeployedError, StreamsRuntimeError
+
+GAIN = 1.2
+"""Predicted speed-up from which the sensor asks for a decision to be applied."""
+STOP_SECONDS = 60.0
+
+
+class NotDecoupledError(StreamsRuntimeError):
+    """A decision is not applied: there is none, it brings too little, or what is kept would be lost."""
+
+
+class ApplyDecision(dg.Config):
+    """When to apply a decision, and at what price."""
+
+    fresh: bool = Field(
+        default=False,
+        description="Drop state, streams and results and start anew: PEs cannot take over what others keep.",
+    )
+    least_gain: float = Field(default=1.0, ge=0, description="Predicted speed-up below which nothing is done.")
+
+
+def decouple_op(source: ApplicationSource, defs: dg.Definitions) -> dg.OpDefinition:
+    """An op that compiles the application with its stored decision, and replaces what is deployed.
+
+    Args:
+        source: the application.
+        defs: definitions that hold its compile job.
+    """
+    name = source.name
+
+    @dg.op(name=f"{name}__apply_decision", out=dg.Out(dg.Nothing))
+    def apply_decision(
+        context: dg.OpExecutionContext, config: ApplyDecision, artifact_store: ArtifactStore, deployments: Deployments
+    ) -> None:
+        """Compile with the decision, stop what runs, and write the decoupled application as the wanted one."""
+        document = artifact_store.get(name, DECISION)
+        if document is None:
+            message = f"{name}: nothing was decided yet. Run job profile_{name} while the application works."
+            raise NotDecoupledError(message)
+        gain = document["decision"]["predictedSpeedup"]
+        if gain < config.least_gain or len(document["decision"]["parts"]) < 2:
+            message = (
+                f"{name}: the decision promises {gain:.2f} times what it takes now, which is too little to apply it."
+            )
+            raise NotDecoupledError(message)
+        deployed = _is_deployed(deployments, name)
+        if deployed and not config.fresh:
+            message = (
+                f"{name}: other PEs cannot take over what the deployed ones keep. Run the job with `fresh: true`, "
+                "which drops state, streams and results and starts anew; nothing was changed."
+            )
+            raise NotDecoupledError(message)
+        options = replace(artifact_store.options(name), decoupling=assignment_from_mapping(document))
+        origin = context.run.remote_job_origin
+        run = run_job_in_process(
+            context.instance,
+            f"compile_{name}",
+            defs,
+            {"ops": {first_step(source): {"config": config_of(options)}}},
+            {"streams/requested_by": context.run_id},
+            origin.location_name if origin else LOCATION,
+        )
+        context.log.info("compiled by run %s", run.run_id)
+        if deployed:
+            deployments.cancel(name, STOP_SECONDS)
+        deployments.write(artifact_store.compilation(name), fresh=config.fresh)
+        artifact_store.put(name, APPLIED, document)
+
+    return apply_decision
+
+
+def _is_deployed(deployments: Deployments, application: str) -> bool:
+    try:
+        deployments.status(application)
+    except NotDeployedError:
+        return False
+    return True
+
+
+def decouple_job(application: str, apply_decision: dg.OpDefinition) -> dg.JobDefinition:
+    """Apply the stored decision and deploy.
+
+    Args:
+        application: its name.
+        apply_decision: the op of `decouple_op`.
+    """
+
+    @dg.job(
+        name=f"decouple_{application}",
+        executor_def=dg.in_process_executor,
+        tags={APPLICATION_TAG: application, dg.MAX_RUNTIME_SECONDS_TAG: "900"},
+        description=f"Split PEs of {application} as its decoupling decision says, and deploy it anew.",
+    )
+    def decouple() -> None:
+        await_heartbeats(launch_hosts(apply_decision.alias("apply_decision")()))
+
+    return decouple
+
+
+def gain_sensor(application: str, job: dg.JobDefinition, gain: float = GAIN) -> dg.SensorDefinition:
+    """A sensor that asks for `job` when a new decision promises enough; off until someone starts it.
+
+    Args:
+        application: its name.
+        job: of `decouple_job`.
+        gain: predicted speed-up that is enough.
+    """
+
+    @dg.asset_sensor(
+        asset_key=dg.AssetKey([application, DECISION]),
+        name=f"decoupling_gain_of_{application}",
+        job=job,
+        default_status=dg.DefaultSensorStatus.STOPPED,
+        description=f"Applies a decision that promises {application} at least {gain:g} times what it takes now. "
+        "Every time state, streams and results are dropped and the application starts anew.",
+        tags={"streams/application": application},
+    )
+    def decoupling_gain(
+        context: dg.SensorEvaluationContext, event: dg.EventLogEntry, artifact_store: ArtifactStore
+    ) -> dg.RunRequest | dg.SkipReason:
+        document, applied = artifact_store.get(application, DECISION), artifact_store.get(application, APPLIED)
+        if document is None:
+            return dg.SkipReason("the decision is not there any more")
+        predicted = document["decision"]["predictedSpeedup"]
+        if applied is not None and applied["machines"] == document["machines"]:
+            return dg.SkipReason("the application runs with this decision already")
+        if predicted < gain:
+            return dg.SkipReason(f"a predicted speed-up of {predicted:.2f} is less than {gain:g}")
+        return dg.RunRequest(
+            run_key=context.cursor,
+            run_config=dg.RunConfig(ops={"apply_decision": ApplyDecision(fresh=True, least_gain=gain)}),
+        )
+
+    return decoupling_gain

@@ -1,0 +1,172 @@
+"""What a user sees in Dagster of a profile, of a decision and of its outcome: rates, loads, what moves, a picture."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import dagster as dg
+
+from streams_orchestration.orchestration.stages import Progress
+from streams_orchestration.orchestration.summaries import Metadata, drawing
+
+if TYPE_CHECKING:
+    from streams_orchestration.compiler.decoupling.outcome import Outcome
+    from streams_orchestration.runtime.profiles.measuring import Measurement
+
+HOTTEST = 20
+"""Operators in the table of a profile."""
+
+
+def profile_metadata(found: Measurement, path: Path) -> Metadata:
+    """Rates, the hottest operators, PEs, what sending costs, and what is not known."""
+    profile = found.profile
+    seconds = profile.seconds
+    hottest = sorted(profile.operators, key=lambda each: -each.cpu_seconds)[:HOTTEST]
+    sent: dict[str, float] = {}
+    for each in profile.streams:
+        sent[each.operator] = sent.get(each.operator, 0.0) + each.tuples
+    metadata: Metadata = {
+        "streams/seconds": dg.MetadataValue.float(seconds),
+        "streams/tuples_per_second": dg.MetadataValue.float(round(sum(sent.values()) / seconds, 1)),
+        "streams/operators": _table(
+            {"operator": "string", "% of a processor": "float", "tuples/s in": "float", "tuples/s out": "float"},
+            [
+                (
+                    each.operator,
+                    round(100 * each.cpu_seconds / seconds, 2),
+                    round(sum(each.inputs) / seconds, 1),
+                    round(sent.get(each.operator, 0.0) / seconds, 1),
+                )
+                for each in hottest
+            ],
+        ),
+        "streams/pes": _table(
+            {"PE": "int", "% of a processor": "float", "% in between": "float", "% in batches": "float"},
+            [
+                (
+                    each.pe,
+                    round(100 * profile.utilisation(each), 2),
+                    round(100 * each.overhead_seconds / seconds, 2),
+                    round(100 * each.busy_seconds / seconds, 2),
+                )
+                for each in profile.pes
+            ],
+        ),
+        "streams/unmeasured": dg.MetadataValue.int(len(profile.unmeasured)),
+        "streams/document": dg.MetadataValue.path(path),
+    }
+    if profile.pes:
+        busiest = max(profile.utilisation(each) for each in profile.pes)
+        metadata["streams/busiest_pe_percent"] = dg.MetadataValue.float(round(100 * busiest, 2))
+    if profile.transport is not None:
+        transport = profile.transport
+        metadata["streams/transport_basis"] = dg.MetadataValue.text(transport.basis)
+        metadata["streams/send_ns_of_100_bytes"] = dg.MetadataValue.float(round(1e9 * transport.send.of(1, 100), 2))
+        metadata["streams/receive_ns_of_100_bytes"] = dg.MetadataValue.float(
+            round(1e9 * transport.receive.of(1, 100), 2)
+        )
+    if profile.unmeasured:
+        metadata["streams/unmeasured_table"] = _table(
+            {"operator": "string", "reason": "string"}, [(each.operator, each.reason) for each in profile.unmeasured]
+        )
+    if found.remarks:
+        metadata["streams/remarks"] = dg.MetadataValue.text("; ".join(found.remarks))
+    return metadata
+
+
+def decision_metadata(document: Mapping[str, Any], parted: Progress, path: Path) -> Metadata:
+    """Loads before and after, the predicted speed-up, what moves and why, what crosses, and a picture.
+
+    Args:
+        document: of the decision.
+        parted: the stages with the decision applied.
+        path: of the document.
+    """
+    decision = document["decision"]
+    pe, parts, loads = decision["pe"], decision["parts"], decision["loads"]
+    before = [(int(each), load, load) for each, load in loads["before"].items() if int(each) != pe]
+    rows = [(f"{each}", was, now, "") for each, was, now in before]
+    rows += [
+        (f"{pe}, part {number}" if len(parts) > 1 else f"{pe}", loads["before"][str(pe)], part["load"], _hot(part))
+        for number, part in enumerate(parts)
+    ]
+    moved = [
+        (name, number, f"{load:.1f} % of a processor in a PE of {loads['before'][str(pe)]:.1f} %")
+        for number, part in enumerate(parts)
+        for name, load in sorted(part["operators"].items(), key=lambda each: -each[1])
+        if number
+    ]
+    metadata: Metadata = {
+        "streams/predicted_speedup": dg.MetadataValue.float(decision["predictedSpeedup"]),
+        "streams/largest_load_before": dg.MetadataValue.float(max(loads["before"].values())),
+        "streams/largest_load_after": dg.MetadataValue.float(
+            max([*loads["after"], *(load for each, load in loads["before"].items() if int(each) != pe)])
+        ),
+        "streams/gap": dg.MetadataValue.float(decision["gap"]),
+        "streams/loads": _table(
+            {"PE": "string", "before": "float", "after": "float", "hottest operators": "string"}, rows
+        ),
+        "streams/moved": _table({"operator": "string", "part": "int", "why": "string"}, moved),
+        "streams/cuts": _table(
+            {
+                "stream": "string", "from": "int", "to": "int", "tuples/s": "float", "bytes/tuple": "float",
+                "send %": "float", "receive %": "float",
+            },
+            [
+                (
+                    each["stream"], each["from"], each["to"], each["tuplesPerSecond"], each["bytesPerTuple"],
+                    each["send"], each["receive"],
+                )
+                for each in decision["cuts"]
+            ],
+        ),
+        "streams/document": dg.MetadataValue.path(path),
+    }  # fmt: skip
+    if decision["together"]:
+        metadata["streams/together"] = _table(
+            {"operators": "string", "why": "string"},
+            [(", ".join(each["operators"]), ", ".join(each["why"])) for each in decision["together"]],
+        )
+    return metadata | drawing("decoupling_decision", parted)
+
+
+def outcome_metadata(found: Outcome, kept: Sequence[Mapping[str, Any]], path: Path) -> Metadata:
+    """The prediction beside the measurement, now and before."""
+    return {
+        "streams/predicted_speedup": dg.MetadataValue.float(round(found.predicted_speedup, 4)),
+        "streams/measured_speedup": dg.MetadataValue.float(round(found.measured_speedup, 4)),
+        "streams/error": dg.MetadataValue.float(round(found.error, 4)),
+        "streams/throughput_ratio": dg.MetadataValue.float(round(found.throughput_ratio, 4)),
+        "streams/pes": _table(
+            {"PE": "int", "predicted %": "float", "measured %": "float", "% in batches": "float"},
+            [(x.pe, round(x.predicted, 2), round(x.measured, 2), round(x.busy, 2)) for x in found.pes],
+        ),
+        "streams/comparisons": _table(
+            {"at": "string", "predicted": "float", "measured": "float", "error": "float"},
+            [
+                (
+                    datetime.fromtimestamp(each["at"], UTC).isoformat(timespec="seconds"),
+                    each["predictedSpeedup"],
+                    each["measuredSpeedup"],
+                    each["error"],
+                )
+                for each in kept
+            ],
+        ),
+        "streams/document": dg.MetadataValue.path(path),
+    }
+
+
+def _hot(part: Mapping[str, Any]) -> str:
+    hottest = sorted(part["operators"].items(), key=lambda each: -each[1])[:4]
+    return ", ".join(f"{name} {load:.1f} %" for name, load in hottest)
+
+
+def _table(columns: Mapping[str, str], rows: Sequence[Sequence[Any]]) -> dg.MetadataValue:
+    records = [dg.TableRecord(dict(zip(columns, row, strict=True))) for row in rows]
+    return dg.MetadataValue.table(
+        records, dg.TableSchema([dg.TableColumn(name, kind) for name, kind in columns.items()])
+    )

@@ -1,0 +1,194 @@
+"""The loop around a running application as assets: what it costs, what to move apart, and what came of that."""
+
+# Dagster reads the annotations of configs and resources here, so they may not be turned into text.
+
+import json
+import time
+from collections.abc import Iterator, Mapping
+from dataclasses import replace
+from typing import Any, Literal
+
+import dagster as dg
+from pydantic import Field
+
+from streams_orchestration.compiler.fusion import fuse
+from streams_orchestration.compiler.measured_costs import measured_costs
+from streams_orchestration.compiler.rewriting import decouple
+from streams_orchestration.model.assignment_document import assignment_from_mapping
+from streams_orchestration.model.diagnostics import ApplicationError
+from streams_orchestration.model.profile import Profile
+from streams_orchestration.model.profile_document import mapping_of, profile_from_mapping
+from streams_orchestration.orchestration.artifacts import ArtifactStore, StageMissingError
+from streams_orchestration.orchestration.deployments import Deployments
+from streams_orchestration.orchestration.profile_summaries import (
+    decision_metadata,
+    outcome_metadata,
+    profile_metadata,
+)
+from streams_orchestration.orchestration.stage_assets import ApplicationSource
+from streams_orchestration.orchestration.stages import (
+    FUSION,
+    LOGICAL,
+    PARALLEL,
+    REGIONS,
+    Progress,
+    content_version,
+    need,
+)
+
+PROFILE = "operator_profile"
+DECISION = "decoupling_decision"
+OUTCOME = "decoupling_outcome"
+APPLIED = "decoupling_applied"
+"""The decision that was deployed last, stored beside the assets' documents."""
+
+
+class ProfileOptions(dg.Config):
+    """How to measure."""
+
+    seconds: float = Field(default=30.0, gt=0, le=600, description="How long to measure the running application.")
+
+
+class DecisionOptions(dg.Config):
+    """How to decide."""
+
+    machines: int = Field(default=2, ge=1, le=1000, description="Into how many parts a PE may be split.")
+    pe: int | None = Field(default=None, description="The PE to part; the busiest one when it is left out.")
+    solver: Literal["highs", "cbc", "search"] = "highs"
+    time_limit: float = Field(default=60.0, gt=0, le=600, description="Seconds; then the best decision so far counts.")
+
+
+def profiling_specs(source: ApplicationSource) -> list[dg.AssetSpec]:
+    """How the three show as assets."""
+
+    def spec(name: str, after: list[str], description: str) -> dg.AssetSpec:
+        return dg.AssetSpec(
+            key=[source.name, name],
+            deps=[dg.AssetKey([source.name, each]) for each in after],
+            group_name=source.name,
+            description=description,
+            kinds={"json"},
+            tags={"streams/application": source.name, "streams/layer": "decoupling"},
+        )
+
+    return [
+        spec(PROFILE, ["deployment"], "What the operators, streams and PEs of the running application cost."),
+        spec(
+            DECISION,
+            [PROFILE, FUSION],
+            "Which operators of the busiest PE to move to PEs of their own, and what that would bring.",
+        ),
+        spec(OUTCOME, [PROFILE], "The prediction of the decision that was applied, beside what is measured now."),
+    ]
+
+
+def profiling_assets(specs: list[dg.AssetSpec]) -> list[dg.AssetsDefinition]:
+    """The assets behind `profiling_specs`, keys unchanged."""
+    makers = {PROFILE: _profile_asset, DECISION: _decision_asset, OUTCOME: _outcome_asset}
+    return [makers[spec.key.path[-1]](spec) for spec in specs]
+
+
+def _name(spec: dg.AssetSpec) -> str:
+    return "__".join(spec.key.path)
+
+
+def _profile_asset(spec: dg.AssetSpec) -> dg.AssetsDefinition:
+    application = spec.key.path[0]
+
+    @dg.multi_asset(name=_name(spec), specs=[spec])
+    def measure(
+        context: dg.AssetExecutionContext,
+        config: ProfileOptions,
+        artifact_store: ArtifactStore,
+        deployments: Deployments,
+    ) -> dg.MaterializeResult:
+        found = deployments.profile(application, config.seconds, _pause)
+        for remark in found.remarks:
+            context.log.warning("%s: %s", application, remark)
+        document = mapping_of(found.profile)
+        path = artifact_store.put(application, PROFILE, document)
+        return _result(spec, document, profile_metadata(found, path))
+
+    return measure
+
+
+def _decision_asset(spec: dg.AssetSpec) -> dg.AssetsDefinition:
+    application = spec.key.path[0]
+
+    @dg.multi_asset(name=_name(spec), specs=[spec])
+    def decide_(
+        context: dg.AssetExecutionContext, config: DecisionOptions, artifact_store: ArtifactStore
+    ) -> dg.MaterializeResult:
+        # loaded on use: they bring the solvers, which a process that only shows assets does without
+        from streams_orchestration.compiler.decoupling.application_decision import decide
+        from streams_orchestration.compiler.decoupling.decision_document import decision_document
+
+        profile = _stored_profile(artifact_store, application)
+        done = _undecoupled(artifact_store, application)
+        plan = done.logical, need(done.physical), need(done.fusion)
+        try:
+            costs, found = measured_costs(plan[0], plan[1], profile)
+            decision = decide(
+                *plan, costs, machines=config.machines, pe=config.pe, solver=config.solver, seconds=config.time_limit
+            )
+        except ApplicationError as error:
+            raise dg.Failure(description=str(error), allow_retries=False) from error
+        for each in (*found, *decision.solution.diagnostics):
+            context.log.warning("%s", each)
+        document = decision_document(*plan, decision)
+        path = artifact_store.put(application, DECISION, document)
+        return _result(spec, document, decision_metadata(document, _parted(done, document), path))
+
+    return decide_
+
+
+def _outcome_asset(spec: dg.AssetSpec) -> dg.AssetsDefinition:
+    application = spec.key.path[0]
+
+    @dg.multi_asset(name=_name(spec), specs=[spec.replace_attributes(skippable=True)])
+    def compare(
+        context: dg.AssetExecutionContext, artifact_store: ArtifactStore, deployments: Deployments
+    ) -> Iterator[dg.MaterializeResult]:
+        applied = artifact_store.get(application, APPLIED)
+        profile = _stored_profile(artifact_store, application)
+        found = deployments.outcome(application, profile, applied) if applied is not None else None
+        if found is None:
+            context.log.info("%s runs without a decision of its assets, so there is nothing to compare", application)
+            return
+        path, kept = deployments.keep_outcome(application, found)
+        yield _result(spec, kept, outcome_metadata(found, kept, path))
+
+    return compare
+
+
+def _pause(seconds: float) -> bool:
+    time.sleep(seconds)  # Dagster interrupts it when the run is terminated
+    return False
+
+
+def _result(spec: dg.AssetSpec, document: Any, metadata: dict[str, dg.MetadataValue]) -> dg.MaterializeResult:
+    version = dg.DataVersion(content_version(json.dumps(document, sort_keys=True).encode()))
+    return dg.MaterializeResult(asset_key=spec.key, data_version=version, metadata=metadata)
+
+
+def _stored_profile(store: ArtifactStore, application: str) -> Profile:
+    document = store.get(application, PROFILE)
+    if document is None:
+        message = f"{application} was not profiled yet. Run job profile_{application} while it works."
+        raise StageMissingError(message)
+    return profile_from_mapping(document)
+
+
+def _undecoupled(store: ArtifactStore, application: str) -> Progress:
+    """The stages up to fusion, without a decision that they were compiled with."""
+    done, _ = store.progress(application, (LOGICAL, PARALLEL, REGIONS))
+    plain = replace(done.options, decoupling=None)
+    fusion, _ = fuse(done.logical, need(done.physical), need(done.regions), plain)
+    return replace(done, options=plain, fusion=fusion)
+
+
+def _parted(done: Progress, document: Mapping[str, Any]) -> Progress:
+    """The stages with a decision applied."""
+    plan = done.logical, need(done.physical), need(done.regions), need(done.fusion)
+    parted, _ = decouple(*plan, replace(done.options, decoupling=assignment_from_mapping(document)))
+    return replace(done, fusion=parted)

@@ -1,0 +1,198 @@
+"""The loop in Dagster: measure, decide, apply, compare."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+import dagster as dg
+import pytest
+
+from streams_orchestration.compiler.compilation import Compilation
+from streams_orchestration.model.profile import (
+    OperatorProfile,
+    PassageCost,
+    PeProfile,
+    Profile,
+    StreamProfile,
+    Transport,
+    Unmeasured,
+)
+from streams_orchestration.model.profile_document import profile_from_mapping
+from streams_orchestration.orchestration.artifacts import ArtifactStore, StageMissingError, artifacts_of
+from streams_orchestration.orchestration.decoupling import NotDecoupledError
+from streams_orchestration.runtime.home import Home
+from streams_orchestration.runtime.profiles.measuring import Measurement
+from streams_orchestration.runtime.profiles.outcomes import keep_outcome, outcome_of
+from streams_orchestration_tests.orchestration.conftest import Runtime
+from streams_orchestration_tests.orchestration.statuses import running
+
+CHEAP = Transport("calibrated", PassageCost(1e-9, 0.0), PassageCost(1e-9, 0.0))
+SPEC = """\
+specVersion: 1
+application: demo
+schemas: {Number: "n bigint"}
+graph:
+  - name: Numbers
+    operator: Beacon
+    parameters: {iterations: 1000}
+    outputs: [{stream: Numbers, schema: Number}]
+    annotations: {consistent: {trigger: periodic, period: 1.0}}
+  - {name: Even, operator: Filter, inputs: [Numbers], parameters: {filter: "n % 2 == 0"}}
+  - {name: Results, operator: FileSink, inputs: [Even], parameters: {file: even.csv, format: csv}}
+"""
+
+
+def profile(rate: float = 100.0, pes: tuple[PeProfile, ...] = (), **cpu: float) -> Profile:
+    """Ten seconds of `demo`, processors by operator."""
+    streams = tuple(StreamProfile(name, 10 * rate, 0, 80 * rate) for name in ("Numbers", "Even"))
+    operators = tuple(OperatorProfile(name, 10 * load) for name, load in cpu.items())
+    return Profile("demo", 10.0, streams, operators, CHEAP, pes, (Unmeasured("Late", "why"),))
+
+
+BUSY = profile(Numbers=0.05, Even=0.2, Results=0.25)
+
+
+@pytest.fixture
+def spec(tmp_path: Any) -> Any:
+    path = tmp_path / "specs" / "demo.yaml"
+    path.parent.mkdir()
+    path.write_text(SPEC)
+    return path
+
+
+@pytest.fixture
+def store(home: Home) -> ArtifactStore:
+    return artifacts_of(home.root)
+
+
+@pytest.fixture
+def measured(runtime: Runtime, monkeypatch: pytest.MonkeyPatch) -> dict[str, Any]:
+    """What the next measurement gives, and what is deployed."""
+    answers: dict[str, Any] = {"profile": BUSY, "deployed": None}
+
+    def measure(_home: Home, application: str, seconds: float, _pause: Any) -> Measurement:
+        runtime.calls.append(("measure", application, seconds))
+        return Measurement(answers["profile"], ("it was ended early",))
+
+    def deployed(_home: Home, _application: str) -> Compilation:
+        return answers["deployed"]
+
+    monkeypatch.setattr(runtime, "measure", measure, raising=False)
+    monkeypatch.setattr(runtime, "deployed_compilation", deployed, raising=False)
+    monkeypatch.setattr(runtime, "outcome_of", outcome_of, raising=False)
+    monkeypatch.setattr(runtime, "keep_outcome", keep_outcome, raising=False)
+    return answers
+
+
+def run(defs: dg.Definitions, job: str, config: dict[str, Any] | None = None, **more: Any) -> dg.ExecuteInProcessResult:
+    return defs.resolve_job_def(job).execute_in_process(config, **more)
+
+
+def shown(result: dg.ExecuteInProcessResult) -> dict[str, dict[str, Any]]:
+    events = result.get_asset_materialization_events()
+    return {e.asset_key.path[-1]: dict(e.materialization.metadata) for e in events if e.asset_key}
+
+
+def rows(value: Any) -> list[dict[str, Any]]:
+    return [dict(record.data) for record in value.records]
+
+
+def decided(defs: dg.Definitions, measured: dict[str, Any], store: ArtifactStore) -> dict[str, dict[str, Any]]:
+    run(defs, "compile_demo")
+    measured["deployed"] = store.compilation("demo")
+    return shown(run(defs, "profile_demo", {"ops": {"demo__operator_profile": {"config": {"seconds": 5}}}}))
+
+
+def test_a_profile_and_a_decision_are_assets(
+    defs: dg.Definitions, measured: dict[str, Any], store: ArtifactStore, runtime: Runtime
+):
+    found = decided(defs, measured, store)
+    assert ("measure", "demo", 5.0) in runtime.calls
+    assert set(found) == {"operator_profile", "decoupling_decision"}, "nothing was applied, so nothing is compared"
+    assert rows(found["operator_profile"]["streams/operators"])[0] == {
+        "operator": "Results", "% of a processor": 25.0, "tuples/s in": 0.0, "tuples/s out": 0.0,
+    }  # fmt: skip
+    assert found["operator_profile"]["streams/unmeasured"].value == 1
+    assert found["operator_profile"]["streams/remarks"].value == "it was ended early"
+    decision = found["decoupling_decision"]
+    assert decision["streams/predicted_speedup"].value == pytest.approx(2.0, abs=0.01)
+    assert [row["operator"] for row in rows(decision["streams/moved"])] == ["Results"]
+    assert [row["stream"] for row in rows(decision["streams/cuts"])] == ["Even"]
+    assert decision["streams/drawing"].value.startswith("![decoupling_decision](data:image/svg+xml;base64,")
+    assert profile_from_mapping(store.get("demo", "operator_profile")) == BUSY
+
+
+def test_a_decision_needs_a_profile(defs: dg.Definitions, measured: dict[str, Any]):
+    run(defs, "compile_demo")
+    decision = dg.AssetKey(["demo", "decoupling_decision"])
+    with pytest.raises(StageMissingError, match="Run job profile_demo while it works"):
+        run(defs, "profile_demo", asset_selection=[decision])
+
+
+APPLY = {"ops": {"apply_decision": {"config": {"fresh": True}}}}
+
+
+def test_a_decision_is_compiled_deployed_and_compared_with_what_is_measured_then(
+    defs: dg.Definitions, measured: dict[str, Any], store: ArtifactStore, runtime: Runtime
+):
+    decided(defs, measured, store)
+    runtime.status = running()
+    runtime.calls.clear()
+    with dg.instance_for_test() as instance:
+        assert run(defs, "decouple_demo", APPLY, instance=instance).success
+    assert [name for name in runtime.names if name != "read_status"] == ["cancel", "deploy", "launch", "await_running"]
+    measured["deployed"] = applied = store.compilation("demo")
+    assert [len(pe.operators) for pe in applied.fusion.pes] == [2, 1]
+    measured["profile"] = profile(
+        150.0, (PeProfile(0, 4.0, 0.0, 10.0), PeProfile(1, 5.0, 0.0, 10.0)), Numbers=0.1, Even=0.3, Results=0.5
+    )
+    outcome = shown(run(defs, "profile_demo"))["decoupling_outcome"]
+    # 100 a second took half a processor, so 200 were the most; 150 take half of one now, so 300 are
+    assert outcome["streams/measured_speedup"].value == pytest.approx(1.5)
+    assert outcome["streams/predicted_speedup"].value == pytest.approx(2.0, abs=0.01)
+    assert outcome["streams/throughput_ratio"].value == 1.5
+    assert [round(row["predicted %"], 1) for row in rows(outcome["streams/pes"])] == [37.5, 37.5]
+    run(defs, "profile_demo")
+    assert [each["measuredSpeedup"] for each in store.get("demo", "decoupling_outcome")] == [1.5, 1.5]
+
+
+def test_what_is_kept_is_not_dropped_unasked(
+    defs: dg.Definitions, measured: dict[str, Any], store: ArtifactStore, runtime: Runtime
+):
+    with pytest.raises(NotDecoupledError, match="Run job profile_demo"):
+        run(defs, "decouple_demo", APPLY)
+    decided(defs, measured, store)
+    runtime.status = running()
+    runtime.calls.clear()
+    with pytest.raises(NotDecoupledError, match="fresh: true"):
+        run(defs, "decouple_demo")
+    with pytest.raises(NotDecoupledError, match="which is too little"):
+        run(defs, "decouple_demo", {"ops": {"apply_decision": {"config": {"fresh": True, "least_gain": 3}}}})
+    assert set(runtime.names) <= {"read_status"}
+
+
+def test_the_sensor_asks_for_what_pays_and_is_off(defs: dg.Definitions, measured: dict[str, Any], store: ArtifactStore):
+    sensor = defs.resolve_sensor_def("decoupling_gain_of_demo")
+    assert sensor.default_status is dg.DefaultSensorStatus.STOPPED
+    run(defs, "compile_demo")
+    measured["deployed"] = store.compilation("demo")
+
+    def tick(instance: dg.DagsterInstance) -> Any:
+        run(defs, "profile_demo", instance=instance)
+        repository = defs.get_repository_def()
+        context = dg.build_sensor_context(
+            instance=instance, repository_def=repository, resources={"artifact_store": store}
+        )
+        return sensor.evaluate_tick(context)
+
+    with dg.instance_for_test() as instance:
+        (request,) = tick(instance).run_requests or ()
+        assert request.run_config["ops"]["apply_decision"]["config"] == {"fresh": True, "least_gain": 1.2}
+        measured["profile"] = replace(BUSY, operators=(OperatorProfile("Results", 5.0), OperatorProfile("Even", 0.1)))
+        assert "is less than 1.2" in (tick(instance).skip_message or "")
+        measured["profile"] = BUSY
+        store.put("demo", "decoupling_applied", store.get("demo", "decoupling_decision") | {"machines": {
+            "Numbers": 0, "Even": 0, "Results": 1,
+        }})  # fmt: skip
+        assert tick(instance).skip_message == "the application runs with this decision already"
