@@ -52,7 +52,7 @@ def test_json_is_alone_on_standard_output(problem: str, capsys: pytest.CaptureFi
 
 @pytest.mark.parametrize("solver", ["highs", "cbc", "CBC", "search"])
 def test_machines_and_solver_are_options(solver: str, problem: str, capsys: pytest.CaptureFixture[str]):
-    found = answer(capsys, problem, "--machines", "3", "--solver", solver, "--time-limit", "20")
+    found = answer(capsys, problem, "--machines", "3", "--solver", solver, "--time-limit", "2")
     assert found["loads"] == [110.5001, 110.5002, 110.5001]
     assert found["solver"] == solver.lower()
 
