@@ -19,7 +19,7 @@ from streams_orchestration.runtime.catalog.catalog import Catalog
 from streams_orchestration.runtime.errors import StreamsRuntimeError
 from streams_orchestration.runtime.home import Home
 
-POLL_SECONDS = 0.05
+POLL_SECONDS = 0.1
 
 
 @dataclass(frozen=True)

@@ -1,4 +1,4 @@
-"""From `kill -9` to the first new commit: of a host, healed by Dagster's daemon, and of the workers of a host that lives on.
+"""From `kill -9` to the first new commit: of a host, healed by Dagster, and of the workers of a host that lives on.
 
 The moments are those that the catalog keeps of an outage: somebody has seen it, somebody has taken up the reset, all
 hosts are there and the unit stands at its cut, every PE runs, the first batch is committed.

@@ -5,6 +5,7 @@ from __future__ import annotations
 import multiprocessing
 import os
 import signal
+from collections import Counter
 from collections.abc import Callable, Iterator
 from multiprocessing.connection import Connection
 from pathlib import Path
@@ -13,7 +14,7 @@ from typing import Any
 import pytest
 
 from streams_orchestration.runtime.errors import StreamsRuntimeError
-from streams_orchestration.runtime.tasks.owners import Worker
+from streams_orchestration.runtime.tasks.owners import DIRECTORY, Worker
 
 FORK = multiprocessing.get_context("fork")
 
@@ -27,30 +28,34 @@ def work(request: Any) -> Any:
     return os.getpid(), request
 
 
-def _worker(pipe: Connection, register: Path) -> None:
+def _worker(pipe: Connection, query: Path) -> None:
+    os.environ[DIRECTORY] = str(query / "workers")
     worker = Worker(work)
+    worker.announce()
+    pipe.send(None)
     while True:
-        request = pipe.recv()
+        task, request = pipe.recv()
         try:
-            pipe.send(worker.run(register, request))
+            pipe.send(worker.run(query / "owners" / task, request))
         except Exception as error:
             pipe.send(error)
 
 
 class Process:
-    def __init__(self, register: Path) -> None:
+    def __init__(self, query: Path) -> None:
         self.pipe, inner = FORK.Pipe()
-        self.process = FORK.Process(target=_worker, args=(inner, register), daemon=True)
+        self.process = FORK.Process(target=_worker, args=(inner, query), daemon=True)
         self.process.start()
         inner.close()
+        self.pipe.recv()
 
     @property
     def pid(self) -> int:
         assert self.process.pid is not None
         return self.process.pid
 
-    def run(self, request: Any) -> Any:
-        self.pipe.send(request)
+    def run(self, request: Any, task: str = "0-0") -> Any:
+        self.pipe.send((task, request))
         return self.pipe.recv()
 
     def end(self) -> None:
@@ -61,9 +66,10 @@ class Process:
 @pytest.fixture
 def start(tmp_path: Path) -> Iterator[Callable[[], Process]]:
     started: list[Process] = []
+    (tmp_path / "pe-0" / "owners").mkdir(parents=True)
 
     def one() -> Process:
-        started.append(Process(tmp_path / "0-0"))
+        started.append(Process(tmp_path / "pe-0"))
         return started[-1]
 
     yield one
@@ -107,3 +113,20 @@ def test_an_error_comes_back_in_words(start: Callable[[], Process]):
     first.run("a")
     assert str(second.run(ValueError("no"))) == "ValueError('no')"
     assert second.run("b") == (first.pid, "b")
+
+
+def test_tasks_of_a_level_are_shared_out_evenly_whoever_gets_them(start: Callable[[], Process]):
+    workers = [start(), start(), start()]
+    owners = [workers[0].run("a", f"1-{partition}")[0] for partition in range(6)]
+    assert Counter(owners) == {worker.pid: 2 for worker in workers}
+
+
+def test_then_who_owns_the_fewest_of_all_levels(start: Callable[[], Process]):
+    first, second = start(), start()
+    assert [first.run("a", f"{level}-0")[0] for level in range(3)] == [first.pid, second.pid, first.pid]
+
+
+def test_who_has_ended_gets_none(start: Callable[[], Process]):
+    first, second = start(), start()
+    second.end()
+    assert [first.run("a", f"1-{partition}")[0] for partition in range(2)] == [first.pid, first.pid]

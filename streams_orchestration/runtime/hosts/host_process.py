@@ -92,9 +92,12 @@ class StartingSession:
         from streams_orchestration.runtime.hosts.fork_server import start_fork_server
         from streams_orchestration.runtime.hosts.java import java_program
         from streams_orchestration.runtime.hosts.session import JAVA_OPTIONS, session_settings
+        from streams_orchestration.runtime.tasks.owners import DIRECTORY
 
         scratch = Home(given.home).data(given.application) / "spark"
-        start_fork_server(scratch / f"python-{given.host}-{given.incarnation}")
+        own = scratch / f"python-{given.host}-{given.incarnation}"
+        start_fork_server(own)
+        os.environ[DIRECTORY] = str(own / "workers")
         self._settings = session_settings(f"{given.application}-{given.host}", scratch, memory=given.memory)
         self._archive = ClassArchive.find(java_program(), self._settings[JAVA_OPTIONS])
         self._settings[JAVA_OPTIONS] += f" {self._archive.options}"

@@ -69,10 +69,13 @@ def spark_session(settings: Mapping[str, str]) -> SparkSession:
 def warm_up(session: SparkSession) -> None:
     """Start the workers of a session, one for each core, so that the first batch finds them; takes seconds."""
     cores = session.sparkContext.defaultParallelism
-    session.range(0, cores, 1, cores).mapInArrow(_passed, "id bigint").write.format("noop").mode("overwrite").save()
+    session.range(0, cores, 1, cores).mapInArrow(_announced, "id bigint").write.format("noop").mode("overwrite").save()
 
 
-def _passed(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+def _announced(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+    from streams_orchestration.runtime.tasks.stages import announce
+
+    announce()
     yield from batches
 
 

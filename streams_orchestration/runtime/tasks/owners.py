@@ -1,22 +1,28 @@
 """Who runs a task: one worker process, its owner, which keeps the operators and their open files from batch to batch.
 
-Spark gives a task to whichever worker is idle. That one passes it on to the owner over a local socket, or becomes the
-owner if there is none. An owner that has ended is replaced; the operators are restored there as after a reset.
+Spark gives a task to whichever worker is idle. That one passes it on to the owner over a local socket. If there is
+none, the worker becomes the owner that owns the fewest tasks: of the level, since these run at the same time, then of
+the host. An owner that has ended is replaced; the operators are restored there as after a reset.
 """
 
 from __future__ import annotations
 
+import contextlib
 import os
 import secrets
 import sys
 import tempfile
 import threading
+from collections import Counter
 from collections.abc import Callable
 from multiprocessing.connection import Client, Connection, Listener
 from pathlib import Path
 from typing import Any
 
 from streams_orchestration.runtime.errors import StreamsRuntimeError
+
+DIRECTORY = "STREAMS_WORKERS"
+"""Environment variable: where the workers of a host say that they are there."""
 
 Work = Callable[[Any], Any]
 """Runs a request; both it and what it gives can be pickled."""
@@ -34,7 +40,7 @@ class Worker:
         """Have a request run by the owner.
 
         Args:
-            register: file that names the owner of the task.
+            register: file that names the owner of the task, `.../QUERY/owners/LEVEL-PARTITION`.
             request: for `work`.
 
         Raises:
@@ -44,11 +50,10 @@ class Worker:
             owner = register.read_text()
         except FileNotFoundError:
             owner = ""
-        if owner and owner == self._address:
-            return self.work(request)
-        connection = self._connect(owner) if owner else None
+        connection = self._connect(owner) if owner and owner != self._address else None
+        if connection is None and (not owner or owner != self._address):
+            owner, connection = self._claimed(register)
         if connection is None:
-            self._claim(register)
             return self.work(request)
         try:
             connection.send(request)
@@ -75,13 +80,41 @@ class Worker:
             return None
         return self._connections[owner]
 
-    def _claim(self, register: Path) -> None:
-        if not self._address:
-            self._listen()
-        part = register.with_suffix(f".{os.getpid()}")
-        part.touch(mode=0o600)
-        part.write_text(self._address)
-        part.replace(register)
+    def announce(self) -> None:
+        """Say that this worker is there, and may own tasks."""
+        if self._address:
+            return
+        self._listen()
+        if directory := os.environ.get(DIRECTORY):
+            Path(directory).mkdir(mode=0o700, parents=True, exist_ok=True)
+            _write(Path(directory) / str(os.getpid()), self._address)
+
+    def _claimed(self, register: Path) -> tuple[str, Connection | None]:
+        """A new owner, and the connection to it unless it is this process."""
+        self.announce()
+        level = f"{register.name.partition('-')[0]}-"
+        same_level: Counter[str] = Counter()
+        all_levels: Counter[str] = Counter()
+        for other in register.parents[2].glob("*/owners/*-*"):
+            with contextlib.suppress(FileNotFoundError):
+                owner = other.read_text()
+                all_levels[owner] += 1
+                same_level[owner] += other.parent == register.parent and other.name.startswith(level)
+        for owner in sorted(self._workers(), key=lambda owner: (same_level[owner], all_levels[owner])):
+            connection = None if owner == self._address else self._connect(owner)
+            if connection is not None or owner == self._address:
+                _write(register, owner)
+                return owner, connection
+        raise AssertionError
+
+    def _workers(self) -> list[str]:
+        """Those that may be there, this one first."""
+        found = [self._address]
+        if directory := os.environ.get(DIRECTORY):
+            for each in Path(directory).iterdir():
+                if each.name.isdecimal() and (address := each.read_text()) != self._address:
+                    found.append(address)
+        return found
 
     def _listen(self) -> None:
         name, key = f"streams-{os.getpid()}-{secrets.token_hex(8)}", secrets.token_bytes(32)
@@ -110,3 +143,10 @@ class Worker:
             except Exception as error:
                 answer = False, str(error) if isinstance(error, StreamsRuntimeError) else repr(error)
             connection.send(answer)
+
+
+def _write(path: Path, text: str) -> None:
+    part = path.with_name(f"part{os.getpid()}.{path.name}")
+    part.touch(mode=0o600)
+    part.write_text(text)
+    part.replace(path)

@@ -108,6 +108,11 @@ def _serve(request: Request) -> list[Row]:
 _WORKER = Worker(_serve)
 
 
+def announce() -> None:
+    """This process is a worker of its host."""
+    _WORKER.announce()
+
+
 def pe_query(first: Any, scratch: Scratch) -> Any:
     """The query of a PE: one level behind another, an exchange between them.
 
