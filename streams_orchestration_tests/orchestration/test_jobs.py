@@ -113,9 +113,9 @@ def test_a_reset_shows_the_timeline_and_does_not_count_as_progress(defs: dg.Defi
     runtime.status = running()
     result = run(defs, "reset_demo", {"ops": {"reset_unit": {"config": {"unit": "region-0", "generation": 1}}}})
     assert "demo/deployment" not in recorded(result)
-    (seen,) = [event.event_specific_data.asset_observation for event in result.get_asset_observation_events()]
+    (seen,) = result.get_asset_observation_events()
     assert seen.asset_key == dg.AssetKey(["demo", "deployment"])
-    assert "image/svg+xml" in seen.metadata["streams/timeline"].value
+    assert "image/svg+xml" in str(seen.asset_observation_data.asset_observation.metadata["streams/timeline"].value)
 
 
 def test_a_busy_catalog_is_tried_again_but_nothing_else(
