@@ -19,6 +19,7 @@ from tempfile import TemporaryDirectory
 from typing import NamedTuple
 
 import psutil
+from dagster._core.scheduler.instigation import SensorInstigatorData
 
 from benchmarks import graphs
 from benchmarks.harness import Row
@@ -97,11 +98,10 @@ def running(directory: Path) -> Iterator[Home]:
     try:
         yield home
     finally:
-        for process in [*psutil.Process(daemon.pid).children(recursive=True), daemon]:
-            if isinstance(process, subprocess.Popen) or "host_process" not in " ".join(process.cmdline()):
-                process.kill()
-        daemon.wait()
         subprocess.run([*streams, "cancel", NAME], env=environment, check=True, capture_output=True)
+        for process in [*psutil.Process(daemon.pid).children(recursive=True), daemon]:
+            process.kill()
+        daemon.wait()
 
 
 def recovered(home: Home, victims: list[psutil.Process]) -> Times:
@@ -134,6 +134,19 @@ def _until(home: Home, condition: Callable[[ApplicationStatus], bool]) -> Applic
     raise AssertionError(message)
 
 
+def _await_sensor(home: Home) -> None:
+    """Until the daemon is up and has asked the sensor once."""
+    until = time.monotonic() + LIMIT
+    while time.monotonic() < until:
+        with dagster_instance(home) as instance:
+            known = [state.instigator_data for state in instance.all_instigator_state()]
+        if any(isinstance(data, SensorInstigatorData) and data.last_tick_success_timestamp for data in known):
+            return
+        time.sleep(LOOK_SECONDS)
+    message = "Dagster's daemon does not ask the sensor"
+    raise AssertionError(message)
+
+
 def host(home: Home) -> list[psutil.Process]:
     """The host."""
     (found,) = read_status(home, NAME).hosts
@@ -152,6 +165,7 @@ def rows(*, quick: bool = False) -> list[Row]:
     found: dict[str, list[Times]] = {"host": [], "workers": []}
     with TemporaryDirectory(prefix="bench-") as directory, running(Path(directory)) as home:
         _until(home, lambda status: status.units[0].completed_epoch > 2)
+        _await_sensor(home)
         for _ in range(2 if quick else ROUNDS):
             for name, victim in (("host", host), ("workers", workers)):
                 times = recovered(home, victim(home))

@@ -10,7 +10,7 @@ from streams_orchestration.runtime.errors import StreamsRuntimeError
 from streams_orchestration.runtime.queries.pacing import MOST
 
 LIMIT, MEMORY, METRICS = "STREAMS_SOURCE_LIMIT", "STREAMS_DRIVER_MEMORY", "STREAMS_METRICS"
-COMPRESSION = "STREAMS_COMPRESSION"
+COMPRESSION, HANG = "STREAMS_COMPRESSION", "STREAMS_HANG_LIMIT"
 
 
 class SettingError(StreamsRuntimeError):
@@ -32,6 +32,9 @@ class Settings:
     """Do tasks count and time (`STREAMS_METRICS`: on or off)."""
     compression: str = "none"
     """Of streams between PEs (`STREAMS_COMPRESSION`: none, lz4 or zstd)."""
+    hang_limit: int = 15
+    """Seconds without an answer of the JVM, or without progress of a task, until it is killed; 0: never
+    (`STREAMS_HANG_LIMIT`)."""
 
     @classmethod
     def from_environment(cls) -> Settings:
@@ -44,7 +47,8 @@ class Settings:
         memory = _given(MEMORY, cls().driver_memory, r"[1-9][0-9]*[kmgtKMGT]", "a size such as 512m or 2g")
         metrics = _given(METRICS, "on", r"on|off", "on or off")
         compression = _given(COMPRESSION, cls().compression, r"none|lz4|zstd", "none, lz4 or zstd")
-        return cls(int(limit), memory, metrics == "on", compression)
+        hang = _given(HANG, str(cls().hang_limit), r"0|[1-9][0-9]{0,4}", "a whole number of seconds, 0 for none,")
+        return cls(int(limit), memory, metrics == "on", compression, int(hang))
 
 
 def _given(name: str, default: str, form: str, wanted: str) -> str:

@@ -22,6 +22,7 @@ from streams_orchestration.runtime.hosts.processes import is_alive
 from streams_orchestration.runtime.inspection import read_status
 from streams_orchestration.runtime.regions.reset import reset
 from streams_orchestration.runtime.status import HEARTBEAT_LIMIT
+from streams_orchestration_tests.chaos.healers import without_hosts
 from streams_orchestration_tests.chaos.interrupted import PLACES
 from streams_orchestration_tests.postgresql import Server
 
@@ -247,10 +248,9 @@ def kill_healer(scene: Scene) -> Happened:
     process = scene.healer()
     if process is None:
         raise LookupError
-    for each in [*process.children(recursive=True), process]:
+    for each in [*without_hosts(process), process]:
         with contextlib.suppress(psutil.Error):
-            if not any("host_process" in part for part in each.cmdline()):
-                each.kill()
+            each.kill()
     return Happened(f"process {process.pid}", ())
 
 

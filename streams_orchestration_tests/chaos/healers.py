@@ -152,14 +152,22 @@ class Follower(Healer):
 HEALERS: dict[str, type[Healer]] = {healer.name: healer for healer in (ByHand, Daemon, Follower)}
 
 
+def without_hosts(process: psutil.Process) -> list[psutil.Process]:
+    """What a process has started, without the hosts: they go on without it, with all that they have started."""
+    found: list[psutil.Process] = []
+    for child in process.children():
+        with contextlib.suppress(psutil.Error):
+            if not any("host_process" in part or "local_host" in part for part in child.cmdline()):
+                found += [child, *without_hosts(child)]
+    return found
+
+
 def end(process: subprocess.Popen[bytes] | None) -> None:
     """End a process that we started, with all that it has started and that did not detach itself."""
     if process is None or process.poll() is not None:
         return
-    family = psutil.Process(process.pid).children(recursive=True)
-    for each in family:
+    for each in without_hosts(psutil.Process(process.pid)):
         with contextlib.suppress(psutil.Error):
-            if "streams_orchestration.runtime.hosts.host_process" not in each.cmdline():
-                each.kill()
+            each.kill()
     process.kill()
     process.wait()

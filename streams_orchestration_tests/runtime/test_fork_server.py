@@ -74,6 +74,12 @@ def test_a_process_is_what_it_was_asked_to_be(python: str, tmp_path: Path) -> No
     assert ran.stdout == f"['once', 'twice'] {tmp_path} something read True\n"
 
 
+def test_hashes_are_those_of_every_other_start(python: str, tmp_path: Path) -> None:
+    (tmp_path / "hashed.py").write_text("print(hash('key'))")
+    plain = subprocess.check_output([sys.executable, "-m", "hashed"], env=os.environ | {"PYTHONHASHSEED": "0"})
+    assert subprocess.check_output([python, "-m", "hashed"]) == plain
+
+
 def test_it_belongs_to_the_family_of_the_host(python: str) -> None:
     process = waiting(python)
     (pid,) = (each.pid for each in forked())

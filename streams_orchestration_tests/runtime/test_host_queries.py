@@ -11,8 +11,11 @@ from sqlalchemy import update
 from streams_orchestration.runtime.catalog import tables
 from streams_orchestration.runtime.catalog.catalog import Catalog
 from streams_orchestration.runtime.deployment import deploy
+from streams_orchestration.runtime.errors import StreamsRuntimeError
 from streams_orchestration.runtime.home import Home
 from streams_orchestration.runtime.hosts.host import Host
+from streams_orchestration.runtime.inspection import read_status
+from streams_orchestration.runtime.regions.watch import observe
 from streams_orchestration_tests.runtime.applications import totals, write_rows
 from streams_orchestration_tests.runtime.test_orphans import joined
 
@@ -22,6 +25,8 @@ class Query:
 
     idle = True
     begun = True
+    starting = False
+    permanent = False
 
     def __init__(self, _spark: Any, _home: Any, _program: Any, _directories: Any, generation: int, **_: Any) -> None:
         self.generation = generation
@@ -34,6 +39,59 @@ class Query:
 
     def stop(self) -> None:
         pass
+
+
+@pytest.fixture
+def host(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Host:
+    """Of three PEs in one region, in a first start."""
+    home = Home(tmp_path / "home")
+    deploy(home, totals(write_rows(tmp_path / "rows.parquet", 3), fusion="manual", pes=3))
+    joined(home)
+    monkeypatch.setattr("streams_orchestration.runtime.queries.query.PeQuery", Query)
+    return Host(home, "app", 0, "mine")
+
+
+def test_only_so_many_queries_start_at_the_same_time(host: Host, monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setattr("streams_orchestration.runtime.hosts.host.STARTING", 2)
+    monkeypatch.setattr(Query, "starting", True)
+    monkeypatch.setattr(Query, "begun", False)
+    host._reconcile()
+    host._reconcile()
+    assert len(host.queries) == 2
+    host.queries[next(iter(host.queries))].starting = False
+    host._reconcile()
+    assert len(host.queries) == 3
+
+
+def test_a_query_that_fails_for_what_the_last_cut_needs_fails_for_good(host: Host, monkeypatch: pytest.MonkeyPatch):
+    host._reconcile()
+    monkeypatch.setattr(Query, "failure", lambda _query: StreamsRuntimeError("a segment is gone"))
+    monkeypatch.setattr("streams_orchestration.runtime.hosts.host.check_cuts", lambda *_: {"region-0": "it is lost"})
+    host._reconcile()
+    for pe in read_status(host.home, "app").pes:
+        assert (pe.state, pe.permanent, pe.error) == ("FAILED", True, "a segment is gone; it is lost")
+
+
+def set_unit(host: Host, **values: Any) -> None:
+    with host.catalog.write() as connection:
+        connection.execute(update(tables.unit).values(**values))
+
+
+def test_units_are_told_at_once_of_what_has_happened_and_else_now_and_then(host: Host):
+    host._reconcile()
+    assert host._reconcile(), "the PEs run: the region may begin to work"
+    observe(host.catalog, "app")
+    assert not host._reconcile()
+    set_unit(host, timer="period", deadline=0.0)
+    assert host._reconcile(), "the period has passed"
+    set_unit(host, timer="drain", deadline=0.0)
+    assert not host._reconcile(), "it is for somebody else to begin a reset"
+    set_unit(host, state="UNHEALTHY", timer=None)
+    assert not host._reconcile()
+    set_unit(host, asked=1)
+    assert host._reconcile(), "a reset begins as soon as all hosts are there"
+    set_unit(host, state="RESETTING", generation=2)
+    assert host._reconcile()
 
 
 def test_what_a_query_has_left_is_removed_when_the_next_generation_takes_its_place(

@@ -25,6 +25,7 @@ from streams_orchestration.runtime.errors import CatalogMissingError
 from streams_orchestration.runtime.home import Home
 from streams_orchestration.runtime.hosts import control, host, orphans
 from streams_orchestration.runtime.hosts.control import cancel, launch
+from streams_orchestration.runtime.hosts.heart import Heart
 from streams_orchestration.runtime.hosts.host import Host
 from streams_orchestration.runtime.hosts.launcher import HostStart
 from streams_orchestration.runtime.hosts.orphans import record_processes, stop_orphans
@@ -301,7 +302,8 @@ def test_a_running_host_ends_when_its_catalog_goes(home: Home, monkeypatch: pyte
     stopped: list[int] = []
 
     class Query:
-        idle = True
+        idle = begun = True
+        starting = False
 
         def __init__(self, _spark: Any, _home: Any, program: Any, _directories: Any, generation: int, **_: Any):
             self.pe, self.generation = program.pe, generation
@@ -316,10 +318,10 @@ def test_a_running_host_ends_when_its_catalog_goes(home: Home, monkeypatch: pyte
             stopped.append(self.pe)
 
     jvm = subprocess.Popen([sys.executable, "-c", "input()"], stdin=subprocess.PIPE)
-    context = SimpleNamespace(_gateway=SimpleNamespace(proc=jvm))
+    context = SimpleNamespace(_gateway=SimpleNamespace(proc=jvm), _jsc=SimpleNamespace(startTime=int))
     spark: Any = SimpleNamespace(version="0", sparkContext=context)
     monkeypatch.setattr("streams_orchestration.runtime.queries.query.PeQuery", Query)
-    monkeypatch.setattr(Host, "_beat", lambda _self: None)
+    monkeypatch.setattr(Heart, "_beat", lambda _self: None)
     monkeypatch.setattr(host, "TICK_SECONDS", 0.0)
     joined(home)
     running = Host(home, "app", 0, "mine")

@@ -43,6 +43,7 @@ def application(home: Home) -> str:
         ("STREAMS_DRIVER_MEMORY", "2"),
         ("STREAMS_COMPRESSION", "gzip"),
         ("STREAMS_METRICS", "no"),
+        ("STREAMS_HANG_LIMIT", "15s"),
     ],
 )
 def test_a_bad_one_is_named_with_its_value(name: str, value: str, monkeypatch: pytest.MonkeyPatch):

@@ -70,6 +70,8 @@ def start_fork_server(directory: Path, imported: Sequence[str] = IMPORTED) -> No
         [sys.executable, "-u", "-m", __name__, str(listener.fileno()), str(directory), *imported],
         stdin=subprocess.PIPE,  # ends with this process, and so ends the server
         pass_fds=[listener.fileno()],
+        # what Spark would start each of them with, so that `hash` is the same after every start
+        env=os.environ | {"PYTHONHASHSEED": os.environ.get("PYTHONHASHSEED", "0")},
     )
     listener.close()
     os.environ["PYSPARK_PYTHON"] = os.environ["PYSPARK_DRIVER_PYTHON"] = str(script)

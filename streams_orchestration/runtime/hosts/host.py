@@ -5,12 +5,8 @@ It only ever reads what is wanted and reports what is; whoever wants something w
 
 from __future__ import annotations
 
-import contextlib
-import itertools
 import logging
 import os
-import subprocess
-import threading
 import time
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
@@ -25,14 +21,13 @@ from streams_orchestration.runtime.catalog.outage import SETTLE_SECONDS, Outage
 from streams_orchestration.runtime.directories import directories_of
 from streams_orchestration.runtime.errors import CatalogUnavailableError, StreamsRuntimeError
 from streams_orchestration.runtime.home import Home
-from streams_orchestration.runtime.hosts.presence import Presence, UnwantedHostError
-from streams_orchestration.runtime.hosts.processes import kill, process_started
-from streams_orchestration.runtime.hosts.stalls import Stalls
+from streams_orchestration.runtime.hosts.heart import Heart
+from streams_orchestration.runtime.hosts.presence import Presence
 from streams_orchestration.runtime.hosts.start_up import StartUp
 from streams_orchestration.runtime.queries.cutting import cut_pes
 from streams_orchestration.runtime.regions.cut_files import check_cuts
 from streams_orchestration.runtime.regions.region_machine import LIMIT
-from streams_orchestration.runtime.regions.watch import observe
+from streams_orchestration.runtime.regions.watch import changes_soon, observe
 from streams_orchestration.runtime.settings import Settings
 from streams_orchestration.runtime.sinks.delivering import deliverers
 from streams_orchestration.runtime.sinks.publisher import Publisher
@@ -44,16 +39,15 @@ if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
 TICK_SECONDS = 0.1
-HEARTBEAT_SECONDS = 1.0
-FAMILY_BEATS = 5
-"""Heartbeats between two looks at which processes the host has."""
+OBSERVE_SECONDS = 0.5
+"""Between two looks at units of which nothing is expected now."""
 GARBAGE_SECONDS = 5.0
 CUT_BEATS = 2
 """Collections of garbage between two looks at the files that the last cuts need."""
+STARTING = max(4, 2 * (os.cpu_count() or 1))
+"""Queries that start at the same time: each has a process of its own, which Spark gives ten seconds to start."""
 QUIET_SECONDS = 15.0
 """How long a stop waits for the batch under way."""
-STUCK_SECONDS = 60.0
-"""Without a turn of the main loop the heartbeat stops, so that others see a host that hangs."""
 
 log = logging.getLogger("streams.host")
 
@@ -71,7 +65,9 @@ class Host:
         self.queries: dict[int, Any] = {}
         self.failed: set[int] = set()
         self.terminated = False
-        self.turned = time.monotonic()
+        self.observed = 0.0
+        self.news = True
+        """Something has happened that the units are to be told at once."""
         self.began = time.time()
         self.spark: Any = None
         row = self.outage.through(self.presence.join)
@@ -80,6 +76,7 @@ class Host:
         self.tidied = 0
         self.base: str = row.base
         self.settings = Settings(**row.settings)
+        self.heart = Heart(self.presence, self.settings.hang_limit, self._busy)
         compilation = load(Compilation, row.compilation)
         self.programs: dict[int, PeProgram] = {program.pe: program for program in cut_pes(compilation)}
         self.mine = {pe.id for pe in compilation.fusion.pes if pe.host == number}
@@ -98,24 +95,27 @@ class Host:
         Args:
             session: gives Spark's session, once it is up.
         """
-        threading.Thread(target=self._beat, daemon=True).start()
+        self.heart.start()
         self.start_up.reached("imports", time.time())
         self.spark = session()
         self.start_up.reached("session", time.time())
+        self.heart.watch(self.spark)
         log.info("Spark %s is up", self.spark.version)
         self.outage.through(self.presence.record_family)
         self.outage.through(lambda: self.presence.report(state="RUNNING", launches=0))
         self.publisher.start()
         while True:
             try:
-                return self._follow()
+                state = self._follow()
+                self.heart.rest()
+                return state
             except CatalogUnavailableError as error:  # nothing is lost: every step of a turn may be repeated
                 self._outlast(error)
 
     def _outlast(self, error: CatalogUnavailableError) -> None:
         """Wait until the catalog is back, unless the host is told to end, or its JVM has ended, meanwhile."""
         while not self.terminated and self.jvm_end() is None:
-            self.turned = time.monotonic()
+            self.heart.turned()
             self.outage.met(error)
             try:
                 self.presence.row()
@@ -129,7 +129,7 @@ class Host:
         """Turn after turn, until there is a state to report."""
         collected = time.monotonic()
         while True:
-            self.turned = time.monotonic()
+            self.heart.turned()
             if self.terminated:
                 self.stop_all()
                 return "FAILED"
@@ -140,8 +140,10 @@ class Host:
                 self.stop_all()
                 self.publisher.stop()
                 return "STOPPED"
-            observe(self.catalog, self.application)
-            self._reconcile()
+            if self.news or time.monotonic() - self.observed >= OBSERVE_SECONDS:
+                self.observed = time.monotonic()
+                observe(self.catalog, self.application)
+            self.news = self._reconcile()
             self.outage.over()
             if not self.started:
                 self._see_start()
@@ -162,15 +164,32 @@ class Host:
             for message in check_cuts(self.catalog, self.application, self.timed, turn=self.tidied).values():
                 log.error("%s", message)
 
-    def _reconcile(self) -> None:
-        """Start, stop and replace queries until they match the catalog; report the ones that failed."""
+    def _reconcile(self) -> bool:
+        """Start, stop and replace queries until they match the catalog; report the ones that failed.
+
+        Returns:
+            Whether the state of a unit is to change about now.
+        """
         p, u = tables.pe, tables.unit
         with self.catalog.read() as connection:
             rows = connection.execute(
-                select(p.c.id, p.c.final, p.c.state, u.c.generation, u.c.dirty, u.c.state.label("unit_state"))
+                select(
+                    p.c.id,
+                    p.c.final,
+                    p.c.state,
+                    u.c.generation,
+                    u.c.dirty,
+                    u.c.state.label("unit_state"),
+                    u.c.timer,
+                    u.c.deadline,
+                    u.c.asked,
+                )
                 .join(u, (u.c.application == p.c.application) & (u.c.name == p.c.unit))
                 .where(p.c.application == self.application, p.c.host == self.number)
             ).all()
+        now = time.time()
+        news = any(changes_soon(row, now) for row in rows)
+        starting = sum(query.starting for query in self.queries.values())
         for row in rows:
             query = self.queries.get(row.id)
             if query is not None and (row.final or query.generation != row.generation):
@@ -182,19 +201,27 @@ class Host:
                 query = None
             if row.final or row.unit_state in ("UNHEALTHY", LIMIT) or row.dirty:
                 continue
-            if query is None:
+            if query is None and starting < STARTING:
+                starting += 1
                 # What the query before had written and nobody has committed. Not earlier: until the unit is whole
                 # again, a commit of a host that was taken for dead may still name it.
                 self._sweep(row.id)
                 self._start(row.id, row.generation)
-            elif row.state != "RUNNING" and row.id not in self.failed and query.begun:
+            elif query is not None and row.state != "RUNNING" and row.id not in self.failed and query.begun:
                 self._report_pe(row.id, "RUNNING", row.generation)
+                news = True
             if query is not None and row.id not in self.failed and (error := query.failure()) is not None:
                 log.error("%s", error)
                 lost = check_cuts(self.catalog, self.application, [self.programs[row.id].unit])
                 said = "; ".join([str(error), *lost.values()])
                 self._report_pe(row.id, "FAILED", row.generation, said, permanent=query.permanent or bool(lost))
                 self.failed.add(row.id)
+                news = True
+        return news
+
+    def _busy(self) -> list[int]:
+        """Processes that have a task to run."""
+        return [pid for query in tuple(self.queries.values()) for pid in query.busy()]
 
     def _sweep(self, pe: int) -> None:
         removed = sweep(self.catalog, self.home, self.application, [pe], [self.programs[pe]])
@@ -284,31 +311,4 @@ class Host:
 
     def jvm_end(self, patience: float = 0.0) -> str | None:
         """That the JVM has ended, in words; what Spark says then is no use to anybody."""
-        if self.spark is None:
-            return None
-        jvm = self.spark.sparkContext._gateway.proc
-        with contextlib.suppress(subprocess.TimeoutExpired):
-            return f"its JVM (pid {jvm.pid}) has ended with status {jvm.wait(patience)}"
-        return None
-
-    def _beat(self) -> None:
-        """Heartbeats while the main loop turns; and the end of a host that nobody wants and that cannot end itself."""
-        unwanted: float | None = None
-        stalls = Stalls()
-        for turn in itertools.count():
-            now = time.monotonic()
-            with contextlib.suppress(StreamsRuntimeError):
-                if now - self.turned < STUCK_SECONDS:
-                    self.presence.report()
-                if turn % FAMILY_BEATS == 0:
-                    stalls.look(self.presence.record_family(), now)
-            try:
-                self.presence.row()
-            except UnwantedHostError as error:
-                unwanted = now if unwanted is None else unwanted
-                if now - unwanted > STUCK_SECONDS:
-                    log.error("%s; it could not end within %.0f s and is killed", error, STUCK_SECONDS)
-                    kill(os.getpid(), process_started(os.getpid()))
-            except StreamsRuntimeError:
-                pass
-            time.sleep(HEARTBEAT_SECONDS)
+        return self.heart.jvm_end(patience)

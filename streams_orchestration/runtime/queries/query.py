@@ -83,6 +83,15 @@ class PeQuery:
         return self._scratch.begun
 
     @property
+    def starting(self) -> bool:
+        """Spark was told to start it, and its planner is not there yet."""
+        return self.active and not self.begun
+
+    def busy(self) -> list[int]:
+        """Processes that have tasks of the batch under way to run."""
+        return self._scratch.busy() if self.active else []
+
+    @property
     def idle(self) -> bool:
         """No batch is under way and none will begin, since the application is not wanted any more."""
         return not self.active or self._scratch.resting

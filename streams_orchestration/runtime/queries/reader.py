@@ -118,6 +118,7 @@ class Planner:
         if self._planned is None or self._planned.batch != end["batch"]:
             message = f"Spark asks for batch {end['batch']}, which this reader has not planned"
             raise StreamsRuntimeError(message)
+        self.scratch.plan(self._planned.batch)
         return [
             Descriptor(given.partition, plan_codec.dump_json(replace(self._planned, inputs=(given,))))
             for given in self._planned.inputs
@@ -143,6 +144,7 @@ class Planner:
         plan = self._planned
         if plan is None or plan.batch != offset["batch"]:
             return
+        self.scratch.take_back()
         launched = self.scratch.launched
         program, log = launched.program, pe_logger(launched.directories.log)
         if self._done is None:

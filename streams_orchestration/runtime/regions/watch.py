@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Iterable
+from typing import Any
 
 from sqlalchemy import Connection, select
 
@@ -103,3 +104,18 @@ def observe(catalog: Catalog, application: str, units: Iterable[str] | None = No
             garbage = advance(connection, application, unit, now, health)
         remove_files(garbage)
     return tuple(news)
+
+
+def changes_soon(row: Any, now: float) -> bool:
+    """Is the state of a PE's unit to change about now: it starts, it is being reset, or its timer has run out.
+
+    Args:
+        row: of the PE: `final`; of its unit: `unit_state`, `dirty`, `generation`, `asked`, `timer`, `deadline`.
+        now: unix seconds.
+    """
+    if row.final:
+        return False
+    taken_up = row.asked == row.generation
+    if row.unit_state in ("STARTED", "RESETTING", "UNHEALTHY"):
+        return taken_up or row.unit_state == "RESETTING" or (row.unit_state == "STARTED" and not row.dirty)
+    return row.deadline is not None and now >= row.deadline and (row.timer == "period" or taken_up)

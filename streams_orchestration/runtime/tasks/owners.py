@@ -28,6 +28,15 @@ Work = Callable[[Any], Any]
 """Runs a request; both it and what it gives can be pickled."""
 
 
+def owner_pid(address: str) -> int:
+    """The process that a register names.
+
+    Raises:
+        ValueError: it names none.
+    """
+    return int(address.partition("\n")[0].rpartition("streams-")[2].partition("-")[0])
+
+
 class Worker:
     """This process as an owner of tasks, and as one that passes tasks on."""
 

@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from streams_orchestration.runtime.directories import Directories
+from streams_orchestration.runtime.tasks.owners import owner_pid
 from streams_orchestration.runtime.tasks.program import PeProgram
 
 
@@ -74,6 +75,30 @@ class Scratch:
     def begun(self) -> bool:
         """Spark runs the query."""
         return (Path(self.path) / "begun").exists()
+
+    def plan(self, batch: int) -> None:
+        """The planner has given a batch to Spark."""
+        (Path(self.path) / "planned").write_text(str(batch))
+
+    def take_back(self) -> None:
+        """Spark has run the batch."""
+        (Path(self.path) / "planned").unlink(missing_ok=True)
+
+    def busy(self) -> list[int]:
+        """Processes that own tasks of the batch under way that have not answered, of the first level with any.
+
+        Spark begins a level when the one before has ended.
+        """
+        waiting: dict[int, list[int]] = {}
+        try:
+            batch = int((Path(self.path) / "planned").read_text())
+            for register in (Path(self.path) / "owners").iterdir():
+                level, _, partition = register.name.partition("-")
+                if partition.isdecimal() and not (Path(self.answers) / f"{batch}-{register.name}.json").exists():
+                    waiting.setdefault(int(level), []).append(owner_pid(register.read_text()))
+        except (OSError, ValueError):  # no batch is under way, or it has just ended
+            return []
+        return waiting[min(waiting)] if waiting else []
 
     def rest(self) -> None:
         """The planner has committed what it planned, and plans no more."""

@@ -1,0 +1,99 @@
+"""Hangs: a JVM that does not answer, and a worker that stands still in a task, are ended; nobody has stopped them."""
+
+from __future__ import annotations
+
+import logging
+import threading
+from collections.abc import Callable, Iterable
+from pathlib import Path
+
+from streams_orchestration.runtime.hosts.processes import kill, process_started
+
+BACKGROUND = "jemalloc_bg_thd"
+"""A thread of Arrow's that wakes up now and then, whatever the others do."""
+
+log = logging.getLogger("streams.hangs")
+
+
+class Pulse:
+    """Asks something again and again on a thread of its own, so that others see when it is not answered.
+
+    Time counts in beats of who looks, so one that was paused together with all the rest has time to answer.
+    """
+
+    def __init__(self, ask: Callable[[], object]) -> None:
+        self._ask = ask
+        self._asked = threading.Event()
+        self._answered = True
+        self._silent = 0
+        threading.Thread(target=self._run, daemon=True).start()
+
+    def beat(self) -> int:
+        """Ask once more, unless an answer is due; how many beats one is due."""
+        if self._answered:
+            self._silent, self._answered = 0, False
+            self._asked.set()
+        else:
+            self._silent += 1
+        return self._silent
+
+    def _run(self) -> None:
+        while True:
+            self._asked.wait()
+            self._asked.clear()
+            try:
+                self._ask()
+            except Exception as error:  # what has ended is found otherwise
+                log.info("no answer: %s", error)
+            self._answered = True
+
+
+class HungTasks:
+    """Workers that have a task to run and in which no thread has run for too long.
+
+    One that computes, reads or writes runs now and then; one that waits for what never comes does not.
+    """
+
+    def __init__(self, limit: float) -> None:
+        self._limit = limit
+        self._seen: dict[int, tuple[int, float]] = {}
+        """Process -> how often its threads have run, and since when that is the same."""
+
+    def look(self, busy: Iterable[int], now: float) -> tuple[int, ...]:
+        """End the workers that hang.
+
+        Args:
+            busy: processes with a task to run.
+            now: seconds of a clock that never goes back.
+
+        Returns:
+            Those that were ended.
+        """
+        seen: dict[int, tuple[int, float]] = {}
+        ended: list[int] = []
+        for pid in set(busy):
+            runs = thread_runs(pid)
+            if runs is None:
+                continue
+            before, since = self._seen.get(pid, (None, now))
+            seen[pid] = (runs, since if runs == before else now)
+            if now - seen[pid][1] >= self._limit:
+                log.error("pid %s has made no progress in its task for %.0f s and is killed", pid, self._limit)
+                kill(pid, process_started(pid))
+                ended.append(pid)
+        self._seen = seen
+        return tuple(ended)
+
+
+def thread_runs(pid: int) -> int | None:
+    """How often the threads of a process have got a processor so far; None where that is not known."""
+    runs = 0
+    try:
+        for thread in Path(f"/proc/{pid}/task").iterdir():
+            if (thread / "comm").read_text().strip() == BACKGROUND:
+                continue
+            status = (thread / "status").read_text()
+            runs += sum(int(line.split()[1]) for line in status.splitlines() if "ctxt_switches" in line)
+    except (OSError, ValueError):
+        return None
+    return runs

@@ -1,0 +1,106 @@
+"""The heart of a host: beats while the main loop turns, and ends what hangs, the host itself too."""
+
+from __future__ import annotations
+
+import contextlib
+import itertools
+import logging
+import os
+import subprocess
+import threading
+import time
+from collections.abc import Callable, Iterable
+from typing import Any
+
+from streams_orchestration.runtime.errors import StreamsRuntimeError
+from streams_orchestration.runtime.hosts.hangs import HungTasks, Pulse
+from streams_orchestration.runtime.hosts.presence import Presence, UnwantedHostError
+from streams_orchestration.runtime.hosts.processes import kill, process_started
+from streams_orchestration.runtime.hosts.stalls import Stalls
+
+HEARTBEAT_SECONDS = 1.0
+FAMILY_BEATS = 5
+"""Heartbeats between two looks at which processes the host has."""
+STUCK_SECONDS = 60.0
+"""Without a turn of the main loop the heartbeat stops, so that others see a host that hangs."""
+
+log = logging.getLogger("streams.host")
+
+
+class Heart:
+    """Beats on a thread of its own.
+
+    Args:
+        presence: of the host.
+        hang_limit: seconds without an answer or progress until the JVM or a worker is killed; 0 for never.
+        busy: gives the processes that have a task to run.
+    """
+
+    def __init__(self, presence: Presence, hang_limit: int, busy: Callable[[], Iterable[int]]) -> None:
+        self._presence = presence
+        self._limit = hang_limit
+        self._busy = busy
+        self._turned = time.monotonic()
+        self._jvm: Any = None
+        self._pulse: Pulse | None = None
+        self._hung: str | None = None
+        """What was done about a JVM that did not answer."""
+
+    def start(self) -> None:
+        """Begin to beat."""
+        threading.Thread(target=self._beat, daemon=True).start()
+
+    def turned(self) -> None:
+        """The main loop has come round."""
+        self._turned = time.monotonic()
+
+    def watch(self, spark: Any) -> None:
+        """Spark is up: its JVM is asked for the time of its start at every beat."""
+        self._jvm = spark.sparkContext._gateway.proc
+        self._pulse = Pulse(spark.sparkContext._jsc.startTime)
+
+    def rest(self) -> None:
+        """The JVM need not answer any more."""
+        self._pulse = None
+
+    def jvm_end(self, patience: float = 0.0) -> str | None:
+        """That the JVM has ended, in words."""
+        if self._jvm is None:
+            return None
+        with contextlib.suppress(subprocess.TimeoutExpired):
+            status = self._jvm.wait(patience)
+            return f"its JVM (pid {self._jvm.pid}) {self._hung or f'has ended with status {status}'}"
+        return None
+
+    def _beat(self) -> None:
+        """Heartbeats while the main loop turns; and the end of a host that nobody wants and that cannot end itself."""
+        unwanted: float | None = None
+        stalls, tasks = Stalls(), HungTasks(self._limit)
+        for turn in itertools.count():
+            now = time.monotonic()
+            with contextlib.suppress(StreamsRuntimeError):
+                if now - self._turned < STUCK_SECONDS:
+                    self._presence.report()
+                if turn % FAMILY_BEATS == 0:
+                    stalls.look(self._presence.record_family(), now)
+            self._look_for_hangs(tasks, now)
+            try:
+                self._presence.row()
+            except UnwantedHostError as error:
+                unwanted = now if unwanted is None else unwanted
+                if now - unwanted > STUCK_SECONDS:
+                    log.error("%s; it could not end within %.0f s and is killed", error, STUCK_SECONDS)
+                    kill(os.getpid(), process_started(os.getpid()))
+            except StreamsRuntimeError:
+                pass
+            time.sleep(HEARTBEAT_SECONDS)
+
+    def _look_for_hangs(self, tasks: HungTasks, now: float) -> None:
+        """End a JVM that does not answer, and workers that stand still."""
+        if self._pulse is None or self._hung is not None or not self._limit:
+            return
+        if self._pulse.beat() * HEARTBEAT_SECONDS >= self._limit:
+            self._hung = f"gave no answer for {self._limit} s and was killed"
+            log.error("the JVM (pid %s) %s", self._jvm.pid, self._hung)
+            kill(self._jvm.pid, process_started(self._jvm.pid))
+        tasks.look(self._busy(), now)

@@ -1,0 +1,124 @@
+from __future__ import annotations
+
+import subprocess
+import sys
+import threading
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any, cast
+
+import pytest
+
+from streams_orchestration.runtime.hosts.hangs import HungTasks, Pulse, thread_runs
+from streams_orchestration.runtime.hosts.processes import process_started
+from streams_orchestration.runtime.tasks.owners import Worker
+from streams_orchestration.runtime.tasks.scratch import Scratch
+
+LIMIT = 15.0
+WAITS = "import sys; print('up', flush=True); sys.stdin.read()"
+WORKS = "import time\nprint('up', flush=True)\nwhile True: time.sleep(0.001)"
+
+
+def test_what_does_not_answer_is_counted_from_beat_to_beat():
+    go_on = threading.Event()
+    pulse = Pulse(go_on.wait)
+    assert [pulse.beat() for _ in range(4)] == [0, 1, 2, 3]
+    go_on.set()
+    while pulse.beat():
+        pass
+    assert pulse.beat() <= 1
+
+
+def test_what_fails_to_answer_has_ended_and_does_not_hang():
+    def fail() -> None:
+        message = "the JVM is gone"
+        raise ConnectionError(message)
+
+    pulse = Pulse(fail)
+    for _ in range(3):
+        while pulse.beat():
+            pass
+
+
+@pytest.fixture
+def processes() -> Iterator[dict[str, subprocess.Popen[bytes]]]:
+    """One that waits for what never comes, and one that is awake now and then."""
+    started = {
+        name: subprocess.Popen([sys.executable, "-c", code], stdin=subprocess.PIPE, stdout=subprocess.PIPE)
+        for name, code in (("waits", WAITS), ("works", WORKS))
+    }
+    for process in started.values():
+        assert process.stdout is not None
+        process.stdout.readline()
+    yield started
+    for process in started.values():
+        process.kill()
+        process.communicate()
+
+
+def settled(pid: int) -> None:
+    """Until it waits."""
+    before = None
+    while (runs := thread_runs(pid)) != before:
+        before = runs
+
+
+def awake(pid: int) -> None:
+    """Until it has run again."""
+    before = thread_runs(pid)
+    while thread_runs(pid) == before:
+        pass
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="only there is it known")
+def test_a_task_that_stands_still_is_ended_and_no_other(processes: dict[str, subprocess.Popen[bytes]]):
+    pids = [process.pid for process in processes.values()]
+    hung = HungTasks(LIMIT)
+    settled(processes["waits"].pid)
+    assert hung.look(pids, 0.0) == ()
+    awake(processes["works"].pid)
+    assert hung.look(pids, LIMIT - 1) == ()
+    awake(processes["works"].pid)
+    assert hung.look(pids, LIMIT) == (processes["waits"].pid,)
+    assert process_started(processes["waits"].pid) is None
+    assert process_started(processes["works"].pid) is not None
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="only there is it known")
+def test_only_time_with_a_task_counts(processes: dict[str, subprocess.Popen[bytes]]):
+    pid = processes["waits"].pid
+    settled(pid)
+    hung = HungTasks(LIMIT)
+    hung.look([pid], 0.0)
+    hung.look([], 1.0)
+    assert hung.look([pid], LIMIT) == ()
+    assert hung.look([pid], 2 * LIMIT) == (pid,)
+
+
+def test_a_process_that_is_gone_is_no_matter():
+    assert HungTasks(LIMIT).look([2**22 + 1], 0.0) == ()
+
+
+def test_busy_are_the_owners_of_the_first_level_that_has_not_answered(tmp_path: Path):
+    scratch = Scratch.create(tmp_path / "scratch", cast(Any, None))
+    owner = Worker(lambda request: request)
+    for level, partition in ((0, 0), (0, 1), (1, 0)):
+        owner.run(scratch.owner(level, partition), None)
+    register = scratch.owner(0, 0)
+    mine = register.read_text()
+    pid = mine.partition("\n")[0].rpartition("streams-")[2].partition("-")[0]
+    scratch.owner(1, 0).write_text(mine.replace(f"streams-{pid}-", "streams-77-"))
+    assert scratch.busy() == [], "no batch is under way"
+    scratch.plan(5)
+    assert scratch.busy() == [int(pid)] * 2
+    (Path(scratch.answers) / "5-0-0.json").touch()
+    assert scratch.busy() == [int(pid)]
+    (Path(scratch.answers) / "5-0-1.json").touch()
+    assert scratch.busy() == [77]
+    (Path(scratch.answers) / "5-1-0.json").touch()
+    assert scratch.busy() == []
+    scratch.take_back()
+    scratch.plan(6)
+    assert scratch.busy() == [int(pid)] * 2
+    scratch.take_back()
+    assert scratch.busy() == []
