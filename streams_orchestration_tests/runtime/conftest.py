@@ -4,6 +4,7 @@ import hashlib
 import os
 import sqlite3
 from collections.abc import Iterator
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -14,6 +15,7 @@ from sqlalchemy.pool import Pool
 from streams_orchestration.runtime.catalog import address
 from streams_orchestration.runtime.home import Home
 from streams_orchestration_tests.postgresql import Server
+from streams_orchestration_tests.runtime.running import FakeHosts, Running
 
 settings.register_profile("untimed", deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 settings.load_profile("untimed")
@@ -66,3 +68,18 @@ def forget_engines() -> None:
     for engine in postgresql._engines.values():
         engine.dispose()
     postgresql._engines.clear()
+
+
+@pytest.fixture
+def hosts(monkeypatch: pytest.MonkeyPatch) -> FakeHosts:
+    fake = FakeHosts()
+    for module in ("hosts.control", "regions.health", "inspection", "regions.reset"):
+        monkeypatch.setattr(f"streams_orchestration.runtime.{module}.LAUNCHER", fake)
+    monkeypatch.setattr("streams_orchestration.runtime.hosts.control.stop_orphans", lambda *_, **__: ())
+    monkeypatch.setattr("streams_orchestration.runtime.hosts.control.record_processes", lambda *_: None)
+    return fake
+
+
+@pytest.fixture
+def running(tmp_path: Path, hosts: FakeHosts) -> Running:
+    return Running(tmp_path, hosts)

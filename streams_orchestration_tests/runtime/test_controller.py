@@ -1,146 +1,31 @@
-"""The controller of units: whoever calls it, and whoever dies in the middle, a region comes back to its cut."""
+"""The controller of units: what has happened to a region is known to all, and it comes back to its cut."""
 
 from __future__ import annotations
 
 import contextlib
 import time
-from collections.abc import Callable
-from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
 import pytest
-from sqlalchemy import select, update
+from sqlalchemy import update
 
 from streams_orchestration.runtime.catalog import tables
 from streams_orchestration.runtime.errors import StaleGenerationError, StreamsRuntimeError
 from streams_orchestration.runtime.home import Home
 from streams_orchestration.runtime.hosts import control
-from streams_orchestration.runtime.hosts.launcher import HostStart
-from streams_orchestration.runtime.hosts.processes import ProcessIdentity
 from streams_orchestration.runtime.inspection import read_status
 from streams_orchestration.runtime.queries.commits import commit_batch
-from streams_orchestration.runtime.regions import reset as resetting
-from streams_orchestration.runtime.regions.failures import UnitFailure, failures
+from streams_orchestration.runtime.regions.failures import failures
 from streams_orchestration.runtime.regions.reset import reset
 from streams_orchestration.runtime.regions.watch import observe
-from streams_orchestration.runtime.status import HEARTBEAT_LIMIT, UnitStatus
+from streams_orchestration.runtime.status import HEARTBEAT_LIMIT
 from streams_orchestration.runtime.transport.garbage import sweep
 from streams_orchestration_tests.runtime.applications import (
-    expected_totals,
     network,
-    published,
-    rows,
-    totals,
-    write_rows,
 )
 from streams_orchestration_tests.runtime.local import LocalApplication
-
-COUNT = 40
-
-
-class FakeHosts:
-    """Hosts that are numbers in a set; what the launcher is to the rest of the product."""
-
-    def __init__(self) -> None:
-        self.alive_pids: set[int] = set()
-        self.launched: list[int] = []
-        self.next = 100
-
-    def launch(self, start: HostStart) -> ProcessIdentity:
-        self.next += 1
-        self.alive_pids.add(self.next)
-        self.launched.append(start.host)
-        return ProcessIdentity(self.next, 1.0, "host")
-
-    def alive(self, pid: int | None, started: float | None) -> bool:
-        return pid in self.alive_pids
-
-    def kill(self, pid: int | None, started: float | None) -> None:
-        self.alive_pids.discard(pid or 0)
-
-
-@pytest.fixture
-def hosts(monkeypatch: pytest.MonkeyPatch) -> FakeHosts:
-    fake = FakeHosts()
-    for module in ("hosts.control", "regions.health", "inspection", "regions.reset"):
-        monkeypatch.setattr(f"streams_orchestration.runtime.{module}.LAUNCHER", fake)
-    monkeypatch.setattr("streams_orchestration.runtime.hosts.control.stop_orphans", lambda *_, **__: ())
-    monkeypatch.setattr("streams_orchestration.runtime.hosts.control.record_processes", lambda *_: None)
-    return fake
-
-
-class Running:
-    """An application whose host is a fake and whose PEs are stepped by hand."""
-
-    def __init__(self, directory: Path, hosts: FakeHosts, unit: str = "region-0") -> None:
-        self.home = Home(directory / "home")
-        file = write_rows(directory / "rows.parquet", COUNT)
-        self.local = LocalApplication(self.home, totals(file, fusion="manual", pes=3), 5)
-        self.catalog, self.name, self.unit_name = self.local.catalog, self.local.name, unit
-        self.hosts = hosts
-        control.launch(self.home, self.name)
-        self.come_up()
-
-    @property
-    def unit(self) -> UnitStatus:
-        return next(u for u in read_status(self.home, self.name).units if u.name == self.unit_name)
-
-    @property
-    def failure(self) -> UnitFailure | None:
-        found = failures(read_status(self.home, self.name), time.time())
-        return next((failure for failure in found if failure.unit == self.unit_name), None)
-
-    @property
-    def events(self) -> list[str]:
-        e = tables.unit_event
-        with self.catalog.read() as connection:
-            return list(connection.scalars(select(e.c.kind).where(e.c.unit == self.unit_name).order_by(e.c.number)))
-
-    def come_up(self) -> None:
-        """Every host that was launched reports, and drives the controller as its main loop does."""
-        self.set(tables.host, state="RUNNING", heartbeat_at=time.time(), launches=0)
-        observe(self.catalog, self.name)
-        self.local.settle()
-
-    def set(self, table: Any, **values: Any) -> None:
-        with self.catalog.write() as connection:
-            connection.execute(update(table).where(table.c.application == self.name).values(**values))
-
-    def work(self) -> None:
-        """Some batches; one epoch is complete and something follows it."""
-        for program in self.local.programs:
-            self.local.step(program)
-        self.local.trigger()
-        for _ in range(3):
-            for program in self.local.programs:
-                self.local.step(program)
-        assert self.unit.completed_epoch > 0
-
-    def kill_host(self) -> None:
-        self.hosts.alive_pids.clear()
-
-    def watch(self) -> None:
-        """One look of somebody who resets what fails."""
-        observe(self.catalog, self.name)
-        if (failure := self.failure) is not None and not failure.exhausted:
-            reset(self.home, self.name, self.unit_name, generation=failure.generation)
-
-    def expire(self) -> None:
-        """The timer that runs has run out."""
-        u = tables.unit
-        with self.catalog.write() as connection:
-            connection.execute(update(u).where(u.c.name == self.unit_name).values(deadline=time.time() - 1.0))
-
-    def finish(self) -> None:
-        self.local.settle()
-        self.local.run()
-        assert published(self.local.published("Out")) == expected_totals(rows(COUNT))
-
-
-@pytest.fixture
-def running(tmp_path: Path, hosts: FakeHosts) -> Running:
-    return Running(tmp_path, hosts)
+from streams_orchestration_tests.runtime.running import COUNT, FakeHosts, Running
 
 
 def test_a_clean_start_needs_no_reset(running: Running):
@@ -281,106 +166,6 @@ def test_attempts_are_used_up_by_crashes_without_a_complete_epoch(running: Runni
     assert (running.unit.state, running.unit.max_attempts) == ("UNHEALTHY", 10)
     running.come_up()
     assert (running.unit.state, running.unit.attempts) == ("PROCESSING", 6)
-    running.finish()
-
-
-class CrashError(BaseException):
-    """The process that resets is gone."""
-
-
-def steps_of_a_reset() -> list[str]:
-    return ["_end_hosts", "observe", "_take_up", "launch", "remove_files"]
-
-
-@pytest.mark.parametrize("after", [False, True], ids=["before", "after"])
-@pytest.mark.parametrize("died", steps_of_a_reset())
-@pytest.mark.parametrize("fault", ["host", "query", "drain", "reset"])
-def test_a_reset_that_dies_half_way_is_completed_by_the_next(
-    running: Running, monkeypatch: pytest.MonkeyPatch, fault: str, died: str, after: bool
-):
-    running.work()
-    _break(running, fault)
-    real: Callable[..., Any] = getattr(resetting, died)
-
-    def dying(*arguments: Any, **named: Any) -> Any:
-        if after:
-            real(*arguments, **named)
-        raise CrashError
-
-    with monkeypatch.context() as crashing:
-        crashing.setattr(resetting, died, dying)
-        with contextlib.suppress(CrashError):
-            reset(running.home, running.name, "region-0", generation=running.unit.generation)
-    for _ in range(3):  # others look on, and hosts that were started come up
-        running.watch()
-        if running.hosts.alive_pids:
-            running.come_up()
-    assert running.failure is None
-    assert running.unit.state == "PROCESSING"
-    assert running.unit.generation <= 4
-    running.finish()
-
-
-def _break(running: Running, fault: str) -> None:
-    match fault:
-        case "host":
-            running.kill_host()
-        case "query":
-            running.set(tables.pe, state="FAILED", error="boom")
-        case "drain":
-            running.local.trigger()
-            running.expire()
-        case "reset":
-            reset(running.home, running.name, "region-0")
-            running.expire()
-
-
-@pytest.mark.parametrize("statement", range(1, 40, 3))
-def test_a_transaction_that_dies_at_any_statement_changes_nothing(
-    running: Running, monkeypatch: pytest.MonkeyPatch, statement: int
-):
-    from sqlalchemy import Connection
-
-    running.work()
-    running.set(tables.pe, state="FAILED", error="boom")
-    observe(running.catalog, running.name)
-    before = read_status(running.home, running.name)
-    count, execute = 0, Connection.execute
-
-    def dying(self: Connection, *arguments: Any, **named: Any) -> Any:
-        nonlocal count
-        count += 1
-        if count == statement:
-            raise CrashError
-        return execute(self, *arguments, **named)
-
-    with monkeypatch.context() as crashing:
-        crashing.setattr(Connection, "execute", dying)
-        try:
-            resetting._take_up(running.catalog, running.name, "region-0", generation=1, force=False)
-            assert statement > 20, "it has that many statements"
-        except CrashError:
-            crashing.undo()
-            assert read_status(running.home, running.name) == before
-    running.watch()
-    assert running.unit.generation == 2
-    running.finish()
-
-
-def test_any_number_of_callers_do_one_reset(running: Running):
-    running.work()
-    running.kill_host()
-    observe(running.catalog, running.name)
-    with ThreadPoolExecutor(8) as pool:
-        found = list(pool.map(lambda _: reset(running.home, running.name, "region-0", generation=1), range(16)))
-    assert set(found) == {1}, "its host is not back"
-    assert running.hosts.launched == [0, 0]
-    running.set(tables.host, state="RUNNING", heartbeat_at=time.time())
-    with ThreadPoolExecutor(8) as pool:
-        list(pool.map(lambda _: observe(running.catalog, running.name), range(16)))
-        list(pool.map(lambda _: reset(running.home, running.name, "region-0", generation=1), range(16)))
-    assert (running.unit.generation, running.unit.attempts) == (2, 1)
-    assert running.events.count("reset began") == 1
     running.finish()
 
 

@@ -1,0 +1,120 @@
+"""An application that runs with a fake for its host, for tests of who watches and resets it."""
+
+from __future__ import annotations
+
+import time
+from pathlib import Path
+from typing import Any
+
+from sqlalchemy import select, update
+
+from streams_orchestration.runtime.catalog import tables
+from streams_orchestration.runtime.home import Home
+from streams_orchestration.runtime.hosts import control
+from streams_orchestration.runtime.hosts.launcher import HostStart
+from streams_orchestration.runtime.hosts.processes import ProcessIdentity
+from streams_orchestration.runtime.inspection import read_status
+from streams_orchestration.runtime.regions.failures import UnitFailure, failures
+from streams_orchestration.runtime.regions.reset import reset
+from streams_orchestration.runtime.regions.watch import observe
+from streams_orchestration.runtime.status import UnitStatus
+from streams_orchestration_tests.runtime.applications import (
+    expected_totals,
+    published,
+    rows,
+    totals,
+    write_rows,
+)
+from streams_orchestration_tests.runtime.local import LocalApplication
+
+COUNT = 40
+"""Rows of its source."""
+
+
+class FakeHosts:
+    """Hosts that are numbers in a set; what the launcher is to the rest of the product."""
+
+    def __init__(self) -> None:
+        self.alive_pids: set[int] = set()
+        self.launched: list[int] = []
+        self.next = 100
+
+    def launch(self, start: HostStart) -> ProcessIdentity:
+        self.next += 1
+        self.alive_pids.add(self.next)
+        self.launched.append(start.host)
+        return ProcessIdentity(self.next, 1.0, "host")
+
+    def alive(self, pid: int | None, started: float | None) -> bool:
+        return pid in self.alive_pids
+
+    def kill(self, pid: int | None, started: float | None) -> None:
+        self.alive_pids.discard(pid or 0)
+
+
+class Running:
+    """An application whose host is a fake and whose PEs are stepped by hand."""
+
+    def __init__(self, directory: Path, hosts: FakeHosts, unit: str = "region-0") -> None:
+        self.home = Home(directory / "home")
+        file = write_rows(directory / "rows.parquet", COUNT)
+        self.local = LocalApplication(self.home, totals(file, fusion="manual", pes=3), 5)
+        self.catalog, self.name, self.unit_name = self.local.catalog, self.local.name, unit
+        self.hosts = hosts
+        control.launch(self.home, self.name)
+        self.come_up()
+
+    @property
+    def unit(self) -> UnitStatus:
+        return next(u for u in read_status(self.home, self.name).units if u.name == self.unit_name)
+
+    @property
+    def failure(self) -> UnitFailure | None:
+        found = failures(read_status(self.home, self.name), time.time())
+        return next((failure for failure in found if failure.unit == self.unit_name), None)
+
+    @property
+    def events(self) -> list[str]:
+        e = tables.unit_event
+        with self.catalog.read() as connection:
+            return list(connection.scalars(select(e.c.kind).where(e.c.unit == self.unit_name).order_by(e.c.number)))
+
+    def come_up(self) -> None:
+        """Every host that was launched reports, and drives the controller as its main loop does."""
+        self.set(tables.host, state="RUNNING", heartbeat_at=time.time(), launches=0)
+        observe(self.catalog, self.name)
+        self.local.settle()
+
+    def set(self, table: Any, **values: Any) -> None:
+        with self.catalog.write() as connection:
+            connection.execute(update(table).where(table.c.application == self.name).values(**values))
+
+    def work(self) -> None:
+        """Some batches; one epoch is complete and something follows it."""
+        for program in self.local.programs:
+            self.local.step(program)
+        self.local.trigger()
+        for _ in range(3):
+            for program in self.local.programs:
+                self.local.step(program)
+        assert self.unit.completed_epoch > 0
+
+    def kill_host(self) -> None:
+        self.hosts.alive_pids.clear()
+
+    def watch(self) -> None:
+        """One look of somebody who resets what fails."""
+        observe(self.catalog, self.name)
+        if (failure := self.failure) is not None and not failure.exhausted:
+            reset(self.home, self.name, self.unit_name, generation=failure.generation)
+
+    def expire(self) -> None:
+        """The timer that runs has run out."""
+        u = tables.unit
+        with self.catalog.write() as connection:
+            connection.execute(update(u).where(u.c.name == self.unit_name).values(deadline=time.time() - 1.0))
+
+    def finish(self) -> None:
+        self.local.settle()
+        self.local.run()
+        assert published(self.local.published("Out")) == expected_totals(rows(COUNT))
