@@ -1,0 +1,125 @@
+"""The decided placement among all placements: two slow operators and a quick one between them, measured and compared.
+
+The application runs fused, is profiled meanwhile, and a decision is made from the profile. Then every partition of the
+chain into PEs runs, and the decided one should be among the best.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from itertools import product
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import Any
+
+import pyarrow.parquet as pq
+
+from benchmarks import graphs
+from benchmarks.application import last_commits, run
+from benchmarks.harness import Row
+from streams_orchestration.runtime.home import Home
+
+NAME = "placements"
+CHAIN = ("Made", "First", "Quick", "Second", "Result")
+FUSED = ("--fusion", "manual", "--pes", "1")
+TUPLES = 1_500_000
+PROFILED = 8
+"""Seconds."""
+CONTENDERS = 3
+"""Measured a second time, with the decided one."""
+TARGET = 0.95
+LIMIT = 120.0
+
+Placement = tuple[int, ...]
+"""Of each operator of the chain the number of its PE."""
+
+
+def spec(directory: Path, tuples: int) -> Path:
+    """A source, a slow operator, a quick one, another slow one, and a sink."""
+    kinds = {"First": "Digest", "Quick": "Add", "Second": "Digest"}
+    middle = [graphs.node(name, kind, before) for (name, kind), before in zip(kinds.items(), CHAIN, strict=False)]
+    return graphs.write(directory, NAME, [graphs.beacon("Made", tuples), *middle, graphs.sink("Result", "Second")])
+
+
+def placements() -> Iterator[Placement]:
+    """All partitions of the chain in which streams go forward."""
+    for cuts in product((0, 1), repeat=len(CHAIN) - 1):
+        yield tuple(sum(cuts[:position]) for position in range(len(CHAIN)))
+
+
+def decided(tuples: int) -> dict[str, Any]:
+    """The decision document, from a profile of the fused application at work."""
+    with TemporaryDirectory(prefix="bench-") as scratch:
+        path, home = spec(Path(scratch), 10 * tuples), Home(Path(scratch, "home"))
+        profile, decision = Path(scratch, "profile.yaml"), Path(scratch, "decision.json")
+        _streams(home, "deploy", str(path), *FUSED)
+        until = time.monotonic() + LIMIT
+        while not last_commits(home, ["Made"]):
+            assert time.monotonic() < until, "the application does not begin"
+            time.sleep(0.1)
+        _streams(home, "profile", NAME, "--seconds", str(PROFILED), "--output", str(profile))
+        _streams(home, "cancel", NAME)
+        _streams(home, "decouple", str(path), *FUSED, "--profile", str(profile), "--output", str(decision))
+        return json.loads(decision.read_text())
+
+
+def throughput(decision: dict[str, Any], placement: Placement, tuples: int) -> float:
+    """Tuples a second from the first commit of the source to the last of the sink."""
+    with TemporaryDirectory(prefix="bench-") as scratch:
+        file = Path(scratch, "decision.json")
+        file.write_text(json.dumps(decision | {"machines": dict(zip(CHAIN, placement, strict=True))}))
+        watched = [CHAIN[0], CHAIN[-1]]
+        done = run(spec(Path(scratch), tuples), Home(Path(scratch, "home")), watched, *FUSED, "--decoupling", str(file))
+        files = (done.home.results(NAME) / "Result").glob("part-*")
+        assert sum(pq.read_metadata(each).num_rows for each in files) == tuples, "tuples were lost or doubled"
+    speed = done.through(*watched)
+    print(f"  {shown(placement)}: {speed:,.0f} tuples/s", file=sys.stderr, flush=True)
+    return speed
+
+
+def shown(placement: Placement) -> str:
+    """`Made First | Quick | Second Result`."""
+    parts = [[name for name, pe in zip(CHAIN, placement, strict=True) if pe == each] for each in sorted({*placement})]
+    return " | ".join(" ".join(part) for part in parts)
+
+
+def rows(*, quick: bool = False) -> list[Row]:
+    """The decided placement against the best, and what was predicted of it."""
+    tuples = TUPLES // 3 if quick else TUPLES
+    decision = decided(tuples)
+    chosen: Placement = tuple(decision["machines"].get(name, 0) for name in CHAIN)
+    print(f"  decided: {shown(chosen)}", file=sys.stderr, flush=True)
+    found = {placement: throughput(decision, placement, tuples) for placement in placements()}
+    again = sorted(found, key=lambda placement: -found[placement])[:CONTENDERS]
+    for placement in dict.fromkeys([*again, chosen, tuple([0] * len(CHAIN))]):
+        found[placement] = max(found[placement], throughput(decision, placement, tuples))
+    ranked = sorted(found, key=lambda placement: -found[placement])
+    fused = found[tuple([0] * len(CHAIN))]
+    measured = found[chosen] / fused
+    predicted = decision["decision"]["predictedSpeedup"]
+    best = found[ranked[0]]
+    rank = ranked.index(chosen) + 1
+    return [
+        Row(
+            f"decided placement (rank {rank} of {len(ranked)}) / the best of all",
+            found[chosen],
+            "/s",
+            best,
+            TARGET,
+            True,
+        ),
+        Row("decided placement / all in one PE", found[chosen], "/s", fused),
+        Row("predicted speed-up / measured", predicted, "", measured),
+    ]
+
+
+def _streams(home: Home, *arguments: str) -> None:
+    command = [sys.executable, "-m", "streams_orchestration", *arguments]
+    done = subprocess.run(command, env=os.environ | {"STREAMS_HOME": str(home.root)}, capture_output=True, text=True)
+    if done.returncode:
+        sys.exit(f"{' '.join(command)} failed:\n{done.stdout[-2000:]}{done.stderr[-2000:]}")
