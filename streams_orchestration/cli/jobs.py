@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -18,10 +19,12 @@ from streams_orchestration.orchestration.instance import dagster_home, dagster_i
 from streams_orchestration.orchestration.jobs import cancel_job, reset_job
 from streams_orchestration.orchestration.settings import config_of
 from streams_orchestration.runtime.deployment import observed_status
+from streams_orchestration.runtime.errors import StreamsRuntimeError
 from streams_orchestration.runtime.home import Home
 from streams_orchestration.runtime.hosts.orphans import Orphan, stop_orphans
 from streams_orchestration.runtime.hosts.processes import process_started
 from streams_orchestration.runtime.regions.failures import UnitFailure
+from streams_orchestration.runtime.regions.reset import reset
 from streams_orchestration.runtime.status import ApplicationStatus
 
 CANCEL_SECONDS = 60.0
@@ -82,7 +85,12 @@ class Jobs:
         self._run("reset", self._definitions(reset_job(self._application)), {"reset_unit": config})
 
     def answer(self, failure: UnitFailure) -> None:
-        """Reset what failed, unless somebody else has done so."""
+        """Reset what failed, unless somebody else has done so.
+
+        It begins at once; the job does what is left, waits until the PEs work, and is what Dagster shows of it.
+        """
+        with suppress(StreamsRuntimeError):  # the job meets it again, and says it
+            reset(self._home, self._application, failure.unit, generation=failure.generation)
         self.reset(failure.unit, generation=failure.generation)
 
     def stop_orphans(self) -> tuple[Orphan, ...]:

@@ -20,8 +20,8 @@ from streams_orchestration.runtime.errors import (
 )
 from streams_orchestration.runtime.regions.failures import UnitFailure
 
-WATCH_SECONDS = 4.0
-"""How long a look lasts while nothing is wrong: Dagster's daemon asks for one every 5 s; in between nobody looks."""
+WATCH_SECONDS = 14.0
+"""How long a look lasts while nothing is wrong: Dagster's daemon asks every 5 s, until then nobody looks."""
 
 
 def failed_units_sensor(application: str, reset_job: dg.JobDefinition) -> dg.SensorDefinition:

@@ -5,11 +5,13 @@ import sys
 import threading
 from collections.abc import Iterator
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any, cast
 
 import pytest
 
 from streams_orchestration.runtime.hosts.hangs import HungTasks, Pulse, thread_runs
+from streams_orchestration.runtime.hosts.heart import Heart
 from streams_orchestration.runtime.hosts.processes import process_started
 from streams_orchestration.runtime.tasks.owners import Worker
 from streams_orchestration.runtime.tasks.scratch import Scratch
@@ -54,6 +56,18 @@ def processes() -> Iterator[dict[str, subprocess.Popen[bytes]]]:
     for process in started.values():
         process.kill()
         process.communicate()
+
+
+def test_a_jvm_that_does_not_answer_is_ended_and_said_to_be(processes: dict[str, subprocess.Popen[bytes]]):
+    jvm = processes["waits"]
+    never = SimpleNamespace(_gateway=SimpleNamespace(proc=jvm), _jsc=SimpleNamespace(startTime=threading.Event().wait))
+    heart = Heart(cast(Any, None), 3, list)
+    heart.watch(SimpleNamespace(sparkContext=never))
+    for _ in range(3):
+        heart._look_for_hangs(HungTasks(3), 0.0)
+        assert heart.jvm_end() is None
+    heart._look_for_hangs(HungTasks(3), 0.0)
+    assert f"(pid {jvm.pid}) gave no answer for 3 s and was killed" in (heart.jvm_end(30.0) or "")
 
 
 def settled(pid: int) -> None:

@@ -88,8 +88,8 @@ class PeQuery:
         return self.active and not self.begun
 
     def busy(self) -> list[int]:
-        """Processes that have tasks of the batch under way to run."""
-        return self._scratch.busy() if self.active else []
+        """Processes that have tasks of the batch under way to run. It does not ask the JVM, which may hang."""
+        return self._scratch.busy()
 
     @property
     def idle(self) -> bool:
