@@ -196,12 +196,14 @@ def profile_table(profile: Profile) -> RenderableType:
 def _transport(profile: Profile) -> Iterator[RenderableType]:
     from rich.text import Text
 
+    from streams_orchestration.cli.names import plural
+
     transport = profile.transport
     if transport is None:
         return
     basis = {
-        "measured": f"fitted to {transport.streams} streams",
-        "scaled": f"calibrated on this machine, scaled to {transport.streams} streams of one size",
+        "measured": f"fitted to {plural(transport.streams, 'stream')}",
+        "scaled": f"calibrated on this machine, scaled to what {plural(transport.streams, 'stream')} of one size took",
         "calibrated": "calibrated on this machine, since nothing crossed",
     }[transport.basis]
     for name, cost in (("sending", transport.send), ("receiving", transport.receive)):

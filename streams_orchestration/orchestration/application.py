@@ -15,7 +15,7 @@ from streams_orchestration.compiler.options import Options
 from streams_orchestration.model.diagnostics import ApplicationError
 from streams_orchestration.model.loading import load_application, read_application
 from streams_orchestration.orchestration.artifacts import ArtifactStore, StageMissingError, artifacts_of
-from streams_orchestration.orchestration.decoupling import decouple_job, decouple_op, gain_sensor
+from streams_orchestration.orchestration.decoupling import GAIN, decouple_job, decouple_op, gain_sensor
 from streams_orchestration.orchestration.deployment_checks import deployment_checks
 from streams_orchestration.orchestration.deployments import deployments_of
 from streams_orchestration.orchestration.jobs import (
@@ -37,6 +37,7 @@ from streams_orchestration.runtime.errors import StreamsRuntimeError
 from streams_orchestration.runtime.home import Home
 
 NIGHTLY = "0 3 * * *"
+HOURLY = "0 * * * *"
 SpecChange = Callable[[dg.AssetSpec], dg.AssetSpec]
 
 logger = logging.getLogger(__name__)
@@ -49,6 +50,8 @@ def build_application_definitions(
     name: str | None = None,
     options: Options | None = None,
     redeploy: str = NIGHTLY,
+    profile: str = HOURLY,
+    gain: float = GAIN,
     change: SpecChange = lambda asset: asset,
 ) -> dg.Definitions:
     """Assets, jobs, sensor and schedule of the application that a spec describes.
@@ -61,6 +64,8 @@ def build_application_definitions(
         name: what to call the application, by default as its spec does.
         options: how to compile it unless a run says otherwise.
         redeploy: cron expression of the schedule that redeploys; the schedule is off until someone starts it.
+        profile: the same of the one that profiles, off as well.
+        gain: predicted speed-up at which a sensor, off as well, applies a decoupling decision.
         change: called with every asset's spec, to add owners, tags, a group; it may not change keys.
 
     Example:
@@ -77,15 +82,16 @@ def build_application_definitions(
     first = dg.Definitions(assets=stages, jobs=[compiling], resources=resources)
     redeploying = redeploy_job(source.name, recompile_op(source, first))
     resetting = reset_job(source.name)
+    measuring = profile_job(source.name, [key for asset in profiling for key in asset.keys])
     decoupling = decouple_job(source.name, decouple_op(source, first))
     return dg.Definitions(
         assets=[*stages, *profiling, *map(change, external_assets(known_lineage(source, store)))],
         asset_checks=[deployment_checks(source.name)],
         jobs=[
             *(compiling, deploy_job(source.name), redeploying, cancel_job(source.name), resetting),
-            *(profile_job(source.name, [key for asset in profiling for key in asset.keys]), decoupling),
+            *(measuring, decoupling),
         ],
-        sensors=[failed_units_sensor(source.name, resetting), gain_sensor(source.name, decoupling)],
+        sensors=[failed_units_sensor(source.name, resetting), gain_sensor(source.name, decoupling, gain)],
         schedules=[
             dg.ScheduleDefinition(
                 name=f"redeploy_{source.name}",
@@ -93,7 +99,14 @@ def build_application_definitions(
                 cron_schedule=redeploy,
                 default_status=dg.DefaultScheduleStatus.STOPPED,
                 description=f"Compiles {source.name} anew and deploys it.",
-            )
+            ),
+            dg.ScheduleDefinition(
+                name=f"profile_{source.name}",
+                job=measuring,
+                cron_schedule=profile,
+                default_status=dg.DefaultScheduleStatus.STOPPED,
+                description=f"Measures {source.name} and decides which operators to move to PEs of their own.",
+            ),
         ],
         resources=resources,
     )

@@ -11,7 +11,8 @@ from pydantic import Field
 from streams_orchestration.compiler.options import Options
 from streams_orchestration.model.assignment_document import read_assignment
 from streams_orchestration.model.profile_document import read_profile
-from streams_orchestration.orchestration.application import NIGHTLY, build_application_definitions
+from streams_orchestration.orchestration.application import HOURLY, NIGHTLY, build_application_definitions
+from streams_orchestration.orchestration.decoupling import GAIN
 from streams_orchestration.orchestration.settings import CompileOptions
 from streams_orchestration.runtime.home import Home
 
@@ -64,6 +65,11 @@ class StreamsApplicationComponent(dg.Component, dg.Model, dg.Resolvable):
     decoupling: str | None = Field(default=None, description="Path of a decision, as for --decoupling.")
     redeploy: str = Field(default=NIGHTLY, description="Cron expression of the redeploy schedule, which starts off.")
 
+    measure: str = Field(default=HOURLY, description="Cron expression of the profile schedule, which starts off.")
+    gain: float = Field(
+        default=GAIN, description="Predicted speed-up from which the sensor, which starts off, applies a decision."
+    )
+
     @classmethod
     def get_spec(cls) -> dg.ComponentTypeSpec:
         """How the component shows in `dg list components`."""
@@ -83,6 +89,8 @@ class StreamsApplicationComponent(dg.Component, dg.Model, dg.Resolvable):
             Home(Path(self.home).absolute()) if self.home else None,
             options=self._options(context.path),
             redeploy=self.redeploy,
+            profile=self.measure,
+            gain=self.gain,
             change=self.get_asset_spec,
         )
 
