@@ -64,7 +64,7 @@ def _crossings(compilation: Compilation, decision: ApplicationDecision) -> Itera
         ends = f"from part {each.sender} to part {each.receiver}"
         yield Text(
             f"{stream_of(compilation.physical, each)} crosses {ends}: {amount}; "
-            f"sending takes {outlet.send:.2f} %, receiving {outlet.receive:.2f} %"
+            f"sending takes {outlet.send:.2f} %, receiving {outlet.receive * each.readers:.2f} %"
         )
     names = [each.name for each in compilation.physical.operators]
     for group in decision.problem.groups:

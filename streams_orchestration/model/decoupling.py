@@ -50,8 +50,9 @@ class Parameters(ProblemElement):
     """Load of receiving one byte, beside that of its item (rule Q15)."""
     penalty: Number = 0.0001
     """Load that a crossing costs on each of its sides, whatever it carries."""
-    tee: Literal["exact", "head"] = "exact"
-    """A fan-out sends once for each destination, or once in all (rule Q5)."""
+    tee: Literal["exact", "head", "each"] = "exact"
+    """A fan-out sends once for each destination, or once in all (rule Q5); or once in all, and each of its readers
+    receives for itself."""
     forward: bool = False
     """Streams go to machines with a higher number only, so that machines never feed each other in a circle."""
     freeze_edb: bool = False

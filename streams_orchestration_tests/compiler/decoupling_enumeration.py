@@ -158,16 +158,25 @@ class Enumeration:
     def loads(self, goes: dict[Any, int], execute: dict[Any, int], sends: set[Any]) -> list[float]:
         params = self.params
         loads = [0.0] * params["k"]
+        each = params["tee"] == "each"
         for name, op in self.ops.items():
             loads[execute[name]] += op.get("cpu", 0)
             loads[goes[name] if op["kind"] == "net_self" else execute[name]] += op.get("recv_cpu", 0)
         charged = set()
         for name, sender, receiver, (send, receive) in sends:
-            loads[receiver] += receive + params["penalty"]
+            loads[receiver] += self.receipts(name, receiver, goes, each) * (receive + params["penalty"])
             if params["tee"] == "exact" or name not in charged:
                 loads[sender] += send + params["penalty"]
             charged.add(name)
         return loads
+
+    def receipts(self, name: Any, receiver: int, goes: dict[Any, int], each: bool) -> int:
+        """How often a stream is received on a machine: once, or by each of the branches that it has there."""
+        if not each:
+            return 1
+        if isinstance(name, tuple) and name[0] == "fan":
+            return sum(goes[branch] == receiver for branch in self.branches[name[1]])
+        return max(1, len(self.branches[name]))
 
     def fast_enough(self, goes: dict[Any, int], execute: dict[Any, int]) -> bool:
         budget = self.params["latency_budget"]

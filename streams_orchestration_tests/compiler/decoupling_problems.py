@@ -70,7 +70,7 @@ def problems(draw: st.DrawFn, machines: int, most: int = 9) -> dict[str, Any]:
         "k": machines,
         "ser_per_item": draw(st.sampled_from([0.5, 1, 3])),
         "deser_per_item": draw(st.sampled_from([0.5, 1, 3])),
-        "tee": draw(st.sampled_from(["exact", "exact", "head"])),
+        "tee": draw(st.sampled_from(["exact", "exact", "head", "each"])),
     }
     for key, values, odds in (
         ("ser_per_byte", [0.25, 1], 3),

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
@@ -28,6 +28,8 @@ class Crossing:
     outlet: Outlet
     sender: int
     receiver: int
+    readers: int
+    """Operators that read it there, each for itself."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -155,10 +157,10 @@ def evaluated(problem: ApplicationProblem, part_of: Mapping[int, int]) -> Partin
     crossings: list[Crossing] = []
     for outlet in problem.outlets:
         sender = part_of[outlet.output.operator]
-        receivers = sorted({part_of[reader] for reader in outlet.readers} - {sender})
+        receivers = Counter(part_of[reader] for reader in outlet.readers if part_of[reader] != sender)
         if receivers:
             loads[sender] += outlet.send
-        for receiver in receivers:
-            loads[receiver] += outlet.receive
-            crossings.append(Crossing(outlet, sender, receiver))
+        for receiver, readers in sorted(receivers.items()):
+            loads[receiver] += readers * outlet.receive
+            crossings.append(Crossing(outlet, sender, receiver, readers))
     return Parting(tuple(tuple(parts[part]) for part in range(len(loads))), tuple(loads), tuple(crossings))

@@ -1,8 +1,8 @@
 """The decoupling problem of a physical graph with measured costs: which operators could be in another PE.
 
 A *machine* is a PE: a query with tasks of its own. What leaves an operator is an *outlet*: a stream of the transport as
-soon as a reader is in another PE. Such a stream is written once, however many PEs read it, and each of these reads it
-for itself; so a fan-out is paid once by the sender (`tee: head`) and once by each receiver.
+soon as a reader is in another PE. Such a stream is written once, however many PEs read it, and each input port that it
+feeds there reads it for itself (`tee: each`).
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ class Outlet:
     send: float
     """Load of writing it, 0 when it is written in any case."""
     receive: float
-    """Load of reading it, in each PE that does."""
+    """Load of reading it, of each operator in another PE that does."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -108,7 +108,7 @@ def application_problem(
         deser_per_item=receive.per_tuple * builder.scale,
         ser_per_byte=send.per_byte * builder.scale,
         deser_per_byte=receive.per_byte * builder.scale,
-        tee="head",
+        tee="each",
         forward=True,
     )
     ops = tuple(builder.operations(scope, loads, outlets, groups))

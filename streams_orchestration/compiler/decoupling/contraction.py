@@ -251,5 +251,9 @@ def _fans(flow: Dataflow, executes: Sequence[int], outputs: Sequence[int]) -> tu
             add(executes[number], {outputs[number]}, flow.price(number))
         tees = flow.tees(number)
         if tees:
-            add(outputs[number], {outputs[tee] for tee in tees}, flow.fan_price(number))
+            send, receive = flow.fan_price(number)
+            each = flow.params.tee == "each"
+            add(outputs[number], {outputs[tee] for tee in tees}, (send, 0.0 if each else receive))
+            for tee in tees if each else ():
+                add(outputs[number], {outputs[tee]}, (0.0, receive))
     return tuple(Fan(source, targets, *price) for (source, targets), price in costs.items())

@@ -64,12 +64,13 @@ class Dataflow:
         return self.nodes[node].kind == "net_self"
 
     def price(self, node: int) -> tuple[float, float]:
-        """Load of sending and of receiving a node's output."""
+        """Load of sending and of receiving a node's output as a whole."""
         penalty = self.params.penalty
-        return self.nodes[node].send + penalty, self.nodes[node].receive + penalty
+        receipts = max(1, len(self.tees(node))) if self.params.tee == "each" else 1
+        return self.nodes[node].send + penalty, receipts * (self.nodes[node].receive + penalty)
 
     def fan_price(self, node: int) -> tuple[float, float]:
-        """Load of sending a node's stream to some of its tees, and of receiving it."""
+        """Load of sending a node's stream to some of its tees, and of receiving it once."""
         tees = [self.nodes[tee] for tee in self.tees(node)]
         penalty = self.params.penalty
         send = 0.0 if self.nodes[node].operation.sent else max((tee.send for tee in tees), default=0.0)

@@ -83,7 +83,7 @@ def _cut(physical: PhysicalGraph, crossing: Crossing) -> dict[str, Any]:
         "tuplesPerSecond": _short(tuples),
         "bytesPerTuple": _short(outlet.size),
         "send": _short(outlet.send),
-        "receive": _short(outlet.receive),
+        "receive": _short(outlet.receive * crossing.readers),
     }
 
 

@@ -84,11 +84,11 @@ def evaluate(flow: Dataflow, outputs: Sequence[int]) -> Evaluation:
         whole[executes[number]] |= node.operation.state and not node.implicit
         used[receives] = True
     networks: list[tuple[int, int, int]] = []
-    for (send, receive), sender, operators, receivers in _sends(flow, executes, outputs):
+    for (send, receive), sender, receivers in _sends(flow, executes, outputs):
         loads[sender] += (len(receivers) if params.tee == "exact" else 1) * send
-        for operator, receiver in zip(operators, receivers, strict=True):
-            loads[receiver] += receive
-            networks.append((operator, sender, receiver))
+        for receiver, operators in receivers.items():
+            loads[receiver] += (len(operators) if params.tee == "each" else 1) * receive
+            networks.append((operators[0], sender, receiver))
     counts = tuple(map(int, used))
     if params.machine_budget is not None:
         divisible = [not each for each in whole]
@@ -101,20 +101,20 @@ def evaluate(flow: Dataflow, outputs: Sequence[int]) -> Evaluation:
 
 def _sends(
     flow: Dataflow, executes: Sequence[int], outputs: Sequence[int]
-) -> Iterator[tuple[tuple[float, float], int, list[int], list[int]]]:
+) -> Iterator[tuple[tuple[float, float], int, dict[int, list[int]]]]:
     """Of every producer that sends: the load of sending and of receiving, the sender, and the receivers.
 
-    With each receiver comes the node that names the send.
+    Each receiver comes with the nodes that receive there; the first of them names the send.
     """
     for number, node in enumerate(flow.nodes):
         if node.kind not in (*SINKS, "tee", "net_self") and outputs[number] != executes[number]:
-            yield flow.price(number), executes[number], [number], [outputs[number]]
-        receivers: dict[int, int] = {}
+            yield flow.price(number), executes[number], {outputs[number]: [number]}
+        receivers: dict[int, list[int]] = {}
         for tee in flow.tees(number):
             if outputs[tee] != outputs[number]:
-                receivers.setdefault(outputs[tee], number if flow.nodes[tee].implicit else tee)
+                receivers.setdefault(outputs[tee], []).append(number if flow.nodes[tee].implicit else tee)
         if receivers:
-            yield flow.fan_price(number), outputs[number], list(receivers.values()), list(receivers)
+            yield flow.fan_price(number), outputs[number], receivers
 
 
 def together(flow: Dataflow) -> float:
