@@ -20,9 +20,9 @@ from streams_orchestration.runtime.errors import CatalogUnavailableError, StaleG
 from streams_orchestration.runtime.home import Home
 from streams_orchestration.runtime.logs import pe_logger
 from streams_orchestration.runtime.queries.commits import commit_batch
+from streams_orchestration.runtime.queries.descriptor import Descriptor
 from streams_orchestration.runtime.queries.pacing import Pace
 from streams_orchestration.runtime.queries.planning import PeView, plan_batch
-from streams_orchestration.runtime.queries.source import Descriptor
 from streams_orchestration.runtime.queries.views import read_view
 from streams_orchestration.runtime.tasks.answers import take_answers
 from streams_orchestration.runtime.tasks.batches import BatchPlan, TaskResult, plan_codec

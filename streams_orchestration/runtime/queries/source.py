@@ -11,18 +11,12 @@ from typing import TYPE_CHECKING, Any
 
 from pyspark.sql.datasource import DataSource, DataSourceStreamReader, InputPartition
 
+from streams_orchestration.runtime.queries.descriptor import Descriptor
+
 if TYPE_CHECKING:
     import pyarrow as pa
 
     from streams_orchestration.runtime.queries.reader import Planner
-
-
-class Descriptor(InputPartition):
-    """What one task of level 0 reads: a plan, ready to send."""
-
-    def __init__(self, partition: int, payload: bytes) -> None:
-        self.partition = partition
-        self.payload = payload
 
 
 class PeSource(DataSource):

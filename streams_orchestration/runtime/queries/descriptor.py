@@ -1,0 +1,13 @@
+"""What Spark carries from the planner of a PE to its first level; like the source it imports nothing slow."""
+
+from __future__ import annotations
+
+from pyspark.sql.datasource import InputPartition
+
+
+class Descriptor(InputPartition):
+    """What one task of level 0 reads: a plan, ready to send."""
+
+    def __init__(self, partition: int, payload: bytes) -> None:
+        self.partition = partition
+        self.payload = payload
