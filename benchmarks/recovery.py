@@ -1,4 +1,4 @@
-"""From `kill -9` to the first new commit: of a host, healed by Dagster, and of the workers of a host that lives on.
+"""From `kill -9` to the first new commit: of a host, healed by Dagster, and of a planner whose host lives on.
 
 The moments are those that the catalog keeps of an outage: somebody has seen it, somebody has taken up the reset, all
 hosts are there and the unit stands at its cut, every PE runs, the first batch is committed.
@@ -153,21 +153,21 @@ def host(home: Home) -> list[psutil.Process]:
     return [psutil.Process(found.pid)]
 
 
-def workers(home: Home) -> list[psutil.Process]:
-    """The workers, all of them, since one of them may have nothing to do: what the parent of the workers has forked."""
+def planner(home: Home) -> list[psutil.Process]:
+    """The process that plans the batches of one PE: forked like the others, and the parent of none."""
     (found,) = host(home)
     forked = [child for server in found.children() if server.name() != "java" for child in server.children()]
-    return [child for each in forked for child in each.children()]
+    return [next(child for child in forked if not child.children())]
 
 
 def rows(*, quick: bool = False) -> list[Row]:
     """Medians."""
-    found: dict[str, list[Times]] = {"host": [], "workers": []}
+    found: dict[str, list[Times]] = {"host": [], "planner": []}
     with TemporaryDirectory(prefix="bench-") as directory, running(Path(directory)) as home:
         _until(home, lambda status: status.units[0].completed_epoch > 2)
         _await_sensor(home)
         for _ in range(2 if quick else ROUNDS):
-            for name, victim in (("host", host), ("workers", workers)):
+            for name, victim in (("host", host), ("planner", planner)):
                 times = recovered(home, victim(home))
                 found[name].append(times)
                 print(f"  {name}: {', '.join(f'{k} {v:.1f}' for k, v in times._asdict().items())}", file=sys.stderr)
@@ -179,5 +179,5 @@ def rows(*, quick: bool = False) -> list[Row]:
         made += [
             Row(f"  {part}", median(getattr(t, part) for t in times), "s", WHOLE) for part in Times._fields
         ]  # fmt: skip
-    alive = median(times.after_decision for times in found["workers"])
+    alive = median(times.after_decision for times in found["planner"])
     return [*made, Row("from the decision to the first commit, host alive / 5 s", alive, "s", ALIVE, 1.0)]
