@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Callable, Sequence
 
 from streams_orchestration.compiler.fusable_units import (
@@ -14,6 +15,8 @@ from streams_orchestration.compiler.fusable_units import (
 from streams_orchestration.compiler.graph import LogicalGraph, PhysicalGraph
 from streams_orchestration.compiler.host_bindings import HostBindings
 from streams_orchestration.compiler.host_placement import place_on_hosts
+from streams_orchestration.compiler.load_fusion import LoadFusion, Share, costs_of, room
+from streams_orchestration.compiler.measured_costs import MeasuredCosts
 from streams_orchestration.compiler.measured_rates import Rates, measured_rates
 from streams_orchestration.compiler.options import Options
 from streams_orchestration.compiler.packing import Packing
@@ -34,27 +37,31 @@ def fuse(
     Colocation is transitive, units that it makes are never split, and where their configs contradict each other the
     application has errors (rules 51 to 53) while the plan still shows the unit as one PE. Under `legacy` every unit
     is a PE, and the channel fusion option counts for nothing; under `manual` as many PEs are made as asked for (one
-    when nothing is asked for); under `automatic` one per resource. A unit of several members of a consistent
-    region is free to share its PE with others of that region, unless the options say `faithful` (rule 60). PEs are
-    numbered by their smallest operator.
+    when nothing is asked for); under `automatic` one per resource. Where a profile says what operators cost, automatic
+    makes as few as keep at most `pe_capacity` processors busy each, or as many as asked for such that the busiest has
+    least to do. A unit of several members of a consistent region is free to share its PE with others of that region,
+    unless the options say `faithful` (rule 60). PEs are numbered by their smallest operator.
     """
     placements = resolve_placements(logical, physical)
     diagnostics = check_placements(logical, physical, placements)
     rates: Rates = {}
+    costs: MeasuredCosts | None = None
     if options.profile is not None:
         rates, findings = measured_rates(logical, physical, options.profile)
-        diagnostics += findings
-    pes = _alike(logical, physical, regions, placements, options)
+        costs, more = costs_of(logical, physical, options)
+        diagnostics += findings if costs is None else more
+    pes = None if costs is not None else _alike(logical, physical, regions, placements, options)
     if pes is None:
         if options.fusion == "legacy":
             pes = list(placements.fused.groups().values())
         else:
             units = fusable_units(logical, physical, regions, placements, options)
-            pes = _packed(logical, physical, placements, units, rates, options)
+            pes = _packed(logical, physical, placements, units, rates, costs, options)
     pes = _unlooped(logical, physical, regions, placements, pes, options)
     pes.sort()
     wanted = min(options.pes or 1, len(physical.operators))
-    if options.fusion == "manual" and len(pes) != wanted:
+    by_load = costs is not None and options.pes is not None
+    if (options.fusion == "manual" and len(pes) != wanted) or (by_load and len(pes) > wanted):
         message = f"{wanted} PEs were asked for, but the placement configs make it {len(pes)}"
         diagnostics.append(Diagnostic.of("CDISR3035W", message))
     hosts, problems = place_on_hosts(logical, physical, placements, pes)
@@ -92,6 +99,7 @@ def _packed(
     placements: Placements,
     units: Sequence[FusableUnit],
     rates: Rates,
+    costs: MeasuredCosts | None,
     options: Options,
 ) -> list[list[int]]:
     """Operators of every PE under the manual or the automatic scheme."""
@@ -101,9 +109,20 @@ def _packed(
     packing = Packing(units, logical, physical, bindings, rates)
     for number in allotment.isolated:
         packing.isolate(number)
+    loads = None if costs is None else LoadFusion(logical, physical, units, costs)
+    shares: list[Share] = []
     for each, size in zip(allotment.classes, allotment.sizes, strict=True):
-        packing.pack(each.units, size)
-    return packing.pes()
+        share = loads.share(each) if loads is not None else None
+        if share is None:
+            packing.pack(each.units, size)
+        else:
+            shares.append(share)
+    pes = packing.pes()
+    if loads is not None and options.pes is not None:
+        return [*pes, *itertools.chain.from_iterable(loads.best_use(shares, options.pes - len(pes)))]
+    if loads is not None:
+        pes += [operators for share in shares for operators in loads.within(share, room(options))]
+    return pes
 
 
 def _unlooped(

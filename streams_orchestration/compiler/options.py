@@ -18,10 +18,13 @@ class Options:
     """(pattern of logical region names, width), first match wins (rule 6)."""
     fusion: Literal["legacy", "manual", "automatic"] = "automatic"
     pes: int | None = None
+    pe_capacity: float = 0.8
+    """Processors that a PE may keep busy under automatic fusion by a profile of operators: the rest is for what is no
+    operator's, and for peaks."""
     channel_fusion: Literal["noChannelInfluence", "channelIsolation", "channelExlocation"] = "noChannelInfluence"
     threading: Literal["manual", "automatic", "dynamic", "dedicated"] | None = None
     faithful: bool = False
     profile: Profile | None = None
-    """Measured rates of streams, stronger than declared ones (rule 55)."""
+    """Measured rates of streams, stronger than declared ones (rule 55), and what operators cost (rule 56)."""
     decoupling: Assignment | None = None
     """A decision which operators of a PE go to machines of their own."""

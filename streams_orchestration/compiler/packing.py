@@ -105,10 +105,11 @@ class Packing:
         self._refine(order, first)
 
     def pes(self) -> list[list[int]]:
-        """Operators of every container."""
+        """Operators of every container; units that are in none are left out."""
         pes: list[list[int]] = [[] for _ in self._containers]
         for unit, container in zip(self._units, self._container_of, strict=True):
-            pes[container] += unit.operators
+            if container >= 0:
+                pes[container] += unit.operators
         for operators in pes:
             operators.sort()
         return pes

@@ -61,6 +61,7 @@ class StreamsApplicationComponent(dg.Component, dg.Model, dg.Resolvable):
     widths: dict[str, int] = Field(default_factory=dict, description="Widths of parallel regions by name pattern.")
     fusion: str = Field(default="automatic", description="legacy, manual or automatic.")
     pes: int | None = Field(default=None, description="Number of PEs to aim at.")
+    pe_capacity: float | None = Field(default=None, description="Processors that a PE may keep busy, by the profile.")
     profile: str | None = Field(default=None, description="Path of a profile, as for --profile, from the same place.")
     decoupling: str | None = Field(default=None, description="Path of a decision, as for --decoupling.")
     redeploy: str = Field(default=NIGHTLY, description="Cron expression of the redeploy schedule, which starts off.")
@@ -100,6 +101,7 @@ class StreamsApplicationComponent(dg.Component, dg.Model, dg.Resolvable):
             "widths": [{"pattern": pattern, "width": width} for pattern, width in self.widths.items()],
             "fusion": self.fusion,
             "pes": self.pes,
+            "pe_capacity": self.pe_capacity,
         }
         defaults = Options(
             profile=read_profile(directory / self.profile) if self.profile else None,

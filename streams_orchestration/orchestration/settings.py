@@ -27,6 +27,11 @@ class CompileOptions(dg.Config):
     widths: list[Width] = Field(default_factory=list, description="The first pattern that matches a region counts.")
     fusion: Literal["default", "legacy", "manual", "automatic"] = "default"
     pes: int | None = Field(default=None, description="Number of PEs to aim at.")
+    pe_capacity: float | None = Field(
+        default=None,
+        gt=0,
+        description="Processors that a PE may keep busy when fusion goes by the operators of a profile.",
+    )
     channel_fusion: Literal["default", "noChannelInfluence", "channelIsolation", "channelExlocation"] = "default"
     threading: Literal["default", "manual", "automatic", "dynamic", "dedicated"] = "default"
     profile: dict[str, Any] = Field(
@@ -44,6 +49,7 @@ class CompileOptions(dg.Config):
             widths=tuple(dict.fromkeys([*((w.pattern, w.width) for w in self.widths), *defaults.widths])),
             fusion=defaults.fusion if self.fusion == "default" else self.fusion,
             pes=self.pes if self.pes is not None else defaults.pes,
+            pe_capacity=self.pe_capacity if self.pe_capacity is not None else defaults.pe_capacity,
             channel_fusion=defaults.channel_fusion if self.channel_fusion == "default" else self.channel_fusion,
             threading=defaults.threading if self.threading == "default" else self.threading,
             profile=profile_from_mapping(self.profile) if self.profile else defaults.profile,
@@ -59,6 +65,7 @@ def config_of(options: Options) -> dict[str, object]:
         "widths": [{"pattern": pattern, "width": width} for pattern, width in options.widths],
         "fusion": options.fusion,
         "pes": options.pes,
+        "pe_capacity": options.pe_capacity,
         "channel_fusion": options.channel_fusion,
         "threading": options.threading,
         "faithful": options.faithful,

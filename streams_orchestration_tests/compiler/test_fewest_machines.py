@@ -109,7 +109,7 @@ def graphs(draw: st.DrawFn) -> dict[str, Any]:
 @settings(max_examples=40, deadline=None)
 @given(graphs())
 def test_there_is_nothing_better(case: dict[str, Any]):
-    """Where nothing fits within the capacity, whatever the number of machines, only the number is not compared."""
+    """Where nothing fits within the capacity, whatever the number of machines, nothing is compared but that."""
     places, loads = fused(case)
     assert allowed(case, places)
     found = max(loads) > case["cap"] + 1e-6, len(loads), max(loads), sum(loads)

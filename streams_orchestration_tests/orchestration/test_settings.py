@@ -15,6 +15,7 @@ ALL = Options(
     widths=(("A.*", 4),),
     fusion="manual",
     pes=3,
+    pe_capacity=0.5,
     channel_fusion="channelIsolation",
     threading="dedicated",
     faithful=True,

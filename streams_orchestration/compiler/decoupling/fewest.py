@@ -1,61 +1,140 @@
-"""Fusion as the reverse of decoupling: the fewest machines on which no load is above a limit, in the same model."""
+"""Fusion as the reverse of decoupling: few machines, or the best use of a number of them, in the same model.
+
+Small problems are solved exactly. Large ones are shared out along the flow, so that a plan is the same every time,
+however busy the machine is on which it is made.
+"""
 
 from __future__ import annotations
 
 import math
-import time
+from collections.abc import Callable
 
-from streams_orchestration.compiler.decoupling.contraction import contract
+from streams_orchestration.compiler.decoupling.contraction import Contraction, contract
 from streams_orchestration.compiler.decoupling.dataflow import dataflow
 from streams_orchestration.compiler.decoupling.decision import Decision
+from streams_orchestration.compiler.decoupling.evaluation import evaluate
+from streams_orchestration.compiler.decoupling.filling import filled
+from streams_orchestration.compiler.decoupling.forward_search import ForwardSearch
+from streams_orchestration.compiler.decoupling.legality import violations
+from streams_orchestration.compiler.decoupling.lower_bounds import block_load, simple_bound
 from streams_orchestration.compiler.decoupling.solving import solve
 from streams_orchestration.compiler.decoupling.task import SolverChoice
 from streams_orchestration.model.decoupling import Problem
 
-SECONDS = 60.0
-"""Time limit for all numbers of machines together."""
+EXACT = 70
+"""Classes times machines up to which a problem is solved exactly: it takes about a second."""
+_LIMITS = 24
+"""Ways of filling machines that a larger problem starts with."""
+_STARTS = 3
+"""Of them those that are improved."""
+_STEPS = 400
+"""Moves that are tried for each class, up to `_MOST` in all."""
+_MOST = 60_000
+_HEAVY = 20
+"""Classes of which it is found out whether any machine could hold them."""
+_SECONDS = 30.0
+"""Time limit for one of them, a linear program."""
 _SAME = 1e-9
 """Relative difference that is only rounding."""
 
 
-def fewest_machines(
-    problem: Problem, capacity: float, *, most: int, solver: SolverChoice = "highs", seconds: float = SECONDS
-) -> Decision:
+def fewest_machines(problem: Problem, capacity: float, *, most: int, solver: SolverChoice = "highs") -> Decision:
     """The decision with the fewest machines among those with no load above the capacity.
 
-    Of several with as few machines it has the least largest load, then the least sum. Operators that are too much for a
-    machine of their own, with all that they send and receive, count as if they just filled one; then others share
-    nothing with them, as far as that can be, and their own load is above the capacity all the same.
+    Of several with as few machines it has the least largest load, then the least sum. Operators that are too much for
+    any machine, whatever else is there, count as if they just filled one: so the others keep within the capacity.
 
     Args:
         problem: a checked problem; its number of machines does not count.
         capacity: of a machine, in the unit of loads.
         most: machines there may be at most. If so many are not enough, the decision with the least largest load.
         solver: of the integer programs.
-        seconds: time limit for all of them.
 
     Raises:
-        ApplicationError: no decision is allowed with `most` machines, or none was found in time.
+        ApplicationError: no decision is allowed with `most` machines.
     """
-    deadline = time.monotonic() + seconds
     fitted = _fitted(problem, capacity)
     total = math.fsum(each.cpu + each.recv_cpu for each in fitted.ops)
-    least = max((len(set(members)) for members in problem.apart), default=1)
-    machines = min(max(least, math.ceil(total / capacity - _SAME)), most) if capacity > 0 else most
+    least = min(max(least_machines(problem), math.ceil(total / capacity - _SAME)), most)
+
+    def fits(decision: Decision | None) -> bool:
+        return decision is not None and decision.evaluation.worst <= capacity * (1 + _SAME)
+
+    if contract(dataflow(fitted)).size * least > EXACT:
+        return _fewest_of_large(fitted, fits, least, most)
     best: Decision | None = None
-    while True:
-        left = max(0.05, deadline - time.monotonic())
-        found = solve(fitted.with_machines(machines), solver=solver, seconds=left)
-        worst = found.evaluation.worst
-        if best is None or worst < best.evaluation.worst * (1 - _SAME):
+    for count in range(least, most + 1):
+        found = best_use(fitted.with_machines(count), solver=solver)
+        if best is None or found.evaluation.worst < best.evaluation.worst * (1 - _SAME):
             best = found
-        if worst <= capacity * (1 + _SAME) or machines >= most or time.monotonic() > deadline:
-            return best
-        machines += 1
+        if fits(found):
+            return found
+    assert best is not None
+    return best
+
+
+def _fewest_of_large(problem: Problem, fits: Callable[[Decision | None], bool], least: int, most: int) -> Decision:
+    """As many machines as filling alone needs, by bisection, and then fewer as long as moves make that do."""
+    low, high = least, most
+    while low < high:
+        middle = (low + high) // 2
+        low, high = (low, middle) if fits(_approached(problem.with_machines(middle), 0)) else (middle + 1, high)
+    best = best_use(problem.with_machines(high))
+    while high > least and fits(best):
+        high -= 1
+        fewer = _approached(problem.with_machines(high), _STEPS)
+        if fewer is None or not fits(fewer):
+            break
+        best = fewer
+    return best
+
+
+def least_machines(problem: Problem) -> int:
+    """How many machines what is to be apart needs at least."""
+    return max((len(set(members)) for members in problem.apart), default=1)
+
+
+def best_use(problem: Problem, *, solver: SolverChoice = "highs") -> Decision:
+    """The decision with the least largest load on the machines that the problem has; close to it in a large problem.
+
+    Raises:
+        ApplicationError: no decision is allowed.
+    """
+    if contract(dataflow(problem)).size * problem.params.k > EXACT:
+        found = _approached(problem, _STEPS)
+        if found is not None:
+            return found
+    return solve(problem, solver=solver)
+
+
+def _approached(problem: Problem, steps: int) -> Decision | None:
+    """A good decision by filling machines, and by so many moves for each class; None when filling finds none."""
+    flow = dataflow(problem)
+    contraction = contract(flow)
+    average = math.fsum(contraction.weights) / len(contraction.machines)
+    starts = [filled(contraction, average * (1 + step / _LIMITS)) for step in range(_LIMITS)]
+    ready = sorted(decision for start in starts if (decision := _of(contraction, start)) is not None)
+    if not ready:
+        return None
+    search = ForwardSearch(contraction)
+    for _, _, start in ready[: _STARTS if steps else 0]:
+        found = _of(contraction, search.improved(start, min(steps * contraction.size, _MOST)))
+        ready += [found] if found is not None else []
+    outputs = tuple(contraction.outputs_of(min(ready)[2]))
+    return Decision(flow, outputs, evaluate(flow, outputs), simple_bound(contraction), "search", 0.0)
+
+
+def _of(contraction: Contraction, assignment: list[int]) -> tuple[float, float, list[int]] | None:
+    """Largest load and sum of a decision, and the decision; None for one that is not allowed."""
+    outputs = contraction.outputs_of(assignment)
+    if next(violations(contraction.flow, outputs), None) is not None:
+        return None
+    evaluation = evaluate(contraction.flow, outputs)
+    return evaluation.worst, evaluation.total, assignment
 
 
 def _fitted(problem: Problem, capacity: float) -> Problem:
-    """The problem with operators that must be together made light enough for a machine of their own."""
+    """The problem with operators that overload any machine made light enough to fill one."""
     flow = dataflow(problem.with_machines(2))
     contraction = contract(flow)
     alone = list(contraction.weights)
@@ -63,10 +142,11 @@ def _fitted(problem: Problem, capacity: float) -> Problem:
         alone[fan.source] += fan.send * (len(fan.targets) if flow.params.tee == "exact" else 1)
         for target in fan.targets:
             alone[target] += fan.receive
-    factors = [
-        max(0.0, 1 - (load - capacity) / weight) if load > capacity and weight > 0 else 1.0
-        for load, weight in zip(alone, contraction.weights, strict=True)
-    ]
+    factors = [1.0] * contraction.size
+    heavy = [number for number, load in enumerate(alone) if load > capacity and contraction.weights[number] > 0]
+    for number in sorted(heavy, key=lambda each: -contraction.weights[each])[:_HEAVY]:
+        excess = block_load(contraction, number, _SECONDS) - capacity
+        factors[number] = max(0.0, 1 - max(0.0, excess) / contraction.weights[number])
     ops = [
         operation.model_copy(update={"cpu": operation.cpu * factors[contraction.executes[number]]})
         for number, operation in enumerate(problem.ops)

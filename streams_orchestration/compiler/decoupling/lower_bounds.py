@@ -54,11 +54,12 @@ def block_bound(contraction: Contraction, above: float, seconds: float) -> float
         isolated = contraction.weights[number] + around[number]
         if isolated + extra <= max(above, best) or time.monotonic() > deadline:
             break
-        best = max(best, _block(contraction, number, deadline - time.monotonic()) + extra)
+        best = max(best, block_load(contraction, number, deadline - time.monotonic()) + extra)
     return best
 
 
-def _block(contraction: Contraction, seed: int, seconds: float) -> float:
+def block_load(contraction: Contraction, seed: int, seconds: float) -> float:
+    """The least load of the machine that has a class, whatever else is there; 0 when time is over."""
     program = pulp.LpProblem("block", pulp.LpMinimize)
     inside = [program.add_variable(f"i{number}", float(number == seed), 1) for number in range(contraction.size)]
     cost = {variable: weight for variable, weight in zip(inside, contraction.weights, strict=True) if weight}

@@ -10,6 +10,7 @@ from streams_orchestration.compiler.decoupling.annealing import anneal, settle
 from streams_orchestration.compiler.decoupling.coarsening import coarser
 from streams_orchestration.compiler.decoupling.contraction import Contraction
 from streams_orchestration.compiler.decoupling.evaluation import Evaluation, evaluate
+from streams_orchestration.compiler.decoupling.filling import filled
 from streams_orchestration.compiler.decoupling.legality import violations
 from streams_orchestration.compiler.decoupling.placement import Pieces, Placement
 from streams_orchestration.compiler.decoupling.rebalancing import rebalance
@@ -53,28 +54,8 @@ class Search:
         for machine in range(machines if self.contraction.forward else min(machines, self.contraction.pinned + 1)):
             yield [machine if pin < 0 else pin for pin in pins]
         if (self.contraction.forward or self.contraction.apart) and not any(pin >= 0 for pin in pins):
-            yield from self._in_order()
-
-    def _in_order(self) -> Iterator[list[int]]:
-        """Classes along the flow, each machine filled up to a limit; what is behind a cut stays behind it."""
-        order, weights = self.contraction.along_the_flow(), self.contraction.weights
-        machines = len(self.contraction.machines)
-        total = sum(weights)
-        kept: list[set[int]] = [set() for _ in weights]
-        for number, members in enumerate(self.contraction.apart):
-            for piece in members:
-                kept[piece].add(number)
-        for step in range(_LIMITS):
-            limit = total / machines * (1 + step / _LIMITS)
-            home, machine, load = [0] * len(order), 0, 0.0
-            claimed: set[int] = set()
-            for piece in order:
-                full = load + weights[piece] > limit and load > 0
-                if (full or claimed & kept[piece]) and machine < machines - 1:
-                    machine, load, claimed = machine + 1, 0.0, set()
-                home[piece], load = machine, load + weights[piece]
-                claimed |= kept[piece]
-            yield home
+            average = sum(self.contraction.weights) / machines
+            yield from (filled(self.contraction, average * (1 + step / _LIMITS)) for step in range(_LIMITS))
 
     def begin_anew(self, seed: int, deadline: float, *, rebalanced: bool = False, good_enough: float = 0.0) -> None:
         """Look for a better decision from a start of its own.

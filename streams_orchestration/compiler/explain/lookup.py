@@ -9,6 +9,8 @@ from streams_orchestration.compiler.compilation import Compilation
 from streams_orchestration.compiler.fusable_units import FusableUnit, Placements, fusable_units, resolve_placements
 from streams_orchestration.compiler.graph import ConsistentAnnotation, LogicalOperator
 from streams_orchestration.compiler.host_bindings import HostBindings
+from streams_orchestration.compiler.load_fusion import costs_of
+from streams_orchestration.compiler.measured_costs import MeasuredCosts
 from streams_orchestration.compiler.region_growth import Growth
 from streams_orchestration.compiler.region_starts import RegionStarts, find_starts, innermost_annotations
 from streams_orchestration.compiler.regions import grow_expanded, grow_logical
@@ -121,6 +123,11 @@ class Lookup:
         """How many PEs the scheme gives to every kind of units."""
         tags = self.bindings.tags_of_sets(self.units)
         return allot(self.units, tags, self.physical.host_pools, self.options)
+
+    @cached_property
+    def costs(self) -> MeasuredCosts | None:
+        """What operators cost, where fusion went by it."""
+        return costs_of(self.logical, self.physical, self.options)[0]
 
     @cached_property
     def feeds(self) -> list[set[int]]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from streams_orchestration.compiler.explain.explanation import Fact, count, listed
+from streams_orchestration.compiler.explain.loads import load_facts, number_facts
 from streams_orchestration.compiler.explain.lookup import Lookup
 from streams_orchestration.compiler.explain.loops import loop_facts
 from streams_orchestration.compiler.explain.parting import part_facts, parted_facts
@@ -49,7 +50,9 @@ def together_or_apart(lookup: Lookup, first: int, second: int) -> Iterator[Fact]
     if not same and not reasons:
         pes = [lookup.fusion.pes[lookup.fusion.pe_of[each]] for each in (first, second)]
         sizes = " and ".join(f"PE {pe.id} has {count(len(pe.operators), 'operator')}" for pe in pes)
-        yield Fact(f"{sizes}; PEs are filled evenly, with what exchanges most tuples together", "55")
+        how = "shared out by load" if lookup.costs is not None else "filled evenly"
+        filled = f"PEs are {how}, with what exchanges most tuples together"
+        yield Fact(f"{sizes}; {filled}", "55")
 
 
 def _chain(lookup: Lookup, first: int, second: int) -> Iterator[Fact]:
@@ -159,6 +162,9 @@ def _spec(spec: HostSpec | None) -> str:
 
 def _share(lookup: Lookup, operator: int) -> Iterator[Fact]:
     """How many PEs the scheme makes of what may be together with an operator, and why so many."""
+    if lookup.costs is not None:
+        yield from number_facts(lookup)
+        return
     number, options = lookup.unit_of[operator], lookup.options
     for found, size in zip(lookup.allotment.classes, lookup.allotment.sizes, strict=True):
         if number not in found.units:
@@ -204,6 +210,7 @@ def pe_reasons(lookup: Lookup, pe: int) -> Iterator[Fact]:
         yield from _isolation(lookup, lookup.units[isolated[0]].operators, lookup.name(element.operators[0]))
     else:
         yield from _share(lookup, element.operators[0])
+        yield from load_facts(lookup, pe)
         for other in lookup.fusion.pes if lookup.options.fusion == "automatic" else ():
             if other.original != element.original and not any(
                 conflicts(lookup, element.operators[0], other.operators[0])
