@@ -57,7 +57,7 @@ def fuse(
         else:
             units = fusable_units(logical, physical, regions, placements, options)
             pes = _packed(logical, physical, placements, units, rates, costs, options)
-    pes = _unlooped(logical, physical, regions, placements, pes, options)
+    pes = _unlooped(logical, physical, regions, placements, pes, options, by_load=costs is not None)
     pes.sort()
     wanted = min(options.pes or 1, len(physical.operators))
     by_load = costs is not None and options.pes is not None
@@ -132,11 +132,13 @@ def _unlooped(
     placements: Placements,
     pes: list[list[int]],
     options: Options,
+    *,
+    by_load: bool,
 ) -> list[list[int]]:
     """The PEs with those parted that feed one another in a loop although their operators do not.
 
     Such PEs never end: each waits for what the others still send. Within a consistent region none could close an epoch,
-    so the manual scheme avoids loops there, too.
+    so the manual scheme avoids loops there, too. PEs made by load take nothing in.
     """
     if len(pes) < 2 or options.fusion == "legacy" or options.faithful:
         return pes
@@ -151,7 +153,7 @@ def _unlooped(
     successors: dict[int, list[int]] = {}
     for each in physical.connections:
         successors.setdefault(each.source, []).append(each.target)
-    may_share = sharing(fusable_units(logical, physical, regions, placements, options))
+    may_share = None if by_load else sharing(fusable_units(logical, physical, regions, placements, options))
     looped = {pe for loop in loops for pe in loop}
     result = [operators for pe, operators in enumerate(pes) if pe not in looped]
     for loop in loops:

@@ -36,7 +36,7 @@ def without_loops(
     looped: Sequence[Sequence[int]],
     joined: DisjointSets,
     successors: Mapping[int, Sequence[int]],
-    may_share: MayShare,
+    may_share: MayShare | None,
 ) -> list[list[int]]:
     """The PEs of one loop, parted until only operators that form a loop themselves are in one still.
 
@@ -45,6 +45,7 @@ def without_loops(
         joined: operators that are never parted.
         successors: the operators that each of them feeds.
         may_share: whether operators of different PEs could be in one; there are no more PEs than before, if it lets.
+            None where they could not.
     """
     pe_of = {operator: pe for pe, operators in enumerate(looped) for operator in operators}
     sets: dict[int, list[int]] = {}
@@ -65,7 +66,7 @@ def without_loops(
 
     def fits(first: int, second: int) -> bool:
         one, other = ([each for unit in pieces.parts[part] for each in units[unit]] for part in (first, second))
-        return may_share(one, other)
+        return may_share is not None and may_share(one, other)
 
     pieces.merge(fits, len(looped))
     return [sorted(each for unit in part for each in units[unit]) for part in pieces.parts if part]

@@ -28,7 +28,7 @@ def way_around(lookup: Lookup, first: int, second: int) -> list[int]:
 
 def loop_facts(lookup: Lookup, first: int, second: int) -> Iterator[Fact]:
     """Why two PEs would be in a loop as one."""
-    if lookup.options.fusion == "legacy" or lookup.options.faithful:
+    if lookup.options.fusion == "legacy" or lookup.options.faithful or lookup.costs is not None:
         return
     if between := way_around(lookup, first, second) or way_around(lookup, second, first):
         pes = listed([f"PE {pe}" for pe in between])
