@@ -120,8 +120,9 @@ def _packed(
     pes = packing.pes()
     if loads is not None and options.pes is not None:
         return [*pes, *itertools.chain.from_iterable(loads.best_use(shares, options.pes - len(pes)))]
-    if loads is not None:
-        pes += [operators for share in shares for operators in loads.within(share, room(options))]
+    if loads is not None and costs is not None:
+        capacity = room(costs, options.pe_capacity)
+        pes += [operators for share in shares for operators in loads.within(share, capacity)]
     return pes
 
 

@@ -37,13 +37,9 @@ def costs_of(
     return measured_costs(logical, physical, profile)
 
 
-def room(options: Options) -> float:
+def room(costs: MeasuredCosts, capacity: float) -> float:
     """Processors that operators and streams of a PE may keep busy: its capacity but for what any PE costs."""
-    profile, capacity = options.profile, options.pe_capacity
-    if profile is None or not profile.pes:
-        return capacity
-    overhead = sum(each.overhead_seconds for each in profile.pes) / len(profile.pes) / profile.seconds
-    return max(capacity - overhead, capacity * _LEAST)
+    return max(capacity - costs.overhead, capacity * _LEAST)
 
 
 @dataclass(frozen=True, slots=True)

@@ -2,10 +2,10 @@ from __future__ import annotations
 
 from collections import Counter
 from dataclasses import replace
-from typing import Any, Literal
+from typing import Any
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from streams_orchestration.compiler.fusion import fuse
@@ -20,6 +20,7 @@ from streams_orchestration.compiler.graph import (
 )
 from streams_orchestration.compiler.options import Options
 from streams_orchestration.compiler.stage_results import FusionPlan, RegionMap
+from streams_orchestration.model.profile import OperatorProfile, PassageCost, Profile, StreamProfile, Transport
 from streams_orchestration_tests.compiler.graphs import Wire, expanded, logical_graph, operator, unexpanded
 from streams_orchestration_tests.compiler.placements import (
     ISOLATED,
@@ -228,15 +229,33 @@ drawn_operators = st.lists(
 )
 
 
+pairs_of_operators = st.lists(st.tuples(st.integers(0, 13), st.integers(0, 13)), max_size=25)
+
+
+@given(drawn_operators, pairs_of_operators, st.integers(1, 6), st.sampled_from(["legacy", "manual", "automatic"]))
+def test_every_plan_is_a_partition_that_keeps_the_constraints(
+    drawn: list[Any], pairs: list[tuple[int, int]], wanted: int, scheme: Any
+) -> None:
+    check_plan(drawn, pairs, Options(fusion=scheme, pes=wanted))
+
+
+@settings(max_examples=15, deadline=None)
 @given(
     drawn_operators,
-    st.lists(st.tuples(st.integers(0, 13), st.integers(0, 13)), max_size=25),
-    st.integers(1, 6),
-    st.data(),
+    pairs_of_operators,
+    st.one_of(st.none(), st.integers(1, 6)),
+    st.lists(st.integers(0, 50), min_size=14, max_size=14),
 )
-def test_every_plan_is_a_partition_that_keeps_the_constraints(
-    drawn: list[Any], pairs: list[tuple[int, int]], wanted: int, data: st.DataObject
+def test_so_is_every_plan_by_load(
+    drawn: list[Any], pairs: list[tuple[int, int]], wanted: int | None, loads: list[int]
 ) -> None:
+    streams = tuple(StreamProfile(str(number), load % 7, bytes=0.0) for number, load in enumerate(loads[: len(drawn)]))
+    operators = tuple(OperatorProfile(str(number), load / 100) for number, load in enumerate(loads[: len(drawn)]))
+    transport = Transport("measured", PassageCost(0.01, 0.0), PassageCost(0.01, 0.0))
+    check_plan(drawn, pairs, Options(pes=wanted, profile=Profile("test", 1.0, streams, operators, transport)))
+
+
+def check_plan(drawn: list[Any], pairs: list[tuple[int, int]], options: Options) -> None:
     operators: list[LogicalOperator] = []
     for index, (colocation, exlocation, host_tag, chance, host, _) in enumerate(drawn):
         host_group = PlacementGroup()
@@ -254,9 +273,8 @@ def test_every_plan_is_a_partition_that_keeps_the_constraints(
     logical = logical_graph(operators, wires)
     physical = unexpanded(logical)
     regions = RegionMap((), (), tuple(entry[5] for entry in drawn))
-    scheme: Literal["legacy", "manual", "automatic"] = data.draw(st.sampled_from(["legacy", "manual", "automatic"]))
-    plan, diagnostics = fuse(logical, physical, regions, Options(fusion=scheme, pes=wanted))
-    again, _ = fuse(logical, physical, regions, Options(fusion=scheme, pes=wanted))
+    plan, diagnostics = fuse(logical, physical, regions, options)
+    again, _ = fuse(logical, physical, regions, options)
     assert again == plan
     members = [index for pe in plan.pes for index in pe.operators]
     assert sorted(members) == list(range(len(drawn)))
@@ -273,7 +291,7 @@ def test_every_plan_is_a_partition_that_keeps_the_constraints(
     exlocated_hosts = [hosts[index] for index, entry in enumerate(drawn) if entry[2] == "he"]
     assert len(set(exlocated_hosts)) == len(exlocated_hosts)
     assert len({hosts[index] for index, entry in enumerate(drawn) if entry[2] == "hc"}) <= 1
-    if scheme != "legacy":
+    if options.fusion != "legacy":
         for pe in plan.pes:
             if not any(drawn[index][0] for index in pe.operators):
                 assert len({regions.region_of[index] for index in pe.operators}) == 1

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 from streams_orchestration.compiler.explain.explanation import Fact
 from streams_orchestration.compiler.explain.lookup import Lookup
-from streams_orchestration.compiler.load_fusion import PERCENT, room
+from streams_orchestration.compiler.load_fusion import PERCENT
 
 
 def load_facts(lookup: Lookup, pe: int) -> Iterator[Fact]:
@@ -15,12 +15,10 @@ def load_facts(lookup: Lookup, pe: int) -> Iterator[Fact]:
         return
     from streams_orchestration.compiler.decoupling.application_decision import pe_loads
 
-    load = pe_loads(lookup.logical, lookup.physical, lookup.fusion, lookup.costs, {})[pe] / PERCENT
-    text = f"by the profile its operators and streams keep {load:.2f} processors busy"
+    load = pe_loads(lookup.logical, lookup.physical, lookup.fusion, lookup.costs)[pe] / PERCENT
+    text = f"by the profile it keeps {load:.2f} processors busy"
     if lookup.options.pes is None:
-        least, capacity = room(lookup.options), lookup.options.pe_capacity
-        text += f", of the {least:.3g} that automatic fusion lets it"
-        text += f" ({capacity - least:.2g} are for what no operator does)" if least < capacity else ""
+        text += f", of the {lookup.options.pe_capacity:g} that automatic fusion lets it"
     yield Fact(text, "56")
 
 
