@@ -36,7 +36,9 @@ class LocalSession:
             stdout=subprocess.PIPE,
             text=True,
         )
-        context = SimpleNamespace(_gateway=SimpleNamespace(proc=self._engine))
+        context = SimpleNamespace(
+            _gateway=SimpleNamespace(proc=self._engine), _jsc=SimpleNamespace(startTime=time.time)
+        )
         self._session = SimpleNamespace(version="(none: local engine)", sparkContext=context, fork=self._fork)
         self._lock = threading.Lock()
 
