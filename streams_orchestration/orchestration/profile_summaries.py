@@ -30,7 +30,7 @@ def profile_metadata(found: Measurement, path: Path) -> Metadata:
         sent[each.operator] = sent.get(each.operator, 0.0) + each.tuples
     metadata: Metadata = {
         "streams/seconds": dg.MetadataValue.float(seconds),
-        "streams/tuples_per_second": dg.MetadataValue.float(round(sum(sent.values()) / seconds, 1)),
+        "streams/tuples_sent_per_second": dg.MetadataValue.float(round(sum(sent.values()) / seconds, 1)),
         "streams/operators": _table(
             {"operator": "string", "% of a processor": "float", "tuples/s in": "float", "tuples/s out": "float"},
             [

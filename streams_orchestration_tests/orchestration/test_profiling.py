@@ -172,6 +172,7 @@ def test_what_is_kept_is_not_dropped_unasked(
     assert set(runtime.names) <= {"read_status"}
 
 
+@pytest.mark.filterwarnings("ignore::dagster.BetaWarning")  # a repository made by hand
 def test_the_sensor_asks_for_what_pays_and_is_off(defs: dg.Definitions, measured: dict[str, Any], store: ArtifactStore):
     sensor = defs.resolve_sensor_def("decoupling_gain_of_demo")
     assert sensor.default_status is dg.DefaultSensorStatus.STOPPED
