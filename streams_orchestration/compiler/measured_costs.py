@@ -36,6 +36,8 @@ class MeasuredCosts:
     """Processors that a PE keeps busy besides its operators and streams, as a mean over those that were measured."""
     processors: int | None = None
     """Of the machine that it was measured on."""
+    surroundings: float = 0.0
+    """Processors that each PE keeps busy outside of its tasks: Spark, planning, commits. They do so whatever flows."""
 
 
 def measured_costs(
@@ -78,7 +80,8 @@ def measured_costs(
         diagnostics.append(Diagnostic.of("SO0214", message, location=profile.location))
     loads = {operator: seconds / profile.seconds for operator, seconds in cpu.items()}
     overhead = sum(each.overhead_seconds for each in profile.pes) / max(1, len(profile.pes)) / profile.seconds
-    costs = MeasuredCosts(loads, rates, sizes, arriving, profile.transport, overhead, profile.processors)
+    around = (profile.surroundings_seconds or 0.0) / max(1, len(profile.pes)) / profile.seconds
+    costs = MeasuredCosts(loads, rates, sizes, arriving, profile.transport, overhead, profile.processors, around)
     return costs, diagnostics
 
 

@@ -104,6 +104,8 @@ class Profile:
     """Unix seconds of the end."""
     processors: int | None = None
     """Of the machine that it ran on."""
+    surroundings_seconds: float | None = None
+    """Processor time of the hosts besides the tasks of their PEs: Spark, planning, commits; None when not measured."""
     location: str = field(default="", compare=False)
 
     def utilisation(self, pe: PeProfile) -> float:
@@ -160,6 +162,7 @@ def combined(profiles: tuple[Profile, ...]) -> Profile:
         prints.pop() if len(prints) == 1 else "",
         max((each.measured_at for each in profiles if each.measured_at is not None), default=None),
         min((each.processors for each in profiles if each.processors is not None), default=None),
+        max((x.surroundings_seconds / x.seconds for x in profiles if x.surroundings_seconds is not None), default=None),
         profiles[0].location,
     )
 

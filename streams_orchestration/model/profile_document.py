@@ -73,6 +73,7 @@ class _Document(Element):
     fingerprint: str = ""
     measured_at: str = ""
     processors: Annotated[int, Field(ge=1)] | None = None
+    surroundings_seconds: _Amount | None = None
     seconds: Annotated[float, Field(gt=0, allow_inf_nan=False)] = 1.0
     streams: tuple[_Stream, ...] = ()
     operators: tuple[_Operator, ...] = ()
@@ -142,6 +143,7 @@ def profile_from_mapping(tree: Mapping[str, Any]) -> Profile:
         document.fingerprint,
         measured,
         document.processors,
+        document.surroundings_seconds,
         _place(document),
     )
 
@@ -167,6 +169,8 @@ def mapping_of(profile: Profile) -> dict[str, Any]:
     if profile.processors is not None:
         found["processors"] = profile.processors
     found["seconds"] = profile.seconds
+    if profile.surroundings_seconds is not None:
+        found["surroundingsSeconds"] = profile.surroundings_seconds
     found["streams"] = [
         {"operator": x.operator, "port": x.port, "tuples": x.tuples} | ({} if x.bytes is None else {"bytes": x.bytes})
         for x in profile.streams

@@ -135,6 +135,9 @@ def test_another_pe_or_the_processors_limit_what_is_predicted():
     assert decision.predicted_speedup == pytest.approx(1.0 / 0.8)
     few = replace(decision, costs=replace(decision.costs, processors=1))
     assert few.predicted_speedup == pytest.approx(1.0)
+    # 1.8 processors are busy with tasks at the measured rate; 0.8 in the busiest PE then, and 1.5 are left in all
+    around = replace(decision, costs=replace(decision.costs, processors=3, surroundings=0.5))
+    assert around.predicted_speedup == pytest.approx(1.5 / 1.8 / 1.0)
 
 
 def test_what_crosses_in_any_case_is_a_load_and_costs_no_second_send():

@@ -53,6 +53,7 @@ PROFILES = st.builds(
     fingerprint=st.sampled_from(["", "0123456789abcdef"]),
     measured_at=st.none() | st.integers(0, 2**31).map(float),
     processors=st.none() | st.integers(1, 64),
+    surroundings_seconds=st.none() | AMOUNTS,
 )
 
 

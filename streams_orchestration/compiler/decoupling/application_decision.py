@@ -65,18 +65,25 @@ class ApplicationDecision:
 
     @property
     def predicted_speedup(self) -> float:
-        """How many times more the application can take: the largest load decides, or that of all processors."""
-        return self.limit([*self.before.values()]) / self.limit([*self.others, *self.after])
+        """How many times more the application can take: the busiest PE decides, or the processors of the machine."""
+        return self.most([*self.others, *self.after]) / self.most([*self.before.values()])
 
     @property
     def others(self) -> list[float]:
         """Loads of the other PEs."""
         return [load for pe, load in self.before.items() if pe != self.pe]
 
-    def limit(self, loads: Sequence[float]) -> float:
-        """What decides how much the application can take: the busiest PE, or all of them on their processors."""
+    def most(self, loads: Sequence[float]) -> float:
+        """The rate that PEs with such loads can take, as a multiple of that for which the loads are given.
+
+        What surrounds PEs takes its part of the processors at any rate; at least a tenth of them is left to tasks.
+        """
+        busiest = PERCENT / max(loads)
+        if self.costs.processors is None:
+            return busiest
         processors = self.costs.processors
-        return max(max(loads), sum(loads) / processors if processors else 0.0)
+        left = max(processors - self.costs.surroundings * len(loads), 0.1 * processors)
+        return min(busiest, PERCENT * left / sum(loads))
 
 
 def pe_loads(

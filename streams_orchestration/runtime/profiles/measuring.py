@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable
-from dataclasses import dataclass
+from contextlib import suppress
+from dataclasses import dataclass, replace
 from pathlib import Path
 
+import psutil
 from sqlalchemy import select
 
 from streams_orchestration.model.profile import PassageCost, Profile
@@ -62,6 +64,7 @@ def measure(
     before = _begin(home, application, pause, say, clock)
     status = read_status(home, application)
     resets = _resets(status)
+    spent = _processor_seconds(status)
     say(f"Measuring {application} for {seconds:g} s ...")
     remarks: list[str] = []
     end = before.at + seconds
@@ -74,6 +77,7 @@ def measure(
             remarks.append(f"the application was {status.state.lower()} before the time was over")
             break
     after = read_metrics(home, application, clock())
+    hosts = None if spent is None else _spent_since(spent, status)
     if after.life != before.life:
         message = f"{application} was started anew while it was measured, so nothing can be said. Measure again."
         raise NotProfiledError(message)
@@ -82,7 +86,38 @@ def measure(
     compilation = deployed_compilation(home, application)
     ended = None if status.state == "RUNNING" else max((each.at for each in after.pes), default=None)
     profile = profile_of(compilation, before, after, lambda rows: _calibrated(home, application, rows), ended)
+    if hosts is not None:
+        around = max(0.0, hosts - sum(pe.cpu_seconds for pe in profile.pes))
+        profile = replace(profile, surroundings_seconds=round(around, 3))
     return Measurement(profile, tuple(remarks))
+
+
+def _processor_seconds(status: ApplicationStatus) -> dict[int, float] | None:
+    """Processor time of each host's processes so far, by host; None when one of them is not to be seen."""
+    found: dict[int, float] = {}
+    for host in status.hosts:
+        if host.pid is None or not host.alive:
+            return None
+        try:
+            process = psutil.Process(host.pid)
+            family = [process, *process.children(recursive=True)]
+        except psutil.Error:
+            return None
+        total = 0.0
+        for each in family:
+            with suppress(psutil.Error):  # it ended: its parent, or nobody, has its time now
+                times = each.cpu_times()
+                total += times.user + times.system + times.children_user + times.children_system
+        found[host.id] = total
+    return found
+
+
+def _spent_since(before: dict[int, float], status: ApplicationStatus) -> float | None:
+    """What all hosts took since then; None when one was started anew or is gone."""
+    now = _processor_seconds(status)
+    if now is None or now.keys() != before.keys() or any(now[host] < before[host] for host in now):
+        return None
+    return sum(now[host] - before[host] for host in now)
 
 
 def _begin(
