@@ -96,6 +96,15 @@ class LocalQuery:
         return self._scratch.begun
 
     @property
+    def starting(self) -> bool:
+        """Its planner is not there yet."""
+        return self.active and not self.begun
+
+    def busy(self) -> list[int]:
+        """Processes that have tasks of the batch under way to run."""
+        return self._scratch.busy()
+
+    @property
     def idle(self) -> bool:
         """No batch is under way and none will begin."""
         return not self.active or self._scratch.resting
