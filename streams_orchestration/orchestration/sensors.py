@@ -20,8 +20,12 @@ from streams_orchestration.runtime.errors import (
 )
 from streams_orchestration.runtime.regions.failures import UnitFailure
 
-WATCH_SECONDS = 14.0
-"""How long a look lasts while nothing is wrong: Dagster's daemon asks every 5 s, until then nobody looks."""
+WATCH_SECONDS = 12.5
+"""How long a look lasts while nothing is wrong.
+
+Dagster's daemon asks every 5 s, unless the look before is not over, and nobody looks in between: so it lasts a little
+less than three times that.
+"""
 
 
 def failed_units_sensor(application: str, reset_job: dg.JobDefinition) -> dg.SensorDefinition:
