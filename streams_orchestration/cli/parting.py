@@ -83,7 +83,7 @@ def _outcome(decision: ApplicationDecision) -> Iterator[Text]:
     took = f"{solution.solver}, {solution.seconds:.1f} s"
     speedup = f"predicted speed-up {decision.predicted_speedup:.2f}"
     yield Text(f"largest part {max(decision.after):.1f} %, {proof}; {speedup} ({took})")
-    if decision.most(loads) < 100 / max(loads) * (1 - 1e-9):
+    if decision.costs.headroom(loads) < 100 / max(loads) * (1 - 1e-9):
         yield Text(
             f"More is not predicted: {decision.costs.processors} processors are there for all PEs, of which each "
             f"takes {decision.costs.surroundings:.2f} outside of its tasks.",

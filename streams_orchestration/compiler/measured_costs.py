@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 from streams_orchestration.compiler.graph import LogicalGraph, PhysicalGraph
@@ -38,6 +38,18 @@ class MeasuredCosts:
     """Of the machine that it was measured on."""
     surroundings: float = 0.0
     """Processors that each PE keeps busy outside of its tasks: Spark, planning, commits. They do so whatever flows."""
+
+    def headroom(self, loads: Sequence[float]) -> float:
+        """How many times the rates there can be for which PEs have these loads, in percent of a processor.
+
+        The busiest PE decides, or the processors of the machine: what surrounds PEs takes its part of these at any
+        rate. At least a tenth of them is left to tasks.
+        """
+        busiest = 100.0 / max(loads)
+        if self.processors is None:
+            return busiest
+        left = max(self.processors - self.surroundings * len(loads), 0.1 * self.processors)
+        return min(busiest, 100.0 * left / sum(loads))
 
 
 def measured_costs(

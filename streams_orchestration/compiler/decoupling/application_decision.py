@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter, defaultdict
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
 
 from streams_orchestration.compiler.decoupling.application_problem import (
@@ -66,24 +66,12 @@ class ApplicationDecision:
     @property
     def predicted_speedup(self) -> float:
         """How many times more the application can take: the busiest PE decides, or the processors of the machine."""
-        return self.most([*self.others, *self.after]) / self.most([*self.before.values()])
+        return self.costs.headroom([*self.others, *self.after]) / self.costs.headroom([*self.before.values()])
 
     @property
     def others(self) -> list[float]:
         """Loads of the other PEs."""
         return [load for pe, load in self.before.items() if pe != self.pe]
-
-    def most(self, loads: Sequence[float]) -> float:
-        """The rate that PEs with such loads can take, as a multiple of that for which the loads are given.
-
-        What surrounds PEs takes its part of the processors at any rate; at least a tenth of them is left to tasks.
-        """
-        busiest = PERCENT / max(loads)
-        if self.costs.processors is None:
-            return busiest
-        processors = self.costs.processors
-        left = max(processors - self.costs.surroundings * len(loads), 0.1 * processors)
-        return min(busiest, PERCENT * left / sum(loads))
 
 
 def pe_loads(

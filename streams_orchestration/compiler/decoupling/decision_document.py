@@ -36,6 +36,7 @@ def decision_document(
     Loads are in percent of a processor, at the rates at which the busiest PE has no time left (rule Q14).
     """
     solution = decision.solution
+    rate = entering_rate(logical, physical, decision.costs)
     return {
         **mapping_of_assignment(assignment_of(logical, physical, fusion, decision)),
         "decision": {
@@ -45,7 +46,10 @@ def decision_document(
                 "after": [_short(load) for load in decision.after],
             },
             "saturation": _short(decision.saturation),
-            "tuplesPerSecond": _short(entering_rate(logical, physical, decision.costs)),
+            "tuplesPerSecond": _short(rate),
+            "mostTuplesPerSecond": _short(
+                rate * decision.saturation * decision.costs.headroom([*decision.before.values()])
+            ),
             "predictedSpeedup": _short(decision.predicted_speedup),
             "processors": decision.costs.processors,
             "objective": _short(solution.evaluation.objective),

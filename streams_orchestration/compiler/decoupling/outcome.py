@@ -33,13 +33,13 @@ class Outcome:
     rate_before: float
     """When the decision was made."""
     most_before: float
-    """At which the busiest PE would have had no time left, by its processor time."""
+    """The most that it could have taken then, by processor time."""
     predicted_most: float
     """The same for the decoupled application, as it was predicted."""
     rate: float
     """Measured now."""
     measured_most: float
-    """At which the busiest PE has no time left now."""
+    """The most that it can take now, by the same rule."""
     pes: tuple[PeOutcome, ...]
 
     @property
@@ -49,7 +49,7 @@ class Outcome:
 
     @property
     def measured_speedup(self) -> float:
-        """By processor time: how much more the busiest PE leaves time for."""
+        """By processor time: how much more PEs and processors leave time for."""
         return self.measured_most / self.most_before if self.most_before else 1.0
 
     @property
@@ -118,10 +118,10 @@ def outcome(
         decision: what the decision's document says under `decision`.
     """
     rate = entering_rate(logical, physical, costs)
-    before = decision["tuplesPerSecond"]
-    most_before = before * decision["saturation"]
-    factor = rate / most_before if most_before else 0.0
-    """The document's loads are those at `most_before`."""
+    before, most_before = decision["tuplesPerSecond"], decision["mostTuplesPerSecond"]
+    saturated = before * decision["saturation"]
+    factor = rate / saturated if saturated else 0.0
+    """The document's loads are those at the saturated rate."""
     measured = {each.pe: each for each in profile.pes}
     found = []
     for pe in fusion.pes:
@@ -133,13 +133,13 @@ def outcome(
         if known is not None:
             busy = PERCENT * known.busy_seconds / profile.seconds
             found.append(PeOutcome(pe.id, load * factor, PERCENT * profile.utilisation(known), busy))
-    busiest = max((each.measured for each in found), default=0.0)
+    loads = [each.measured for each in found]
     return Outcome(
         rate_before=before,
         most_before=most_before,
         predicted_most=most_before * decision["predictedSpeedup"],
         rate=rate,
-        measured_most=rate * PERCENT / busiest if busiest else 0.0,
+        measured_most=rate * costs.headroom(loads) if any(loads) else 0.0,
         pes=tuple(found),
     )
 
