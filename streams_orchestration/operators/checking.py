@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from pydantic import ValidationError
 
 from streams_orchestration.compiler.compilation import Compilation
 from streams_orchestration.compiler.graph import LogicalOperator
+from streams_orchestration.compiler.intrinsics import substitute_channels
 from streams_orchestration.model.diagnostics import Diagnostic
 from streams_orchestration.model.names import nearest
 from streams_orchestration.model.schema import parse_schema
@@ -77,7 +78,7 @@ def _findings(
     except ImplementationError as error:
         return [_Finding(_diagnostic("SO5002", operator, str(error)))]
     try:
-        parameters = implementation.Parameters.model_validate(operator.parameters)
+        parameters = implementation.Parameters.model_validate(_parameters(compilation, operator))
     except ValidationError as error:
         return [
             _Finding(_diagnostic("SO5003", operator, text), anywhere)
@@ -99,6 +100,14 @@ def _findings(
         return []
     text = f"{place}: {places[place].name} publishes into this directory, too; give each a directory of its own"
     return [_Finding(_diagnostic("SO5004", operator, text))]
+
+
+def _parameters(compilation: Compilation, operator: LogicalOperator) -> dict[str, Any]:
+    """The parameters as its first replica has them: channel functions are numbers there (rule 32)."""
+    if "${" not in str(operator.parameters):
+        return operator.parameters
+    replica = next((each for each in compilation.physical.operators if each.logical == operator.index), None)
+    return operator.parameters if replica is None else substitute_channels(operator.parameters, replica)
 
 
 def _parameter_errors(implementation: type[Operator], error: ValidationError) -> list[tuple[str, bool]]:

@@ -82,6 +82,19 @@ def test_operators_are_who_they_were(file: Path, region: bool, machines: dict[st
     assert {row[0].partition(" ")[2] for row in rows["Out"]} == {f"Per[{n}].Known {n}/2 PE 0" for n in (0, 1)}
 
 
+def test_channel_functions_in_expressions_are_those_of_the_channel(file: Path):
+    output = {"k": "k", "n": "10 * ${getMaxChannels()} + ${getChannel()}"}
+    graph = [
+        source("Rows", file),
+        node("Known", "Functor", "Rows", parameters={"output": output}, annotations={"parallel": {"width": 3}}),
+        sink("Out", "Known"),
+    ]
+    base = compiled(graph)
+    rows = results(base)
+    assert {n for _, n in rows["Out"]} == {30, 31, 32}
+    assert results(compiled(graph, decoupling=assignment(base, {"Known[1]": 1, "Known[2]": 2, "Out": 3}))) == rows
+
+
 @given(
     ends=st.lists(st.tuples(st.integers(0, 99), st.sampled_from(["Passing", "Doubling", "Holding", "Sums", "Per"]))),
     both=st.booleans(),
