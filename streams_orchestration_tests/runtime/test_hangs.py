@@ -67,7 +67,8 @@ def test_a_jvm_that_does_not_answer_is_ended_and_said_to_be(processes: dict[str,
         heart._look_for_hangs(HungTasks(3), 0.0)
         assert heart.jvm_end() is None
     heart._look_for_hangs(HungTasks(3), 0.0)
-    assert f"(pid {jvm.pid}) gave no answer for 3 s and was killed" in (heart.jvm_end(30.0) or "")
+    assert f"(pid {jvm.pid}) gave no answer for 3 s and was killed" in (heart.jvm_end() or "")
+    assert process_started(jvm.pid) is None
 
 
 def awake(pid: int) -> None:

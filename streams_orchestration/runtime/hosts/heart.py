@@ -67,9 +67,10 @@ class Heart:
         """That the JVM has ended, in words."""
         if self._jvm is None:
             return None
+        if self._hung is not None:
+            return f"its JVM (pid {self._jvm.pid}) {self._hung}"
         with contextlib.suppress(subprocess.TimeoutExpired):
-            status = self._jvm.wait(patience)
-            return f"its JVM (pid {self._jvm.pid}) {self._hung or f'has ended with status {status}'}"
+            return f"its JVM (pid {self._jvm.pid}) has ended with status {self._jvm.wait(patience)}"
         return None
 
     def _beat(self) -> None:
