@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import itertools
 from collections.abc import Callable, Sequence
 
 from streams_orchestration.compiler.fusable_units import (
@@ -110,20 +109,27 @@ def _packed(
     for number in allotment.isolated:
         packing.isolate(number)
     loads = None if costs is None else LoadFusion(logical, physical, units, costs)
-    shares: list[Share] = []
+    found: list[list[int]] = []
+    shares: list[tuple[Share, int]] = []
     for each, size in zip(allotment.classes, allotment.sizes, strict=True):
         share = loads.share(each) if loads is not None else None
-        if share is None:
-            packing.pack(each.units, size)
+        if share is not None:
+            shares.append((share, size))
         else:
-            shares.append(share)
-    pes = packing.pes()
-    if loads is not None and options.pes is not None:
-        return [*pes, *itertools.chain.from_iterable(loads.best_use(shares, options.pes - len(pes)))]
-    if loads is not None and costs is not None:
+            packing.pack(each.units, size)
+    if loads is not None and costs is not None and options.pes is None:
         capacity = room(costs, options.pe_capacity)
-        pes += [operators for share in shares for operators in loads.within(share, capacity)]
-    return pes
+        for share, size in shares:
+            operators = loads.within(share, capacity)
+            if operators is None:
+                packing.pack(share.units, size)
+            found += operators or []
+    elif loads is not None and options.pes is not None:
+        best = loads.best_use([share for share, _ in shares], options.pes - len(packing.pes()))
+        for share, size in shares if best is None else ():
+            packing.pack(share.units, size)
+        found = best or []
+    return packing.pes() + found
 
 
 def _unlooped(

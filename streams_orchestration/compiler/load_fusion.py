@@ -15,7 +15,7 @@ from streams_orchestration.compiler.measured_costs import MeasuredCosts, measure
 from streams_orchestration.compiler.options import Options
 from streams_orchestration.compiler.schemes import Class
 from streams_orchestration.model.decoupling import Problem
-from streams_orchestration.model.diagnostics import Diagnostic
+from streams_orchestration.model.diagnostics import ApplicationError, Diagnostic
 
 PERCENT = 100.0
 """Loads are in percent of a processor."""
@@ -94,19 +94,32 @@ class LoadFusion:
     def _name(self, unit: int) -> str:
         return self._physical.operators[self._units[unit].operators[0]].name
 
-    def within(self, share: Share, capacity: float) -> list[list[int]]:
-        """Operators of the fewest PEs that keep at most so many processors busy."""
+    def within(self, share: Share, capacity: float) -> list[list[int]] | None:
+        """Operators of the fewest PEs that keep at most so many processors busy.
+
+        None where what the model keeps together, such as an atomic group, is to be apart: fusion does not.
+        """
         from streams_orchestration.compiler.decoupling.fewest import fewest_machines
 
-        return self._pes(share, fewest_machines(share.problem, PERCENT * capacity, most=len(share.units)).document())
+        try:
+            decision = fewest_machines(share.problem, PERCENT * capacity, most=len(share.units))
+        except ApplicationError:
+            return None
+        return self._pes(share, decision.document())
 
-    def best_use(self, shares: Sequence[Share], wanted: int) -> list[list[list[int]]]:
-        """Operators of PEs, by class: the largest load of any PE is as small as so many PEs make it.
+    def best_use(self, shares: Sequence[Share], wanted: int) -> list[list[int]] | None:
+        """Operators of PEs: the largest load of any PE is as small as so many PEs make it. None as above.
 
         Args:
             shares: of each class.
             wanted: PEs for all of them; classes get what they need at least.
         """
+        try:
+            return self._best_use(shares, wanted)
+        except ApplicationError:
+            return None
+
+    def _best_use(self, shares: Sequence[Share], wanted: int) -> list[list[int]]:
         from streams_orchestration.compiler.decoupling.fewest import best_use, least_machines
 
         counts = [least_machines(each.problem) for each in shares]
@@ -118,7 +131,8 @@ class LoadFusion:
             number = max(able, key=lambda each: found[each].evaluation.worst)
             counts[number] += 1
             found[number] = best_use(shares[number].problem.with_machines(counts[number]))
-        return [self._pes(each, decision.document()) for each, decision in zip(shares, found, strict=True)]
+        decided = zip(shares, found, strict=True)
+        return [operators for share, decision in decided for operators in self._pes(share, decision.document())]
 
     def _pes(self, share: Share, decision: dict[str, dict[str, int]]) -> list[list[int]]:
         machines = decision["execAt"]

@@ -124,6 +124,15 @@ def test_what_any_pe_costs_leaves_less_room():
     assert pes(fused(chain(), EVEN, pe_capacity=1.3)) == ["ABCD"]
 
 
+@pytest.mark.parametrize("wanted", [None, 2])
+def test_what_is_to_be_apart_may_be_atomic(wanted: int | None):
+    """Loads are then none of fusion's business: an atomic group may be apart from the beginning."""
+    config = APART | {"annotations": {"atomic": "ledger"}}
+    done = fused(chain(config, {}, {}, config), EVEN, pes=wanted)
+    assert done.fusion.pe_of[0] != done.fusion.pe_of[3]
+    assert len(done.fusion.pes) == 2
+
+
 def test_more_pes_than_asked_for_are_told():
     done = fused(chain({}, ALONE, ALONE), EVEN, pes=2)
     assert len(done.fusion.pes) == 4
