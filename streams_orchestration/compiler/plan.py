@@ -6,7 +6,8 @@ from collections.abc import Iterable, Iterator
 
 from streams_orchestration.compiler import tables
 from streams_orchestration.compiler.compilation import Compilation
-from streams_orchestration.compiler.plan_sections import SECTIONS, Document, Section, Stages, Terms
+from streams_orchestration.compiler.plan_sections import SECTIONS
+from streams_orchestration.compiler.plan_terms import Document, Section, Stages, Terms
 from streams_orchestration.model.diagnostics import Diagnostic
 
 PLAN_VERSION = 1

@@ -4,16 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
 from operator import attrgetter, itemgetter
-from typing import Any, Protocol
+from typing import Any
 
-from streams_orchestration.compiler.graph import LogicalGraph, PhysicalGraph, PortLink
+from streams_orchestration.compiler.graph import PhysicalGraph, PortLink
+from streams_orchestration.compiler.plan_terms import Document, Section, Stages, Terms
 from streams_orchestration.compiler.stage_results import (
     ConsistentRegion,
-    CopyPlan,
     FusionPlan,
     Passing,
-    RegionMap,
-    ThreadPlan,
 )
 from streams_orchestration.compiler.tables import (
     BOOLEAN,
@@ -25,33 +23,9 @@ from streams_orchestration.compiler.tables import (
     Extended,
     Fields,
     Listed,
-    Nullable,
     Numbered,
-    Record,
-    Shared,
     Table,
 )
-
-Document = dict[str, Any]
-Section = dict[str, Any]
-"""A document that may hold tables."""
-
-
-class Stages(Protocol):
-    """The results of the stages so far, None for those to come."""
-
-    @property
-    def logical(self) -> LogicalGraph: ...  # noqa: D102
-    @property
-    def physical(self) -> PhysicalGraph | None: ...  # noqa: D102
-    @property
-    def regions(self) -> RegionMap | None: ...  # noqa: D102
-    @property
-    def fusion(self) -> FusionPlan | None: ...  # noqa: D102
-    @property
-    def threads(self) -> ThreadPlan | None: ...  # noqa: D102
-    @property
-    def copies(self) -> CopyPlan | None: ...  # noqa: D102
 
 
 def _physical(stages: Stages) -> PhysicalGraph:
@@ -62,23 +36,6 @@ def _physical(stages: Stages) -> PhysicalGraph:
 def _columns(rows: Sequence[Any], cells: dict[str, tuple[Cell, str]]) -> Table:
     """A table of attributes of objects: by key the cell and the attribute."""
     return Table({key: Column(cell, map(attrgetter(name), rows)) for key, (cell, name) in cells.items()})
-
-
-class Terms:
-    """What the sections of a plan have in common: names, ends of connections, channels of splitters."""
-
-    def __init__(self, graph: PhysicalGraph | LogicalGraph | None) -> None:
-        self.name = Numbered(TEXT, [operator.name for operator in graph.operators] if graph is not None else [])
-        self.port = Record({"operator": self.name, "port": INTEGER})
-        self.end = Shared(self.port)
-        """Of (operator, port)."""
-        connections = graph.connections if graph is not None else ()
-        self.source = Numbered(self.end, connections, itemgetter(0, 1))
-        self.target = Numbered(self.end, connections, itemgetter(2, 3))
-        """Of a connection's number."""
-        ids = [splitter.id for splitter in graph.splitters] if isinstance(graph, PhysicalGraph) else []
-        self.channel = Nullable(Record({"id": Numbered(TEXT, ids), "channel": INTEGER}))
-        """Of (splitter, channel)."""
 
 
 def _logical_graph(stages: Stages, terms: Terms) -> Section:
