@@ -52,8 +52,10 @@ def draw_timeline(status: ApplicationStatus, cuts: Mapping[str, Sequence[Cut]], 
     Args:
         status: of the application.
         cuts: unit -> its last complete epochs.
-        now: unix seconds, the right end.
+        now: unix seconds, the right end; of what has ended it is the last commit.
     """
+    if status.state != "RUNNING":
+        now = max((pe.committed_at for pe in status.pes if pe.committed_at is not None), default=now)
     lanes = [
         _Lane(unit, tuple(cuts.get(unit.name, ())), recoveries(unit.events))
         for unit in status.units

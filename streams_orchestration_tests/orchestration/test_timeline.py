@@ -64,6 +64,13 @@ def test_the_picture_has_every_cut_every_recovery_and_what_is_lost():
     assert {"region-0", "11.8 s", "2.0 s", "it was asked for"} <= set(texts)
 
 
+def test_the_picture_of_what_has_ended_ends_with_its_last_commit():
+    cuts = {"region-0": (Cut(3, NOW - 1, 0.1),)}
+    assert draw_timeline(running(state="STOPPED"), cuts, NOW + 3600) == draw_timeline(
+        running(state="STOPPED"), cuts, NOW - 1
+    )
+
+
 def test_an_application_without_regions_has_a_picture_too():
     unit = replace(running().units[0], region=None)
     assert "no consistent region" in draw_timeline(running(units=(unit,)), {}, NOW)
