@@ -232,15 +232,20 @@ def _claim_channels(logical: LogicalGraph, replicas: Sequence[PhysicalOperator],
     return True
 
 
-def sharing(units: Sequence[FusableUnit]) -> Callable[[Sequence[int], Sequence[int]], bool]:
-    """Whether two sets of operators, each of whole units, may be in one PE; False where their hosts have a say."""
-    unit_of = {operator: unit for unit in units for operator in unit.operators}
+class Sharing:
+    """Which operators of different PEs may be in one, each PE of whole units."""
 
-    def may_share(first: Sequence[int], second: Sequence[int]) -> bool:
-        there = [unit_of[operator] for operator in (*first, *second)]
+    def __init__(self, units: Sequence[FusableUnit]) -> None:
+        self._unit_of = {operator: unit for unit in units for operator in unit.operators}
+
+    def kind(self, operators: Sequence[int]) -> Kind | None:
+        """What must agree; None where no others may come to these, or where hosts have a say."""
+        units = [self._unit_of[operator] for operator in operators]
+        bound = any(unit.isolated or unit.host_set >= 0 for unit in units)
+        return units[0].kind if not bound and all(unit.kind == units[0].kind for unit in units) else None
+
+    def agree(self, first: Sequence[int], second: Sequence[int]) -> bool:
+        """Do they claim nothing that contradicts?"""
         claims: dict[tuple[str, str], int] = {}
-        agreed = all(claims.setdefault(name, value) == value for unit in there for name, value in unit.claims)
-        bound = any(unit.isolated or unit.host_set >= 0 for unit in there)
-        return agreed and not bound and len({unit.kind for unit in there}) == 1
-
-    return may_share
+        both = (claim for operator in (*first, *second) for claim in self._unit_of[operator].claims)
+        return all(claims.setdefault(name, value) == value for name, value in both)

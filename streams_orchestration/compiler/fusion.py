@@ -7,9 +7,9 @@ from collections.abc import Callable, Sequence
 from streams_orchestration.compiler.fusable_units import (
     FusableUnit,
     Placements,
+    Sharing,
     fusable_units,
     resolve_placements,
-    sharing,
 )
 from streams_orchestration.compiler.graph import LogicalGraph, PhysicalGraph
 from streams_orchestration.compiler.host_bindings import HostBindings
@@ -160,11 +160,11 @@ def _unlooped(
     successors: dict[int, list[int]] = {}
     for each in physical.connections:
         successors.setdefault(each.source, []).append(each.target)
-    may_share = None if by_load else sharing(fusable_units(logical, physical, regions, placements, options))
+    sharing = None if by_load else Sharing(fusable_units(logical, physical, regions, placements, options))
     looped = {pe for loop in loops for pe in loop}
     result = [operators for pe, operators in enumerate(pes) if pe not in looped]
     for loop in loops:
-        result += without_loops([pes[pe] for pe in loop], placements.fused, successors, may_share)
+        result += without_loops([pes[pe] for pe in loop], placements.fused, successors, sharing)
     return result
 
 

@@ -6,16 +6,16 @@ again.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
 
 from streams_orchestration.compiler.components import strong_components
 from streams_orchestration.compiler.disjoint_sets import DisjointSets
+from streams_orchestration.compiler.fusable_units import Sharing
 
+_TRIES = 256
+"""Parts that a part is tried with."""
 _STEPS = 200_000
 """Pieces looked at in search of a way from one to another, all searches together."""
-
-MayShare = Callable[[Sequence[int], Sequence[int]], bool]
-"""May these operators and those be in one PE?"""
 
 
 def looped_pes(count: int, flows: Iterable[tuple[int, int]]) -> list[list[int]]:
@@ -36,7 +36,7 @@ def without_loops(
     looped: Sequence[Sequence[int]],
     joined: DisjointSets,
     successors: Mapping[int, Sequence[int]],
-    may_share: MayShare | None,
+    sharing: Sharing | None,
 ) -> list[list[int]]:
     """The PEs of one loop, parted until only operators that form a loop themselves are in one still.
 
@@ -44,7 +44,7 @@ def without_loops(
         looped: the operators of each of the PEs.
         joined: operators that are never parted.
         successors: the operators that each of them feeds.
-        may_share: whether operators of different PEs could be in one; there are no more PEs than before, if it lets.
+        sharing: whether operators of different PEs could be in one; there are no more PEs than before, if it lets.
             None where they could not.
     """
     pe_of = {operator: pe for pe, operators in enumerate(looped) for operator in operators}
@@ -61,14 +61,14 @@ def without_loops(
     order = strong_components(following)
     parts = min((_parts(order, following, home, rank) for rank in _ranks(order, home)), key=len)
     pieces = _Pieces(list(parts.values()), following)
-    origin = [home[part[0]] for part in pieces.parts]
-    pieces.merge(lambda first, second: origin[first] == origin[second], 1)
+    pieces.merge([home[part[0]] for part in pieces.parts], lambda *_: True, 1)
+    if sharing is not None and pieces.left > len(looped):
 
-    def fits(first: int, second: int) -> bool:
-        one, other = ([each for unit in pieces.parts[part] for each in units[unit]] for part in (first, second))
-        return may_share is not None and may_share(one, other)
+        def operators(part: int) -> list[int]:
+            return [each for unit in pieces.parts[part] for each in units[unit]]
 
-    pieces.merge(fits, len(looped))
+        kinds = [sharing.kind(operators(part)) if pieces.parts[part] else None for part in range(len(pieces.parts))]
+        pieces.merge(kinds, lambda one, other: sharing.agree(operators(one), operators(other)), len(looped))
     return [sorted(each for unit in part for each in units[unit]) for part in pieces.parts if part]
 
 
@@ -121,21 +121,31 @@ class _Pieces:
         ]
         self._steps = _STEPS
 
-    def merge(self, may_share: Callable[[int, int], bool], wanted: int) -> None:
-        """Put parts together, small ones first, as long as there are more than wanted and no loop comes of it."""
-        left = sum(map(bool, self.parts))
-        first = 0
-        by_size = sorted(range(len(self.parts)), key=lambda each: (len(self.parts[each]), each))
-        while first < len(by_size) and left > wanted:
-            one = by_size[first]
-            first += 1
-            if not self.parts[one]:
-                continue
-            for other in by_size[first:]:
-                if self.parts[other] and may_share(one, other) and not self._loops(one, other):
-                    self._join(other, one)
-                    left -= 1
-                    break
+    @property
+    def left(self) -> int:
+        """How many there are still."""
+        return sum(map(bool, self.parts))
+
+    def merge(self, kinds: Sequence[Hashable], may_share: Callable[[int, int], bool], wanted: int) -> None:
+        """Put parts together, small ones first, as long as there are more than wanted and no loop comes of it.
+
+        Args:
+            kinds: what must be the same in two parts; one with None stays alone.
+            may_share: whether nothing else keeps two parts from being one.
+            wanted: how many parts are few enough.
+        """
+        by_kind: dict[Hashable, list[int]] = {}
+        for part in sorted(range(len(self.parts)), key=lambda each: (len(self.parts[each]), each)):
+            if self.parts[part] and kinds[part] is not None:
+                by_kind.setdefault(kinds[part], []).append(part)
+        left = self.left
+        for alike in by_kind.values():
+            for first, one in enumerate(alike):
+                for other in alike[first + 1 : first + 1 + _TRIES] if left > wanted else ():
+                    if may_share(one, other) and not self._loops(one, other):
+                        self._join(other, one)
+                        left -= 1
+                        break
 
     def _join(self, into: int, part: int) -> None:
         self.parts[into] += self.parts[part]
