@@ -50,13 +50,18 @@ def fuse(
         costs, more = costs_of(logical, physical, options)
         diagnostics += findings if costs is None else more
     pes = None if costs is not None else _alike(logical, physical, regions, placements, options)
+    units: list[FusableUnit] | None = None
     if pes is None:
         if options.fusion == "legacy":
             pes = list(placements.fused.groups().values())
         else:
             units = fusable_units(logical, physical, regions, placements, options)
             pes = _packed(logical, physical, placements, units, rates, costs, options)
-    pes = _unlooped(logical, physical, regions, placements, pes, options, by_load=costs is not None)
+    if options.fusion != "legacy" and not options.faithful:
+        loops = _loops(physical, regions, pes, options)
+        if loops and costs is None:
+            units = units or fusable_units(logical, physical, regions, placements, options)
+        pes = _unlooped(physical, placements, pes, loops, Sharing(units) if units and costs is None else None)
     pes.sort()
     wanted = min(options.pes or 1, len(physical.operators))
     by_load = costs is not None and options.pes is not None
@@ -132,35 +137,36 @@ def _packed(
     return packing.pes() + found
 
 
-def _unlooped(
-    logical: LogicalGraph,
-    physical: PhysicalGraph,
-    regions: RegionMap,
-    placements: Placements,
-    pes: list[list[int]],
-    options: Options,
-    *,
-    by_load: bool,
+def _loops(
+    physical: PhysicalGraph, regions: RegionMap, pes: Sequence[Sequence[int]], options: Options
 ) -> list[list[int]]:
-    """The PEs with those parted that feed one another in a loop although their operators do not.
+    """PEs that feed one another in a loop, of those schemes that avoid it.
 
     Such PEs never end: each waits for what the others still send. Within a consistent region none could close an epoch,
-    so the manual scheme avoids loops there, too. PEs made by load take nothing in.
+    so the manual scheme avoids loops there, too.
     """
-    if len(pes) < 2 or options.fusion == "legacy" or options.faithful:
-        return pes
+    if len(pes) < 2:
+        return []
     home = pes_of_operators(len(physical.operators), pes)
     members = [{regions.region_of[each] for each in operators} - {-1} for operators in pes]
     any_counts = options.fusion == "automatic"
     flows = {(home[each[0]], home[each[2]]) for each in physical.connections}
-    counted = (each for each in flows if any_counts or members[each[0]] & members[each[1]])
-    loops = looped_pes(len(pes), counted)
+    return looped_pes(len(pes), (each for each in flows if any_counts or members[each[0]] & members[each[1]]))
+
+
+def _unlooped(
+    physical: PhysicalGraph,
+    placements: Placements,
+    pes: list[list[int]],
+    loops: Sequence[Sequence[int]],
+    sharing: Sharing | None,
+) -> list[list[int]]:
+    """The PEs with those in loops parted, as far as it is not their operators that form the loop."""
     if not loops:
         return pes
     successors: dict[int, list[int]] = {}
     for each in physical.connections:
         successors.setdefault(each.source, []).append(each.target)
-    sharing = None if by_load else Sharing(fusable_units(logical, physical, regions, placements, options))
     looped = {pe for loop in loops for pe in loop}
     result = [operators for pe, operators in enumerate(pes) if pe not in looped]
     for loop in loops:

@@ -59,7 +59,12 @@ def without_loops(
     ]
     home = [pe_of[members[0]] for members in units]
     order = strong_components(following)
-    parts = min((_parts(order, following, home, rank) for rank in _ranks(order, home)), key=len)
+    parts: dict[tuple[int, int], list[int]] = {}
+    for rank in _ranks(order, home):
+        found = _parts(order, following, home, rank)
+        parts = found if not parts or len(found) < len(parts) else parts
+        if len(parts) <= len(looped) + 1:
+            break
     pieces = _Pieces(list(parts.values()), following)
     pieces.merge([home[part[0]] for part in pieces.parts], lambda *_: True, 1)
     if sharing is not None and pieces.left > len(looped):
