@@ -11,7 +11,7 @@ import pytest
 from sqlalchemy import update
 
 from streams_orchestration.runtime.catalog import tables
-from streams_orchestration.runtime.errors import StaleGenerationError, StreamsRuntimeError
+from streams_orchestration.runtime.errors import HostLaunchError, StaleGenerationError, StreamsRuntimeError
 from streams_orchestration.runtime.home import Home
 from streams_orchestration.runtime.hosts import control
 from streams_orchestration.runtime.inspection import read_status
@@ -112,6 +112,14 @@ def test_a_failure_that_went_by_is_reset_all_the_same(running: Running):
     running.watch()
     assert running.unit.generation == 2
     running.finish()
+
+
+def test_who_waits_for_a_reset_sees_that_a_host_hangs(running: Running):
+    running.work()
+    reset(running.home, running.name, "region-0")
+    running.set(tables.host, heartbeat_at=time.time() - 2 * HEARTBEAT_LIMIT)
+    with pytest.raises(HostLaunchError, match="gave no heartbeat for 4"):
+        control.await_running(running.home, running.name, 5.0, "region-0")
 
 
 def test_a_drain_that_takes_too_long_counts_as_an_attempt(running: Running):

@@ -50,7 +50,7 @@ def test_a_reset_that_dies_half_way_is_completed_by_the_next(
         if running.hosts.alive_pids:
             running.come_up()
     assert running.failure is None
-    assert running.unit.state == "PROCESSING"
+    assert running.unit.state in ("PROCESSING", "DRAINING"), "its period may be over by now"
     assert running.unit.generation <= 4
     running.finish()
 

@@ -16,6 +16,7 @@ from streams_orchestration.runtime.deployment import deploy
 from streams_orchestration.runtime.errors import CatalogLostError
 from streams_orchestration.runtime.home import Home
 from streams_orchestration.runtime.hosts import host as hosting
+from streams_orchestration.runtime.hosts.heart import Heart
 from streams_orchestration.runtime.hosts.host import Host
 from streams_orchestration_tests.runtime.applications import totals, write_rows
 
@@ -47,7 +48,7 @@ def host(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Host:
     for pause in ("FIRST_PAUSE", "LONGEST_PAUSE"):
         monkeypatch.setattr(outage, pause, 0.0)
     monkeypatch.setattr(hosting, "SETTLE_SECONDS", 0.0)
-    monkeypatch.setattr(Host, "_beat", lambda _self: None)
+    monkeypatch.setattr(Heart, "_beat", lambda _self: None)
     return Host(home, "app", 0, "mine")
 
 
@@ -82,4 +83,5 @@ def _context() -> SimpleNamespace:
     def wait(seconds: float) -> int:
         raise TimeoutExpired(*JVM, seconds)
 
-    return SimpleNamespace(_gateway=SimpleNamespace(proc=SimpleNamespace(pid=1, wait=wait)))
+    gateway = SimpleNamespace(proc=SimpleNamespace(pid=1, wait=wait))
+    return SimpleNamespace(_gateway=gateway, _jsc=SimpleNamespace(startTime=lambda: 0))

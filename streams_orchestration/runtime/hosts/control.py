@@ -24,7 +24,7 @@ from streams_orchestration.runtime.regions.unit_facts import Health, Trouble
 from streams_orchestration.runtime.regions.watch import observe
 from streams_orchestration.runtime.settings import Settings
 from streams_orchestration.runtime.sinks.publishing import remove_empty
-from streams_orchestration.runtime.status import ApplicationStatus
+from streams_orchestration.runtime.status import ApplicationStatus, host_failure
 
 POLL_SECONDS = 0.1
 
@@ -133,7 +133,7 @@ def await_running(home: Home, application: str, timeout: float, unit: str | None
         unit: whose PEs to wait for; those of all units when None.
 
     Raises:
-        HostLaunchError: a host or a PE failed, or the time ran out; names the log.
+        HostLaunchError: a host or a PE failed, a host gives no heartbeat, or the time ran out; names the log.
     """
     catalog = Catalog(home)
 
@@ -148,6 +148,9 @@ def await_running(home: Home, application: str, timeout: float, unit: str | None
             if host.state == "FAILED" or (not host.alive and host.state in ("STARTING", "RUNNING")):
                 reason = host.error or f"its process {host.pid} is gone"
                 message = f"host {host.id} of {application} failed: {reason} (log: {host.log})"
+                raise HostLaunchError(message)
+            if silent := host_failure(host, time.time()):
+                message = f"{application}: {silent} (log: {host.log})"
                 raise HostLaunchError(message)
         for pe in pes:
             if pe.state == "FAILED" and not units[pe.unit].asked:
