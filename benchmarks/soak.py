@@ -1,15 +1,17 @@
-"""The memory of a host that runs for ten minutes (one with `--quick`): host, JVM and Python workers.
+"""Memory and disk of a host that runs for ten minutes (one with `--quick`).
 
-An endless source, a stateful operator in two channels, windows, and files that are published with every epoch. Ten
-minutes draw `docs/soak.svg`.
+An endless source, a stateful operator in two channels, windows, and, in a PE of its own, a sink that publishes files
+with every epoch. Ten minutes draw `docs/soak.svg` and `docs/soak-disk.svg`.
 """
 
 from __future__ import annotations
 
+import contextlib
 import os
 import subprocess
 import sys
 import time
+from collections.abc import Sequence
 from pathlib import Path
 from statistics import mean
 from tempfile import TemporaryDirectory
@@ -25,7 +27,12 @@ from streams_orchestration.runtime.inspection import read_status
 MINUTES, QUICK_MINUTES = 10, 1
 SAMPLE_SECONDS = 2.0
 TUPLES_A_SECOND = 20_000
-PICTURE = Path(__file__).parents[1] / "docs" / "soak.svg"
+DOCS = Path(__file__).parents[1] / "docs"
+MEMORY = (
+    *(("all", "total", "#1b4f72"), ("JVM", "jvm", "#b9770e")),
+    *(("Python workers", "workers", "#1e8449"), ("host process", "host", "#7d3c98")),
+)
+DISK = (("streams, states and catalog", "disk", "#1b4f72"),)
 BARS = "▁▂▃▄▅▆▇█"
 
 
@@ -36,6 +43,8 @@ class Sample(NamedTuple):
     host: float
     jvm: float
     workers: float
+    disk: float
+    """All that the product keeps, without results and logs."""
 
     @property
     def total(self) -> float:
@@ -59,15 +68,15 @@ def spec(directory: Path) -> Path:
     graph = [
         source,
         composed | {"annotations": parallel | {"threading": {"model": "manual"}}},
-        graphs.sink("Result", "Both"),
+        graphs.sink("Result", "Both") | {"config": {"placement": {"partitionIsolation": True}}},
     ]
     return graphs.write(directory, "soak", graph, {"Channel": channel})
 
 
-def sample(host: int, began: float) -> Sample:
-    """The memory of a host's processes now."""
+def sample(home: Home, host: int, began: float) -> Sample:
+    """The memory of a host's processes now, and the disk."""
     process = psutil.Process(host)
-    found = {"host": _megabytes(process), "jvm": 0.0, "workers": 0.0}
+    found = {"host": _megabytes(process), "jvm": 0.0, "workers": 0.0, "disk": _kept(home)}
     for child in process.children(recursive=True):
         try:
             found["jvm" if child.name() == "java" else "workers"] += _megabytes(child)
@@ -81,8 +90,20 @@ def _megabytes(process: psutil.Process) -> float:
     return getattr(full, "pss", full.rss) / 1e6
 
 
+def _kept(home: Home) -> float:
+    kept = 0
+    for directory, _, files in os.walk(home.root):
+        if not Path(directory).is_relative_to(home.root / "results") and not Path(directory).is_relative_to(
+            home.root / "logs"
+        ):
+            for file in files:
+                with contextlib.suppress(FileNotFoundError):
+                    kept += Path(directory, file).stat().st_size
+    return kept / 1e6
+
+
 def curve(minutes: float) -> list[Sample]:
-    """Deploy, look at the memory, stop.
+    """Deploy, look at memory and disk, stop.
 
     Raises:
         AssertionError: the application does not run, or has failed meanwhile.
@@ -100,7 +121,7 @@ def curve(minutes: float) -> list[Sample]:
             assert host.pid is not None
             began, samples = time.monotonic(), []
             while time.monotonic() - began < 60 * minutes:
-                samples.append(sample(host.pid, began))
+                samples.append(sample(home, host.pid, began))
                 time.sleep(SAMPLE_SECONDS)
             status = read_status(home, "soak")
             assert status.state == "RUNNING", status
@@ -119,15 +140,11 @@ def spark_line(values: list[float], width: int = 60) -> str:
     return "".join(BARS[min(int(mean(part) / most * len(BARS)), len(BARS) - 1)] for part in parts if part)
 
 
-def picture(samples: list[Sample]) -> str:
-    """The curves as SVG."""
+def picture(samples: list[Sample], curves: Sequence[tuple[str, str, str]]) -> str:
+    """Some curves as SVG: of each a name, the attribute of a sample, a colour; the first is the highest."""
     width, height, left, bottom = 640, 260, 60, 30
-    seconds, most = samples[-1].seconds, max(each.total for each in samples) * 1.1
+    seconds, most = samples[-1].seconds, max(getattr(each, curves[0][1]) for each in samples) * 1.1
     lines = []
-    curves = (
-        *(("all", "total", "#1b4f72"), ("JVM", "jvm", "#b9770e")),
-        *(("Python workers", "workers", "#1e8449"), ("host process", "host", "#7d3c98")),
-    )
     for number, (name, field, colour) in enumerate(curves):
         points = " ".join(
             f"{left + (width - left) * each.seconds / seconds:.1f},"
@@ -138,7 +155,7 @@ def picture(samples: list[Sample]) -> str:
         lines.append(f'<text x="{left + 20 + 130 * number}" y="{height + 14}" fill="{colour}">{name}</text>')
     for part in range(5):
         y = height - bottom - (height - bottom) * part / 5
-        lines.append(f'<text x="0" y="{y + 4:.0f}">{most * part / 5:.0f} MB</text>')
+        lines.append(f'<text x="0" y="{y + 4:.0f}">{most * part / 5:.3g} MB</text>')
         lines.append(f'<line x1="{left}" y1="{y:.0f}" x2="{width}" y2="{y:.0f}" stroke="#ddd"/>')
     for part in range(5):
         x = left + (width - left) * part / 5
@@ -154,20 +171,22 @@ def rows(*, quick: bool = False) -> list[Row]:
     """The last quarter against the second."""
     minutes = QUICK_MINUTES if quick else MINUTES
     samples = curve(minutes)
-    print(f"  {spark_line([each.total for each in samples])}", file=sys.stderr, flush=True)
+    for field in ("total", "disk"):
+        print(f"  {spark_line([getattr(each, field) for each in samples])}", file=sys.stderr, flush=True)
     if not quick:
-        PICTURE.write_text(picture(samples))
+        (DOCS / "soak.svg").write_text(picture(samples, MEMORY))
+        (DOCS / "soak-disk.svg").write_text(picture(samples, DISK))
     quarter = len(samples) // 4
     early, late = samples[quarter : 2 * quarter], samples[3 * quarter :]
-    what = f"memory of a host over {minutes} min, last quarter / second"
-    names = {"all": "total", "JVM": "jvm", "Python workers": "workers", "host process": "host"}
+    what = f"over {minutes} min, last quarter / second"
+    names = {name: field for name, field, _ in (*MEMORY, *DISK)}
     return [
         Row(
             f"{what}: {name}",
             mean(getattr(each, field) for each in late),
             "MB",
             mean(getattr(each, field) for each in early),
-            1.05 if field == "total" else None,
+            {"total": 1.05, "disk": 1.1}.get(field),
         )
         for name, field in names.items()
     ]

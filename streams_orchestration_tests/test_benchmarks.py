@@ -126,7 +126,8 @@ def test_every_benchmark_has_rows():
     assert all(callable(import_module(f"benchmarks.{name}").rows) for name in (*NAMES, *OTHERS))
 
 
-def test_a_curve_of_memory_starts_from_zero():
+def test_a_curve_of_memory_or_disk_starts_from_zero():
     assert soak.spark_line([0.0, 50.0, 100.0], width=3) == "▁▅█"
-    samples = [soak.Sample(second, 1.0, 2.0, 3.0) for second in (0.0, 60.0)]
-    assert soak.picture(samples).count("<polyline") == 4
+    samples = [soak.Sample(second, 1.0, 2.0, 3.0, 0.5) for second in (0.0, 60.0)]
+    assert soak.picture(samples, soak.MEMORY).count("<polyline") == 4
+    assert soak.picture(samples, soak.DISK).count("<polyline") == 1

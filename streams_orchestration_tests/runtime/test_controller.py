@@ -114,11 +114,23 @@ def test_a_failure_that_went_by_is_reset_all_the_same(running: Running):
     running.finish()
 
 
-def test_who_waits_for_a_reset_sees_that_a_host_hangs(running: Running):
+def test_who_waits_for_a_reset_sees_that_a_host_hangs(running: Running, monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setattr(control, "FAILING_SECONDS", 0.0)
     running.work()
     reset(running.home, running.name, "region-0")
     running.set(tables.host, heartbeat_at=time.time() - 2 * HEARTBEAT_LIMIT)
-    with pytest.raises(HostLaunchError, match="gave no heartbeat for 4"):
+    with pytest.raises(HostLaunchError, match="region-0 of app needs a reset: host 0 gave no heartbeat for 4"):
+        control.await_running(running.home, running.name, 5.0, "region-0")
+
+
+def test_who_waits_for_a_reset_sees_that_a_pe_fails_again(running: Running, monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setattr(control, "FAILING_SECONDS", 0.0)
+    running.work()
+    reset(running.home, running.name, "region-0")
+    running.local.settle()
+    running.set(tables.unit, asked=True)
+    running.set(tables.pe, state="FAILED", error="boom")
+    with pytest.raises(HostLaunchError, match="boom"):
         control.await_running(running.home, running.name, 5.0, "region-0")
 
 

@@ -24,9 +24,11 @@ from streams_orchestration.runtime.regions.unit_facts import Health, Trouble
 from streams_orchestration.runtime.regions.watch import observe
 from streams_orchestration.runtime.settings import Settings
 from streams_orchestration.runtime.sinks.publishing import remove_empty
-from streams_orchestration.runtime.status import ApplicationStatus, host_failure
+from streams_orchestration.runtime.status import ApplicationStatus
 
 POLL_SECONDS = 0.1
+FAILING_SECONDS = 3.0
+"""A unit that needs a reset for so long will not get one from those who work on it already."""
 
 
 def launch(
@@ -133,9 +135,10 @@ def await_running(home: Home, application: str, timeout: float, unit: str | None
         unit: whose PEs to wait for; those of all units when None.
 
     Raises:
-        HostLaunchError: a host or a PE failed, a host gives no heartbeat, or the time ran out; names the log.
+        HostLaunchError: a host or a PE failed, a unit needs a reset (again), or the time ran out; names the log.
     """
     catalog = Catalog(home)
+    failing: dict[str, float] = {}  # unit -> since when
 
     def running(status: ApplicationStatus) -> bool:
         observe(catalog, application)
@@ -149,12 +152,18 @@ def await_running(home: Home, application: str, timeout: float, unit: str | None
                 reason = host.error or f"its process {host.pid} is gone"
                 message = f"host {host.id} of {application} failed: {reason} (log: {host.log})"
                 raise HostLaunchError(message)
-            if silent := host_failure(host, time.time()):
-                message = f"{application}: {silent} (log: {host.log})"
-                raise HostLaunchError(message)
         for pe in pes:
             if pe.state == "FAILED" and not units[pe.unit].asked:
                 raise HostLaunchError(pe.error or f"PE {pe.id} failed (log: {pe.log})")
+        now = time.time()
+        failed = {failure.unit: failure for failure in failures(status, now) if failure.unit in units}
+        for name in units.keys() - failed.keys():
+            failing.pop(name, None)
+        for name, failure in failed.items():
+            if now - failing.setdefault(name, now) > FAILING_SECONDS:
+                log = "" if str(failure.log) in failure.reason else f" (log: {failure.log})"
+                message = f"{name} of {application} needs a reset: {failure.reason}{log}"
+                raise HostLaunchError(message)
         if any(each.waits or each.state == "RESETTING" for each in units.values()):
             return False
         return status.state == "COMPLETED" or all(pe.state in ("RUNNING", "COMPLETED") for pe in pes)
