@@ -6,7 +6,8 @@ from html import escape
 from itertools import pairwise
 
 from streams_orchestration.compiler.layout import Point
-from streams_orchestration.compiler.picture import Box, Drawable, Picture, Wire, picture, short_kind, text_width
+from streams_orchestration.compiler.picture import Box, Picture, Wire, picture, short_kind, text_width
+from streams_orchestration.compiler.plan_terms import Stages
 from streams_orchestration.compiler.stage_results import ProcessingElement
 
 REGION_TINTS = (
@@ -30,7 +31,7 @@ FONT = "ui-sans-serif, -apple-system, 'Segoe UI', Roboto, 'Helvetica Neue', Aria
 LEGEND = 26.0
 
 
-def draw_svg(drawn: Drawable) -> str:
+def draw_svg(drawn: Stages) -> str:
     """The application as a standalone SVG image; what a later stage knows is drawn once that stage is there."""
     shown = picture(drawn)
     legend = _legend(drawn, shown)
@@ -139,7 +140,7 @@ def _tint(region: int) -> tuple[str, str]:
     return REGION_TINTS[region % len(REGION_TINTS)] if region >= 0 else AUTONOMOUS
 
 
-def _legend(drawn: Drawable, shown: Picture) -> list[tuple[float, str]]:
+def _legend(drawn: Stages, shown: Picture) -> list[tuple[float, str]]:
     """(width, SVG) of an explanation of every sign that occurs in the picture."""
     cells: list[tuple[float, str]] = []
 
@@ -166,7 +167,7 @@ def _legend(drawn: Drawable, shown: Picture) -> list[tuple[float, str]]:
     return cells if drawn.physical is not None else []
 
 
-def draw_text(drawn: Drawable) -> str:
+def draw_text(drawn: Stages) -> str:
     """The application for a terminal: every PE with its operators, every operator with its consumers."""
     logical, physical = drawn.logical, drawn.physical
     if physical is None:

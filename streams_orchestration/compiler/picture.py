@@ -5,33 +5,16 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
-from typing import Literal, Protocol
+from typing import Literal
 
-from streams_orchestration.compiler.graph import LogicalGraph, PhysicalGraph
 from streams_orchestration.compiler.layout import Point, place
-from streams_orchestration.compiler.stage_results import CopyPlan, FusionPlan, ProcessingElement, RegionMap, ThreadPlan
+from streams_orchestration.compiler.plan_terms import Stages
+from streams_orchestration.compiler.stage_results import ProcessingElement, RegionMap
 
 MARGIN = 16.0
 LINE = 16.0
 HEADER = 26.0
 PORT = 8.0
-
-
-class Drawable(Protocol):
-    """A compilation, or as much of one as exists: a later stage that is None is left out of the picture."""
-
-    @property
-    def logical(self) -> LogicalGraph: ...  # noqa: D102
-    @property
-    def physical(self) -> PhysicalGraph | None: ...  # noqa: D102
-    @property
-    def regions(self) -> RegionMap | None: ...  # noqa: D102
-    @property
-    def fusion(self) -> FusionPlan | None: ...  # noqa: D102
-    @property
-    def threads(self) -> ThreadPlan | None: ...  # noqa: D102
-    @property
-    def copies(self) -> CopyPlan | None: ...  # noqa: D102
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,7 +58,7 @@ class Picture:
     wires: list[Wire] = field(default_factory=list)
 
 
-def picture(drawn: Drawable) -> Picture:
+def picture(drawn: Stages) -> Picture:
     """Lay out what there is of a compilation."""
     return _Painter(drawn).paint()
 
@@ -94,7 +77,7 @@ class _Operator:
 
 
 class _Painter:
-    def __init__(self, drawn: Drawable) -> None:
+    def __init__(self, drawn: Stages) -> None:
         self.drawn = drawn
         self.region_of = drawn.regions.region_of if drawn.regions and drawn.physical else ()
         self.operators = self._operators()

@@ -6,15 +6,12 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
-from pydantic import Field, JsonValue, ValidationError
+from pydantic import Field, JsonValue
 
 from streams_orchestration.model.assignment import Assignment
 from streams_orchestration.model.decoupling import MACHINES
-from streams_orchestration.model.diagnostics import ApplicationError, Diagnostic
-from streams_orchestration.model.document import read_document
 from streams_orchestration.model.element import Element
-from streams_orchestration.model.loading import finding
-from streams_orchestration.model.values import show
+from streams_orchestration.model.reading import read_mapping, validated
 
 Machine = Annotated[int, Field(ge=0, lt=MACHINES, strict=True)]
 
@@ -34,13 +31,7 @@ def read_assignment(path: Path) -> Assignment:
     Raises:
         ApplicationError: the file cannot be read or is no decision; every finding has its line.
     """
-    tree, diagnostics = read_document(path)
-    if tree is None or diagnostics:
-        raise ApplicationError(diagnostics)
-    if not isinstance(tree, Mapping):
-        message = f"a decoupling decision is a mapping, not {show(tree)}"
-        raise ApplicationError([Diagnostic.of("SO0009", message, location=f"{path}:1")])
-    return assignment_from_mapping(tree)
+    return assignment_from_mapping(read_mapping(path, "a decoupling decision"))
 
 
 def assignment_from_mapping(tree: Mapping[str, Any]) -> Assignment:
@@ -49,12 +40,7 @@ def assignment_from_mapping(tree: Mapping[str, Any]) -> Assignment:
     Raises:
         ApplicationError: it is no decision.
     """
-    context: dict[str, dict[int, type[Element]]] = {}
-    try:
-        document = _Document.model_validate(tree, by_alias=True, by_name=False, context=context)
-    except ValidationError as failure:
-        errors = failure.errors(include_url=False, include_input=False)
-        raise ApplicationError(finding(error, tree, context.get("classes", {})) for error in errors) from failure
+    document = validated(_Document, tree)
     return Assignment(
         document.application, document.fingerprint, dict(document.machines), str(document.location() or "")
     )

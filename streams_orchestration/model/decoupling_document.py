@@ -6,15 +6,10 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from pydantic import ValidationError
-
 from streams_orchestration.model.decoupling import Problem
 from streams_orchestration.model.decoupling_checks import check_problem
-from streams_orchestration.model.diagnostics import ApplicationError, Diagnostic, in_order
-from streams_orchestration.model.document import read_document
-from streams_orchestration.model.element import Element
-from streams_orchestration.model.loading import finding
-from streams_orchestration.model.values import show
+from streams_orchestration.model.diagnostics import ApplicationError, in_order
+from streams_orchestration.model.reading import read_mapping, validated
 
 
 def read_problem(path: Path, machines: int | None = None) -> Problem:
@@ -27,13 +22,7 @@ def read_problem(path: Path, machines: int | None = None) -> Problem:
     Raises:
         ApplicationError: the file cannot be read or is no problem; every finding has its line.
     """
-    tree, diagnostics = read_document(path)
-    if tree is None or diagnostics:
-        raise ApplicationError(diagnostics)
-    if not isinstance(tree, Mapping):
-        message = f"a decoupling problem is a mapping, not {show(tree)}"
-        raise ApplicationError([Diagnostic.of("SO0009", message, location=f"{path}:1")])
-    return problem_from_mapping(tree, machines)
+    return problem_from_mapping(read_mapping(path, "a decoupling problem"), machines)
 
 
 def problem_from_mapping(tree: Mapping[str, Any], machines: int | None = None) -> Problem:
@@ -42,13 +31,7 @@ def problem_from_mapping(tree: Mapping[str, Any], machines: int | None = None) -
     Raises:
         ApplicationError: it is no problem.
     """
-    context: dict[str, dict[int, type[Element]]] = {}
-    try:
-        problem = Problem.model_validate(tree, by_alias=True, by_name=True, context=context)
-    except ValidationError as failure:
-        errors = failure.errors(include_url=False, include_input=False)
-        found = [finding(error, tree, context.get("classes", {})) for error in errors]
-        raise ApplicationError(in_order(found)) from failure
+    problem = validated(Problem, tree, by_name=True)
     if machines is not None:
         problem = problem.with_machines(machines)
     wrong = check_problem(problem)

@@ -7,12 +7,9 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Annotated, Any, Literal, Self
 
-from pydantic import Field, ValidationError, model_validator
+from pydantic import Field, model_validator
 
-from streams_orchestration.model.diagnostics import ApplicationError, Diagnostic
-from streams_orchestration.model.document import read_document
 from streams_orchestration.model.element import Element, refuse
-from streams_orchestration.model.loading import finding
 from streams_orchestration.model.profile import (
     Basis,
     OperatorProfile,
@@ -23,6 +20,7 @@ from streams_orchestration.model.profile import (
     Transport,
     Unmeasured,
 )
+from streams_orchestration.model.reading import read_mapping, validated
 from streams_orchestration.model.values import show
 
 _Amount = Annotated[float, Field(ge=0, allow_inf_nan=False)]
@@ -110,13 +108,7 @@ def read_profile(path: Path) -> Profile:
     Raises:
         ApplicationError: the file cannot be read or is no profile; every finding has its line.
     """
-    tree, diagnostics = read_document(path)
-    if tree is None or diagnostics:
-        raise ApplicationError(diagnostics)
-    if not isinstance(tree, Mapping):
-        message = f"a profile is a mapping, not {show(tree)}"
-        raise ApplicationError([Diagnostic.of("SO0009", message, location=f"{path}:1")])
-    return profile_from_mapping(tree)
+    return profile_from_mapping(read_mapping(path, "a profile"))
 
 
 def profile_from_mapping(tree: Mapping[str, Any]) -> Profile:
@@ -125,12 +117,7 @@ def profile_from_mapping(tree: Mapping[str, Any]) -> Profile:
     Raises:
         ApplicationError: it is no profile.
     """
-    context: dict[str, dict[int, type[Element]]] = {}
-    try:
-        document = _Document.model_validate(tree, by_alias=True, by_name=False, context=context)
-    except ValidationError as failure:
-        errors = failure.errors(include_url=False, include_input=False)
-        raise ApplicationError(finding(error, tree, context.get("classes", {})) for error in errors) from failure
+    document = validated(_Document, tree)
     measured = datetime.fromisoformat(document.measured_at).timestamp() if document.measured_at else None
     return Profile(
         document.application,

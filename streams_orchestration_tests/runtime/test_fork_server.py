@@ -12,7 +12,7 @@ import psutil
 import pytest
 
 from streams_orchestration.runtime.hosts.fork_server import start_fork_server
-from streams_orchestration.runtime.hosts.processes import family, kill
+from streams_orchestration.runtime.hosts.processes import family
 
 TOLD = """
 import os, sys
@@ -35,11 +35,11 @@ def python(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[str]:
     monkeypatch.setenv("PYTHONPATH", os.pathsep.join([*inherited, *filter(None, sys.path)]))
     for name in ("PYSPARK_PYTHON", "PYSPARK_DRIVER_PYTHON"):
         monkeypatch.setenv(name, sys.executable)
-    start_fork_server(tmp_path / ("long" * 40) / "python-0-abc", ["decimal"])
-    started = server().create_time()
-    pid = server().pid
+    kept = start_fork_server(tmp_path / ("long" * 40) / "python-0-abc", ["decimal"])
+    assert kept is not None
     yield os.environ["PYSPARK_PYTHON"]
-    kill(pid, started)
+    kept.kill()
+    kept.communicate()
 
 
 def server() -> psutil.Process:
@@ -111,5 +111,5 @@ def test_without_its_server_it_ends_and_the_next_one_is_an_ordinary_python(pytho
 def test_a_directory_from_which_nothing_runs_has_no_server(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("PYSPARK_PYTHON", sys.executable)
     monkeypatch.setattr(os, "access", lambda *_: False)
-    start_fork_server(tmp_path / "python-0-abc")
+    assert start_fork_server(tmp_path / "python-0-abc") is None
     assert os.environ["PYSPARK_PYTHON"] == sys.executable

@@ -42,12 +42,15 @@ REQUEST_SECONDS = 10.0
 """A process that asks has said everything by then."""
 
 
-def start_fork_server(directory: Path, imported: Sequence[str] = IMPORTED) -> None:
+def start_fork_server(directory: Path, imported: Sequence[str] = IMPORTED) -> subprocess.Popen[bytes] | None:
     """Start one as a child of this process, and have Spark ask it; before the JVM starts, which inherits that.
 
     Args:
         directory: of this server alone; made anew. Where no program may be run from there, there is no server.
         imported: modules that the processes find imported.
+
+    Returns:
+        The server, which is to be kept: it ends as soon as its standard input is closed.
     """
     for old in directory.parent.glob(f"{directory.name.rpartition('-')[0]}-*"):
         shutil.rmtree(old, ignore_errors=True)
@@ -57,7 +60,7 @@ def start_fork_server(directory: Path, imported: Sequence[str] = IMPORTED) -> No
     script.write_text(f'#!/bin/sh\nexec {shlex.join(client)} "$@"\n')
     script.chmod(0o700)
     if not os.access(script, os.X_OK):
-        return
+        return None
     listener = socket.socket(socket.AF_UNIX)
     here = Path.cwd()
     try:
@@ -66,7 +69,7 @@ def start_fork_server(directory: Path, imported: Sequence[str] = IMPORTED) -> No
     finally:
         os.chdir(here)
     listener.listen()
-    subprocess.Popen(
+    server = subprocess.Popen(
         [sys.executable, "-u", "-m", __name__, str(listener.fileno()), str(directory), *imported],
         stdin=subprocess.PIPE,  # ends with this process, and so ends the server
         pass_fds=[listener.fileno()],
@@ -75,6 +78,7 @@ def start_fork_server(directory: Path, imported: Sequence[str] = IMPORTED) -> No
     )
     listener.close()
     os.environ["PYSPARK_PYTHON"] = os.environ["PYSPARK_DRIVER_PYTHON"] = str(script)
+    return server
 
 
 class ForkServer:

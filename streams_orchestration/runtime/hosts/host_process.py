@@ -96,7 +96,7 @@ class StartingSession:
 
         scratch = Home(given.home).data(given.application) / "spark"
         own = scratch / f"python-{given.host}-{given.incarnation}"
-        start_fork_server(own)
+        self._forks = start_fork_server(own)
         os.environ[DIRECTORY] = str(own / "workers")
         self._settings = session_settings(f"{given.application}-{given.host}", scratch, memory=given.memory)
         self._archive = ClassArchive.find(java_program(), self._settings[JAVA_OPTIONS])

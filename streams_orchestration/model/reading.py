@@ -1,0 +1,56 @@
+"""Reads the documents that stand beside specs: profiles, decisions, decoupling problems."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any, TypeVar
+
+from pydantic import BaseModel, ValidationError
+
+from streams_orchestration.model.diagnostics import ApplicationError, Diagnostic, in_order
+from streams_orchestration.model.document import read_document
+from streams_orchestration.model.element import Element
+from streams_orchestration.model.loading import finding
+from streams_orchestration.model.values import show
+
+T = TypeVar("T", bound=BaseModel)
+
+
+def read_mapping(path: Path, what: str) -> Mapping[str, Any]:
+    """The mapping in a file, YAML or JSON.
+
+    Args:
+        path: of the file.
+        what: it is to be, with its article.
+
+    Raises:
+        ApplicationError: the file cannot be read or holds something else; every finding has its line.
+    """
+    tree, diagnostics = read_document(path)
+    if tree is None or diagnostics:
+        raise ApplicationError(diagnostics)
+    if not isinstance(tree, Mapping):
+        message = f"{what} is a mapping, not {show(tree)}"
+        raise ApplicationError([Diagnostic.of("SO0009", message, location=f"{path}:1")])
+    return tree
+
+
+def validated(model: type[T], tree: Mapping[str, Any], *, by_name: bool = False) -> T:
+    """What a mapping describes.
+
+    Args:
+        model: of the document.
+        tree: the mapping.
+        by_name: attributes may go by their names in Python, too.
+
+    Raises:
+        ApplicationError: it does not describe that.
+    """
+    context: dict[str, dict[int, type[Element]]] = {}
+    try:
+        return model.model_validate(tree, by_alias=True, by_name=by_name, context=context)
+    except ValidationError as failure:
+        errors = failure.errors(include_url=False, include_input=False)
+        found = [finding(error, tree, context.get("classes", {})) for error in errors]
+        raise ApplicationError(in_order(found)) from failure
