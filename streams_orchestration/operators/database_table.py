@@ -163,6 +163,9 @@ class DatabaseTable:
                 raise
 
     def _existing(self) -> sa.Table | None:
+        # asked first: reading the columns of a table that is made meanwhile may find it with none
+        if not sa.inspect(self._engine).has_table(self.table.name, schema=self.table.schema):
+            return None
         try:
             return sa.Table(self.table.name, sa.MetaData(), schema=self.table.schema, autoload_with=self._engine)
         except NoSuchTableError:

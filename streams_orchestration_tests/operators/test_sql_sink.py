@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import datetime
+import itertools
 import sqlite3
 import threading
 from collections.abc import Iterator
@@ -11,9 +12,11 @@ from pathlib import Path
 from typing import Any
 
 import psycopg
+import pyarrow as pa
 import pytest
+from sqlalchemy import event
 
-from streams_orchestration.operators.database_table import TableError
+from streams_orchestration.operators.database_table import DatabaseTable, TableError
 from streams_orchestration.operators.database_url import DatabaseUrlError
 from streams_orchestration.operators.epoch_sink import DeliveryKey, EpochSink, read_batches
 from streams_orchestration.operators.standard.sql_sink import SqlSink
@@ -157,22 +160,51 @@ def test_two_publishers_at_once_do_not_both_write(tmp_path: Path, target: Target
     def publish(bench: Bench, file: Path) -> None:
         operator = bench.operator
         assert isinstance(operator, EpochSink)
-        operator.open()
-        for epoch in range(1, 6):
-            together.wait()
-            try:
+        try:
+            operator.open()
+            for epoch in range(1, 6):
+                together.wait()
                 operator.deliver(key(epoch), read_batches(file))
-            except TableError as error:
-                errors.append(error)
-        operator.close()
+        except Exception as error:
+            errors.append(error)
+            together.abort()
+        finally:
+            operator.close()
 
-    threads = [threading.Thread(target=publish, args=pair) for pair in zip(both, files, strict=True)]
+    threads = [threading.Thread(target=publish, args=pair, daemon=True) for pair in zip(both, files, strict=True)]
     for thread in threads:
         thread.start()
     for thread in threads:
-        thread.join()
+        thread.join(60)
     assert errors == []
     assert target.rows() == sorted(5 * ROWS)
+
+
+def prepare_while_somebody_makes_the_table(target: Target, statement: int) -> bool:
+    """Whether it was made before that statement of the preparation: there may be fewer."""
+    schema = pa.schema([("k", pa.string()), ("n", pa.int64())])
+    table = DatabaseTable(target.url, "totals", {"k": "k", "n": "n"}, schema, ())
+    numbers = itertools.count()
+    made: list[int] = []
+
+    def make(*_: Any) -> None:
+        if next(numbers) == statement:
+            made.append(statement)
+            target.run("CREATE TABLE IF NOT EXISTS totals (k TEXT, n BIGINT)")
+
+    event.listen(table._engine, "before_cursor_execute", make)
+    table.prepare(create=True)
+    table.close()
+    return bool(made)
+
+
+def test_a_table_that_somebody_makes_meanwhile_is_found_whole(target: Target):
+    for statement in itertools.count():
+        target.run("DROP TABLE IF EXISTS totals")
+        made = prepare_while_somebody_makes_the_table(target, statement)
+        assert target.rows() == []
+        if not made:
+            break
 
 
 WRONG = [

@@ -131,7 +131,7 @@ def test_a_target_that_refuses_is_asked_again_and_gets_everything_in_order(local
     def turn() -> None:
         publisher.turn()
         for thread in list(publisher._busy.values()):
-            thread.join()
+            thread.join(60)
 
     (tmp_path / "closed").touch()
     for _ in range(2):

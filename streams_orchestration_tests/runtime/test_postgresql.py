@@ -68,11 +68,12 @@ def test_a_session_that_is_ended_before_the_commit_leaves_doubt(home: Home, post
 def test_a_server_that_is_just_restarted_is_waited_for(home: Home, postgresql: Server):
     postgresql.stop()
     starting = threading.Timer(0.2, postgresql.start)
+    starting.daemon = True
     starting.start()
     try:
         assert Catalog(home, patience=60.0).exists
     finally:
-        starting.join()
+        starting.join(60)
 
 
 def test_a_server_that_stays_away_is_named(home: Home, postgresql: Server):
@@ -110,13 +111,13 @@ def test_a_writer_that_stands_still_loses_the_lock(home: Home, monkeypatch: pyte
         except CatalogError as error:
             errors.append(error)
 
-    writer = threading.Thread(target=pause)
+    writer = threading.Thread(target=pause, daemon=True)
     writer.start()
     assert paused.wait(60)
     with Catalog(home).write() as connection:
         connection.execute(insert(tables.host).values(**HOST | {"id": 1}))
     moved.set()
-    writer.join()
+    writer.join(60)
     assert hosts(home) == [1]
     assert isinstance(errors[0], CatalogLostError)
 
