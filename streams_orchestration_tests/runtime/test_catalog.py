@@ -11,7 +11,13 @@ from sqlalchemy import func, insert, select
 
 from streams_orchestration.runtime.catalog import tables
 from streams_orchestration.runtime.catalog.catalog import Catalog
-from streams_orchestration.runtime.errors import CatalogBusyError, CatalogError, CatalogLostError, CatalogPlaceError
+from streams_orchestration.runtime.errors import (
+    CatalogBusyError,
+    CatalogError,
+    CatalogLostError,
+    CatalogPlaceError,
+    CatalogUnavailableError,
+)
 from streams_orchestration.runtime.home import Home
 
 HOST = {"application": "app", "id": 0, "state": "STOPPED"}
@@ -114,6 +120,18 @@ def test_a_read_only_directory_is_named(file_home: Home):
         path.chmod(0o400)
     home.root.chmod(0o500)
     with pytest.raises(CatalogError, match="write permission"), Catalog(home).write():
+        pass
+
+
+@pytest.mark.parametrize("mode", ["read", "write"])
+def test_a_disk_that_may_not_be_written_for_a_while_is_waited_for(file_home: Home, mode: str):
+    with pytest.raises(CatalogUnavailableError, match="write permission"), getattr(Catalog(file_home), mode)() as found:
+        found.exec_driver_sql("PRAGMA query_only = 1")
+        found.exec_driver_sql("DELETE FROM application")
+
+
+def test_a_directory_that_is_away_may_come_back(tmp_path: Path):
+    with pytest.raises(CatalogUnavailableError), Catalog(Home(tmp_path / "absent")).read():
         pass
 
 

@@ -18,8 +18,8 @@ from streams_orchestration.runtime.errors import (
     CatalogUnavailableError,
 )
 
-PASSING = ("disk is full", "I/O")
-"""What may be over when somebody has made room, or a disk is there again."""
+PASSING = ("disk is full", "I/O", "readonly", "unable to open")
+"""What may be over when somebody has made room, or a disk is there, or may be written, again."""
 REMEDIES = {
     "disk is full": "Make room on its disk",
     "readonly": "Give it and its directory write permission",

@@ -69,8 +69,8 @@ class LocalLauncher:
         """
         self._require_java()
         log = start.home.logs(start.application) / f"host-{start.host}.log"
-        log.parent.mkdir(parents=True, exist_ok=True)
         try:
+            log.parent.mkdir(parents=True, exist_ok=True)
             with log.open("ab") as output:
                 child = subprocess.Popen(
                     [*host_command(start)],

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import time
 from collections.abc import Collection, Iterable
-from pathlib import Path
 
 from sqlalchemy import Connection, delete, select
 
@@ -14,6 +13,7 @@ from streams_orchestration.runtime.home import Home
 from streams_orchestration.runtime.queries.states import drop_unneeded_states, state_files
 from streams_orchestration.runtime.sinks.outputs import unpublished_files
 from streams_orchestration.runtime.tasks.program import PeProgram
+from streams_orchestration.runtime.transport.files import remove_files
 from streams_orchestration.runtime.transport.readers import drop_read_exports, exporters_done
 
 KEPT_EPOCHS = 100
@@ -66,9 +66,7 @@ def collect_garbage(catalog: Catalog, application: str, programs: Collection[PeP
                     e.c.epoch <= unit.completed_epoch - KEPT_EPOCHS,
                 )
             )
-    for path in paths:
-        Path(path).unlink(missing_ok=True)
-    return len(paths)
+    return remove_files(paths)
 
 
 def _drop_retracted(connection: Connection, application: str, programs: Collection[PeProgram]) -> list[str]:
@@ -118,7 +116,4 @@ def sweep(
         named |= state_files(connection, application)
         f = tables.sink_file
         named |= set(connection.scalars(select(f.c.pending).where(f.c.application == application)))
-    garbage = [path for path in found if str(path) not in named]
-    for path in garbage:
-        path.unlink(missing_ok=True)
-    return len(garbage)
+    return remove_files(path for path in found if str(path) not in named)

@@ -1,0 +1,31 @@
+"""A disk that cannot be written: what is said, and what goes on all the same."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from streams_orchestration.runtime.errors import HostLaunchError
+from streams_orchestration.runtime.home import Home
+from streams_orchestration.runtime.hosts.launcher import HostStart, LocalLauncher
+from streams_orchestration.runtime.transport.files import remove_files
+
+
+def test_what_cannot_be_removed_is_named_and_holds_nothing_up(tmp_path: Path, caplog: pytest.LogCaptureFixture):
+    held, file = tmp_path / "held", tmp_path / "file"
+    (held / "something").mkdir(parents=True)
+    file.write_bytes(b"x")
+    assert remove_files([str(held), str(file), str(tmp_path / "gone")]) == 2
+    assert not file.exists()
+    assert f"{held}, which nobody needs any more, cannot be removed" in caplog.text
+
+
+def test_a_host_whose_log_cannot_be_made_is_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    home = Home(tmp_path / "home")
+    home.root.mkdir()
+    (home.root / "logs").write_text("a file in the place of a directory")
+    launcher = LocalLauncher()
+    monkeypatch.setattr(launcher, "_require_java", lambda: None)
+    with pytest.raises(HostLaunchError, match="host 0 of app could not be started: .*logs"):
+        launcher.launch(HostStart(home, "app", 0, "i", tmp_path, "1g"))
