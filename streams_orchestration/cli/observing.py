@@ -137,9 +137,8 @@ def details(status: ApplicationStatus, now: float, metrics: ApplicationMetrics) 
     lines += connection_lines(status)
     lines.append(Text(f"logs  {status.logs}", "dim"))
     for failure in failures(status, now):
-        force = " --force" if failure.exhausted else ""
-        remedy = f"`streams reset {failure.application} --unit {failure.unit}{force}` goes back to the last epoch."
-        lines.append(Text(f"{failure.unit}: {failure.reason}. Log: {failure.log}. {remedy}", "red"))
+        log = "" if str(failure.log) in failure.reason else f" Log: {failure.log}."
+        lines.append(Text(f"{failure.unit}: {failure.reason.rstrip('.')}.{log} {failure.remedy}", "red"))
     return Group(*lines)
 
 

@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import json
+from typing import Any
 
 import pytest
 
@@ -46,9 +47,22 @@ def test_details_show_how_channels_are_spread_over_tasks():
 
 def test_details_say_what_to_do_about_a_failure():
     text = " ".join(rendered(details(FAILED, NOW, metrics()), colour=False, width=1000).split())
-    assert "region-0: PE 0 failed: boom. Log: /logs/pe-0.log. `streams reset flights --unit region-0`" in text
-    exhausted = status(pes=FAILED.pes, units=(unit(attempts=5),))
-    assert "--unit region-0 --force`" in rendered(details(exhausted, NOW, metrics()), colour=False, width=1000)
+    assert "region-0: PE 0 failed: boom. Log: /logs/pe-0.log. Dagster's daemon resets it" in text
+    assert "`streams reset flights --unit region-0`." in text
+
+
+@pytest.mark.parametrize(
+    ("what", "said"),
+    [
+        ({"units": (unit(attempts=5),)}, ("5 of 5 resets in a row have failed. Mend", "--unit region-0 --force`")),
+        ({"pes": (pe(0, state="FAILED", error="boom", permanent=True),)}, ("the same error again. Mend", "region-0`")),
+        ({"pes": (pe(0, state="FAILED", error="boom", restartable=False),)}, ("`restartable: false`", "region-0`")),
+    ],
+)
+def test_details_say_why_something_is_not_reset_by_itself(what: dict[str, Any], said: tuple[str, ...]):
+    text = rendered(details(status(**{"pes": FAILED.pes, **what}), NOW, metrics()), colour=False, width=1000)
+    for part in ("It is not reset by itself: ", *said):
+        assert part in text
 
 
 def test_the_document_is_json_with_what_has_failed():

@@ -51,6 +51,15 @@ class UnitFailure:
             return f"its host did not come up {self.launches} times in a row"
         return None
 
+    @property
+    def remedy(self) -> str:
+        """What a user is to do about it."""
+        reset = f"streams reset {self.application} --unit {self.unit}"
+        if self.hopeless is None:
+            return f"Dagster's daemon resets it, `streams run` while it follows, and so does `{reset}`."
+        force = " --force" if self.attempts >= self.max_attempts else ""
+        return f"It is not reset by itself: {self.hopeless}. Mend the cause, then use `{reset}{force}`."
+
 
 def failures(status: ApplicationStatus, now: float) -> tuple[UnitFailure, ...]:
     """The units of a wanted application that need a reset; pure, so that a sensor and a follower judge alike.
