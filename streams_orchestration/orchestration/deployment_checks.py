@@ -23,6 +23,8 @@ def deployment_checks(application: str) -> dg.AssetChecksDefinition:
     )
     def checks(context: dg.AssetCheckExecutionContext, deployments: Deployments) -> Iterator[dg.AssetCheckResult]:
         wanted = {key.name for key in context.selected_asset_check_keys}
+        if RESTORABLE in wanted:
+            deployments.look_at_cuts(application)
         for judgement in judge(deployments.status(application), time.time()):
             if judgement.name in wanted:
                 found = evaluation(application, judgement)

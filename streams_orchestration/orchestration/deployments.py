@@ -73,6 +73,10 @@ class Deployments(dg.ConfigurableResource):
         """Wait at most so long until something asks for a reset; whether it does. See `runtime.watch.await_trouble`."""
         return _runtime().await_trouble(self._home, application, seconds)
 
+    def look_at_cuts(self, application: str) -> None:
+        """Look whether all files are there that the last cuts need; what is new is an event of its unit."""
+        _runtime().look_at_cuts(self._home, application)
+
     def metrics(self, application: str) -> ApplicationMetrics:
         """What was measured of the application."""
         return _runtime().read_metrics(self._home, application)

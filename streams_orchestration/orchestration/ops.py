@@ -168,7 +168,7 @@ def _record(
         timeline: a drawing, of an application that was only reset: that alone completes no epoch.
     """
     metrics = deployments.metrics(status.application)
-    record = deployment_event(status, metrics)
+    record = deployment_event(status, metrics, time.time())
     if timeline is None:
         context.log_event(record)
     else:

@@ -7,6 +7,7 @@ from datetime import UTC, datetime
 
 import dagster as dg
 
+from streams_orchestration.orchestration.unit_events import unit_metadata
 from streams_orchestration.runtime.metrics import ApplicationMetrics
 from streams_orchestration.runtime.status import ApplicationStatus, PeStatus, SinkStatus
 
@@ -14,39 +15,14 @@ LISTED_OPERATORS = 20
 """Operators in the table of an event: those that took most processor time."""
 
 
-def deployment_event(status: ApplicationStatus, metrics: ApplicationMetrics) -> dg.AssetMaterialization:
-    """State of the application and of its units of recovery, and its operators that work most."""
-    units = [
-        dg.TableRecord(
-            {
-                "unit": unit.name,
-                "state": unit.state,
-                "completed epoch": unit.completed_epoch,
-                "generation": unit.generation,
-                "attempts": f"{unit.attempts} of {unit.max_attempts}",
-                "resets": unit.resets,
-                "average drain": round(unit.drain_times.average or 0.0, 3),
-                "average reset": round(unit.reset_times.average or 0.0, 3),
-                "cause": unit.cause or "",
-                "PEs": ", ".join(map(str, unit.pes)),
-            }
-        )
-        for unit in status.units
-    ]
-    schema = dg.TableSchema(
-        [
-            dg.TableColumn("unit"),
-            dg.TableColumn("state"),
-            dg.TableColumn("completed epoch", "int"),
-            dg.TableColumn("generation", "int"),
-            dg.TableColumn("attempts"),
-            dg.TableColumn("resets", "int"),
-            dg.TableColumn("average drain", "float"),
-            dg.TableColumn("average reset", "float"),
-            dg.TableColumn("cause"),
-            dg.TableColumn("PEs"),
-        ]
-    )
+def deployment_event(status: ApplicationStatus, metrics: ApplicationMetrics, now: float) -> dg.AssetMaterialization:
+    """State of the application and of its units of recovery, and its operators that work most.
+
+    Args:
+        status: of the application.
+        metrics: of the same.
+        now: unix seconds.
+    """
     metadata: dict[str, dg.MetadataValue] = {
         "streams/state": dg.MetadataValue.text(status.state),
         "streams/fingerprint": dg.MetadataValue.text(status.fingerprint),
@@ -54,9 +30,7 @@ def deployment_event(status: ApplicationStatus, metrics: ApplicationMetrics) -> 
         "streams/rows_in": dg.MetadataValue.int(sum(pe.rows_in for pe in status.pes)),
         "streams/logs": dg.MetadataValue.path(status.logs),
     }
-    if units:
-        metadata["streams/units"] = dg.MetadataValue.table(units, schema)
-        metadata["streams/completed_epoch"] = dg.MetadataValue.int(min(u.completed_epoch for u in status.units))
+    metadata |= unit_metadata(status, now)
     if metrics.operators:
         metadata["streams/operators"] = _operators(metrics)
     return dg.AssetMaterialization(

@@ -3,6 +3,7 @@
 # Dagster reads the annotations of configs and resources here, so they may not be turned into text.
 
 import time
+from collections.abc import Sequence
 from dataclasses import replace
 
 import dagster as dg
@@ -19,6 +20,7 @@ from streams_orchestration.runtime.errors import (
     StreamsRuntimeError,
 )
 from streams_orchestration.runtime.regions.failures import UnitFailure
+from streams_orchestration.runtime.status import ApplicationStatus
 
 WATCH_SECONDS = 12.5
 """How long a look lasts while nothing is wrong.
@@ -72,16 +74,10 @@ def failed_units_sensor(application: str, reset_job: dg.JobDefinition) -> dg.Sen
         except CatalogUnavailableError as error:
             context.log.warning(str(error))
         for failure in seen.exhausted:
-            context.log.error(
-                "%s: %s; %s. Mend the cause, then reset it with force. Log: %s",
-                failure.unit,
-                failure.reason,
-                failure.hopeless,
-                failure.log,
-            )
+            context.log.error("%s: %s. %s Log: %s", failure.unit, failure.reason, failure.remedy, failure.log)
         events: list[dg.AssetMaterialization | dg.AssetObservation | dg.AssetCheckEvaluation] = []
         if seen.report:
-            record = deployment_event(status, deployments.metrics(application))
+            record = deployment_event(status, deployments.metrics(application), time.time())
             events = [record if seen.advanced else observation(record)]
             events += [sink_event(application, sink) for sink in seen.sinks]
         events += [evaluation(application, check) for check in seen.checks]
@@ -99,11 +95,24 @@ def failed_units_sensor(application: str, reset_job: dg.JobDefinition) -> dg.Sen
                 )
                 for reset in seen.resets
             ],
+            skip_reason=None if seen.resets else _quiet(status, seen.exhausted),
             asset_events=events,
             cursor=seen.memory.dump(),
         )
 
     return failed_units
+
+
+def _quiet(status: ApplicationStatus, exhausted: Sequence[UnitFailure]) -> str:
+    """Why no reset is requested."""
+    if exhausted:
+        return " ".join(f"{failure.unit}: {failure.reason}. {failure.remedy}" for failure in exhausted)
+    if status.state != "RUNNING":
+        return f"{status.application} is {status.state}"
+    waiting = [f"{unit.name} is {unit.state}" for unit in status.units if unit.waits or unit.state == "RESETTING"]
+    if waiting:
+        return f"on the way back to the last cut: {', '.join(waiting)}"
+    return "nothing has failed"
 
 
 def _begin(context: dg.SensorEvaluationContext, deployments: Deployments, failure: UnitFailure) -> None:

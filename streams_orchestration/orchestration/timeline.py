@@ -12,15 +12,15 @@ from streams_orchestration.runtime.regions.recoveries import Recovery, recoverie
 from streams_orchestration.runtime.status import ApplicationStatus, Cut, UnitEvent, UnitStatus
 
 WIDTH, MARGIN = 960.0, 16.0
-LABEL, LANE = 110.0, 58.0
+LABEL, LANE = 140.0, 58.0
 ROW = 34.0
 SPAN = 900.0
-"""Seconds that the upper part shows at most, unless the last recovery began before."""
+"""Seconds that the upper part shows at most, unless a recovery that reaches into them began before."""
 LISTED = 8
 """Recoveries of a unit whose phases are drawn: the last ones."""
 STEPS = (1, 2, 5, 10, 20, 30, 60, 120, 300, 600, 1200, 1800, 3600, 7200, 14400, 28800, 86400)
 INK, FAINT, LINE = "#0f172a", "#64748b", "#cbd5e1"
-WORKS, BROKEN, CUT, LOST = "#dcf5e4", "#fde2ec", "#15803d", INK
+WORKS, BROKEN, CUT, LOST, UNKNOWN = "#dcf5e4", "#fde2ec", "#15803d", INK, "#f1f5f9"
 PHASES = {
     "detect": ("#dc2626", "until somebody sees it"),
     "decide": ("#d97706", "until the reset is taken up"),
@@ -40,6 +40,11 @@ class _Lane:
     @property
     def listed(self) -> tuple[Recovery, ...]:
         return self.recoveries[-LISTED:]
+
+    @property
+    def known(self) -> float | None:
+        """Unix seconds since when its epochs are known; None when that is all of them."""
+        return self.cuts[0].completed_at - self.cuts[0].seconds if self.cuts and self.cuts[0].epoch > 1 else None
 
     @property
     def losses(self) -> tuple[UnitEvent, ...]:
@@ -68,7 +73,8 @@ def draw_timeline(status: ApplicationStatus, cuts: Mapping[str, Sequence[Cut]], 
     below = axis + 46.0
     height = below + (ROW * rows + 44.0 if rows else 0.0) + 40.0
     where = datetime.fromtimestamp(begin, UTC), datetime.fromtimestamp(end, UTC)
-    span = f"{where[0]:%Y-%m-%d %H:%M:%S} to {where[1]:%H:%M:%S} UTC"
+    until = f"{where[1]:%H:%M:%S}" if where[0].date() == where[1].date() else f"{where[1]:%Y-%m-%d %H:%M:%S}"
+    span = f"{where[0]:%Y-%m-%d %H:%M:%S} to {until} UTC"
     parts = [
         f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {WIDTH:.0f} {height:.0f}" width="{WIDTH:.0f}" '
         f'height="{height:.0f}" font-family="{FONT}" font-size="11">',
@@ -84,18 +90,19 @@ def draw_timeline(status: ApplicationStatus, cuts: Mapping[str, Sequence[Cut]], 
     else:
         parts.append(_text(MARGIN, top + 20, "no consistent region, and nothing was reset", colour=FAINT))
     if rows:
-        parts += _durations(lanes, below)
+        parts += _durations(lanes, below, end)
     parts += _legend(height - 14.0)
     return "\n".join([*parts, "</svg>"]) + "\n"
 
 
 def _span(status: ApplicationStatus, lanes: Sequence[_Lane], now: float) -> tuple[float, float]:
-    """What the upper part shows, unix seconds: not more than is known, and the last recovery as a whole."""
+    """What the upper part shows, unix seconds: not more than is known, and a recovery that is shown as a whole."""
     known = [cut.completed_at - cut.seconds for lane in lanes for cut in lane.cuts[:1]]
     known += [recovery.began for lane in lanes for recovery in lane.recoveries]
-    last = [lane.recoveries[-1].began for lane in lanes if lane.recoveries]
+    last = [lane.recoveries[-1] for lane in lanes if lane.recoveries]
     begin = max(min(known, default=status.deployed_at), now - SPAN)
-    begin = min([begin, *last]) - 1.0
+    shown = [recovery.began for recovery in last if recovery.ended is None or recovery.ended > begin]
+    begin = min([begin, *shown]) - 1.0
     return begin, max(now, begin + 10.0)
 
 
@@ -115,6 +122,8 @@ def _lane(lane: _Lane, top: float, begin: float, end: float) -> Iterator[str]:
     yield _text(MARGIN, y + 12, unit.name, weight=600)
     yield _text(MARGIN, y + 26, _facts(unit), colour=FAINT, size=10)
     yield bar(begin, end, WORKS, "it works")
+    if lane.known is not None and lane.known > begin:
+        yield bar(begin, lane.known, UNKNOWN, "epochs that were complete so early are not kept")
     for number, recovery in enumerate(lane.recoveries):
         follow = lane.recoveries[number + 1].began if number + 1 < len(lane.recoveries) else end
         until = recovery.ended or follow
@@ -164,7 +173,7 @@ def _axis(y: float, begin: float, end: float) -> Iterator[str]:
         at += step
 
 
-def _durations(lanes: Sequence[_Lane], top: float) -> Iterator[str]:
+def _durations(lanes: Sequence[_Lane], top: float, end: float) -> Iterator[str]:
     """A bar for each of the last recoveries, all of one scale."""
     longest = max((sum(each.phases.values()) for lane in lanes for each in lane.listed), default=0.0) or 1.0
     room = WIDTH - 2 * MARGIN - LABEL - 140.0
@@ -174,8 +183,9 @@ def _durations(lanes: Sequence[_Lane], top: float) -> Iterator[str]:
         for recovery in lane.listed:
             phases = recovery.phases
             began = datetime.fromtimestamp(recovery.began, UTC)
+            day = "" if began.date() == datetime.fromtimestamp(end, UTC).date() else f"{began:%d %b} "
             yield _text(MARGIN, y + 11, lane.unit.name, weight=600)
-            yield _text(MARGIN, y + 24, f"{began:%H:%M:%S}, epoch {recovery.epoch}", colour=FAINT, size=10)
+            yield _text(MARGIN, y + 24, f"{day}{began:%H:%M:%S}, epoch {recovery.epoch}", colour=FAINT, size=10)
             x = LABEL + 10.0
             for phase, seconds in phases.items():
                 width = seconds / longest * room
@@ -199,10 +209,15 @@ def _outcome(recovery: Recovery) -> str:
 
 
 def _legend(y: float) -> Iterator[str]:
-    entries = [(CUT, "epoch complete"), *((colour, name) for name, (colour, _) in PHASES.items()), (LOST, "cut lost")]
+    entries = [
+        (CUT, "epoch complete"),
+        *((colour, name) for name, (colour, _) in PHASES.items()),
+        (LOST, "cut lost"),
+        (UNKNOWN, "epochs not kept"),
+    ]
     x = MARGIN
     for colour, name in entries:
-        yield f'<rect x="{x:.1f}" y="{y - 9:.1f}" width="10" height="10" rx="2" fill="{colour}"/>'
+        yield f'<rect x="{x:.1f}" y="{y - 9:.1f}" width="10" height="10" rx="2" fill="{colour}" stroke="{LINE if colour == UNKNOWN else colour}"/>'
         yield _text(x + 14, y, name, colour=FAINT)
         x += 30.0 + 6.2 * len(name)
 

@@ -29,6 +29,7 @@ from streams_orchestration.runtime.profiles.outcomes import keep_outcome, outcom
 from streams_orchestration.runtime.queries.cutting import cut_pes
 from streams_orchestration.runtime.queries.recording import read_metrics
 from streams_orchestration.runtime.queries.spread import spread
+from streams_orchestration.runtime.regions.cut_files import look_at_cuts
 from streams_orchestration.runtime.regions.reset import reset
 from streams_orchestration.runtime.regions.units import Unit, recovery_units
 from streams_orchestration.runtime.regions.watch import await_trouble, observed_status
@@ -47,6 +48,7 @@ __all__ = [
     "deployed_compilation",
     "keep_outcome",
     "launch",
+    "look_at_cuts",
     "measure",
     "observed_status",
     "outcome_of",

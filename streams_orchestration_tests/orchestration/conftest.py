@@ -109,6 +109,9 @@ class Runtime(SimpleNamespace):
     def await_trouble(self, home: Home, application: str, seconds: float) -> bool:
         return self.status is not None
 
+    def look_at_cuts(self, home: Home, application: str) -> None:
+        self._called("look_at_cuts", application)
+
     def read_metrics(self, home: Home, application: str) -> ApplicationMetrics:
         return measured()
 

@@ -20,7 +20,7 @@ from streams_orchestration.runtime.errors import (
     NotDeployedError,
 )
 from streams_orchestration.runtime.home import Home
-from streams_orchestration.runtime.status import UnitEvent
+from streams_orchestration.runtime.status import ApplicationStatus, UnitEvent
 from streams_orchestration_tests.orchestration.conftest import Runtime
 from streams_orchestration_tests.orchestration.statuses import NOW, failed, running
 
@@ -194,6 +194,23 @@ class TestSensor:
         assert runtime.names[-2:] == ["reset", "await_running"]
         assert not self.look(defs, sensor, tick.cursor).run_requests
 
+    @pytest.mark.parametrize(
+        ("status", "said"),
+        [
+            (running(), "nothing has failed"),
+            (running(state="STOPPED"), "demo is STOPPED"),
+            (running(units=(replace(running().units[0], state="RESETTING"),)), "region-0 is RESETTING"),
+            (failed(running(), attempts=5), "5 of 5 resets in a row have failed. Mend the cause"),
+        ],
+    )
+    def test_a_tick_without_a_reset_says_why(
+        self, defs: dg.Definitions, sensor: dg.SensorDefinition, runtime: Runtime, status: ApplicationStatus, said: str
+    ):
+        runtime.status = status
+        tick = self.look(defs, sensor)
+        assert said in (tick.skip_message or "")
+        assert tick.asset_events
+
     def test_it_begins_the_reset_itself_and_the_run_sees_to_the_rest(
         self, defs: dg.Definitions, sensor: dg.SensorDefinition, runtime: Runtime
     ):
@@ -243,6 +260,7 @@ class TestSensor:
         merged = dg.Definitions.merge(defs, dg.Definitions(jobs=[job]))
         (result,) = merged.resolve_job_def("look").execute_in_process().get_asset_check_evaluations()
         assert (result.check_name, result.passed) == (RESTORABLE, False)
+        assert runtime.names.count("look_at_cuts") == 1, "who runs it wants to know how it is now"
 
     def test_a_catalog_that_was_away_is_looked_at_later_and_hosts_have_time_for_a_heartbeat(
         self, defs: dg.Definitions, sensor: dg.SensorDefinition, runtime: Runtime

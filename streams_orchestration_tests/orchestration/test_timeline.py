@@ -64,6 +64,27 @@ def test_the_picture_has_every_cut_every_recovery_and_what_is_lost():
     assert {"region-0", "11.8 s", "2.0 s", "it was asked for"} <= set(texts)
 
 
+def shown(svg: str, what: str) -> list[str]:
+    return [element.text or "" for element in ET.fromstring(svg).iter(f"{{http://www.w3.org/2000/svg}}{what}")]
+
+
+def test_a_recovery_of_long_ago_is_listed_with_its_day_and_does_not_stretch_the_picture():
+    day = 86400.0
+    past = tuple(replace(each, at=each.at - 3 * day) for each in KILLED)
+    cuts = {"region-0": (Cut(4000, NOW - 200, 0.1), Cut(4001, NOW - 2, 0.1))}
+    svg = draw_timeline(running(units=(replace(running().units[0], events=past, resets=1),)), cuts, NOW)
+    texts = shown(svg, "text")
+    assert "2027-01-15 07:44:59 to 08:00:00 UTC" in texts
+    assert "12 Jan 07:58:58, epoch 7" in texts
+    assert "epochs that were complete so early are not kept" in shown(svg, "title")
+
+
+def test_a_recovery_that_goes_on_is_shown_from_its_beginning():
+    open_one = tuple(replace(each, at=each.at - 3600.0) for each in KILLED[:2])
+    svg = draw_timeline(running(units=(replace(running().units[0], events=open_one),)), {}, NOW)
+    assert "2027-01-15 06:58:57 to 08:00:00 UTC" in shown(svg, "text")
+
+
 def test_the_picture_of_what_has_ended_ends_with_its_last_commit():
     cuts = {"region-0": (Cut(3, NOW - 1, 0.1),)}
     assert draw_timeline(running(state="STOPPED"), cuts, NOW + 3600) == draw_timeline(

@@ -10,7 +10,7 @@ import pytest
 from streams_orchestration.runtime.home import Home
 from streams_orchestration.runtime.inspection import read_status
 from streams_orchestration.runtime.regions import cut_files
-from streams_orchestration.runtime.regions.cut_files import CutFile, check_cuts
+from streams_orchestration.runtime.regions.cut_files import CutFile, check_cuts, look_at_cuts
 from streams_orchestration.runtime.status import UnitStatus
 from streams_orchestration.runtime.transport.garbage import collect_garbage
 from streams_orchestration_tests.runtime.applications import network, totals, write_rows
@@ -116,3 +116,11 @@ def test_a_look_takes_up_so_many_files_and_the_next_one_others(tmp_path: Path, m
     Path(found[-1].path).unlink()
     looks = [check_cuts(local.catalog, local.name, turn=turn) for turn in range(len(found))]
     assert "region-0" in looks[-1]
+
+
+def test_whoever_asks_has_all_files_looked_at(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    local = application(tmp_path)
+    monkeypatch.setattr(cut_files, "MOST_FILES", 1)
+    Path(files(local)[-1].path).unlink()
+    assert look_at_cuts(local.home, local.name).keys() == {"region-0"}
+    assert kinds(local) == ["cut lost"]

@@ -16,6 +16,8 @@ from sqlalchemy import Connection, select
 
 from streams_orchestration.runtime.catalog import tables
 from streams_orchestration.runtime.catalog.catalog import Catalog
+from streams_orchestration.runtime.home import Home
+from streams_orchestration.runtime.inspection import read_status
 from streams_orchestration.runtime.regions.unit_facts import ENDED
 from streams_orchestration.runtime.regions.unit_store import log_event, record_of
 
@@ -140,6 +142,23 @@ def check_cuts(
         else:
             known.pop(unit, None)
     return known if units is None else {unit: message for unit, message in known.items() if unit in units}
+
+
+def look_at_cuts(home: Home, application: str) -> dict[str, str]:
+    """The same for all files at once, whether hosts live or not; nothing of an application that is not wanted to run.
+
+    Raises:
+        NotDeployedError: the catalog does not know it.
+    """
+    if read_status(home, application).state != "RUNNING":
+        return {}
+    catalog = Catalog(home)
+    with catalog.read() as connection:
+        turns = -(-len(cut_files(connection, application)) // MOST_FILES)
+    for turn in range(turns):
+        check_cuts(catalog, application, turn=turn)
+    with catalog.read() as connection:
+        return lost_cuts(connection, application)
 
 
 def _record(catalog: Catalog, application: str, unit: str) -> str | None:

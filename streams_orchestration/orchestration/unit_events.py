@@ -1,0 +1,125 @@
+"""What an event of a deployment says of its units of recovery: where they stand, and how they came back (B34, B37)."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from datetime import UTC, datetime
+
+import dagster as dg
+
+from streams_orchestration.runtime.regions.recoveries import Recovery, recoveries
+from streams_orchestration.runtime.status import ApplicationStatus, UnitStatus
+
+LISTED_UNITS = 100
+LISTED_RECOVERIES = 20
+"""The last ones of all units together."""
+PLOTTED_REGIONS = 8
+"""Regions that have numbers of their own, which Dagster draws over time."""
+PHASES = ("detect", "decide", "hosts", "restart", "first commit")
+
+
+def unit_metadata(status: ApplicationStatus, now: float) -> dict[str, dg.MetadataValue]:
+    """Tables of the units and of what was reset, and numbers of every region.
+
+    Args:
+        status: of the application.
+        now: unix seconds; ages count up to it.
+    """
+    if not status.units:
+        return {}
+    found: dict[str, dg.MetadataValue] = {
+        "streams/completed_epoch": dg.MetadataValue.int(min(unit.completed_epoch for unit in status.units)),
+        "streams/units": _table(
+            [_standing(status, unit, now) for unit in status.units[:LISTED_UNITS]],
+            {"epoch": "int", "cut age (s)": "float", "generation": "int", "drain (s)": "float", "mean drain (s)": "float"},
+        ),
+    }
+    reset = [unit for unit in status.units if unit.resets or unit.cause or unit.lost][:LISTED_UNITS]
+    if reset:
+        numbers = {"resets": "int", "reset (s)": "float", "mean reset (s)": "float"}
+        found["streams/resets"] = _table([_resets(unit) for unit in reset], numbers)
+    past = sorted(((each, unit) for unit in status.units for each in recoveries(unit.events)), key=lambda p: p[0].began)
+    if past:
+        rows = [_recovery(unit, each) for each, unit in reversed(past[-LISTED_RECOVERIES:])]
+        found["streams/recoveries"] = _table(rows, {"epoch": "int", **{f"{name} (s)": "float" for name in PHASES}})
+    for unit in [each for each in status.units if each.region is not None][:PLOTTED_REGIONS]:
+        found |= _numbers(unit)
+    return found
+
+
+def _standing(status: ApplicationStatus, unit: UnitStatus, now: float) -> dict[str, str | int | float | None]:
+    operators = [name for pe in status.pes if pe.id in unit.pes for name in pe.operators]
+    return {
+        "unit": unit.name,
+        "state": unit.state,
+        "since": _time(unit.since or None),
+        "PEs": ", ".join(map(str, unit.pes)),
+        "operators": _few(operators),
+        "epoch": unit.completed_epoch,
+        "last cut": _time(unit.completed_at),
+        "cut age (s)": None if unit.completed_at is None else round(max(now - unit.completed_at, 0.0), 1),
+        "drain (s)": _last(unit.drain_times.seconds),
+        "mean drain (s)": _round(unit.drain_times.average),
+        "generation": unit.generation,
+    }
+
+
+def _resets(unit: UnitStatus) -> dict[str, str | int | float | None]:
+    cause = unit.lost or unit.cause or next((event.cause for event in reversed(unit.events) if event.cause), "")
+    return {
+        "unit": unit.name,
+        "resets": unit.resets,
+        "attempts since the last cut": f"{unit.attempts} of {unit.max_attempts}",
+        "last reset": _time(unit.reset_times.at),
+        "to epoch": "" if unit.reset_times.at is None else str(unit.reset_times.sequence),
+        "reset (s)": _last(unit.reset_times.seconds),
+        "mean reset (s)": _round(unit.reset_times.average),
+        "cause": cause,
+    }
+
+
+def _recovery(unit: UnitStatus, recovery: Recovery) -> dict[str, str | int | float | None]:
+    outcome = "given up" if recovery.given_up else "works again" if recovery.ended is not None else "not done"
+    return {
+        "failed": _time(recovery.began),
+        "unit": unit.name,
+        "epoch": recovery.epoch,
+        "outcome": outcome,
+        **{f"{name} (s)": _round(recovery.phases.get(name)) for name in PHASES},
+        "cause": recovery.cause or "it was asked for",
+    }
+
+
+def _numbers(unit: UnitStatus) -> dict[str, dg.MetadataValue]:
+    """Of one region; Dagster draws them over time."""
+    found: dict[str, dg.MetadataValue] = {
+        f"streams/{unit.name}/epoch": dg.MetadataValue.int(unit.completed_epoch),
+        f"streams/{unit.name}/resets": dg.MetadataValue.int(unit.resets),
+    }
+    for name, times in (("drain_seconds", unit.drain_times), ("reset_seconds", unit.reset_times)):
+        if times.seconds:
+            found[f"streams/{unit.name}/{name}"] = dg.MetadataValue.float(round(times.seconds[-1], 3))
+    return found
+
+
+def _table(
+    rows: Sequence[Mapping[str, str | int | float | None]], numbers: Mapping[str, str]
+) -> dg.TableMetadataValue:
+    columns = [dg.TableColumn(name, numbers.get(name, "string")) for name in rows[0]]
+    return dg.MetadataValue.table([dg.TableRecord(dict(row)) for row in rows], dg.TableSchema(columns))
+
+
+def _few(names: Sequence[str], most: int = 8) -> str:
+    return ", ".join(names[:most]) + (f" and {len(names) - most} more" if len(names) > most else "")
+
+
+def _time(at: float | None) -> str:
+    return "" if at is None else f"{datetime.fromtimestamp(at, UTC):%Y-%m-%d %H:%M:%S} UTC"
+
+
+def _last(seconds: Sequence[float]) -> float | None:
+    return _round(seconds[-1]) if seconds else None
+
+
+def _round(seconds: float | None) -> float | None:
+    return None if seconds is None else round(seconds, 3)

@@ -1,0 +1,99 @@
+"""What Dagster shows of units of recovery: state, members, sequence, last cut and its age, resets and their cause."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import dagster as dg
+
+from streams_orchestration.orchestration.unit_events import LISTED_RECOVERIES, PLOTTED_REGIONS, unit_metadata
+from streams_orchestration.runtime.regions.region_record import Times
+from streams_orchestration.runtime.status import UnitEvent
+from streams_orchestration_tests.orchestration.statuses import NOW, running
+
+UNIT = running().units[0]
+KILLED = (
+    UnitEvent(NOW - 60, "unhealthy", 1, 7, 0, 2.0, "host 0 is gone"),
+    UnitEvent(NOW - 59, "taken up", 1, 7, 0),
+    UnitEvent(NOW - 51, "reset began", 2, 7, 1, cause="host 0 is gone"),
+    UnitEvent(NOW - 48, "reset done", 2, 7, 1, 3.0, "host 0 is gone"),
+    UnitEvent(NOW - 47.5, "first commit", 2, 7, 1),
+)
+RESET = replace(
+    UNIT, resets=1, attempts=1, cause="host 0 is gone", events=KILLED, reset_times=Times(7, NOW - 48, (2.0, 3.0))
+)
+
+
+def rows(metadata: dict[str, dg.MetadataValue], name: str) -> list[dict[str, object]]:
+    table = metadata[name]
+    assert isinstance(table, dg.TableMetadataValue)
+    assert all([*record.data] == [column.name for column in table.schema.columns] for record in table.records)
+    return [dict(record.data) for record in table.records]
+
+
+def test_a_unit_says_where_it_stands():
+    unit = replace(UNIT, since=NOW - 20, completed_at=NOW - 3, drain_times=Times(3, NOW - 3, (0.5, 0.25)))
+    metadata = unit_metadata(running(units=(unit,)), NOW)
+    (standing,) = rows(metadata, "streams/units")
+    assert standing == {
+        "unit": "region-0",
+        "state": "PROCESSING",
+        "since": "2027-01-15 07:59:40 UTC",
+        "PEs": "0, 1",
+        "operators": "Numbers, Results",
+        "epoch": 3,
+        "last cut": "2027-01-15 07:59:57 UTC",
+        "cut age (s)": 3.0,
+        "drain (s)": 0.25,
+        "mean drain (s)": 0.375,
+        "generation": 1,
+    }
+    assert metadata.keys() & {"streams/resets", "streams/recoveries"} == set()
+
+
+def test_a_unit_without_a_cut_has_none():
+    (standing,) = rows(unit_metadata(running(units=(replace(UNIT, completed_at=None),)), NOW), "streams/units")
+    assert (standing["last cut"], standing["cut age (s)"], standing["drain (s)"]) == ("", None, None)
+
+
+def test_what_was_reset_says_why_how_often_and_how_long_it_took():
+    metadata = unit_metadata(running(units=(RESET,)), NOW)
+    (resets,) = rows(metadata, "streams/resets")
+    assert (resets["resets"], resets["attempts since the last cut"], resets["to epoch"]) == (1, "1 of 5", "7")
+    assert (resets["reset (s)"], resets["mean reset (s)"], resets["cause"]) == (3.0, 2.5, "host 0 is gone")
+    (recovery,) = rows(metadata, "streams/recoveries")
+    phases = [recovery[f"{name} (s)"] for name in ("detect", "decide", "hosts", "restart", "first commit")]
+    assert phases == [2.0, 1.0, 8.0, 3.0, 0.5]
+    assert (recovery["outcome"], recovery["epoch"], recovery["cause"]) == ("works again", 7, "host 0 is gone")
+
+
+def test_recoveries_come_newest_first_and_only_the_last_ones():
+    many = tuple(UnitEvent(NOW + number, "reset began", number, 7, 1) for number in range(2 * LISTED_RECOVERIES))
+    listed = rows(unit_metadata(running(units=(replace(RESET, events=many),)), NOW), "streams/recoveries")
+    assert len(listed) == LISTED_RECOVERIES
+    assert [row["failed"] for row in listed] == sorted((str(row["failed"]) for row in listed), reverse=True)
+
+
+def test_a_lost_cut_is_said_before_the_cause_of_the_last_reset():
+    lost = UnitEvent(NOW, "cut lost", 2, 7, 0, cause="the state s1 is gone")
+    (resets,) = rows(unit_metadata(running(units=(replace(RESET, events=(*KILLED, lost)),)), NOW), "streams/resets")
+    assert resets["cause"] == "the state s1 is gone"
+
+
+def test_numbers_of_a_region_can_be_drawn_over_time():
+    drained = replace(RESET, drain_times=Times(3, NOW, (0.5,)))
+    metadata = unit_metadata(running(units=(drained,)), NOW)
+    drawn = {key: value.value for key, value in metadata.items() if key.startswith("streams/region-0/")}
+    assert drawn == {
+        "streams/region-0/epoch": 3,
+        "streams/region-0/resets": 1,
+        "streams/region-0/drain_seconds": 0.5,
+        "streams/region-0/reset_seconds": 3.0,
+    }
+
+
+def test_many_regions_do_not_crowd_the_page():
+    units = tuple(replace(UNIT, name=f"region-{number}", region=number) for number in range(20))
+    metadata = unit_metadata(running(units=units), NOW)
+    assert len(rows(metadata, "streams/units")) == 20
+    assert len({key.split("/")[1] for key in metadata if key.startswith("streams/region-")}) == PLOTTED_REGIONS
