@@ -31,7 +31,13 @@ def unit_metadata(status: ApplicationStatus, now: float) -> dict[str, dg.Metadat
         "streams/completed_epoch": dg.MetadataValue.int(min(unit.completed_epoch for unit in status.units)),
         "streams/units": _table(
             [_standing(status, unit, now) for unit in status.units[:LISTED_UNITS]],
-            {"epoch": "int", "cut age (s)": "float", "generation": "int", "drain (s)": "float", "mean drain (s)": "float"},
+            {
+                "epoch": "int",
+                "cut age (s)": "float",
+                "generation": "int",
+                "drain (s)": "float",
+                "mean drain (s)": "float",
+            },
         ),
     }
     reset = [unit for unit in status.units if unit.resets or unit.cause or unit.lost][:LISTED_UNITS]
@@ -102,9 +108,7 @@ def _numbers(unit: UnitStatus) -> dict[str, dg.MetadataValue]:
     return found
 
 
-def _table(
-    rows: Sequence[Mapping[str, str | int | float | None]], numbers: Mapping[str, str]
-) -> dg.TableMetadataValue:
+def _table(rows: Sequence[Mapping[str, str | int | float | None]], numbers: Mapping[str, str]) -> dg.TableMetadataValue:
     columns = [dg.TableColumn(name, numbers.get(name, "string")) for name in rows[0]]
     return dg.MetadataValue.table([dg.TableRecord(dict(row)) for row in rows], dg.TableSchema(columns))
 

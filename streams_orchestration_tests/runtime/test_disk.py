@@ -27,5 +27,5 @@ def test_a_host_whose_log_cannot_be_made_is_named(tmp_path: Path, monkeypatch: p
     (home.root / "logs").write_text("a file in the place of a directory")
     launcher = LocalLauncher()
     monkeypatch.setattr(launcher, "_require_java", lambda: None)
-    with pytest.raises(HostLaunchError, match="host 0 of app could not be started: .*logs"):
+    with pytest.raises(HostLaunchError, match=r"host 0 of app could not be started: .*logs"):
         launcher.launch(HostStart(home, "app", 0, "i", tmp_path, "1g"))
