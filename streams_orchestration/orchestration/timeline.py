@@ -217,7 +217,8 @@ def _legend(y: float) -> Iterator[str]:
     ]
     x = MARGIN
     for colour, name in entries:
-        yield f'<rect x="{x:.1f}" y="{y - 9:.1f}" width="10" height="10" rx="2" fill="{colour}" stroke="{LINE if colour == UNKNOWN else colour}"/>'
+        edge = LINE if colour == UNKNOWN else colour
+        yield (f'<rect x="{x:.1f}" y="{y - 9:.1f}" width="10" height="10" rx="2" fill="{colour}" stroke="{edge}"/>')
         yield _text(x + 14, y, name, colour=FAINT)
         x += 30.0 + 6.2 * len(name)
 
