@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from streams_orchestration.runtime.catalog.outage import LIMIT_SECONDS, SETTLE_SECONDS
 from streams_orchestration.runtime.errors import CatalogUnavailableError, StreamsRuntimeError
 from streams_orchestration.runtime.regions.failures import UnitFailure, failures
-from streams_orchestration.runtime.status import ApplicationStatus
+from streams_orchestration.runtime.status import LOST_REMEDY, ApplicationStatus
 
 POLL_SECONDS = 0.5
 PATIENCE = 0.5
@@ -22,8 +22,8 @@ class ResetsExhaustedError(StreamsRuntimeError):
 
     def __init__(self, failure: UnitFailure) -> None:
         super().__init__(
-            f"{failure.application}: {failure.reason}{_log(failure)}. {failure.unit} is not reset, {failure.hopeless}. "
-            "Mend the cause and run it again: it goes on from its last complete epoch."
+            f"{failure.application}: {failure.reason}{_log(failure)}. {failure.unit} is not reset: {failure.hopeless}. "
+            f"{'Mend the cause' if failure.lost is None else LOST_REMEDY}, and run it again: it goes on where it stood."
         )
 
 

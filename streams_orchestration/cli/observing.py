@@ -123,8 +123,9 @@ def details(status: ApplicationStatus, now: float, metrics: ApplicationMetrics) 
     from streams_orchestration.runtime.hosts.start_up import in_words
     from streams_orchestration.runtime.regions.failures import failures
 
+    failed = failures(status, now)
     lines: list[RenderableType] = [progress_table(status, rates(metrics), now), *facts(metrics)]
-    lines += [Text(), *region_lines(status, now)]
+    lines += [Text(), *region_lines(status, now, {failure.unit for failure in failed})]
     lines += [Text(), tasks_table(status), Text()]
     for host in status.hosts:
         process = f"pid {host.pid}{'' if host.alive else ' (gone)'}" if host.pid is not None else "no process"
@@ -136,7 +137,7 @@ def details(status: ApplicationStatus, now: float, metrics: ApplicationMetrics) 
             lines.append(Text(f"{sink.error}. Failed {duration(now - (sink.failed_at or now))} ago.", "red"))
     lines += connection_lines(status)
     lines.append(Text(f"logs  {status.logs}", "dim"))
-    for failure in failures(status, now):
+    for failure in failed:
         log = "" if str(failure.log) in failure.reason else f" Log: {failure.log}."
         lines.append(Text(f"{failure.unit}: {failure.reason.rstrip('.')}.{log} {failure.remedy}", "red"))
     return Group(*lines)

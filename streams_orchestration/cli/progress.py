@@ -81,7 +81,7 @@ def progress_table(status: ApplicationStatus, rates: Mapping[int, float], now: f
             count(pe.rows_out),
             count(rate) if rate is not None and pe.state == "RUNNING" else "-",
         )
-    errors = [Text(f"PE {pe.id}: {_first_line(pe.error)}", "red") for pe in status.pes if pe.error]
+    errors = [Text(f"PE {pe.id}: {_said(pe)}", "red") for pe in status.pes if pe.error]
     errors += [Text(f"host {host.id}: {_first_line(host.error)}", "red") for host in status.hosts if host.error]
     return Group(head, *(_unit(unit) for unit in status.units if _worth_a_line(unit, status)), table, *errors)
 
@@ -143,6 +143,11 @@ def _tally(pes: tuple[PeStatus, ...]) -> dict[str, int]:
     for pe in pes:
         tally[pe.state] = tally.get(pe.state, 0) + 1
     return tally
+
+
+def _said(pe: PeStatus) -> str:
+    """Its error, which may name it itself."""
+    return _first_line(pe.error).removeprefix(f"PE {pe.id}: ").removeprefix(f"PE {pe.id}, ")
 
 
 def _first_line(error: str | None) -> str:

@@ -2,21 +2,26 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from typing import TYPE_CHECKING
 
 from streams_orchestration.cli.names import duration, plural, short_list
-from streams_orchestration.runtime.status import ApplicationStatus, UnitStatus
+from streams_orchestration.runtime.status import LOST_REMEDY, ApplicationStatus, UnitStatus
+
+LONGEST_CAUSE = 200
+"""Characters; a log has all of it."""
 
 if TYPE_CHECKING:
     from rich.text import Text
 
 
-def region_lines(status: ApplicationStatus, now: float) -> list[Text]:
+def region_lines(status: ApplicationStatus, now: float, failing: Collection[str] = ()) -> list[Text]:
     """Two or three lines for every unit that is a region or was reset.
 
     Args:
         status: as read from the catalog.
         now: unix seconds.
+        failing: units whose failure is told elsewhere.
     """
     from rich.text import Text
 
@@ -31,9 +36,10 @@ def region_lines(status: ApplicationStatus, now: float) -> list[Text]:
         if unit.region is not None:
             lines.append(Text(f"  {_cuts(unit, now)}", "dim"))
         if unit.resets or unit.cause:
-            lines.append(Text(f"  {_resets(unit, now)}", "dim"))
-        if unit.lost is not None:
-            lines.append(Text(f"  {unit.lost}.", "red"))
+            lines.append(Text(f"  {_resets(unit, now, say_why=unit.name not in failing)}", "dim"))
+        if unit.lost is not None and unit.name not in failing:
+            text = f"  {unit.lost}. {LOST_REMEDY}; while nothing fails the application runs on."
+            lines.append(Text(text, "red"))
     return lines
 
 
@@ -50,7 +56,7 @@ def _cuts(unit: UnitStatus, now: float) -> str:
     return "; ".join(parts)
 
 
-def _resets(unit: UnitStatus, now: float) -> str:
+def _resets(unit: UnitStatus, now: float, *, say_why: bool) -> str:
     parts = [f"{plural(unit.resets, 'reset')}, {unit.attempts} of {unit.max_attempts} since the last epoch"]
     times = unit.reset_times
     if times.at is not None and times.average is not None:
@@ -60,6 +66,6 @@ def _resets(unit: UnitStatus, now: float) -> str:
         parts.append(", ".join(f"{name} {seconds:.1f} s" for name, seconds in unit.phases.items()))
     last = unit.events[-1] if unit.events else None
     cause = unit.cause or next((event.cause for event in reversed(unit.events) if event.cause), None)
-    if cause is not None and last is not None:
-        parts.append(f"cause: {cause}")
+    if cause is not None and last is not None and say_why:
+        parts.append(f"cause: {cause if len(cause) <= LONGEST_CAUSE else f'{cause[: LONGEST_CAUSE - 3]}...'}")
     return "; ".join(parts)

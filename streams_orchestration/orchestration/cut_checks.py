@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
-from streams_orchestration.runtime.status import ApplicationStatus
+from streams_orchestration.runtime.status import LOST_REMEDY, ApplicationStatus
 
 FRESH, RESTORABLE = "cuts_are_fresh", "cuts_can_be_restored"
 CHECKS = {
@@ -51,5 +51,7 @@ def judge(status: ApplicationStatus, now: float) -> tuple[Judgement, ...]:
                 f"{unit.name} is {unit.state} and has completed no epoch for {age:.0f} s; "
                 f"one is to come every {unit.period:g} s{cause}"
             )
-    lost = tuple(unit.lost for unit in status.units if unit.lost is not None and unit.state != "COMPLETED")
+    lost = tuple(
+        f"{unit.lost}. {LOST_REMEDY}" for unit in status.units if unit.lost is not None and unit.state != "COMPLETED"
+    )
     return Judgement(FRESH, tuple(late), ages), Judgement(RESTORABLE, lost)

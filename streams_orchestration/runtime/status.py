@@ -16,6 +16,8 @@ HostState = Literal["STARTING", "RUNNING", "COMPLETED", "STOPPED", "FAILED"]
 UnitState = RegionState | Literal["COMPLETED", "STOPPED", "FAILED"]
 ApplicationState = Literal["RUNNING", "COMPLETED", "STOPPED", "FAILED"]
 
+LOST_REMEDY = "Bring it back from a copy, or start anew with --fresh"
+"""What to do about a file that the last cut of a unit needs."""
 HEARTBEAT_LIMIT = 20.0
 """Seconds without a heartbeat after which a running host counts as dead."""
 START_LIMIT = 90.0

@@ -10,6 +10,7 @@ from streams_orchestration.cli.observing import details, document, overview, sta
 from streams_orchestration.cli.terminal import rendered
 from streams_orchestration.runtime.home import Home
 from streams_orchestration.runtime.queries.spread import LevelSpread, Share
+from streams_orchestration.runtime.status import UnitEvent
 from streams_orchestration_tests.cli.made_up import NOW, host, metrics, pe, sink, status, unit
 
 FAILED = status(pes=(pe(0, state="FAILED", error="boom"), pe(1)))
@@ -93,3 +94,18 @@ def test_nothing_is_deployed(tmp_path, monkeypatch: pytest.MonkeyPatch, capsys: 
     assert len(errors) == 4
     assert all(f"flights: no such application in {tmp_path}" in line for line in errors)
     assert status_if_deployed(Home(tmp_path), "flights") is None
+
+
+def test_a_lost_cut_is_said_once_with_its_remedy():
+    lost = UnitEvent(NOW, "cut lost", 1, 4, 0, cause="region-0 cannot go back to epoch 4: the state s1 is gone")
+    for pes in (FAILED.pes, status().pes):
+        shown = details(status(pes=pes, units=(unit(events=(lost,)),)), NOW, metrics())
+        text = rendered(shown, colour=False, width=1000)
+        assert text.count("the state s1 is gone. Bring it back from a copy, or start anew with --fresh") == 1
+        assert ("with the file back use `streams reset flights --unit region-0`" in text) == (pes is FAILED.pes)
+        assert ("the application runs on" in text) == (pes is not FAILED.pes)
+
+
+def test_a_pe_is_named_once():
+    failed = status(pes=(pe(0, state="FAILED", error="PE 0, batch 7: boom"), pe(1)))
+    assert "PE 0: batch 7: boom" in rendered(details(failed, NOW, metrics()), colour=False, width=1000)

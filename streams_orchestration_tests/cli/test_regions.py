@@ -32,3 +32,8 @@ def test_a_region_that_was_reset_says_why_and_what_it_took():
     )
     assert "detect 1.0 s, decide 2.0 s, hosts 7.0 s, restart 1.5 s, first commit 0.5 s" in said
     assert "cause: host 0 (pid 7) is gone" in said
+
+
+def test_a_long_cause_is_cut_short():
+    event = UnitEvent(NOW, "unhealthy", 1, 3, 0, 1.0, "x" * 1000)
+    assert 150 < len(text(resets=1, events=(event,)).partition("cause: ")[2]) <= 200

@@ -9,7 +9,7 @@ import pytest
 from streams_orchestration.orchestration.application import build_application_definitions
 from streams_orchestration.orchestration.cut_checks import LATE_SECONDS, judge
 from streams_orchestration.runtime.home import Home
-from streams_orchestration.runtime.status import UnitEvent
+from streams_orchestration.runtime.status import LOST_REMEDY, UnitEvent
 from streams_orchestration_tests.orchestration.statuses import NOW, running
 
 
@@ -39,7 +39,10 @@ def test_a_new_deployment_has_time_for_its_first_cut():
 
 def test_a_cut_that_was_restored_is_no_problem():
     lost = UnitEvent(NOW, "cut lost", 1, 3, 0, cause="gone")
-    for events, problems in (((lost,), ("gone",)), ((lost, replace(lost, kind="cut restored", cause=None)), ())):
+    for events, problems in (
+        ((lost,), (f"gone. {LOST_REMEDY}",)),
+        ((lost, replace(lost, kind="cut restored", cause=None)), ()),
+    ):
         assert judge(running(units=(replace(running().units[0], events=events),)), NOW)[1].problems == problems
 
 

@@ -6,11 +6,16 @@ import os
 from pathlib import Path
 
 import pytest
+from sqlalchemy import update
 
+from streams_orchestration.runtime.catalog import tables
+from streams_orchestration.runtime.errors import StreamsRuntimeError
 from streams_orchestration.runtime.home import Home
 from streams_orchestration.runtime.inspection import read_status
 from streams_orchestration.runtime.regions import cut_files
 from streams_orchestration.runtime.regions.cut_files import CutFile, check_cuts, look_at_cuts
+from streams_orchestration.runtime.regions.reset import reset
+from streams_orchestration.runtime.regions.watch import observed_status
 from streams_orchestration.runtime.status import UnitStatus
 from streams_orchestration.runtime.transport.garbage import collect_garbage
 from streams_orchestration_tests.runtime.applications import network, totals, write_rows
@@ -70,7 +75,7 @@ def test_a_file_that_is_lost_is_named_once_with_what_to_do(tmp_path: Path, damag
         assert check_cuts(local.catalog, local.name).keys() == {"region-0"}
     assert kinds(local) == ["cut lost"]
     (unit,) = units(local)
-    for part in (f"epoch {unit.completed_epoch}, its last complete one", lost.path, said, "--fresh"):
+    for part in (f"epoch {unit.completed_epoch}, its last complete one", lost.path, said):
         assert part in (unit.lost or "")
 
 
@@ -124,3 +129,26 @@ def test_whoever_asks_has_all_files_looked_at(tmp_path: Path, monkeypatch: pytes
     Path(files(local)[-1].path).unlink()
     assert look_at_cuts(local.home, local.name).keys() == {"region-0"}
     assert kinds(local) == ["cut lost"]
+
+
+def test_a_reset_is_refused_while_the_cut_is_lost_and_done_when_the_file_is_back(tmp_path: Path):
+    local = application(tmp_path)
+    path = Path(files(local)[-1].path)
+    kept = path.rename(tmp_path / "kept")
+    with pytest.raises(StreamsRuntimeError, match=rf"app: region-0 cannot go back to .*{path.name}.*--fresh"):
+        reset(local.home, local.name, "region-0")
+    assert [(unit.generation, unit.state) for unit in units(local)] == [(1, "PROCESSING")], "what works is left at work"
+    kept.rename(path)
+    assert reset(local.home, local.name, "region-0") == 2
+
+
+def test_whoever_watches_notices_that_the_file_of_a_unit_that_stands_still_is_back(tmp_path: Path):
+    local = application(tmp_path)
+    path = Path(files(local)[-1].path)
+    kept = path.rename(tmp_path / "kept")
+    check_cuts(local.catalog, local.name)
+    with local.catalog.write() as connection:
+        connection.execute(update(tables.unit).values(state="UNHEALTHY"))
+    assert observed_status(local.home, local.name).units[0].lost is not None
+    kept.rename(path)
+    assert observed_status(local.home, local.name).units[0].lost is None

@@ -69,7 +69,7 @@ def test_a_query_that_fails_for_what_the_last_cut_needs_fails_for_good(host: Hos
     monkeypatch.setattr("streams_orchestration.runtime.hosts.host.check_cuts", lambda *_: {"region-0": "it is lost"})
     host._reconcile()
     for pe in read_status(host.home, "app").pes:
-        assert (pe.state, pe.permanent, pe.error) == ("FAILED", True, "a segment is gone; it is lost")
+        assert (pe.state, pe.permanent, pe.error) == ("FAILED", True, "a segment is gone")
 
 
 def set_unit(host: Host, **values: Any) -> None:

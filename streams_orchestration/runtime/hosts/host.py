@@ -32,6 +32,7 @@ from streams_orchestration.runtime.settings import Settings
 from streams_orchestration.runtime.sinks.delivering import deliverers
 from streams_orchestration.runtime.sinks.publisher import Publisher
 from streams_orchestration.runtime.sinks.publishing import complete
+from streams_orchestration.runtime.status import LOST_REMEDY
 from streams_orchestration.runtime.tasks.program import PeProgram
 from streams_orchestration.runtime.transport.garbage import collect_garbage, sweep
 
@@ -162,7 +163,7 @@ class Host:
         self.tidied += 1
         if self.tidied % CUT_BEATS == 0:
             for message in check_cuts(self.catalog, self.application, self.timed, turn=self.tidied).values():
-                log.error("%s", message)
+                log.error("%s. %s; while nothing fails the application runs on", message, LOST_REMEDY)
 
     def _reconcile(self) -> bool:
         """Start, stop and replace queries until they match the catalog; report the ones that failed.
@@ -213,8 +214,7 @@ class Host:
             if query is not None and row.id not in self.failed and (error := query.failure()) is not None:
                 log.error("%s", error)
                 lost = check_cuts(self.catalog, self.application, [self.programs[row.id].unit])
-                said = "; ".join([str(error), *lost.values()])
-                self._report_pe(row.id, "FAILED", row.generation, said, permanent=query.permanent or bool(lost))
+                self._report_pe(row.id, "FAILED", row.generation, str(error), permanent=query.permanent or bool(lost))
                 self.failed.add(row.id)
                 news = True
         return news

@@ -23,7 +23,6 @@ from streams_orchestration.runtime.regions.unit_store import log_event, record_o
 
 MOST_FILES = 4096
 """That one look takes up; of more, every look takes up others."""
-REMEDY = "Bring it back from a copy, or start anew with --fresh; while nothing fails the application runs on"
 
 
 @dataclass(frozen=True, slots=True)
@@ -170,7 +169,7 @@ def _record(catalog: Catalog, application: str, unit: str) -> str | None:
         known = unit in lost_cuts(connection, application)
         row = connection.execute(select(u).where(u.c.application == application, u.c.name == unit)).one()
         where = f"epoch {row.completed_epoch}, its last complete one" if row.completed_epoch else "its start"
-        message = None if problem is None else f"{unit} cannot go back to {where}, any more: {problem}. {REMEDY}"
+        message = None if problem is None else f"{unit} cannot go back to {where}: {problem}"
         if known != (message is not None):
             kind = "cut restored" if message is None else "cut lost"
             log_event(connection, row, record_of(row), kind, time.time(), generation=row.generation, cause=message)

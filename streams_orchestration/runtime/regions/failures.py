@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from streams_orchestration.runtime.regions.unit_store import STEADY_SECONDS
-from streams_orchestration.runtime.status import ApplicationStatus, PeStatus, UnitStatus, host_failure
+from streams_orchestration.runtime.status import LOST_REMEDY, ApplicationStatus, PeStatus, UnitStatus, host_failure
 
 LAUNCHES = 5
 """A host that did not come up so many times in a row is not started any more."""
@@ -32,6 +32,8 @@ class UnitFailure:
     restartable: bool = True
     launches: int = 0
     """Of its host, in a row without coming up."""
+    lost: str | None = None
+    """Why it cannot go back to its last cut."""
 
     @property
     def exhausted(self) -> bool:
@@ -41,6 +43,8 @@ class UnitFailure:
     @property
     def hopeless(self) -> str | None:
         """Why no reset may be tried; None when one may."""
+        if self.lost is not None:
+            return self.lost
         if self.permanent:
             return "a reset would meet the same error again"
         if not self.restartable:
@@ -55,6 +59,8 @@ class UnitFailure:
     def remedy(self) -> str:
         """What a user is to do about it."""
         reset = f"streams reset {self.application} --unit {self.unit}"
+        if self.lost is not None:
+            return f"It is not reset by itself: {self.lost}. {LOST_REMEDY}; with the file back use `{reset}`."
         if self.hopeless is None:
             return f"Dagster's daemon resets it, `streams run` while it follows, and so does `{reset}`."
         force = " --force" if self.attempts >= self.max_attempts else ""
@@ -90,6 +96,7 @@ def _failure(status: ApplicationStatus, unit: UnitStatus, now: float) -> UnitFai
             due_at=_due(unit),
             restartable=all(each.restartable for each in fragile),
             launches=launches,
+            lost=unit.lost,
         )  # fmt: skip
 
     if lost is not None:

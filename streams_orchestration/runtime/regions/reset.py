@@ -18,13 +18,14 @@ from streams_orchestration.runtime.hosts.control import launch
 from streams_orchestration.runtime.hosts.launcher import LAUNCHER
 from streams_orchestration.runtime.inspection import read_status
 from streams_orchestration.runtime.regions.controller import advance, take_up, unit_row
+from streams_orchestration.runtime.regions.cut_files import check_cuts
 from streams_orchestration.runtime.regions.health import read_health
 from streams_orchestration.runtime.regions.region_events import Event, ResetRequested, TimerFired
 from streams_orchestration.runtime.regions.region_machine import LIMIT
 from streams_orchestration.runtime.regions.unit_facts import ENDED
 from streams_orchestration.runtime.regions.watch import observe
 from streams_orchestration.runtime.sinks.retraction import retract
-from streams_orchestration.runtime.status import HEARTBEAT_LIMIT
+from streams_orchestration.runtime.status import HEARTBEAT_LIMIT, LOST_REMEDY
 from streams_orchestration.runtime.transport.files import remove_files
 
 
@@ -40,13 +41,15 @@ def reset(home: Home, application: str, unit: str, *, generation: int | None = N
         application: its name.
         unit: `region-0`, or `pe-3` for a PE in no region.
         generation: of the failure; when the unit is beyond it already, nothing is done.
-        force: reset although the attempts are used up: as many as configured are added to the limit (B3).
+        force: reset although the attempts are used up: as many as configured are added to the limit (B3); also when a
+            file seems to be gone.
 
     Returns:
         The unit's generation.
 
     Raises:
-        StreamsRuntimeError: the application is stopped, there is no such unit, or its attempts are used up.
+        StreamsRuntimeError: the application is stopped, there is no such unit, its attempts are used up, or a file that
+            its cut needs is gone.
     """
     status = read_status(home, application)
     if status.state == "STOPPED":
@@ -57,6 +60,8 @@ def reset(home: Home, application: str, unit: str, *, generation: int | None = N
         message = f"{application}: there is no unit {unit}{nearest(unit, names)}"
         raise StreamsRuntimeError(message)
     catalog = Catalog(home)
+    if not force:
+        _refuse_lost(catalog, application, unit)
     _end_hosts(catalog, application, unit, generation)
     observe(catalog, application, [unit])
     _take_up(catalog, application, unit, generation=generation, force=force)
@@ -72,6 +77,14 @@ def reset(home: Home, application: str, unit: str, *, generation: int | None = N
         )
         raise StreamsRuntimeError(message)
     return row.generation
+
+
+def _refuse_lost(catalog: Catalog, application: str, unit: str) -> None:
+    """A unit that works is left at work, and one that does not is left for the time when the file is back."""
+    lost = check_cuts(catalog, application, [unit]).get(unit)
+    if lost is not None:
+        message = f"{application}: {lost}. {LOST_REMEDY}"
+        raise StreamsRuntimeError(message)
 
 
 def _take_up(catalog: Catalog, application: str, unit: str, *, generation: int | None, force: bool) -> None:

@@ -13,6 +13,7 @@ from streams_orchestration.runtime.catalog.catalog import Catalog
 from streams_orchestration.runtime.home import Home
 from streams_orchestration.runtime.inspection import read_status
 from streams_orchestration.runtime.regions.controller import advance, units_with_news
+from streams_orchestration.runtime.regions.cut_files import check_cuts
 from streams_orchestration.runtime.regions.health import read_health
 from streams_orchestration.runtime.regions.unit_facts import ENDED
 from streams_orchestration.runtime.status import ApplicationStatus
@@ -27,12 +28,19 @@ WATCHERS = 2
 def observed_status(home: Home, application: str) -> ApplicationStatus:
     """The status of an application, after what has happened to its units is written down.
 
+    Files that a unit needs and lacks, and that its hosts do not look for while it does not work, are looked for here.
+
     Raises:
         NotDeployedError: the catalog does not know it.
     """
     read_status(home, application)
-    observe(Catalog(home), application)
-    return read_status(home, application)
+    catalog = Catalog(home)
+    observe(catalog, application)
+    status = read_status(home, application)
+    lost = [unit.name for unit in status.units if unit.waits and unit.lost is not None]
+    if lost and status.state == "RUNNING" and len(check_cuts(catalog, application, lost)) < len(lost):
+        return read_status(home, application)
+    return status
 
 
 def await_trouble(home: Home, application: str, seconds: float) -> bool:
