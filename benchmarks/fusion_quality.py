@@ -9,14 +9,14 @@ import random
 from typing import Any
 
 from benchmarks.harness import Row
-from streams_orchestration.compiler.fusion import fuse
+from streams_orchestration.compiler.fusion.fusion import fuse
+from streams_orchestration.compiler.fusion.packing import most_operators
 from streams_orchestration.compiler.graph import LogicalGraph, PhysicalGraph
-from streams_orchestration.compiler.logical import build_logical_graph
+from streams_orchestration.compiler.logical.logical import build_logical_graph
 from streams_orchestration.compiler.options import Options
-from streams_orchestration.compiler.packing import most_operators
-from streams_orchestration.compiler.parallel import expand
+from streams_orchestration.compiler.parallel.parallel import expand
+from streams_orchestration.compiler.profiles.traffic import connection_traffic
 from streams_orchestration.compiler.stage_results import RegionMap
-from streams_orchestration.compiler.traffic import connection_traffic
 from streams_orchestration.model.loading import application_from_mapping
 
 GRAPHS = 200

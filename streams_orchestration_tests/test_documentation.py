@@ -11,9 +11,9 @@ import pytest
 
 from streams_orchestration.cli.entry import streams
 from streams_orchestration.compiler.compilation import compile_spec
-from streams_orchestration.compiler.copying import RULES
+from streams_orchestration.compiler.copies.copies import RULES
 from streams_orchestration.compiler.decoupling import solve
-from streams_orchestration.compiler.drawing import draw_svg
+from streams_orchestration.compiler.drawing.drawing import draw_svg
 from streams_orchestration.model.decoupling_document import read_problem
 from streams_orchestration.operators.standard import STANDARD
 

@@ -15,6 +15,13 @@ import streams_orchestration
 ROOT = Path(streams_orchestration.__file__).parent
 LAYERS = ("model", "compiler", "operators", "runtime", "orchestration", "cli")
 """A package imports from itself and from those before it."""
+COMPILER_LAYERS = (
+    *("options", "documents", "misleading", "disjoint_sets", "graph", "components", "stage_results"),
+    *("logical", "parallel", "regions", "profiles", "placement", "decoupling"),
+    *("fusion", "rewriting", "threads", "copies"),
+    *("compilation", "plan", "drawing", "changes", "explain"),
+)
+"""The same within the compiler: what all stages share, the stages, all of them, and what is done with the result."""
 HEAVY = ("pyspark", "dagster", "polars", "pyarrow", "pandas", "numpy", "sqlalchemy")
 
 SPEC = """
@@ -63,25 +70,29 @@ def imported(source: str, package: tuple[str, ...]) -> Iterator[tuple[int, str]]
             yield from ((node.lineno, f"{module}.{alias.name}") for alias in node.names)
 
 
-def layer(module: str) -> int | None:
-    """The position of a module's package in `LAYERS`; None for modules that are not ours."""
-    first, _, rest = module.partition(".")
-    package = rest.partition(".")[0]
-    return LAYERS.index(package) if first == "streams_orchestration" and package in LAYERS else None
+def layer(module: str) -> tuple[int, int] | None:
+    """The position in `LAYERS` and, within the compiler, in its own; None for modules that are not ours."""
+    first, package, inner = (*module.split("."), "", "", "")[:3]
+    if first != "streams_orchestration" or package not in LAYERS:
+        return None
+    of_compiler = package == "compiler" and inner in COMPILER_LAYERS
+    return LAYERS.index(package), COMPILER_LAYERS.index(inner) if of_compiler else -1
 
 
 def test_every_package_has_its_layer():
     packages = {path.name for path in ROOT.iterdir() if (path / "__init__.py").is_file()}
     assert packages == set(LAYERS)
+    within = {path.stem for path in (ROOT / "compiler").iterdir() if not path.stem.startswith("__")}
+    assert within == set(COMPILER_LAYERS)
 
 
 @pytest.mark.parametrize("path", modules(), ids=lambda path: str(path.relative_to(ROOT)))
 def test_imports_go_down_only(path: Path):
-    package = ("streams_orchestration", *path.relative_to(ROOT).parts[:-1])
-    own = layer("streams_orchestration.cli") if path == ROOT / "__main__.py" else layer(".".join(package))
+    parts = ("streams_orchestration", *path.relative_to(ROOT).with_suffix("").parts)
+    own = layer("streams_orchestration.cli") if path == ROOT / "__main__.py" else layer(".".join(parts))
     upwards = [
         f"{path}:{line} imports {module}"
-        for line, module in imported(path.read_text(encoding="utf-8"), package)
+        for line, module in imported(path.read_text(encoding="utf-8"), parts[:-1])
         if (other := layer(module)) is not None and (own is None or other > own)
     ]
     assert upwards == []

@@ -13,7 +13,7 @@ import yaml
 
 from streams_orchestration.compiler.compilation import compile_spec
 from streams_orchestration.compiler.options import Options
-from streams_orchestration.compiler.plan import plan_document
+from streams_orchestration.compiler.plan.plan import plan_document
 from streams_orchestration.model.diagnostics import ApplicationError
 from streams_orchestration.operators.checking import check_parameters
 

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 def compile_(spec: Path, options: Options, format_: str, output: Path | None) -> int:
     """Compile an application and show the plan; nothing is run."""
     from streams_orchestration.compiler.compilation import uncollected
-    from streams_orchestration.compiler.plan import compile_error_document, plan_text
+    from streams_orchestration.compiler.plan.plan import compile_error_document, plan_text
     from streams_orchestration.model.diagnostics import ApplicationError
 
     try:

@@ -24,7 +24,7 @@ from streams_orchestration.compiler.options import Options
 if TYPE_CHECKING:
     from rich.console import RenderableType
 
-    from streams_orchestration.compiler.width_change import WidthChange
+    from streams_orchestration.compiler.changes.widths import WidthChange
 
 
 @click.command()
@@ -48,7 +48,7 @@ def diff(spec: Path, options: Options, to: tuple[tuple[str, int], ...], format_:
     are restarted; nothing is run.
     """
     from streams_orchestration.cli.compiling import check, compiled
-    from streams_orchestration.compiler.width_change import width_change
+    from streams_orchestration.compiler.changes.widths import width_change
 
     old = compiled(spec, options)
     new = check(spec, replace(options, widths=(*to, *options.widths)), deployable=False)

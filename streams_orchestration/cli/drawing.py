@@ -34,7 +34,7 @@ if TYPE_CHECKING:
 def graph(spec: Path, options: Options, format_: str | None, output: Path | None) -> None:
     """Draw operators, channels, PEs, regions, queues and copies."""
     from streams_orchestration.cli.compiling import compiled
-    from streams_orchestration.compiler.drawing import draw_svg, draw_text
+    from streams_orchestration.compiler.drawing.drawing import draw_svg, draw_text
 
     compilation = compiled(spec, options)
     by_name = "svg" if output is not None and output.suffix == ".svg" else "text"

@@ -1,1 +1,1 @@
-"""From an application to a plan: pure functions, one module a stage."""
+"""From an application to a plan: pure functions, a package a stage."""

@@ -8,17 +8,17 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
-from streams_orchestration.compiler.copying import plan_copies
-from streams_orchestration.compiler.fusion import fuse
+from streams_orchestration.compiler.copies.copies import plan_copies
+from streams_orchestration.compiler.fusion.fusion import fuse
 from streams_orchestration.compiler.graph import LogicalGraph, PhysicalGraph
-from streams_orchestration.compiler.logical import build_logical_graph
+from streams_orchestration.compiler.logical.logical import build_logical_graph
 from streams_orchestration.compiler.misleading import misled, trusted
 from streams_orchestration.compiler.options import Options
-from streams_orchestration.compiler.parallel import expand
-from streams_orchestration.compiler.regions import map_regions
-from streams_orchestration.compiler.rewriting import decouple
+from streams_orchestration.compiler.parallel.parallel import expand
+from streams_orchestration.compiler.regions.regions import map_regions
+from streams_orchestration.compiler.rewriting.rewriting import decouple
 from streams_orchestration.compiler.stage_results import CopyPlan, FusionPlan, RegionMap, ThreadPlan
-from streams_orchestration.compiler.threading import plan_threads
+from streams_orchestration.compiler.threads.threads import plan_threads
 from streams_orchestration.model.application import Application
 from streams_orchestration.model.diagnostics import ApplicationError, Diagnostic, in_order
 from streams_orchestration.model.loading import read_application

@@ -9,7 +9,7 @@ from pydantic import ValidationError
 
 from streams_orchestration.compiler.compilation import Compilation
 from streams_orchestration.compiler.graph import LogicalOperator
-from streams_orchestration.compiler.intrinsics import substitute_channels
+from streams_orchestration.compiler.parallel.intrinsics import substitute_channels
 from streams_orchestration.model.diagnostics import Diagnostic
 from streams_orchestration.model.names import nearest
 from streams_orchestration.model.schema import parse_schema

@@ -8,7 +8,7 @@ from math import prod
 from typing import NamedTuple
 
 from streams_orchestration.compiler.graph import Connection, LogicalConnection, LogicalGraph, PhysicalGraph
-from streams_orchestration.compiler.thread_origins import threading_model
+from streams_orchestration.compiler.threads.origins import threading_model
 from streams_orchestration.orchestration.stages import (
     COPIES,
     FUSION,

@@ -14,8 +14,8 @@ from typing import Any
 import networkx as nx
 
 from streams_orchestration.compiler.compilation import Compilation
+from streams_orchestration.compiler.drawing.picture import short_kind
 from streams_orchestration.compiler.graph import LogicalOperator, PhysicalOperator
-from streams_orchestration.compiler.picture import short_kind
 from streams_orchestration.compiler.stage_results import ProcessingElement
 from streams_orchestration.orchestration.stages import COPIES, FUSION, REGIONS, STAGES, THREADS
 from streams_orchestration.runtime.errors import StreamsRuntimeError

@@ -11,9 +11,9 @@ from typing import Any, Literal
 import dagster as dg
 from pydantic import Field
 
-from streams_orchestration.compiler.fusion import fuse
-from streams_orchestration.compiler.measured_costs import measured_costs
-from streams_orchestration.compiler.rewriting import decouple
+from streams_orchestration.compiler.fusion.fusion import fuse
+from streams_orchestration.compiler.profiles.costs import measured_costs
+from streams_orchestration.compiler.rewriting.rewriting import decouple
 from streams_orchestration.model.assignment_document import assignment_from_mapping
 from streams_orchestration.model.diagnostics import ApplicationError
 from streams_orchestration.model.profile import Profile

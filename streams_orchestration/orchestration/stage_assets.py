@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 import dagster as dg
 
 from streams_orchestration.compiler.options import Options
-from streams_orchestration.compiler.plan import section
+from streams_orchestration.compiler.plan.plan import section
 from streams_orchestration.model.diagnostics import ApplicationError, Diagnostic
 from streams_orchestration.orchestration.artifacts import SPEC, ArtifactStore, StageDocument, StageMissingError, plain
 from streams_orchestration.orchestration.checks import INVARIANTS

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import dagster as dg
 
-from streams_orchestration.compiler.drawing import draw_svg
+from streams_orchestration.compiler.drawing.drawing import draw_svg
 from streams_orchestration.model.diagnostics import Diagnostic
 from streams_orchestration.orchestration.stages import (
     COPIES,

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from html import escape
 
-from streams_orchestration.compiler.drawing import FONT
+from streams_orchestration.compiler.drawing.drawing import FONT
 from streams_orchestration.runtime.regions.recoveries import Recovery, recoveries
 from streams_orchestration.runtime.status import ApplicationStatus, Cut, UnitEvent, UnitStatus
 

@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Any
 
-from streams_orchestration.compiler.copying import plan_copies
-from streams_orchestration.compiler.fusion import fuse
+from streams_orchestration.compiler.copies.copies import plan_copies
+from streams_orchestration.compiler.fusion.fusion import fuse
+from streams_orchestration.compiler.fusion.pe_ports import pe_ports
 from streams_orchestration.compiler.graph import LogicalGraph, PhysicalGraph
 from streams_orchestration.compiler.options import Options
-from streams_orchestration.compiler.pe_ports import pe_ports
 from streams_orchestration.compiler.stage_results import CopyPlan, FusionPlan, ProcessingElement, RegionMap, ThreadPlan
-from streams_orchestration.compiler.threading import plan_threads
+from streams_orchestration.compiler.threads.threads import plan_threads
 from streams_orchestration.model.diagnostics import Diagnostic
 
 

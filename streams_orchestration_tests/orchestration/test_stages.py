@@ -8,7 +8,7 @@ import dagster as dg
 import pytest
 
 from streams_orchestration.compiler.compilation import compile_spec
-from streams_orchestration.compiler.plan import plan_document
+from streams_orchestration.compiler.plan.plan import plan_document
 from streams_orchestration.model.diagnostics import Diagnostic
 from streams_orchestration.orchestration import stage_assets
 from streams_orchestration.orchestration.artifacts import ArtifactStore

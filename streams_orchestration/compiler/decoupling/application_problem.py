@@ -12,9 +12,9 @@ from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass
 
 from streams_orchestration.compiler.disjoint_sets import DisjointSets
-from streams_orchestration.compiler.fusable_units import resolve_placements
 from streams_orchestration.compiler.graph import Connection, LogicalGraph, PhysicalGraph
-from streams_orchestration.compiler.measured_costs import MeasuredCosts
+from streams_orchestration.compiler.placement.fusable_units import resolve_placements
+from streams_orchestration.compiler.profiles.costs import MeasuredCosts
 from streams_orchestration.compiler.stage_results import PeOutputPort
 from streams_orchestration.model.decoupling import Kind, Operation, Parameters, Problem
 from streams_orchestration.model.diagnostics import ApplicationError, Diagnostic

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from streams_orchestration.compiler.graph import LogicalGraph, PhysicalGraph
-from streams_orchestration.compiler.measured_costs import MeasuredCosts
+from streams_orchestration.compiler.profiles.costs import MeasuredCosts
 from streams_orchestration.compiler.stage_results import FusionPlan
 from streams_orchestration.model.profile import Profile
 

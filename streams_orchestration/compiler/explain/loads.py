@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 from streams_orchestration.compiler.explain.explanation import Fact
 from streams_orchestration.compiler.explain.lookup import Lookup
-from streams_orchestration.compiler.load_fusion import PERCENT
+from streams_orchestration.compiler.fusion.load_fusion import PERCENT
 
 
 def load_facts(lookup: Lookup, pe: int) -> Iterator[Fact]:

@@ -6,17 +6,22 @@ from collections import defaultdict
 from functools import cached_property
 
 from streams_orchestration.compiler.compilation import Compilation
-from streams_orchestration.compiler.fusable_units import FusableUnit, Placements, fusable_units, resolve_placements
+from streams_orchestration.compiler.fusion.load_fusion import costs_of
+from streams_orchestration.compiler.fusion.schemes import Allotment, allot
 from streams_orchestration.compiler.graph import ConsistentAnnotation, LogicalOperator
-from streams_orchestration.compiler.host_bindings import HostBindings
-from streams_orchestration.compiler.load_fusion import costs_of
-from streams_orchestration.compiler.measured_costs import MeasuredCosts
-from streams_orchestration.compiler.region_growth import Growth
-from streams_orchestration.compiler.region_starts import RegionStarts, find_starts, innermost_annotations
-from streams_orchestration.compiler.regions import grow_expanded, grow_logical
-from streams_orchestration.compiler.schemes import Allotment, allot
+from streams_orchestration.compiler.placement.fusable_units import (
+    FusableUnit,
+    Placements,
+    fusable_units,
+    resolve_placements,
+)
+from streams_orchestration.compiler.placement.host_bindings import HostBindings
+from streams_orchestration.compiler.profiles.costs import MeasuredCosts
+from streams_orchestration.compiler.regions.growth import Growth
+from streams_orchestration.compiler.regions.regions import grow_expanded, grow_logical
+from streams_orchestration.compiler.regions.starts import RegionStarts, find_starts, innermost_annotations
 from streams_orchestration.compiler.stage_results import Network, Queue
-from streams_orchestration.compiler.thread_origins import ThreadOrigins, find_origins
+from streams_orchestration.compiler.threads.origins import ThreadOrigins, find_origins
 
 Port = tuple[int, int]
 

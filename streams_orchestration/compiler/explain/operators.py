@@ -11,7 +11,7 @@ from streams_orchestration.compiler.explain.placement import host_reasons, pe_re
 from streams_orchestration.compiler.explain.regions import membership_facts
 from streams_orchestration.compiler.explain.threads import feed_facts, lock_facts, model_fact, queue_facts
 from streams_orchestration.compiler.graph import ParallelRegion
-from streams_orchestration.compiler.region_declarations import width_pattern
+from streams_orchestration.compiler.logical.parallel_annotations import width_pattern
 
 
 def operator_explanation(lookup: Lookup, operators: list[int]) -> Explanation:

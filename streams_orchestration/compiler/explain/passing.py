@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from streams_orchestration.compiler.copying import RULES
+from streams_orchestration.compiler.copies.copies import RULES
 from streams_orchestration.compiler.explain.explanation import Fact, listed
 from streams_orchestration.compiler.explain.lookup import Lookup
 from streams_orchestration.compiler.explain.parting import connection_network

@@ -9,9 +9,9 @@ from streams_orchestration.compiler.explain.loads import load_facts, number_fact
 from streams_orchestration.compiler.explain.lookup import Lookup
 from streams_orchestration.compiler.explain.loops import loop_facts
 from streams_orchestration.compiler.explain.parting import part_facts, parted_facts
-from streams_orchestration.compiler.fusable_units import HostSpec
 from streams_orchestration.compiler.graph import PlacementGroup
-from streams_orchestration.compiler.placement_tags import resolve_tag
+from streams_orchestration.compiler.placement.fusable_units import HostSpec
+from streams_orchestration.compiler.placement.tags import resolve_tag
 
 
 def origin(group: PlacementGroup, operator: str) -> str:

@@ -6,8 +6,8 @@ from collections.abc import Iterator
 
 from streams_orchestration.compiler.explain.explanation import Fact, count, listed
 from streams_orchestration.compiler.explain.lookup import Lookup
-from streams_orchestration.compiler.queues import added_for
-from streams_orchestration.compiler.thread_origins import threading_model, threads_at
+from streams_orchestration.compiler.threads.origins import threading_model, threads_at
+from streams_orchestration.compiler.threads.queues import added_for
 
 _SHOWN = 8
 """Threads that an explanation names one by one."""

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from streams_orchestration.compiler.compilation import Compilation
-from streams_orchestration.compiler.measured_costs import measured_costs
+from streams_orchestration.compiler.profiles.costs import measured_costs
 from streams_orchestration.model.assignment_document import assignment_from_mapping
 from streams_orchestration.model.profile import Profile
 from streams_orchestration.runtime.errors import StreamsRuntimeError

@@ -15,7 +15,7 @@ from dataclasses import replace
 import networkx as nx
 
 from streams_orchestration.compiler.compilation import Compilation
-from streams_orchestration.compiler.intrinsics import substitute_channels
+from streams_orchestration.compiler.parallel.intrinsics import substitute_channels
 from streams_orchestration.compiler.stage_results import PeOutputPort, ProcessingElement
 from streams_orchestration.model.schema import parse_schema
 from streams_orchestration.operators.contract import SourceOperator

@@ -1,0 +1,189 @@
+"""A width change as the difference of two plans: what is kept, what is new, what has to be restarted (rule 41, A43)."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import NamedTuple
+
+from streams_orchestration.compiler.changes.pes import PeChange, PeNumbers, match_pes
+from streams_orchestration.compiler.changes.refusal import refusal
+from streams_orchestration.compiler.compilation import Compilation
+from streams_orchestration.compiler.graph import LogicalOperator, PhysicalGraph, PhysicalOperator
+from streams_orchestration.compiler.parallel.channels import local_channels
+
+
+class Replica(NamedTuple):
+    """What an operator is whatever the widths: the logical operator and its channel in every region around it."""
+
+    name: str
+    channels: tuple[int, ...]
+    """Local channels, outermost region first."""
+
+
+class ChangedWidth(NamedTuple):
+    """A parallel region whose width is another one."""
+
+    region: str
+    old: int
+    new: int
+
+
+@dataclass(frozen=True, slots=True)
+class Numbering:
+    """The numbers that the operators and PEs of an application have at run time; a width change keeps them."""
+
+    indexes: Mapping[Replica, int]
+    next: int
+    """The first number that no operator ever had."""
+    pes: PeNumbers
+
+
+@dataclass(frozen=True, slots=True)
+class WidthChange:
+    """The difference of two plans of one application. Operators are physical names, in the order of their numbers."""
+
+    widths: tuple[ChangedWidth, ...]
+    changed: tuple[str, ...]
+    """Operators that stay and are not as before, by their new names."""
+    renamed: tuple[tuple[str, str], ...]
+    """Old and new name of those whose global channel shifted; all of them are in `changed`."""
+    added: tuple[str, ...]
+    removed: tuple[str, ...]
+    """By their old names."""
+    indexes: tuple[int, ...]
+    """Per operator of the new physical graph its number at run time."""
+    numbering: Numbering
+    """What the next change goes on from."""
+    pes: PeChange
+    refused: bool
+    """Streams refuses the change while the application runs (A43)."""
+    reason: str
+    """Why, empty when it is not refused."""
+
+    @property
+    def added_indexes(self) -> tuple[tuple[str, int], ...]:
+        """New operators with their numbers, which are the last ones."""
+        first = self.numbering.next - len(self.added)
+        return tuple((name, first + position) for position, name in enumerate(self.added))
+
+
+def first_numbering(compilation: Compilation) -> Numbering:
+    """The numbers of an application that is submitted for the first time (rule 5)."""
+    indexes = {replica: index for index, replica in enumerate(replicas(compilation))}
+    pes = tuple(pe.id for pe in compilation.fusion.pes)
+    return Numbering(indexes, len(indexes), PeNumbers(pes, len(pes)))
+
+
+def replicas(compilation: Compilation) -> list[Replica]:
+    """Every physical operator by what it is, in their order."""
+    logical = compilation.logical.operators
+    return [
+        Replica(logical[each.logical].name, local_channels(each.channels, each.widths))
+        for each in compilation.physical.operators
+    ]
+
+
+def width_change(old: Compilation, new: Compilation, numbering: Numbering | None = None) -> WidthChange:
+    """What changes when the running plan `old` becomes the plan `new` of the same application.
+
+    An operator that stays is changed when its own facts differ (name, channels, widths, what the spec says of it) or
+    what hangs on its ports does: the splitters that it owns, the operators that feed it. That is rule 41, for any
+    number of regions at once. Operators that stay keep their numbers, new ones get numbers never used before.
+
+    Args:
+        old: the plan that runs.
+        new: the plan that is to run.
+        numbering: the numbers of the operators that run, from the change before; rule 5 when there was none.
+    """
+    numbering = numbering or first_numbering(old)
+    before, after = replicas(old), replicas(new)
+    old_of, new_of = _positions(before), _positions(after)
+    facts_before, facts_after = _facts(old, before), _facts(new, after)
+    changed = {
+        replica
+        for replica in after
+        if replica in old_of and facts_before[old_of[replica]] != facts_after[new_of[replica]]
+    }
+    added = [replica for replica in after if replica not in old_of]
+    indexes = {replica: numbering.indexes[replica] for replica in after if replica in old_of}
+    indexes.update({replica: number for number, replica in enumerate(added, numbering.next)})
+    old_names = [each.name for each in old.physical.operators]
+    new_names = [each.name for each in new.physical.operators]
+    ordered = sorted(changed, key=indexes.__getitem__)
+    pairs = [(old_names[old_of[replica]], new_names[new_of[replica]]) for replica in ordered]
+    widths = _widths(old, new)
+    reason = refusal(old, new, frozenset(each.region for each in widths))
+    pes = match_pes(old, new, before, after, changed, numbering.pes)
+    gone = sorted((each for each in before if each not in new_of), key=numbering.indexes.__getitem__)
+    return WidthChange(
+        widths=widths,
+        changed=tuple(name for _, name in pairs),
+        renamed=tuple(pair for pair in pairs if pair[0] != pair[1]),
+        added=tuple(new_names[new_of[replica]] for replica in added),
+        removed=tuple(old_names[old_of[replica]] for replica in gone),
+        indexes=tuple(indexes[replica] for replica in after),
+        numbering=Numbering(indexes, numbering.next + len(added), PeNumbers(pes.ids, pes.next)),
+        pes=pes,
+        refused=bool(reason),
+        reason=reason,
+    )
+
+
+def _positions(operators: Sequence[Replica]) -> dict[Replica, int]:
+    return {replica: position for position, replica in enumerate(operators)}
+
+
+def _widths(old: Compilation, new: Compilation) -> tuple[ChangedWidth, ...]:
+    before = {region.name: region.width for region in old.logical.regions}
+    return tuple(
+        ChangedWidth(region.name, before[region.name], region.width)
+        for region in new.logical.regions
+        if before.get(region.name, region.width) != region.width
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class _Facts:
+    """Everything about one physical operator that may change with a width; numbers replaced by what they stand for."""
+
+    operator: PhysicalOperator
+    model: LogicalOperator
+    splitters: tuple[tuple[object, ...], ...]
+    leaving: frozenset[tuple[object, ...]]
+    entering: frozenset[tuple[object, ...]]
+
+
+def _facts(compilation: Compilation, operators: Sequence[Replica]) -> list[_Facts]:
+    physical = compilation.physical
+    models = [replace(each, location=None) for each in compilation.logical.operators]
+    leaving: list[set[tuple[object, ...]]] = [set() for _ in operators]
+    entering: list[set[tuple[object, ...]]] = [set() for _ in operators]
+    keys = _splitter_keys(physical)
+    for each in physical.connections:
+        key = keys[each.splitter] if each.splitter >= 0 else ()
+        leaving[each.source].add((each.source_port, operators[each.target], each.target_port, key, each.channel))
+        entering[each.target].add((each.target_port, operators[each.source], each.source_port))
+    splitters: list[list[tuple[object, ...]]] = [[] for _ in operators]
+    for splitter, key in zip(physical.splitters, keys, strict=True):
+        splitters[splitter.operator].append(key)
+    return [
+        _Facts(
+            each._replace(index=0),
+            models[each.logical],
+            tuple(splitters[each.index]),
+            frozenset(leaving[each.index]),
+            frozenset(entering[each.index]),
+        )
+        for each in physical.operators
+    ]
+
+
+def _splitter_keys(physical: PhysicalGraph) -> list[tuple[object, ...]]:
+    """Splitters without the numbers and names that shift; parents stand before children."""
+    keys: list[tuple[object, ...]] = []
+    for each in physical.splitters:
+        parent = keys[each.parent] if each.parent >= 0 else ()
+        facts = replace(each, index=0, id="", operator=0, parent=0)
+        keys.append((facts, parent))
+    return keys

@@ -1,0 +1,186 @@
+"""Copies: where the tuples of a stream are handed on, and where a consumer needs one of its own (rules 78-91)."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from operator import le
+from typing import Any, NamedTuple
+
+from streams_orchestration.compiler.copies.count import enqueue_copies
+from streams_orchestration.compiler.graph import Connection, InputPort, LogicalGraph, Mutates, PhysicalGraph
+from streams_orchestration.compiler.options import Options
+from streams_orchestration.compiler.stage_results import CopyPlan, FusionPlan, Passing, ThreadPlan
+from streams_orchestration.model.diagnostics import Diagnostic
+
+_SERIALIZED = "the consumer is in another PE and gets a tuple of its own from the transport"
+_ENQUEUED = "the queue in front of the consumer takes a copy"
+_SHARED = "the consumer does not change tuples"
+_HANDED_OVER = "the producer gives its tuples away and nothing else reads them any more"
+_KEPT = "the consumer changes tuples, and the producer keeps its own"
+_READ_LATER = "the consumer changes tuples that another consumer reads after it"
+_SPLITTER = "the consumer changes tuples, and the port has a splitter, which is served last"
+
+RULES = {
+    _SERIALIZED: "81, 87",
+    _ENQUEUED: "86",
+    _SHARED: "82",
+    _HANDED_OVER: "82",
+    _KEPT: "82, 84",
+    _READ_LATER: "82, 83",
+    _SPLITTER: "82, 85",
+}
+"""The rules behind a reason."""
+
+
+def plan_copies(
+    logical: LogicalGraph, physical: PhysicalGraph, fusion: FusionPlan, threads: ThreadPlan, options: Options
+) -> tuple[CopyPlan, list[Diagnostic]]:
+    """Decide how tuples pass every connection.
+
+    `constness` is that of the tuple which the consuming operator gets: mutable where its input port changes tuples.
+    A consumer that changes them is handed the original only if the output port lets go of it and nothing is served
+    afterwards (rule 82); splitters are served last, so on a port with one it never is. Unless the options say
+    `faithful`, the order of direct consumers is chosen for that (rule 90): those that only read, queues among them,
+    then those that change the tuple, with the most expensive copy last; and an input port that names the attributes
+    it changes gets a copy of these only.
+
+    Copies are counted for one tuple on every output port. `eliminated` says how many fewer they are than with a copy
+    on every direct connection within a PE.
+    """
+    decisions = _Decisions()
+    passings: list[Passing] = []
+    order = list(range(len(physical.connections)))
+    enqueued: list[Connection] = []
+    copies = references = 0
+    for ways in _ways_by_port(logical, physical, fusion, threads, options, enqueued):
+        port = decisions[tuple(ways)]
+        if port.served and not options.faithful:
+            first = len(passings)
+            order[first : first + len(port.served)] = [first + position for position in port.served]
+        passings += port.passings
+        copies += port.copies
+        references += port.references
+    return CopyPlan(tuple(passings), tuple(order), copies, enqueue_copies(physical, enqueued), references), []
+
+
+_WHOLE = 1 << 30
+_REMOTELY, _DIRECTLY, _LAST = 0, 1, 1 << 31
+"""Places in the order of service: other PEs, direct consumers and queues, splitters (rule 81)."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class _Way:
+    """How tuples get from an output port to a consumer; one object for all connections that are alike."""
+
+    passing: Passing | None
+    """None where it depends on the other consumers: the tuple that a consumer changes is handed over or copied."""
+    place: int
+    """In the order of service; direct consumers that change nothing first, then by the attributes to be copied."""
+    split: bool = False
+    copied: Mutates = None
+
+
+# Every passing is made once, however many connections have it; those of a pair by whether the consumer changes tuples.
+_REMOTE = Passing("serialize", "const", _SERIALIZED), Passing("serialize", "mutable", _SERIALIZED)
+_QUEUED = Passing("enqueue", "const", _ENQUEUED), Passing("enqueue", "mutable", _ENQUEUED)
+_READ = Passing("reference", "const", _SHARED)
+_GIVEN = Passing("reference", "mutable", _HANDED_OVER)
+
+
+def _ways(port: InputPort, faithful: bool) -> tuple[_Way, ...]:
+    """The ways to an input port: direct, through a queue, from another PE, then the same behind a splitter."""
+    changes = port.mutable and (faithful or port.mutates != ())
+    copied = None if faithful or not changes else port.mutates
+    cost = 0 if faithful or not changes else _WHOLE if copied is None else 1 + len(copied)
+    plain = (
+        _Way(None if changes else _READ, _DIRECTLY + cost, copied=copied),
+        _Way(_QUEUED[changes], _DIRECTLY),
+        _Way(_REMOTE[changes], _REMOTELY),
+    )
+    return *plain, *(_Way(each.passing, _LAST, True, each.copied) for each in plain)
+
+
+_THROUGH_QUEUE, _FROM_OTHER_PE, _BEHIND_SPLITTER = 1, 2, 3
+"""Positions among the ways to an input port; the last one is added."""
+
+
+def _ways_by_port(
+    logical: LogicalGraph,
+    physical: PhysicalGraph,
+    fusion: FusionPlan,
+    threads: ThreadPlan,
+    options: Options,
+    enqueued: list[Connection],
+) -> Iterator[list[_Way | bool]]:
+    """For every output port with consumers: does it give its tuples away, and the way to each consumer.
+
+    `enqueued` gets the connections that end in a queue.
+    """
+    gives = [tuple(port.mutable for port in model.outputs) for model in logical.operators]
+    ways = [tuple(_ways(port, options.faithful) for port in model.inputs) for model in logical.operators]
+    ways_to = [ways[operator.logical] for operator in physical.operators]
+    pe_of = fusion.pe_of
+    queued = {(queue.operator, queue.port) for queue in threads.queues}
+    queueing = {operator for operator, _ in queued}
+    last = last_port = pe = -1
+    found: list[_Way | bool] = []
+    for connection in physical.connections:
+        source, source_port, target, port, splitter, _ = connection
+        if source != last or source_port != last_port:
+            if found:
+                yield found
+            last, last_port, pe = source, source_port, pe_of[source]
+            found = [gives[physical.operators[source].logical][source_port]]
+        way = _BEHIND_SPLITTER if splitter >= 0 else 0
+        if pe_of[target] != pe:
+            way += _FROM_OTHER_PE
+        elif target in queueing and (target, port) in queued:
+            way += _THROUGH_QUEUE
+            enqueued.append(connection)
+        found.append(ways_to[target][port][way])
+    if found:
+        yield found
+
+
+class _Port(NamedTuple):
+    """What is decided about an output port."""
+
+    served: Sequence[int]
+    """The order of service of all connections, empty when it is their own."""
+    passings: Sequence[Passing]
+    copies: int
+    references: int
+
+
+class _Decisions(dict[tuple[Any, ...], _Port]):
+    """Decisions about output ports by what `_ways_by_port` says of them: those of replicas are made once."""
+
+    def __init__(self) -> None:
+        self._copies = {reason: _Copies(reason) for reason in (_KEPT, _SPLITTER, _READ_LATER)}
+
+    def __missing__(self, key: tuple[Any, ...]) -> _Port:
+        gives: bool = key[0]
+        ways: Sequence[_Way] = key[1:]
+        split = any(way.split for way in ways)
+        places = [way.place for way in ways]
+        served = sorted(range(len(ways)), key=places.__getitem__)
+        copies = self._copies[_KEPT if not gives else _SPLITTER if split else _READ_LATER]
+        passings = [way.passing or copies[way.copied] for way in ways]
+        if gives and not split and ways[served[-1]].passing is None:
+            passings[served[-1]] = _GIVEN
+        names = [passing.passing for passing in passings]
+        ordered = all(map(le, places, places[1:]))
+        decided = _Port([] if ordered else served, passings, names.count("copy"), names.count("reference"))
+        return self.setdefault(key, decided)
+
+
+class _Copies(dict[Mutates, Passing]):
+    """Passings by copy for one reason, by the attributes that are copied."""
+
+    def __init__(self, reason: str) -> None:
+        self._reason = reason
+
+    def __missing__(self, attributes: Mutates) -> Passing:
+        passing = self[attributes] = Passing("copy", "mutable", self._reason, attributes)
+        return passing

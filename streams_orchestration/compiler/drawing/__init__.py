@@ -1,0 +1,1 @@
+"""Drawings of a compiled application: layout, geometry, SVG and text."""

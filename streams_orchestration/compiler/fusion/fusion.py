@@ -1,0 +1,213 @@
+"""Fusion: which operators run together in one PE, and on which host (rules 42-63)."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+
+from streams_orchestration.compiler.fusion.load_fusion import LoadFusion, Share, costs_of, room
+from streams_orchestration.compiler.fusion.packing import Packing
+from streams_orchestration.compiler.fusion.pe_loops import looped_pes, without_loops
+from streams_orchestration.compiler.fusion.pe_ports import pe_ports
+from streams_orchestration.compiler.fusion.schemes import allot
+from streams_orchestration.compiler.graph import LogicalGraph, PhysicalGraph
+from streams_orchestration.compiler.options import Options
+from streams_orchestration.compiler.parallel.replicas import replicas_of
+from streams_orchestration.compiler.placement.checks import check_placements
+from streams_orchestration.compiler.placement.fusable_units import (
+    FusableUnit,
+    Placements,
+    Sharing,
+    fusable_units,
+    resolve_placements,
+)
+from streams_orchestration.compiler.placement.host_bindings import HostBindings
+from streams_orchestration.compiler.placement.hosts import place_on_hosts
+from streams_orchestration.compiler.profiles.costs import MeasuredCosts
+from streams_orchestration.compiler.profiles.rates import Rates, measured_rates
+from streams_orchestration.compiler.stage_results import FusionPlan, ProcessingElement, RegionMap
+from streams_orchestration.model.diagnostics import Diagnostic
+
+
+def fuse(
+    logical: LogicalGraph, physical: PhysicalGraph, regions: RegionMap, options: Options
+) -> tuple[FusionPlan, list[Diagnostic]]:
+    """Partition the physical operators into PEs under the scheme of the options.
+
+    Colocation is transitive, units that it makes are never split, and where their configs contradict each other the
+    application has errors (rules 51 to 53) while the plan still shows the unit as one PE. Under `legacy` every unit
+    is a PE, and the channel fusion option counts for nothing; under `manual` as many PEs are made as asked for (one
+    when nothing is asked for); under `automatic` one per resource. Where a profile says what operators cost, automatic
+    makes as few as keep at most `pe_capacity` processors busy each, or as many as asked for such that the busiest has
+    least to do. A unit of several members of a consistent region is free to share its PE with others of that region,
+    unless the options say `faithful` (rule 60). PEs are numbered by their smallest operator.
+    """
+    placements = resolve_placements(logical, physical)
+    diagnostics = check_placements(logical, physical, placements)
+    rates: Rates = {}
+    costs: MeasuredCosts | None = None
+    if options.profile is not None:
+        rates, findings = measured_rates(logical, physical, options.profile)
+        costs, more = costs_of(logical, physical, options)
+        diagnostics += findings if costs is None else more
+    pes = None if costs is not None else _alike(logical, physical, regions, placements, options)
+    units: list[FusableUnit] | None = None
+    if pes is None:
+        if options.fusion == "legacy":
+            pes = list(placements.fused.groups().values())
+        else:
+            units = fusable_units(logical, physical, regions, placements, options)
+            pes = _packed(logical, physical, placements, units, rates, costs, options)
+    if options.fusion != "legacy" and not options.faithful:
+        loops = _loops(physical, regions, pes, options)
+        if loops and costs is None:
+            units = units or fusable_units(logical, physical, regions, placements, options)
+        pes = _unlooped(physical, placements, pes, loops, Sharing(units) if units and costs is None else None)
+    pes.sort()
+    wanted = min(options.pes or 1, len(physical.operators))
+    by_load = costs is not None and options.pes is not None
+    if (options.fusion == "manual" and len(pes) != wanted) or (by_load and len(pes) > wanted):
+        message = f"{wanted} PEs were asked for, but the placement configs make it {len(pes)}"
+        diagnostics.append(Diagnostic.of("CDISR3035W", message))
+    hosts, problems = place_on_hosts(logical, physical, placements, pes)
+    return _plan(logical, physical, pes, hosts, options), diagnostics + problems
+
+
+def _alike(
+    logical: LogicalGraph, physical: PhysicalGraph, regions: RegionMap, placements: Placements, options: Options
+) -> list[list[int]] | None:
+    """Operators of every PE where each kind has one, None where more may be asked for or configs have a say.
+
+    Most applications are like this, and large ones then need no fusable units.
+    """
+    if options.fusion == "legacy" or options.channel_fusion != "noChannelInfluence" or placements.any:
+        return None
+    by_origin: dict[tuple[int, int], list[int]] = {}
+    for operator, region in zip(physical.operators, regions.region_of, strict=True):
+        origin = operator.logical, region
+        if origin in by_origin:
+            by_origin[origin].append(operator.index)
+        else:
+            by_origin[origin] = [operator.index]
+    by_kind: dict[tuple[bool, bool, int], list[int]] = {}
+    for (index, region), operators in by_origin.items():
+        model = logical.operators[index]
+        by_kind.setdefault((model.restartable, model.restartable and model.relocatable, region), []).extend(operators)
+    if options.fusion == "manual" and (options.pes or 1) > len(by_kind):
+        return None
+    return [sorted(operators) for operators in by_kind.values()]
+
+
+def _packed(
+    logical: LogicalGraph,
+    physical: PhysicalGraph,
+    placements: Placements,
+    units: Sequence[FusableUnit],
+    rates: Rates,
+    costs: MeasuredCosts | None,
+    options: Options,
+) -> list[list[int]]:
+    """Operators of every PE under the manual or the automatic scheme."""
+    bindings = HostBindings(len(physical.operators), units, placements)
+    tags = bindings.tags_of_sets(units)
+    allotment = allot(units, tags, physical.host_pools, options)
+    packing = Packing(units, logical, physical, bindings, rates)
+    for number in allotment.isolated:
+        packing.isolate(number)
+    loads = None if costs is None else LoadFusion(logical, physical, units, costs)
+    found: list[list[int]] = []
+    shares: list[tuple[Share, int]] = []
+    for each, size in zip(allotment.classes, allotment.sizes, strict=True):
+        share = loads.share(each) if loads is not None else None
+        if share is not None:
+            shares.append((share, size))
+        else:
+            packing.pack(each.units, size)
+    if loads is not None and costs is not None and options.pes is None:
+        capacity = room(costs, options.pe_capacity)
+        for share, size in shares:
+            operators = loads.within(share, capacity)
+            if operators is None:
+                packing.pack(share.units, size)
+            found += operators or []
+    elif loads is not None and options.pes is not None:
+        best = loads.best_use([share for share, _ in shares], options.pes - len(packing.pes()))
+        for share, size in shares if best is None else ():
+            packing.pack(share.units, size)
+        found = best or []
+    return packing.pes() + found
+
+
+def _loops(
+    physical: PhysicalGraph, regions: RegionMap, pes: Sequence[Sequence[int]], options: Options
+) -> list[list[int]]:
+    """PEs that feed one another in a loop, of those schemes that avoid it.
+
+    Such PEs never end: each waits for what the others still send. Within a consistent region none could close an epoch,
+    so the manual scheme avoids loops there, too.
+    """
+    if len(pes) < 2:
+        return []
+    home = pes_of_operators(len(physical.operators), pes)
+    members = [{regions.region_of[each] for each in operators} - {-1} for operators in pes]
+    any_counts = options.fusion == "automatic"
+    flows = {(home[each[0]], home[each[2]]) for each in physical.connections}
+    return looped_pes(len(pes), (each for each in flows if any_counts or members[each[0]] & members[each[1]]))
+
+
+def _unlooped(
+    physical: PhysicalGraph,
+    placements: Placements,
+    pes: list[list[int]],
+    loops: Sequence[Sequence[int]],
+    sharing: Sharing | None,
+) -> list[list[int]]:
+    """The PEs with those in loops parted, as far as it is not their operators that form the loop."""
+    if not loops:
+        return pes
+    successors: dict[int, list[int]] = {}
+    for each in physical.connections:
+        successors.setdefault(each.source, []).append(each.target)
+    looped = {pe for loop in loops for pe in loop}
+    result = [operators for pe, operators in enumerate(pes) if pe not in looped]
+    for loop in loops:
+        result += without_loops([pes[pe] for pe in loop], placements.fused, successors, sharing)
+    return result
+
+
+def pes_of_operators(count: int, pes: Sequence[Sequence[int]]) -> list[int]:
+    """The number of the PE of each of `count` operators."""
+    pe_of = [0] * count
+    for pe, operators in enumerate(pes):
+        for operator in operators:
+            pe_of[operator] = pe
+    return pe_of
+
+
+def _plan(
+    logical: LogicalGraph,
+    physical: PhysicalGraph,
+    pes: Sequence[Sequence[int]],
+    hosts: Sequence[int],
+    options: Options,
+) -> FusionPlan:
+    """The plan with PE flags and PE ports."""
+    pe_of = pes_of_operators(len(physical.operators), pes)
+    inputs, outputs = pe_ports(physical, pe_of)
+    flags = pe_flags(logical, physical)
+    elements = (
+        ProcessingElement(pe, tuple(operators), hosts[pe], *flags(operators), inputs.get(pe, ()), outputs.get(pe, ()))
+        for pe, operators in enumerate(pes)
+    )
+    return FusionPlan(options.fusion, tuple(elements), tuple(pe_of))
+
+
+def pe_flags(logical: LogicalGraph, physical: PhysicalGraph) -> Callable[[Sequence[int]], tuple[bool, bool]]:
+    """Whether a PE of some operators is restartable and relocatable: only if all of them are (rule 61)."""
+    pinned = replicas_of(logical, physical, lambda model: not model.relocatable)
+    fragile = replicas_of(logical, physical, lambda model: not model.restartable)
+
+    def flags(operators: Sequence[int]) -> tuple[bool, bool]:
+        restartable = fragile.isdisjoint(operators)
+        return restartable, restartable and pinned.isdisjoint(operators)
+
+    return flags

@@ -1,0 +1,142 @@
+"""Automatic fusion by what operators cost: the fewest PEs that none of them overloads, or the best use of N (rule 56).
+
+Every connection is paid for only where it crosses PEs: the model of decoupling, the other way round.
+"""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+from streams_orchestration.compiler.fusion.schemes import Class
+from streams_orchestration.compiler.graph import LogicalGraph, PhysicalGraph
+from streams_orchestration.compiler.options import Options
+from streams_orchestration.compiler.placement.fusable_units import FusableUnit
+from streams_orchestration.compiler.profiles.costs import MeasuredCosts, measured_costs
+from streams_orchestration.model.decoupling import Problem
+from streams_orchestration.model.diagnostics import ApplicationError, Diagnostic
+
+PERCENT = 100.0
+"""Loads are in percent of a processor."""
+_LEAST = 0.5
+"""The part of a PE's capacity that is there for operators, whatever PEs cost besides."""
+_PAIRS = 2000
+"""Pairs of units that are to be apart up to which a class is fused by its loads."""
+
+
+def costs_of(
+    logical: LogicalGraph, physical: PhysicalGraph, options: Options
+) -> tuple[MeasuredCosts | None, list[Diagnostic]]:
+    """What operators cost, where automatic fusion goes by it: the profile has it, and is one of this application."""
+    profile = options.profile
+    if options.fusion != "automatic" or options.faithful or profile is None or profile.transport is None:
+        return None, []
+    if not profile.operators or profile.application != logical.application:
+        return None, []
+    return measured_costs(logical, physical, profile)
+
+
+def room(costs: MeasuredCosts, capacity: float) -> float:
+    """Processors that operators and streams of a PE may keep busy: its capacity but for what any PE costs."""
+    return max(capacity - costs.overhead, capacity * _LEAST)
+
+
+@dataclass(frozen=True, slots=True)
+class Share:
+    """The units of a class, to be shared out among PEs."""
+
+    units: tuple[int, ...]
+    problem: Problem
+
+
+class LoadFusion:
+    """Classes of units, and what their operators cost."""
+
+    def __init__(
+        self, logical: LogicalGraph, physical: PhysicalGraph, units: Sequence[FusableUnit], costs: MeasuredCosts
+    ) -> None:
+        self._logical = logical
+        self._physical = physical
+        self._units = units
+        self._costs = costs
+
+    def share(self, each: Class) -> Share | None:
+        """A class as a problem; None where its loads are not known, or hosts have a say in who shares a PE."""
+        from streams_orchestration.compiler.decoupling.application_problem import application_problem
+
+        operators = [operator for number in each.units for operator in self._units[number].operators]
+        measured = any(self._costs.cpu.get(operator) for operator in operators)
+        if not measured or any(self._units[number].host_set >= 0 for number in each.units):
+            return None
+        apart = list(itertools.islice(self._apart(each), _PAIRS + 1))
+        if len(apart) > _PAIRS:
+            return None
+        graphs = self._logical, self._physical, self._costs
+        problem = application_problem(*graphs, operators, machines=len(each.units)).problem
+        return Share(each.units, problem.model_copy(update={"apart": tuple(apart)}))
+
+    def _apart(self, each: Class) -> Iterator[tuple[str, ...]]:
+        """Names of operators that different claims keep apart."""
+        claims: dict[tuple[str, str], dict[int, list[int]]] = {}
+        for number in each.units:
+            for name, value in dict(self._units[number].claims).items():
+                claims.setdefault(name, {}).setdefault(value, []).append(number)
+        for by_value in claims.values():
+            if all(len(numbers) == 1 for numbers in by_value.values()):
+                if len(by_value) > 1:
+                    yield tuple(self._name(numbers[0]) for numbers in by_value.values())
+                continue
+            for first, second in itertools.combinations(by_value.values(), 2):
+                for pair in itertools.product(first, second):
+                    yield tuple(map(self._name, pair))
+
+    def _name(self, unit: int) -> str:
+        return self._physical.operators[self._units[unit].operators[0]].name
+
+    def within(self, share: Share, capacity: float) -> list[list[int]] | None:
+        """Operators of the fewest PEs that keep at most so many processors busy.
+
+        None where what the model keeps together, such as an atomic group, is to be apart: fusion does not.
+        """
+        from streams_orchestration.compiler.decoupling.fewest import fewest_machines
+
+        try:
+            decision = fewest_machines(share.problem, PERCENT * capacity, most=len(share.units))
+        except ApplicationError:
+            return None
+        return self._pes(share, decision.document())
+
+    def best_use(self, shares: Sequence[Share], wanted: int) -> list[list[int]] | None:
+        """Operators of PEs: the largest load of any PE is as small as so many PEs make it. None as above.
+
+        Args:
+            shares: of each class.
+            wanted: PEs for all of them; classes get what they need at least.
+        """
+        try:
+            return self._best_use(shares, wanted)
+        except ApplicationError:
+            return None
+
+    def _best_use(self, shares: Sequence[Share], wanted: int) -> list[list[int]]:
+        from streams_orchestration.compiler.decoupling.fewest import best_use, least_machines
+
+        counts = [least_machines(each.problem) for each in shares]
+        found = [best_use(each.problem.with_machines(count)) for each, count in zip(shares, counts, strict=True)]
+        while sum(counts) < wanted:
+            able = [number for number, each in enumerate(shares) if counts[number] < len(each.units)]
+            if not able:
+                break
+            number = max(able, key=lambda each: found[each].evaluation.worst)
+            counts[number] += 1
+            found[number] = best_use(shares[number].problem.with_machines(counts[number]))
+        decided = zip(shares, found, strict=True)
+        return [operators for share, decision in decided for operators in self._pes(share, decision.document())]
+
+    def _pes(self, share: Share, decision: dict[str, dict[str, int]]) -> list[list[int]]:
+        machines = decision["execAt"]
+        pes: dict[int, list[int]] = {}
+        for number in share.units:
+            pes.setdefault(machines[self._name(number)], []).extend(self._units[number].operators)
+        return [sorted(pes[machine]) for machine in sorted(pes)]

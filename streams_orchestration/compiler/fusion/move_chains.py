@@ -1,0 +1,165 @@
+"""Chains of moves on a finished packing, through worse ones to better ones (rule 55).
+
+The method of Fiduccia and Mattheyses for several parts: every unit moves at most once in a chain, always the one that
+saves most or costs least, and the chain is taken back to its best point. One container at a time may be too large
+meanwhile, so that two moves make a swap, and more of them a rotation.
+"""
+
+from __future__ import annotations
+
+import heapq
+import random
+from collections.abc import Sequence
+
+from streams_orchestration.compiler.fusion.allocation import Allocation
+from streams_orchestration.compiler.fusion.unit_flows import UnitFlows
+
+_STEPS = 40_000
+"""Moves looked at in one search, so that its time has a bound whatever the size of the graph."""
+_TRIES = 60
+"""Times that the best packing is disturbed without a better one coming of it."""
+_PATIENCE = 64
+"""Moves of a chain without a new best point."""
+_LEAST = 1e-9
+"""What counts as a gain, since sums of rates are not exact."""
+
+
+class MoveChains(Allocation):
+    """The search, with the traffic that every unit shares with every container."""
+
+    def __init__(
+        self, home: list[int], units: Sequence[int], sizes: Sequence[int], flows: UnitFlows, most: int
+    ) -> None:
+        """Take a packing over, see `Allocation`; a container that is larger than `most` already does not grow."""
+        super().__init__(home, units, sizes, flows, most)
+        self._bound = {container: max(most, size) for container, size in self._operators.items()}
+        self._shared = {unit: self._shares(unit) for unit in units}
+        self._between: dict[int, dict[int, float]] = {}
+        for unit in units:
+            between = self._between[unit] = dict[int, float]()
+            for other, weight in flows.of(unit):
+                if other in self._shared:
+                    between[other] = between.get(other, 0.0) + weight
+        self._steps = _STEPS
+
+    @staticmethod
+    def reach(units: Sequence[int]) -> bool:
+        """Are there few enough units for a chain to look at each?"""
+        return len(units) <= _STEPS
+
+    def improve(self, units: Sequence[int]) -> None:
+        """Move `units` for as long as it saves traffic, then disturb the packing and try again."""
+        if not units:
+            return
+        while self._chain(units):
+            pass
+        chance = random.Random(len(units))
+        tries = 0
+        while self._steps > 0 and tries < _TRIES:
+            before = {unit: self._home[unit] for unit in units}
+            gained = self._disturb(units, chance)
+            while gain := self._chain(units):
+                gained += gain
+            tries = 0 if gained > _LEAST else tries + 1
+            if gained < -_LEAST:
+                for unit, container in before.items():
+                    self._go(unit, container)
+
+    def _disturb(self, units: Sequence[int], chance: random.Random) -> float:
+        """Exchange a few units, whatever it costs; returns the traffic saved, which is rarely above zero."""
+        gained = 0.0
+        for _ in range(chance.randint(1, 3)):
+            first, second = chance.choice(units), chance.choice(units)
+            here, there = self._home[first], self._home[second]
+            grown = self._sizes[first] - self._sizes[second]
+            fits = self._operators[there] + grown <= self._bound[there]
+            if here != there and fits and self._operators[here] - grown <= self._bound[here]:
+                gained += self._go(first, there) + self._go(second, here)
+        return gained
+
+    def _chain(self, units: Sequence[int]) -> float:
+        """Make one chain of moves, and return the traffic that is saved at its best point."""
+        if self._steps <= 0:
+            return 0.0
+        waiting: dict[int, list[tuple[float, int, int]]] = {container: [] for container in self._operators}
+        free = set(units)
+        for unit in units:
+            self._offer(unit, waiting)
+        moves: list[tuple[int, int]] = []
+        gained = best = 0.0
+        length, overfull = 0, -1
+        while self._steps > 0 and len(moves) - length < _PATIENCE:
+            move = self._choose(waiting, free, overfull)
+            if move is None:
+                break
+            unit, there = move
+            here = self._home[unit]
+            free.discard(unit)
+            moves.append((unit, here))
+            gained += self._go(unit, there)
+            overfull = next((each for each in (there, here) if self._operators[each] > self._bound[each]), -1)
+            if overfull < 0 and gained > best + _LEAST:
+                best, length = gained, len(moves)
+            for other in self._between[unit]:
+                if other in free:
+                    self._offer(other, waiting)
+        for unit, container in reversed(moves[length:]):
+            self._go(unit, container)
+        return best
+
+    def _offer(self, unit: int, waiting: dict[int, list[tuple[float, int, int]]]) -> None:
+        """Queue the moves of a unit at its container: to those that it has traffic with, and to the smallest."""
+        here, shared = self._home[unit], self._shared[unit]
+        stays = shared.get(here, 0.0)
+        targets = {*shared, min(self._operators, key=self._operators.__getitem__)}
+        targets.discard(here)
+        for container in targets:
+            heapq.heappush(waiting[here], (stays - shared.get(container, 0.0), unit, container))
+        self._steps -= len(targets) + len(self._operators) // 8
+
+    def _choose(
+        self, waiting: dict[int, list[tuple[float, int, int]]], free: set[int], overfull: int
+    ) -> tuple[int, int] | None:
+        """The best move that leaves at most one container too large: out of that one, when there is one."""
+        self._steps -= 1 + len(waiting) // 8
+        found: tuple[float, int, int] | None = None
+        for here in (overfull,) if overfull >= 0 else waiting:
+            queue = waiting[here]
+            refused: list[tuple[float, int, int]] = []
+            while queue and self._units[here] > 1:
+                cost, unit, there = queue[0]
+                current = unit in free and cost == self._cost(unit, there)
+                if current and self._fits(unit, there, overfull):
+                    if found is None or queue[0] < found:
+                        found = queue[0]
+                    break
+                heapq.heappop(queue)
+                if current:
+                    refused.append((cost, unit, there))
+            for each in refused:
+                heapq.heappush(queue, each)
+        return None if found is None else found[1:]
+
+    def _cost(self, unit: int, there: int) -> float:
+        shared = self._shared[unit]
+        return shared.get(self._home[unit], 0.0) - shared.get(there, 0.0)
+
+    def _fits(self, unit: int, there: int, overfull: int) -> bool:
+        size = self._sizes[unit]
+        if self._operators[there] + size <= self._bound[there]:
+            return True
+        return overfull < 0 or self._operators[overfull] - size <= self._bound[overfull]
+
+    def _go(self, unit: int, there: int) -> float:
+        """Move a unit, and return the traffic that it saves."""
+        here = self._home[unit]
+        if here == there:
+            return 0.0
+        shared = self._shared[unit]
+        gain = shared.get(there, 0.0) - shared.get(here, 0.0)
+        self._move(unit, there)
+        for other, weight in self._between[unit].items():
+            of_other = self._shared[other]
+            of_other[here] -= weight
+            of_other[there] = of_other.get(there, 0.0) + weight
+        return gain

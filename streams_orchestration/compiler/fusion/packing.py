@@ -1,0 +1,238 @@
+"""Packing fusable units into a given number of PEs: connected chains, then moves that save traffic (rule 55)."""
+
+from __future__ import annotations
+
+import heapq
+from collections.abc import Container as Collection
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+
+from streams_orchestration.compiler.fusion.frontier import DOWNSTREAM, UPSTREAM, Frontier
+from streams_orchestration.compiler.fusion.move_chains import MoveChains
+from streams_orchestration.compiler.fusion.refinement import Refinement
+from streams_orchestration.compiler.fusion.unit_flows import UnitFlows, unit_flows
+from streams_orchestration.compiler.graph import LogicalGraph, PhysicalGraph
+from streams_orchestration.compiler.placement.fusable_units import Claim, FusableUnit
+from streams_orchestration.compiler.placement.host_bindings import HostBindings
+from streams_orchestration.compiler.profiles.rates import Rates
+
+_TRIES = 256
+"""Units, or containers, that are tried in vain before the search goes another way: keeps it near linear."""
+
+
+def most_operators(operators: int, containers: int) -> int:
+    """How large a container may become for less traffic: an even share and an eighth, but at least one more of four."""
+    share = -(-operators // containers)
+    return share + max(share // 8, share > 3)
+
+
+@dataclass(slots=True)
+class Container:
+    """A PE in the making."""
+
+    operators: int = 0
+    claims: dict[tuple[str, str], int] = field(default_factory=dict)
+    host_set: int = -1
+
+
+class Packing:
+    """Units, what flows between them, and the containers that they are in."""
+
+    def __init__(
+        self,
+        units: Sequence[FusableUnit],
+        logical: LogicalGraph,
+        physical: PhysicalGraph,
+        hosts: HostBindings,
+        rates: Rates,
+    ) -> None:
+        self._containers: list[Container] = []
+        self._units = units
+        self._logical = logical
+        self._physical = physical
+        self._hosts = hosts
+        self._rates = rates
+        self._sizes = [len(unit.operators) for unit in units]
+        self._bound = {number for number, unit in enumerate(units) if unit.claims or unit.host_set >= 0}
+        """Units with claims or wishes for their host."""
+        self._container_of = [-1] * len(units)
+
+    @cached_property
+    def _flows(self) -> UnitFlows:
+        return unit_flows(self._units, self._logical, self._physical, self._rates)
+
+    def isolate(self, unit: int) -> None:
+        """Give a unit a container of its own."""
+        self._put(self._open(), unit)
+
+    def pack(self, members: Sequence[int], count: int) -> None:
+        """Spread units of one kind over `count` new containers, or more where their claims do not let them.
+
+        The containers are filled one after the other, up to an even share of what is left: a first unit by rule 55,
+        then always the unit that shares most traffic with the container, downstream ones and the latest reached
+        first, so that chains stay whole. One unit is kept back for every container still to come.
+        """
+        if count == 1 and self._bound.isdisjoint(members):
+            self._fill(members)
+            return
+        flows = self._flows
+        order = self._in_order(members)
+        waiting = set(order)
+        first = len(self._containers)
+        operators_left, cursor = sum(self._sizes[each] for each in order), 0
+        for to_come in range(count - 1, -1, -1):
+            container = self._open()
+            share = -(-operators_left // (to_come + 1))
+            frontier = Frontier(waiting)
+            refused: set[int] = set()
+            while len(waiting) > to_come and container.operators < share:
+                unit = self._next_neighbour(frontier, container, share, refused)
+                if unit is None:
+                    while cursor < len(order) and order[cursor] not in waiting:
+                        cursor += 1
+                    unit = self._next_seed(order, cursor, waiting, container, share, refused)
+                if unit is None:
+                    break
+                self._put(container, unit)
+                waiting.remove(unit)
+                frontier.reach(flows.downstream[unit], DOWNSTREAM)
+                frontier.reach(flows.upstream[unit], UPSTREAM)
+            operators_left -= container.operators
+            if not container.operators:
+                self._containers.pop()
+        self._place_rest([unit for unit in order if unit in waiting], first)
+        self._refine(order, first)
+
+    def pes(self) -> list[list[int]]:
+        """Operators of every container; units that are in none are left out."""
+        pes: list[list[int]] = [[] for _ in self._containers]
+        for unit, container in zip(self._units, self._container_of, strict=True):
+            if container >= 0:
+                pes[container] += unit.operators
+        for operators in pes:
+            operators.sort()
+        return pes
+
+    def _fill(self, members: Sequence[int]) -> None:
+        """Put units that nothing keeps apart into one container."""
+        container = self._open()
+        container.operators = sum(self._sizes[each] for each in members)
+        for each in members:
+            self._container_of[each] = len(self._containers) - 1
+
+    def _open(self) -> Container:
+        container = Container()
+        self._containers.append(container)
+        return container
+
+    def _put(self, container: Container, unit: int, number: int = -1) -> None:
+        self._container_of[unit] = number if number >= 0 else len(self._containers) - 1
+        container.operators += self._sizes[unit]
+        if unit in self._bound:
+            container.claims.update(self._units[unit].claims)
+            container.host_set = self._hosts.join(container.host_set, self._units[unit].host_set)
+
+    def _fits(self, container: Container, unit: int) -> bool:
+        claims = container.claims
+        return all(claims.get(name, value) == value for name, value in self._units[unit].claims) and self._hosts.fits(
+            container.host_set, self._units[unit].host_set
+        )
+
+    def _in_order(self, members: Sequence[int]) -> list[int]:
+        """First units first: one for every claimed value, then rule 55, with unconnected ones as filling."""
+        alike: dict[tuple[int, int, bool, bool, int], list[int]] = {}
+        seen: dict[Claim, int] = {}
+        downstream, upstream = self._flows.downstream, self._flows.upstream
+        for unit in members:
+            rank = len(self._units)
+            if claims := self._units[unit].claims:
+                rank = max(seen.get(claim, 0) for claim in claims)
+                for claim in claims:
+                    seen[claim] = seen.get(claim, 0) + 1
+            leaving, entering = len(downstream[unit]), len(upstream[unit])
+            key = rank, self._sizes[unit], leaving > 0, entering > 0, leaving + entering
+            if key in alike:
+                alike[key].append(unit)
+            else:
+                alike[key] = [unit]
+
+        def precedence(key: tuple[int, int, bool, bool, int]) -> tuple[int, bool, bool, bool, int, int]:
+            rank, operators, leaves, enters, connections = key
+            return rank, not connections, enters, leaves, -operators, -connections
+
+        return [unit for key in sorted(alike, key=precedence) for unit in sorted(alike[key])]
+
+    def _next_neighbour(self, frontier: Frontier, container: Container, share: int, refused: set[int]) -> int | None:
+        while (unit := frontier.pop()) is not None:
+            if unit not in refused:
+                if self._takes(container, unit, share):
+                    return unit
+                refused.add(unit)
+        return None
+
+    def _next_seed(
+        self,
+        order: Sequence[int],
+        cursor: int,
+        waiting: Collection[int],
+        container: Container,
+        share: int,
+        refused: Collection[int],
+    ) -> int | None:
+        tries = 0
+        while cursor < len(order) and tries < _TRIES:
+            unit = order[cursor]
+            cursor += 1
+            if unit in waiting and unit not in refused:
+                if self._takes(container, unit, share):
+                    return unit
+                tries += 1
+        return None
+
+    def _takes(self, container: Container, unit: int, share: int) -> bool:
+        """Is there room, and does nothing keep the unit away?"""
+        room = not container.operators or container.operators + self._sizes[unit] <= share
+        return room and (unit not in self._bound or self._fits(container, unit))
+
+    def _place_rest(self, rest: Sequence[int], first: int) -> None:
+        """Put the rest into containers that claim the same, else into the smallest that fit, else into new ones."""
+        if not rest:
+            return
+        claimed: dict[Claim, int] = {}
+        room: list[tuple[int, int]] = []
+        for number in range(first, len(self._containers)):
+            claimed.update(dict.fromkeys(self._containers[number].claims.items(), number))
+            room.append((self._containers[number].operators, number))
+        heapq.heapify(room)
+        for unit in rest:
+            alike = [claimed[claim] for claim in self._units[unit].claims if claim in claimed]
+            found = next((number for number in alike if self._fits(self._containers[number], unit)), None)
+            tried: list[tuple[int, int]] = []
+            while found is None and room and len(tried) < _TRIES:
+                entry = heapq.heappop(room)
+                tried.append(entry)
+                if self._fits(self._containers[entry[1]], unit):
+                    found = entry[1]
+            if found is None:
+                self._open()
+                found = len(self._containers) - 1
+                tried.append((0, found))
+            self._put(self._containers[found], unit, found)
+            for _, number in tried:
+                heapq.heappush(room, (self._containers[number].operators, number))
+            claimed.update(dict.fromkeys(self._units[unit].claims, found))
+
+    def _refine(self, members: Sequence[int], first: int) -> None:
+        """Let single units of one kind change containers, as long as these stay of even size.
+
+        Units with claims or wishes for their host stay where they are.
+        """
+        count = len(self._containers) - first
+        if count < 2:
+            return
+        most = most_operators(sum(self._sizes[each] for each in members), count)
+        free = [each for each in members if each not in self._bound]
+        Refinement(self._container_of, members, self._sizes, self._flows, most).improve(free)
+        if MoveChains.reach(members):
+            MoveChains(self._container_of, members, self._sizes, self._flows, most).improve(free)

@@ -1,0 +1,184 @@
+"""Loops of PEs where the operators have none: such PEs would wait for one another's end (rule 56).
+
+PEs in a loop are parted into pieces, each of which feeds later ones only, and pieces that close no loop come together
+again.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
+
+from streams_orchestration.compiler.components import strong_components
+from streams_orchestration.compiler.disjoint_sets import DisjointSets
+from streams_orchestration.compiler.placement.fusable_units import Sharing
+
+_TRIES = 256
+"""Parts that a part is tried with."""
+_STEPS = 200_000
+"""Pieces looked at in search of a way from one to another, all searches together."""
+
+
+def looped_pes(count: int, flows: Iterable[tuple[int, int]]) -> list[list[int]]:
+    """PEs that feed one another in a loop, each set of them by itself.
+
+    Args:
+        count: how many PEs there are.
+        flows: (producer, consumer) by number of the PE.
+    """
+    successors: list[list[int]] = [[] for _ in range(count)]
+    for source, target in set(flows):
+        if source != target:
+            successors[source].append(target)
+    return [sorted(each) for each in strong_components(successors) if len(each) > 1]
+
+
+def without_loops(
+    looped: Sequence[Sequence[int]],
+    joined: DisjointSets,
+    successors: Mapping[int, Sequence[int]],
+    sharing: Sharing | None,
+) -> list[list[int]]:
+    """The PEs of one loop, parted until only operators that form a loop themselves are in one still.
+
+    Args:
+        looped: the operators of each of the PEs.
+        joined: operators that are never parted.
+        successors: the operators that each of them feeds.
+        sharing: whether operators of different PEs could be in one; there are no more PEs than before, if it lets.
+            None where they could not.
+    """
+    pe_of = {operator: pe for pe, operators in enumerate(looped) for operator in operators}
+    sets: dict[int, list[int]] = {}
+    for operator in sorted(pe_of):
+        sets.setdefault(joined.find(operator), []).append(operator)
+    units = list(sets.values())
+    unit_of = {operator: number for number, members in enumerate(units) for operator in members}
+    following = [
+        sorted({unit_of[other] for each in members for other in successors.get(each, ()) if other in pe_of} - {number})
+        for number, members in enumerate(units)
+    ]
+    home = [pe_of[members[0]] for members in units]
+    order = strong_components(following)
+    parts: dict[tuple[int, int], list[int]] = {}
+    for rank in _ranks(order, home):
+        found = _parts(order, following, home, rank)
+        parts = found if not parts or len(found) < len(parts) else parts
+        if len(parts) <= len(looped) + 1:
+            break
+    pieces = _Pieces(list(parts.values()), following)
+    pieces.merge([home[part[0]] for part in pieces.parts], lambda *_: True, 1)
+    if sharing is not None and pieces.left > len(looped):
+
+        def operators(part: int) -> list[int]:
+            return [each for unit in pieces.parts[part] for each in units[unit]]
+
+        kinds = [sharing.kind(operators(part)) if pieces.parts[part] else None for part in range(len(pieces.parts))]
+        pieces.merge(kinds, lambda one, other: sharing.agree(operators(one), operators(other)), len(looped))
+    return [sorted(each for unit in part for each in units[unit]) for part in pieces.parts if part]
+
+
+def _ranks(order: Sequence[Sequence[int]], home: Sequence[int]) -> list[list[int]]:
+    """Orders of the PEs to try: by their first unit in the flow, by their last, by the average."""
+    places: dict[int, list[int]] = {}
+    for place, component in enumerate(order):
+        for unit in component:
+            places.setdefault(home[unit], []).append(place)
+    keys: list[Callable[[list[int]], float]] = [min, max, lambda each: sum(each) / len(each)]
+    found = []
+    for key in keys:
+        rank = [0] * len(places)
+        for number, pe in enumerate(sorted(places, key=lambda pe: (key(places[pe]), pe))):
+            rank[pe] = number
+        found.append(rank)
+    return found
+
+
+def _parts(
+    order: Sequence[Sequence[int]], following: Sequence[Sequence[int]], home: Sequence[int], rank: Sequence[int]
+) -> dict[tuple[int, int], list[int]]:
+    """Units by PE and round: in every round each PE has its turn, by rank, so nothing is fed by what comes later."""
+    round_of = [0] * len(home)
+    for component in order:
+        now = max(round_of[unit] for unit in component)
+        for unit in component:
+            round_of[unit] = now
+        for unit in component:
+            for other in following[unit]:
+                round_of[other] = max(round_of[other], now + (rank[home[unit]] > rank[home[other]]))
+        for unit in component:
+            round_of[unit] = now
+    parts: dict[tuple[int, int], list[int]] = {}
+    for component in order:
+        for unit in component:
+            parts.setdefault((round_of[unit], rank[home[unit]]), []).append(unit)
+    return {key: parts[key] for key in sorted(parts)}
+
+
+class _Pieces:
+    """Parts of PEs, and which feeds which; one that came into another is empty."""
+
+    def __init__(self, parts: list[list[int]], following: Sequence[Sequence[int]]) -> None:
+        self.parts = parts
+        part_of = {unit: number for number, part in enumerate(parts) for unit in part}
+        self._following = [
+            {part_of[other] for unit in part for other in following[unit]} - {number}
+            for number, part in enumerate(parts)
+        ]
+        self._steps = _STEPS
+
+    @property
+    def left(self) -> int:
+        """How many there are still."""
+        return sum(map(bool, self.parts))
+
+    def merge(self, kinds: Sequence[Hashable], may_share: Callable[[int, int], bool], wanted: int) -> None:
+        """Put parts together, small ones first, as long as there are more than wanted and no loop comes of it.
+
+        Args:
+            kinds: what must be the same in two parts; one with None stays alone.
+            may_share: whether nothing else keeps two parts from being one.
+            wanted: how many parts are few enough.
+        """
+        by_kind: dict[Hashable, list[int]] = {}
+        for part in sorted(range(len(self.parts)), key=lambda each: (len(self.parts[each]), each)):
+            if self.parts[part] and kinds[part] is not None:
+                by_kind.setdefault(kinds[part], []).append(part)
+        left = self.left
+        for alike in by_kind.values():
+            for first, one in enumerate(alike):
+                for other in alike[first + 1 : first + 1 + _TRIES] if left > wanted else ():
+                    if may_share(one, other) and not self._loops(one, other):
+                        self._join(other, one)
+                        left -= 1
+                        break
+
+    def _join(self, into: int, part: int) -> None:
+        self.parts[into] += self.parts[part]
+        self.parts[part] = []
+        self._following[into] |= self._following[part]
+        self._following[part] = set()
+        for each in self._following:
+            if part in each:
+                each.remove(part)
+                each.add(into)
+        self._following[into].discard(into)
+
+    def _loops(self, one: int, other: int) -> bool:
+        """Would they be a loop, or in one with a third? Also when it takes too long to say."""
+        mutual = other in self._following[one] and one in self._following[other]
+        return mutual or self._leads(one, other) or self._leads(other, one)
+
+    def _leads(self, one: int, other: int) -> bool:
+        waiting = [each for each in self._following[one] if each != other]
+        seen = {one, *waiting}
+        while waiting:
+            self._steps -= 1
+            if self._steps <= 0:
+                return True
+            for each in self._following[waiting.pop()]:
+                if each == other:
+                    return True
+                if each not in seen:
+                    seen.add(each)
+                    waiting.append(each)
+        return False

@@ -1,0 +1,117 @@
+"""Fusion schemes: how many PEs there are to be, and which fusable units come together in one (rules 54-56)."""
+
+from __future__ import annotations
+
+import heapq
+from collections.abc import Hashable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+
+from streams_orchestration.compiler.graph import HostPool
+from streams_orchestration.compiler.options import Options
+from streams_orchestration.compiler.placement.fusable_units import FusableUnit, HostSpec
+
+
+@dataclass(frozen=True, slots=True)
+class Class:
+    """Fusable units of one kind: only these can share PEs."""
+
+    units: tuple[int, ...]
+    operators: int
+    least: int
+    """PEs that their claims make necessary."""
+    host: HostSpec | None
+
+
+@dataclass(frozen=True, slots=True)
+class Allotment:
+    """How many PEs every class gets."""
+
+    classes: tuple[Class, ...]
+    sizes: tuple[int, ...]
+    isolated: tuple[int, ...]
+    """Units with a PE of their own."""
+
+
+def allot(
+    units: Sequence[FusableUnit], tags: Mapping[int, Iterable[str]], pools: Sequence[HostPool], options: Options
+) -> Allotment:
+    """The PEs that the manual or the automatic scheme makes of fusable units.
+
+    Args:
+        units: all fusable units.
+        tags: tags of host exlocation by host set.
+        pools: all host pools.
+        options: the scheme, and the number of PEs asked for.
+    """
+    found = classes(units, tags)
+    alone = [number for number, unit in enumerate(units) if unit.isolated]
+    if options.fusion == "manual":
+        sizes = manual_sizes(found, len(alone), options.pes or 1)
+    else:
+        taken: dict[HostSpec | None, int] = {}
+        for number in alone:
+            taken[units[number].kind.host] = taken.get(units[number].kind.host, 0) + 1
+        sizes = automatic_sizes(found, taken, pools)
+    return Allotment(tuple(found), tuple(sizes), tuple(alone))
+
+
+def classes(units: Sequence[FusableUnit], tags: Mapping[int, Iterable[str]]) -> list[Class]:
+    """The units that are not isolated, by kind.
+
+    Args:
+        units: all fusable units.
+        tags: tags of host exlocation by host set.
+    """
+    by_kind: dict[Hashable, list[int]] = {}
+    for number, unit in enumerate(units):
+        if not unit.isolated:
+            by_kind.setdefault(unit.kind, []).append(number)
+    result = []
+    for members in by_kind.values():
+        values: dict[tuple[str, str], set[int]] = {}
+        for member in members:
+            for name, value in units[member].claims:
+                values.setdefault(name, set()).add(value)
+            for tag in tags.get(units[member].host_set, ()):
+                values.setdefault(("host", tag), set()).add(units[member].host_set)
+        least = max((len(distinct) for distinct in values.values()), default=1)
+        operators = sum(len(units[member].operators) for member in members)
+        result.append(Class(tuple(members), operators, least, units[members[0]].kind.host))
+    return result
+
+
+def manual_sizes(found: Sequence[Class], isolated: int, wanted: int) -> list[int]:
+    """PEs per class for a number of PEs asked for, of which isolated units have taken theirs (rule 55)."""
+    return _allot(found, wanted - isolated)
+
+
+def automatic_sizes(
+    found: Sequence[Class], isolated: Mapping[HostSpec | None, int], pools: Sequence[HostPool]
+) -> list[int]:
+    """About one PE per resource (rule 56): one per named host, per host of a pool, and for the default host."""
+    sizes = [0] * len(found)
+    hosts = {pool.name: pool.size or 1 for pool in pools}
+    by_host: dict[HostSpec | None, list[int]] = {}
+    for number, each in enumerate(found):
+        by_host.setdefault(each.host, []).append(number)
+    for spec, numbers in by_host.items():
+        resources = hosts.get(spec.pool, 1) if spec is not None and spec.host is None and spec.pool else 1
+        allotted = _allot([found[number] for number in numbers], resources - isolated.get(spec, 0))
+        for number, size in zip(numbers, allotted, strict=True):
+            sizes[number] = size
+    return sizes
+
+
+def _allot(found: Sequence[Class], wanted: int) -> list[int]:
+    """Share PEs among classes so that the largest average PE is as small as can be; every class gets what it must."""
+    sizes = [min(each.least, len(each.units)) for each in found]
+    room = [(-each.operators / size, number) for number, (each, size) in enumerate(zip(found, sizes, strict=True))]
+    heapq.heapify(room)
+    spare = wanted - sum(sizes)
+    while spare > 0 and room:
+        _, number = heapq.heappop(room)
+        if sizes[number] < len(found[number].units):
+            sizes[number] += 1
+            spare -= 1
+            heapq.heappush(room, (-found[number].operators / sizes[number], number))
+    return sizes

@@ -1,0 +1,44 @@
+"""What flows between fusable units (rule 55)."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from itertools import chain
+
+from streams_orchestration.compiler.graph import LogicalGraph, PhysicalGraph
+from streams_orchestration.compiler.placement.fusable_units import FusableUnit
+from streams_orchestration.compiler.profiles.rates import Rates
+from streams_orchestration.compiler.profiles.traffic import connection_traffic
+
+Flow = tuple[int, float]
+"""The unit at the other end of a connection, and the traffic on it."""
+
+
+@dataclass(frozen=True, slots=True)
+class UnitFlows:
+    """The connections of every unit with others."""
+
+    downstream: Sequence[Sequence[Flow]]
+    upstream: Sequence[Sequence[Flow]]
+
+    def of(self, unit: int) -> Iterator[Flow]:
+        """Those downstream, then those upstream."""
+        return chain(self.downstream[unit], self.upstream[unit])
+
+
+def unit_flows(units: Sequence[FusableUnit], logical: LogicalGraph, physical: PhysicalGraph, rates: Rates) -> UnitFlows:
+    """The connections between units, in the order of the physical graph."""
+    unit_of = [0] * len(physical.operators)
+    for number, unit in enumerate(units):
+        for operator in unit.operators:
+            unit_of[operator] = number
+    downstream: list[list[Flow]] = [[] for _ in units]
+    upstream: list[list[Flow]] = [[] for _ in units]
+    traffic = connection_traffic(logical, physical, rates)
+    for (source, _, target, _, _, _), weight in zip(physical.connections, traffic, strict=True):
+        source, target = unit_of[source], unit_of[target]
+        if source != target:
+            downstream[source].append((target, weight))
+            upstream[target].append((source, weight))
+    return UnitFlows(downstream, upstream)

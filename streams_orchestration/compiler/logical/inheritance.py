@@ -1,0 +1,239 @@
+"""Configs and threading annotations: which of several in effect wins (rules 42, 43, 46-48, 67, 68, A48)."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from typing import Any
+
+from pydantic.alias_generators import to_camel
+
+from streams_orchestration.compiler.graph import PlacementGroup, Tag, ThreadedPort, Threading
+from streams_orchestration.compiler.logical.instances import PrimitiveInstance
+from streams_orchestration.compiler.logical.substitution import Substitution
+from streams_orchestration.compiler.options import Options
+from streams_orchestration.model.annotations import ThreadingAnnotation
+from streams_orchestration.model.application import Application
+from streams_orchestration.model.diagnostics import Diagnostic
+from streams_orchestration.model.names import nearest
+from streams_orchestration.model.placement import Config, Placement, ThreadedPortConfig
+
+
+@dataclass(frozen=True, slots=True)
+class _Introduced:
+    """A config with the operator that introduces it, and how many regions are around that (itself included)."""
+
+    config: Config
+    introducer: str
+    regions: int
+
+
+@dataclass(frozen=True, slots=True)
+class EffectiveConfig:
+    """The configs of one operator after the search."""
+
+    partition: PlacementGroup
+    host_placement: PlacementGroup
+    host: str | None
+    host_pool: str | None
+    restartable: bool
+    relocatable: bool
+    checkpoint: Any
+    checkpoint_period: float | None
+    uncommitted: bool
+    threaded_ports: tuple[ThreadedPort, ...]
+
+
+class Inheritance:
+    """The search for the configs and annotations that reach an operator from around it."""
+
+    def __init__(self, application: Application, options: Options, substitution: Substitution) -> None:
+        self.application = application
+        self.options = options
+        self.substitution = substitution
+
+    def _search(self, operator: PrimitiveInstance) -> Iterator[_Introduced]:
+        """All configs in effect: own, invocations inner to outer, definitions inner to outer, the application's."""
+        yield _Introduced(operator.invocation.config, operator.name, len(operator.regions))
+        around = operator.parent.enclosing()
+        for instance in around:
+            if instance.invocation is not None:
+                yield _Introduced(instance.invocation.config, instance.name, len(instance.regions))
+        for instance in around:
+            yield _Introduced(instance.definition.config, instance.name, len(instance.regions))
+        yield _Introduced(self.application.config, self.application.application, 0)
+
+    def config(self, operator: PrimitiveInstance) -> EffectiveConfig:
+        """The configs of one operator."""
+        configs = [each for each in self._search(operator) if each.config.model_fields_set]
+        partition = self._group(configs, "partition", operator)
+        host_placement = self._group(configs, "host", operator)
+        host = host_pool = None
+        for each in configs:
+            placement = each.config.placement
+            if placement is not None and (placement.host is not None or placement.host_pool is not None):
+                host = self._text(placement.host, placement, "host", operator.name)
+                host_pool = self._text(placement.host_pool, placement, "hostPool", operator.name)
+                pools = [pool.name for pool in self.application.host_pools]
+                if host_pool != placement.host_pool and host_pool not in pools:
+                    message = f"there is no host pool {host_pool}{nearest(host_pool or '', pools)}"
+                    location = placement.location("hostPool")
+                    self.substitution.diagnostics.append(
+                        Diagnostic.of("SO0404", message, operator=operator.name, location=location)
+                    )
+                break
+        restartable, relocatable = self._restart(configs, operator.name)
+        checkpoint, period = self._checkpoint(configs, operator.name)
+        if checkpoint is not None and not restartable:
+            message = "a checkpoint has no effect on an operator that is not restartable"
+            location = operator.invocation.location("config")
+            self.substitution.diagnostics.append(
+                Diagnostic.of("CDISP0429W", message, operator=operator.name, location=location)
+            )
+        ports = range(len(operator.invocation.inputs))
+        queues = {queue.port: queue for queue in operator.invocation.config.threaded_port if queue.port in ports}
+        return EffectiveConfig(
+            partition=partition,
+            host_placement=host_placement,
+            host=host,
+            host_pool=host_pool,
+            restartable=restartable,
+            relocatable=relocatable,
+            checkpoint=checkpoint,
+            checkpoint_period=period,
+            uncommitted=self._first(configs, lambda config: config.visibility)[0] == "read_uncommitted",
+            threaded_ports=tuple(
+                ThreadedPort(port, queues[port].congestion_policy, self._queue_size(queues[port], operator.name))
+                for port in sorted(queues)
+            ),
+        )
+
+    def _queue_size(self, queue: ThreadedPortConfig, operator: str) -> int:
+        """Tuples that a queue holds; at least 1 whatever is submitted (rule 64)."""
+        size, origin = self.substitution.annotation(queue.queue_size, queue, "queueSize", operator)
+        if size is None:
+            return 1
+        if not isinstance(size, int) or isinstance(size, bool) or not 1 <= size < 2**31:
+            message = f"the queue size is an int32 of at least 1, and {origin} is {size}"
+            location = queue.location("queueSize")
+            self.substitution.diagnostics.append(
+                Diagnostic.of("CDISP0090E", message, operator=operator, location=location)
+            )
+            return 1
+        return size
+
+    def _text(self, text: str | None, placement: Placement, key: str, operator: str) -> str | None:
+        return None if text is None else str(self.substitution.value(text, placement, key, operator=operator))
+
+    def _group(self, configs: list[_Introduced], prefix: str, operator: PrimitiveInstance) -> PlacementGroup:
+        """One placement group, whole, from the nearest config that mentions any member of it (rule 42)."""
+        members = tuple(f"{prefix}_{member}" for member in ("isolation", "colocation", "exlocation"))
+        for each in configs:
+            placement = each.config.placement
+            if placement is None or all(getattr(placement, member) is None for member in members):
+                continue
+            isolation, colocation, exlocation = (getattr(placement, member) for member in members)
+            first = next(to_camel(member) for member in members if getattr(placement, member) is not None)
+            return PlacementGroup(
+                bool(isolation),
+                tuple(self._tag(tag, each, placement, members[1], operator) for tag in colocation or ()),
+                tuple(self._tag(tag, each, placement, members[2], operator) for tag in exlocation or ()),
+                each.introducer,
+                placement.location(first),
+            )
+        return PlacementGroup()
+
+    def _tag(
+        self, text: str, found: _Introduced, placement: Placement, member: str, operator: PrimitiveInstance
+    ) -> Tag:
+        key = to_camel(member)
+        bare = text.replace(" ", "")
+        if bare in ("byChannel()", "byReplica()"):
+            if self.options.faithful:
+                found = self._by_text(text, member, operator) or found
+            if bare == "byReplica()":
+                return Tag("byReplica", found.introducer)
+            # Introduced outside of all regions, the outermost level counts (rule 46).
+            return Tag("byChannel", found.introducer, max(found.regions - 1, 0))
+        if "byChannel()" in bare or "byReplica()" in bare:
+            message = f"{text!r}: byChannel() and byReplica() are tags of their own, not parts of one"
+            location = placement.location(key)
+            self.substitution.diagnostics.append(
+                Diagnostic.of("SO0010", message, operator=operator.name, location=location)
+            )
+        return Tag("plain", str(self.substitution.value(text, placement, key, operator=operator.name)))
+
+    def _by_text(self, text: str, member: str, operator: PrimitiveInstance) -> _Introduced | None:
+        """The introducer as Streams finds it: the innermost composite with the same text, not the config that won."""
+        own = operator.invocation.config.placement
+        if own is not None and text in (getattr(own, member) or ()):
+            return None
+        for instance in operator.parent.enclosing():
+            outer = instance.invocation.config if instance.invocation is not None else instance.definition.config
+            config = outer if outer.placement is not None else instance.definition.config
+            if config.placement is not None and text in (getattr(config.placement, member) or ()):
+                return _Introduced(config, instance.name, len(instance.regions))
+        return None
+
+    def _first(self, configs: list[_Introduced], read: Callable[[Config], Any]) -> tuple[Any, Config | None]:
+        for each in configs:
+            value = read(each.config)
+            if value is not None:
+                return value, each.config
+        return None, None
+
+    def _restart(self, configs: list[_Introduced], operator: str) -> tuple[bool, bool]:
+        """Both default to true; each implies or forbids the other where only one is given (A48)."""
+        flags: list[bool | None] = []
+        for key in ("restartable", "relocatable"):
+            value, config = self._first(configs, lambda config, key=key: getattr(config, key))
+            flags.append(None if config is None else self.substitution.boolean(value, config, key, operator))
+        restartable, relocatable = flags
+        if relocatable is None:
+            relocatable = restartable is not False
+        return restartable is not False, relocatable
+
+    def _checkpoint(self, configs: list[_Introduced], operator: str) -> tuple[Any, float | None]:
+        checkpoint, config = self._first(configs, lambda config: config.checkpoint)
+        if checkpoint is None or config is None:
+            return None, None
+        if checkpoint.operator_driven:
+            return "operatorDriven", None
+        period, _ = self.substitution.number(checkpoint.periodic, checkpoint, "periodic", operator)
+        if period is not None and period <= 0:
+            message = f"the checkpoint period is above zero, not {period}"
+            location = checkpoint.location("periodic") or config.location("checkpoint")
+            self.substitution.diagnostics.append(
+                Diagnostic.of("CDISP0410E", message, operator=operator, location=location)
+            )
+        return "periodic", period
+
+    def threading(self, operator: PrimitiveInstance) -> Threading:
+        """The nearest threading annotation: innermost composite first, its invocation before its definition."""
+        for instance in operator.parent.enclosing():
+            nearest = [instance.invocation.annotations] if instance.invocation is not None else []
+            for found in (*nearest, instance.definition.annotations):
+                if found.threading is not None:
+                    return self._threading(found.threading, instance.name, instance.name)
+        own = self.application.annotations.threading
+        if own is not None:
+            return self._threading(own, "", self.application.application)
+        return Threading(model=self.options.threading)
+
+    def atomic(self, operator: PrimitiveInstance) -> str | None:
+        """The tag of the operator's own `atomic`, else that of the innermost invocation around it."""
+        for instance in (operator, *operator.parent.enclosing()):
+            annotations = instance.invocation.annotations if instance.invocation is not None else None
+            if annotations is not None and annotations.atomic is not None:
+                text = annotations.atomic
+                return str(self.substitution.value(text, annotations, "atomic", operator=operator.name, channels=False))
+        return None
+
+    def _threading(self, annotation: ThreadingAnnotation, operator: str, introducer: str) -> Threading:
+        threads, origin = self.substitution.number(annotation.threads, annotation, "threads", operator, integer=True)
+        if origin and threads is not None and threads < 1:
+            message = f"threads is at least 1, and {origin} is {threads}"
+            location = annotation.location("threads")
+            self.substitution.diagnostics.append(Diagnostic.of("SO0401", message, operator=operator, location=location))
+        elastic = self.substitution.boolean(annotation.elastic, annotation, "elastic", operator)
+        return Threading(annotation.model, True, threads, elastic, introducer, annotation.location("model"))

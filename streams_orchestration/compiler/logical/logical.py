@@ -1,0 +1,278 @@
+"""The first stage: an application becomes a flat graph of primitive operators, every value in place.
+
+Composites are opened up, submission-time values substituted, configs and annotations resolved to the operators they
+reach. What depends on a channel stays open until the parallel transformation.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+from streams_orchestration.compiler.graph import (
+    HostPool,
+    ImportExport,
+    InputPort,
+    LogicalConnection,
+    LogicalGraph,
+    LogicalOperator,
+    OutputPort,
+)
+from streams_orchestration.compiler.logical.inheritance import Inheritance
+from streams_orchestration.compiler.logical.instances import (
+    MAX_OPERATORS,
+    InstanceTree,
+    PrimitiveInstance,
+    count_operators,
+)
+from streams_orchestration.compiler.logical.parallel_annotations import RegionDeclarations, number_regions, port_names
+from streams_orchestration.compiler.logical.region_annotations import consistent_annotations
+from streams_orchestration.compiler.logical.substitution import Substitution
+from streams_orchestration.compiler.logical.tuple_types import TupleTypes
+from streams_orchestration.compiler.logical.windows import single_threaded, windows_of
+from streams_orchestration.compiler.options import Options
+from streams_orchestration.model.application import Application
+from streams_orchestration.model.declarations import check_declarations
+from streams_orchestration.model.diagnostics import Diagnostic
+from streams_orchestration.model.names import nearest
+from streams_orchestration.model.schema import Schema
+from streams_orchestration.model.scopes import check_names
+from streams_orchestration.model.standard import EXPORT, IMPORT, JOB_CONTROL_PLANE
+
+
+def build_logical_graph(
+    application: Application, options: Options, *, checked: bool = False
+) -> tuple[LogicalGraph, list[Diagnostic]]:
+    """Flatten an application.
+
+    Always gives a graph: where something is wrong, a diagnostic says so and the part in error is left out or takes
+    a default, so that the stages behind can look for more errors.
+
+    Args:
+        application: the application.
+        options: of the compiler.
+        checked: names and declarations have been checked, and composites do not contain one another in a circle.
+    """
+    diagnostics = [] if checked else [*check_names(application), *check_declarations(application)]
+    substitution = Substitution(application, options, diagnostics)
+    circular = any(diagnostic.code == "SO0106" for diagnostic in diagnostics)
+    operators = 0 if circular else count_operators(application)
+    if operators > MAX_OPERATORS:
+        message = f"the composites open up to {operators} operators; {MAX_OPERATORS} are the most"
+        diagnostics.append(Diagnostic.of("SO0501", message))
+    if circular or operators > MAX_OPERATORS:
+        return LogicalGraph(application.application, (), ()), diagnostics
+    builder = _Builder(application, options, substitution)
+    return builder.graph(), list(dict.fromkeys(diagnostics))
+
+
+class _Builder:
+    """Puts the parts of the logical graph together."""
+
+    def __init__(self, application: Application, options: Options, substitution: Substitution) -> None:
+        self.application = application
+        self.options = options
+        self.substitution = substitution
+        self.diagnostics = substitution.diagnostics
+        self.tree = InstanceTree(application)
+        self.types = TupleTypes(self.tree, self.diagnostics)
+        self.order = number_regions(self.tree)
+        self.inheritance = Inheritance(application, options, substitution)
+
+    def graph(self) -> LogicalGraph:
+        declarations = RegionDeclarations(self.options, self.substitution, self.types.of_stream)
+        regions = tuple(declarations.regions(self.order))
+        operators = tuple(map(self.operator, self.tree.primitives))
+        imports: list[ImportExport] = []
+        connections = sorted(self.connections(imports), key=lambda each: each[:2])
+        exports = list(self.exports())
+        self.check_job_control_planes()
+        annotations = tuple(consistent_annotations(self.tree, self.substitution))
+        self.check_unused()
+        return LogicalGraph(
+            application=self.application.application,
+            operators=operators,
+            connections=tuple(connections),
+            regions=regions,
+            annotations=annotations,
+            imports=tuple(imports),
+            exports=tuple(exports),
+            host_pools=tuple(HostPool(pool.name, pool.tags, pool.size) for pool in self.application.host_pools),
+            submission=dict(self.substitution.values),
+            description=self.application.description,
+        )
+
+    def operator(self, instance: PrimitiveInstance) -> LogicalOperator:
+        invocation, signature = instance.invocation, instance.signature
+        parameters: dict[str, Any] = {
+            key: self.substitution.value(value, invocation, "parameters", key, operator=instance.name)
+            for key, value in invocation.parameters.items()
+        }
+        custom = instance.standard and invocation.operator == "Custom"
+        inputs = self.inputs(instance, parameters, custom=custom)
+        config = self.inheritance.config(instance)
+        return LogicalOperator(
+            index=instance.index,
+            name=instance.name,
+            kind=invocation.operator,
+            implementation=signature.implementation,
+            inputs=inputs,
+            outputs=tuple(self.outputs(instance)),
+            parameters=parameters,
+            standard=instance.standard,
+            regions=instance.regions,
+            composites=tuple(each.name for each in reversed(instance.parent.enclosing())),
+            stateful=signature.stateful,
+            single_threaded=single_threaded(
+                signature.single_threaded, windows_of(parameters, tuple(port.name for port in inputs))
+            ),
+            waits=tuple(wait for wait in signature.waits if max(wait) < len(inputs)),
+            may_be_member=signature.consistent.member,
+            may_start=signature.consistent.start,
+            region_reason=signature.consistent.reason,
+            threaded_ports=config.threaded_ports,
+            threading=self.inheritance.threading(instance),
+            partition=config.partition,
+            host_placement=config.host_placement,
+            host=config.host,
+            host_pool=config.host_pool,
+            restartable=config.restartable,
+            relocatable=config.relocatable,
+            checkpoint=config.checkpoint,
+            checkpoint_period=config.checkpoint_period,
+            uncommitted=config.uncommitted,
+            atomic=self.inheritance.atomic(instance),
+            submits=tuple(not binding.control for binding in invocation.inputs) if custom else (),
+            location=invocation.location(),
+        )
+
+    def inputs(self, instance: PrimitiveInstance, parameters: dict[str, Any], *, custom: bool) -> tuple[InputPort, ...]:
+        names = port_names(instance)
+        windows = windows_of(parameters, names)
+        ports: list[InputPort] = []
+        for port, binding in enumerate(instance.invocation.inputs):
+            model = instance.signature.input(port)
+            mutable, mutates = model.is_mutable, model.mutates
+            if custom and binding.mutates is not None:
+                mutates = binding.mutates
+                # Only a Custom without outputs has a port turned immutable that its logic leaves alone (rule 79).
+                mutable = bool(binding.mutates) or bool(instance.outputs)
+            if mutable and mutates:
+                self.check_mutated(instance, port, mutates)
+            punctuated = port in windows and windows[port].eviction == "punct"
+            ports.append(
+                InputPort(
+                    name=names[port],
+                    mutable=mutable,
+                    mutates=mutates if mutable else None,
+                    control=model.control or binding.control,
+                    expects_window_punctuation=model.expects_window_punctuation or (model.window_bound and punctuated),
+                )
+            )
+        return tuple(ports)
+
+    def check_mutated(self, instance: PrimitiveInstance, port: int, mutates: tuple[str, ...]) -> None:
+        for stream in instance.invocation.inputs[port].streams:
+            for schema in self.types.of_stream(instance.parent, stream):
+                lacking = [name for name in mutates if schema is not None and name not in schema.names]
+                if schema is not None and lacking:
+                    near = nearest(lacking[0], schema.names)
+                    message = f"input port {port} mutates {lacking[0]}, which {stream} does not have{near}"
+                    location = instance.invocation.location("inputs", port)
+                    self.diagnostics.append(Diagnostic.of("SO0306", message, operator=instance.name, location=location))
+
+    def outputs(self, instance: PrimitiveInstance) -> Iterator[OutputPort]:
+        bindings = instance.invocation.outputs or ()
+        for port in range(len(instance.outputs)):
+            model = instance.signature.output(port)
+            schema = self.types.of(instance, port)
+            rate: float | None = None
+            if port < len(bindings):
+                rate, _ = self.substitution.number(bindings[port].rate, bindings[port], "rate", instance.name)
+            yield OutputPort(
+                stream=self.tree.stream_name(instance, port),
+                mutable=model.mutable,
+                generates_window_punctuation=model.generates_window_punctuation,
+                preserves_window_punctuation=model.preserves_window_punctuation,
+                schema=schema.ddl if schema is not None else None,
+                rate=rate,
+            )
+
+    def connections(self, imports: list[ImportExport]) -> Iterator[LogicalConnection]:
+        """The connections in the order of their consumers; what comes from Imports goes into `imports` instead."""
+        for consumer in self.tree.primitives:
+            for port, binding in enumerate(consumer.invocation.inputs):
+                for stream in binding.streams:
+                    for producer, source_port, path in self.tree.sources(consumer.parent, stream):
+                        if producer.index >= 0:
+                            yield LogicalConnection(producer.index, source_port, consumer.index, port, path)
+                        elif producer.invocation.operator == IMPORT:
+                            schema = self.types.of(producer, source_port)
+                            imports.append(self.link("import", producer, consumer.index, port, schema))
+
+    def exports(self) -> Iterator[ImportExport]:
+        for special in self.tree.specials:
+            if special.invocation.operator != EXPORT:
+                continue
+            for port, binding in enumerate(special.invocation.inputs):
+                for stream in binding.streams:
+                    for producer, source_port, _ in self.tree.sources(special.parent, stream):
+                        if producer.index >= 0:
+                            schema = self.types.of(producer, source_port)
+                            yield self.link("export", special, producer.index, source_port, schema)
+                        else:
+                            message = f"{special.name} exports the imported stream {stream}"
+                            location = special.invocation.location("inputs", port)
+                            self.diagnostics.append(
+                                Diagnostic.of("SO0406", message, operator=special.name, location=location)
+                            )
+
+    def link(
+        self, kind: Any, special: PrimitiveInstance, operator: int, port: int, schema: Schema | None
+    ) -> ImportExport:
+        invocation = special.invocation
+        return ImportExport(
+            kind=kind,
+            name=special.name,
+            operator=operator,
+            port=port,
+            parameters={
+                key: self.substitution.value(value, invocation, "parameters", key, operator=special.name)
+                for key, value in invocation.parameters.items()
+            },
+            regions=special.regions,
+            composites=tuple(each.name for each in reversed(special.parent.enclosing())),
+            autonomous=invocation.annotations.autonomous,
+            schema=schema.ddl if schema is not None else None,
+            location=invocation.location(),
+        )
+
+    def check_job_control_planes(self) -> None:
+        """None is needed; one is taken and ignored, but not several, and not in a parallel region (rule 38)."""
+        planes = [each for each in self.tree.specials if each.invocation.operator == JOB_CONTROL_PLANE]
+        if len(planes) > 1:
+            location = planes[0].invocation.location()
+            message = "this is the first JobControlPlane"
+            self.diagnostics.append(Diagnostic.of("CDISP0847D", message, operator=planes[0].name, location=location))
+        for position, plane in enumerate(planes):
+            findings = [("CDISP0846E", f"{planes[0].name} is a JobControlPlane already")] if position else []
+            if plane.regions:
+                findings.append(("CDISP0848E", "a JobControlPlane does not go into a parallel region"))
+            for code, message in findings:
+                location = plane.invocation.location()
+                self.diagnostics.append(Diagnostic.of(code, message, operator=plane.name, location=location))
+
+    def check_unused(self) -> None:
+        application = self.application
+        used_operators = {each.invocation.operator for each in (*self.tree.primitives, *self.tree.specials)}
+        used_operators |= {each.invocation.operator for each in self.tree.composites() if each.invocation is not None}
+        unused = (
+            ("submission", "submission-time value", application.submission.keys() - self.substitution.used),
+            ("schemas", "schema", application.schemas.keys() - self.types.used),
+            ("operators", "declared operator", application.operators.keys() - used_operators),
+            ("composites", "composite", application.composites.keys() - used_operators),
+        )
+        for key, noun, names in unused:
+            for name in sorted(names):
+                location = application.location(key, name)
+                self.diagnostics.append(Diagnostic.of("SO0111", f"the {noun} {name} is not used", location=location))

@@ -1,0 +1,198 @@
+"""Parallel regions as annotated: their order, widths, and the routing of their input ports (rules 4, 6, 7, 17-19)."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterator
+
+from streams_orchestration.compiler.graph import ParallelRegion, Routing
+from streams_orchestration.compiler.logical.instances import CompositeInstance, InstanceTree, PrimitiveInstance
+from streams_orchestration.compiler.logical.substitution import Substitution
+from streams_orchestration.compiler.options import Options
+from streams_orchestration.model.annotations import Parallel
+from streams_orchestration.model.diagnostics import Diagnostic
+from streams_orchestration.model.names import nearest
+from streams_orchestration.model.schema import Schema
+
+Instance = CompositeInstance | PrimitiveInstance
+SchemasOf = Callable[[CompositeInstance, str], list[Schema | None]]
+"""The tuple types of everything that a stream name stands for; None where one is not known."""
+
+MAX_WIDTH = 2**31 - 1
+
+
+def _annotation(instance: Instance) -> Parallel | None:
+    return instance.invocation.annotations.parallel if instance.invocation is not None else None
+
+
+def number_regions(tree: InstanceTree) -> list[Instance]:
+    """Number the annotated invocations in the order in which they are expanded (rule 4), inner ones first.
+
+    Per composite: its own primitives, then for each inner composite that one's inside and then itself.
+    """
+    order: list[Instance] = []
+
+    def visit(parent: CompositeInstance) -> None:
+        for primitive in parent.primitives:
+            if _annotation(primitive) is not None and primitive.index >= 0:
+                primitive.region = len(order)
+                order.append(primitive)
+        for composite in parent.composites:
+            visit(composite)
+            if _annotation(composite) is not None:
+                composite.region = len(order)
+                order.append(composite)
+
+    def enclose(parent: CompositeInstance) -> None:
+        for child in (*parent.primitives, *parent.composites):
+            own = (child.region,) if child.region >= 0 else ()
+            child.regions = parent.regions + own
+        for composite in parent.composites:
+            enclose(composite)
+
+    visit(tree.main)
+    enclose(tree.main)
+    return order
+
+
+def port_names(instance: Instance) -> tuple[str, ...]:
+    """Names of the input ports: those given, else those of the composite or operator model, else in0, in1 ..."""
+    if isinstance(instance, CompositeInstance):
+        return instance.ports
+    names: list[str] = []
+    for port, binding in enumerate(instance.invocation.inputs):
+        names.append(binding.name or instance.signature.input(port).name or f"in{port}")
+    return tuple(names)
+
+
+def width_pattern(pattern: str) -> re.Pattern[str]:
+    """What a pattern of region names stands for: `*` for anything, the rest for itself (rule 6)."""
+    return re.compile(".*".join(re.escape(part) for part in pattern.split("*")))
+
+
+class RegionDeclarations:
+    """Turns the annotations into regions."""
+
+    def __init__(self, options: Options, substitution: Substitution, schemas: SchemasOf) -> None:
+        self.substitution = substitution
+        self.schemas = schemas
+        self.diagnostics = substitution.diagnostics
+        self._overrides = [(pattern, width_pattern(pattern), width) for pattern, width in options.widths]
+
+    def regions(self, order: list[Instance]) -> Iterator[ParallelRegion]:
+        """The regions by index; afterwards width patterns that matched nothing are reported."""
+        for index, instance in enumerate(order):
+            parallel = _annotation(instance)
+            assert parallel is not None
+            width, origin = self._width(instance, parallel)
+            yield ParallelRegion(
+                index,
+                instance.name,
+                width,
+                tuple(region for region in instance.regions if region != index),
+                self._routing(instance, parallel),
+                tuple(
+                    str(self.substitution.value(tag, parallel, "replicateHostTags", operator=instance.name))
+                    for tag in parallel.replicate_host_tags
+                ),
+                origin,
+            )
+        names = [instance.name for instance in order]
+        for pattern, regex, _ in self._overrides:
+            if not any(map(regex.fullmatch, names)):
+                message = f"no parallel region matches {pattern}{nearest(pattern, names)}"
+                self.diagnostics.append(Diagnostic.of("SO0207", message))
+
+    def _width(self, instance: Instance, parallel: Parallel) -> tuple[int, str]:
+        """The width by the strongest source: override, submission-time value, literal (rule 6)."""
+        declared, origin = self.substitution.annotation(parallel.width, parallel, "width", instance.name)
+        for pattern, regex, width in self._overrides:
+            if regex.fullmatch(instance.name):
+                return self._checked(width, "CDISR1164E", f"--width {pattern}", instance, parallel), ""
+        if declared is None:
+            return 1, origin
+        if isinstance(declared, str) and re.fullmatch(r"\s*[-+]?\d{1,10}\s*", declared):
+            declared = int(declared)
+        if isinstance(declared, bool) or not isinstance(declared, int):
+            code = "CDISP0809E" if self.substitution.is_default(origin) else "CDISR1164E"
+            self._report(code, f"the width {declared!r} from {origin} is not an integer", instance, parallel, "width")
+            return 1, origin
+        return self._checked(declared, "CDISR1164E", origin, instance, parallel), origin
+
+    def _checked(self, width: int, code: str, source: str, instance: Instance, parallel: Parallel) -> int:
+        if 1 <= width <= MAX_WIDTH:
+            return width
+        self._report(code, f"the width from {source} is {width}, and 1 is the least", instance, parallel, "width")
+        return 1
+
+    def _report(self, code: str, message: str, instance: Instance, parallel: Parallel, *path: str | int) -> None:
+        location = parallel.location(*path)
+        self.diagnostics.append(Diagnostic.of(code, message, operator=instance.name, location=location))
+
+    def _routing(self, instance: Instance, parallel: Parallel) -> dict[str, Routing]:
+        names = port_names(instance)
+        routing: dict[str, Routing] = {}
+        for position, partition in enumerate(parallel.partition_by):
+            path = ("partitionBy", position)
+            port = self._port(partition.port, instance, parallel, *path, "port")
+            if port is None:
+                continue
+            if names[port] in routing:
+                message = f"the port {partition.port} is partitioned twice"
+                self._report("CDISP0854E", message, instance, parallel, *path, "port")
+                continue
+            self._check_attributes(partition.attributes, port, instance, parallel, *path, "attributes")
+            routing[names[port]] = Routing("hash", tuple(dict.fromkeys(partition.attributes)))
+        for position, name in enumerate(parallel.broadcast):
+            port = self._port(name, instance, parallel, "broadcast", position)
+            if port is None:
+                continue
+            present = routing.get(names[port])
+            if present is not None:
+                code = "CDISP0852E" if present.policy == "broadcast" else "CDISP0853E"
+                wrong = "named twice" if present.policy == "broadcast" else "partitioned as well"
+                self._report(code, f"the broadcast port {name} is {wrong}", instance, parallel, "broadcast", position)
+                continue
+            routing[names[port]] = Routing("broadcast")
+        return routing
+
+    def _port(self, name: str, instance: Instance, parallel: Parallel, *path: str | int) -> int | None:
+        """A port by its name, else by the name of a stream that it reads, full or not (rule 18)."""
+        names = port_names(instance)
+        if name in names:
+            return names.index(name)
+        bindings = instance.invocation.inputs if instance.invocation is not None else ()
+        short = name.rpartition(".")[2]
+        for port, binding in enumerate(bindings[: len(names)]):
+            if name == binding.name:
+                return port
+        for port, binding in enumerate(bindings[: len(names)]):
+            if name in binding.streams or short in binding.streams:
+                return port
+        known = (*names, *(stream for binding in bindings for stream in binding.streams))
+        message = f"the region has no input port {name}{nearest(name, known)}"
+        self._report("CDISP0823E", message, instance, parallel, *path)
+        return None
+
+    def _check_attributes(
+        self, attributes: tuple[str, ...], port: int, instance: Instance, parallel: Parallel, *path: str | int
+    ) -> None:
+        bindings = instance.invocation.inputs if instance.invocation is not None else ()
+        scope = instance.parent
+        for position, attribute in enumerate(attributes):
+            if attribute in attributes[:position]:
+                message = f"the attribute {attribute} is named twice"
+                self._report("CDISP0825E", message, instance, parallel, *path, position)
+                continue
+            for stream in bindings[port].streams if scope is not None and port < len(bindings) else ():
+                assert scope is not None
+                lacking = [
+                    schema
+                    for schema in self.schemas(scope, stream)
+                    if schema is not None and attribute not in schema.names
+                ]
+                if lacking:
+                    near = nearest(attribute, lacking[0].names)
+                    message = f"the stream {stream} has no attribute {attribute}{near}"
+                    self._report("CDISP0824E", message, instance, parallel, *path, position)
+                    break

@@ -1,0 +1,81 @@
+"""`consistent` and `autonomous`: their values resolved, in the order in which regions are founded (A1-A9, A13)."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from streams_orchestration.compiler.graph import ConsistentAnnotation
+from streams_orchestration.compiler.logical.instances import CompositeInstance, InstanceTree, PrimitiveInstance
+from streams_orchestration.compiler.logical.substitution import Substitution
+from streams_orchestration.model.annotations import Annotations, Consistent
+from streams_orchestration.model.diagnostics import Diagnostic
+
+_TIMES = ("period", "drainTimeout", "resetTimeout")
+_ATTEMPTS = "maxConsecutiveResetAttempts"
+_FIELDS = {
+    "period": "period",
+    "drainTimeout": "drain_timeout",
+    "resetTimeout": "reset_timeout",
+    _ATTEMPTS: "max_consecutive_reset_attempts",
+}
+
+
+def consistent_annotations(tree: InstanceTree, substitution: Substitution) -> Iterator[ConsistentAnnotation]:
+    """All annotations of operators in the graph, as the walk of A13 meets them.
+
+    A composite's own first, then the composites inside it, then its primitive operators.
+    """
+
+    def visit(instance: CompositeInstance) -> Iterator[ConsistentAnnotation]:
+        if instance.invocation is not None:
+            yield from _of(instance.invocation.annotations, instance, substitution)
+        for composite in instance.composites:
+            yield from visit(composite)
+        for primitive in instance.primitives:
+            if primitive.index >= 0:
+                yield from _of(primitive.invocation.annotations, primitive, substitution)
+
+    yield from visit(tree.main)
+
+
+def _of(
+    annotations: Annotations, instance: CompositeInstance | PrimitiveInstance, substitution: Substitution
+) -> Iterator[ConsistentAnnotation]:
+    composite = isinstance(instance, CompositeInstance)
+    if annotations.autonomous:
+        location = annotations.location("autonomous")
+        yield ConsistentAnnotation("autonomous", instance.name, composite, location=location)
+    elif annotations.consistent is not None:
+        consistent = annotations.consistent
+        values, submission = _values(consistent, instance.name, substitution)
+        yield ConsistentAnnotation(
+            "consistent",
+            instance.name,
+            composite,
+            consistent.trigger,
+            values,
+            submission,
+            annotations.location("consistent"),
+        )
+
+
+def _values(
+    consistent: Consistent, operator: str, substitution: Substitution
+) -> tuple[dict[str, float | int], dict[str, str]]:
+    values: dict[str, float | int] = {}
+    submission: dict[str, str] = {}
+    for key, field in _FIELDS.items():
+        written = getattr(consistent, field)
+        if written is None:
+            continue
+        value, origin = substitution.number(written, consistent, key, operator, integer=key == _ATTEMPTS)
+        if origin:
+            submission[key] = origin
+        if value is None:
+            continue
+        values[key] = value
+        if value <= 0:
+            location = consistent.location(key)
+            message = f"{key} is above zero, not {value}"
+            substitution.diagnostics.append(Diagnostic.of("SO0401", message, operator=operator, location=location))
+    return values, submission

@@ -1,0 +1,1 @@
+"""The second stage: parallel regions become replicas, with splitters in front of their channels."""

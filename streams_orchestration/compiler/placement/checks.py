@@ -1,0 +1,125 @@
+"""Contradictions between placement configs of operators that have to share a PE or a host (rules 51, 53)."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from streams_orchestration.compiler.graph import LogicalGraph, LogicalOperator, PhysicalGraph
+from streams_orchestration.compiler.placement.fusable_units import HostSpec, Placements
+from streams_orchestration.model.diagnostics import Diagnostic
+
+
+def check_placements(logical: LogicalGraph, physical: PhysicalGraph, placements: Placements) -> list[Diagnostic]:
+    """All contradictions, each once for the operators of the application that it is about.
+
+    The checks look at replicas, so that they also see what only the expansion brings about, as siblings that share
+    both a colocation and an exlocation tag. Ids of the compile-time checks are kept: CDISP0284E to 0289E within a
+    colocation, 0291E to 0294E where host isolation makes a host colocation one PE, 0290E and 0295E on a host.
+    """
+    check = _PlacementCheck(logical, physical, placements)
+    found: dict[tuple[str, str, int, int], Diagnostic] = {}
+    for code, tag, first, second, message in check.all():
+        key = (code, tag, physical.operators[first].logical, physical.operators[second].logical)
+        if key not in found:
+            model = check.model(first)
+            found[key] = Diagnostic.of(code, message, operator=model.name, location=model.location)
+    return list(found.values())
+
+
+_Contradiction = tuple[str, str, int, int, str]
+"""Code, tag, the two operators, message."""
+
+
+class _PlacementCheck:
+    """The checks of one application."""
+
+    def __init__(self, logical: LogicalGraph, physical: PhysicalGraph, placements: Placements) -> None:
+        self._logical = logical
+        self._physical = physical
+        self._placements = placements
+
+    def model(self, index: int) -> LogicalOperator:
+        """The logical operator of a replica."""
+        return self._logical.operators[self._physical.operators[index].logical]
+
+    def name(self, index: int) -> str:
+        """The name of a replica."""
+        return self._physical.operators[index].name
+
+    def all(self) -> Iterator[_Contradiction]:
+        """Every contradiction, those of units first."""
+        wrong = {each.index for each in self._logical.operators if each.relocatable and not each.restartable}
+        for operator in self._physical.operators if wrong else ():
+            if operator.logical in wrong:
+                message = f"{self.model(operator.index).name} is relocatable but not restartable"
+                yield "CDISP0287E", "", operator.index, operator.index, message
+        for members in self._placements.fused.larger_groups():
+            yield from self._within_unit(members)
+        for members in self._placements.host_colocated.larger_groups():
+            yield from self._on_host(members)
+
+    def _within_unit(self, members: list[int]) -> Iterator[_Contradiction]:
+        placements = self._placements
+        isolator = next((member for member in members if member in placements.host_isolated), -1)
+        if any(placements.colocated.find(member) != placements.colocated.find(members[0]) for member in members):
+            names = ", ".join(self.name(member) for member in members[:12])
+            message = f"host isolation of {self.name(isolator)} and host colocation make one PE of {names}"
+            yield "CDISP0525W", "", isolator, isolator, message
+        tagged: dict[str, int] = {}
+        host_tagged: dict[str, int] = {}
+        restarting: dict[bool, int] = {}
+        relocating: dict[bool, int] = {}
+        for member in members:
+            for tag in placements.exlocation.get(member, ()):
+                first = tagged.setdefault(tag, member)
+                if first != member:
+                    message = f"exlocation {tag} of {self.name(first)} and {self.name(member)}"
+                    yield self._contradiction(("CDISP0284E", "CDISP0291E"), tag, first, member, message)
+            for tag in placements.host_exlocation.get(member, ()):
+                first = host_tagged.setdefault(tag, member)
+                if first != member and placements.colocated.find(first) == placements.colocated.find(member):
+                    message = f"host exlocation {tag} of {self.name(first)} and {self.name(member)}"
+                    yield self._contradiction(("CDISP0288E", "CDISP0288E"), tag, first, member, message)
+            model = self.model(member)
+            restarting.setdefault(model.restartable, member)
+            if model.restartable:
+                relocating.setdefault(model.relocatable, member)
+            if member in placements.isolated:
+                other = members[0] if members[0] != member else members[1]
+                message = f"isolation of {self.name(member)}, which is not alone:"
+                message += f" {self.name(other)} must share its PE"
+                yield self._contradiction(("CDISP0289E", "CDISP0294E"), "", member, other, message)
+        if len(restarting) == 2:
+            message = f"{self.name(restarting[True])} is restartable and {self.name(restarting[False])} is not"
+            ids = ("CDISP0285E", "CDISP0292E")
+            yield self._contradiction(ids, "", restarting[True], restarting[False], message)
+        if len(relocating) == 2:
+            message = f"{self.name(relocating[True])} is relocatable and {self.name(relocating[False])} is not"
+            ids = ("CDISP0286E", "CDISP0293E")
+            yield self._contradiction(ids, "", relocating[True], relocating[False], message)
+
+    def _contradiction(self, ids: tuple[str, str], tag: str, first: int, second: int, message: str) -> _Contradiction:
+        """Under the first id when partition colocation joins the two, else under that for host isolation."""
+        colocated = self._placements.colocated
+        together = colocated.find(first) == colocated.find(second)
+        why = "partition colocation" if together else "host isolation with host colocation"
+        return ids[0] if together else ids[1], tag, first, second, f"{message} contradicts their {why}"
+
+    def _on_host(self, members: list[int]) -> Iterator[_Contradiction]:
+        placements = self._placements
+        tagged: dict[str, int] = {}
+        spec: HostSpec | None = None
+        where = -1
+        for member in members:
+            for tag in placements.host_exlocation.get(member, ()):
+                first = tagged.setdefault(tag, member)
+                if placements.colocated.find(first) != placements.colocated.find(member):
+                    message = f"host exlocation {tag} of {self.name(first)} and {self.name(member)}"
+                    message += " contradicts their host colocation"
+                    yield "CDISP0290E", tag, first, member, message
+            if member in placements.host:
+                if spec is None:
+                    spec, where = placements.host[member], member
+                elif spec != placements.host[member]:
+                    message = f"{self.name(where)} and {self.name(member)} must share a host but name different ones"
+                    yield "CDISP0295E", "", where, member, message

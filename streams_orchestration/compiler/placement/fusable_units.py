@@ -1,0 +1,251 @@
+"""Fusable units: operators that must share a PE, and what decides whom they may share it with (rules 45-53, 59)."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Hashable, Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import partial
+from typing import Any, NamedTuple
+
+from streams_orchestration.compiler.disjoint_sets import DisjointSets
+from streams_orchestration.compiler.graph import (
+    LogicalGraph,
+    PhysicalGraph,
+    PhysicalOperator,
+    PlacementGroup,
+)
+from streams_orchestration.compiler.options import Options
+from streams_orchestration.compiler.placement.tags import resolve_tag, resolve_text
+from streams_orchestration.compiler.stage_results import RegionMap
+
+
+@dataclass(frozen=True, slots=True)
+class HostSpec:
+    """What an operator says of its host: a name, a pool, or nothing."""
+
+    host: str | None = None
+    pool: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Placements:
+    """Placement configs of all replicas, tags resolved. Operators without one do not appear in the mappings."""
+
+    exlocation: Mapping[int, tuple[str, ...]]
+    host_exlocation: Mapping[int, tuple[str, ...]]
+    isolated: frozenset[int]
+    host_isolated: frozenset[int]
+    host: Mapping[int, HostSpec]
+    colocated: DisjointSets
+    """Operators that share a tag of partition colocation, transitively (rule 45)."""
+    fused: DisjointSets
+    """The same, and what host isolation adds to it (rule 52)."""
+    host_colocated: DisjointSets
+    """Operators that must share a host: fused, host-colocated, or on the same named host."""
+    any: bool
+    """Is there any config that the mappings and sets are of?"""
+
+
+Claim = tuple[tuple[str, str], int]
+"""A name and the value given to it."""
+
+
+class Kind(NamedTuple):
+    """What must agree for a common PE under the manual and automatic schemes (rule 53, A44)."""
+
+    restartable: bool
+    relocatable: bool
+    regions: frozenset[int]
+    """Consistent regions of the members, -1 for autonomous ones."""
+    host: HostSpec | None
+    channel: Hashable = None
+    """The parallel channel around the unit, under `channelIsolation` only (rule 59)."""
+
+
+class FusableUnit(NamedTuple):
+    """A set of operators that no scheme splits (rule 52)."""
+
+    operators: tuple[int, ...]
+    isolated: bool
+    """Alone in its PE."""
+    kind: Kind
+    """Units of different kinds never share a PE under the manual and automatic schemes."""
+    claims: tuple[Claim, ...] = ()
+    """Two units share a PE only where they give the same value to every name that both claim."""
+    host_set: int = -1
+    """The set in `Placements.host_colocated`, -1 when nothing is asked of its host."""
+
+
+@dataclass(slots=True)
+class _Tags:
+    """Operators by tag, joined as they are met."""
+
+    sets: DisjointSets
+    first: dict[Hashable, int] = field(default_factory=dict)
+
+    def join(self, tag: Hashable, operator: int) -> None:
+        self.sets.union(self.first.setdefault(tag, operator), operator)
+
+
+def resolve_placements(logical: LogicalGraph, physical: PhysicalGraph) -> Placements:
+    """Resolve the placement configs of all replicas and join what they join."""
+    size = len(physical.operators)
+    partition, host = _Tags(DisjointSets(size)), _Tags(DisjointSets(size))
+    exlocation: dict[int, tuple[str, ...]] = {}
+    host_exlocation: dict[int, tuple[str, ...]] = {}
+    hosts: dict[int, HostSpec] = {}
+    isolated: set[int] = set()
+    host_isolated: set[int] = set()
+    nothing = PlacementGroup()
+    placed = [
+        (model.partition, model.host_placement, model.host, model.host_pool) != (nothing, nothing, None, None)
+        for model in logical.operators
+    ]
+    for operator in physical.operators:
+        if not placed[operator.logical] and operator.host_pool is None:
+            continue
+        model = logical.operators[operator.logical]
+        for groups, separate, joined, alone in (
+            (model.partition, exlocation, partition, isolated),
+            (model.host_placement, host_exlocation, host, host_isolated),
+        ):
+            for tag in groups.colocation:
+                joined.join(resolve_tag(tag, operator), operator.index)
+            if groups.exlocation:
+                separate[operator.index] = tuple({resolve_tag(tag, operator): None for tag in groups.exlocation})
+            if groups.isolation:
+                alone.add(operator.index)
+        pool = operator.host_pool or model.host_pool
+        if model.host is not None or pool is not None:
+            name = None if model.host is None else resolve_text(model.host, operator)
+            hosts[operator.index] = HostSpec(name, pool)
+            if name is not None:
+                host.join(("named", name), operator.index)
+    fused = DisjointSets(size)
+    for index in range(size) if partition.first else ():
+        fused.union(index, partition.sets.find(index))
+        host.sets.union(index, partition.sets.find(index))
+    if host_isolated:
+        members = host.sets.groups()
+        for index in host_isolated:
+            fused.union_all(members[host.sets.find(index)])
+    return Placements(
+        exlocation,
+        host_exlocation,
+        frozenset(isolated),
+        frozenset(host_isolated),
+        hosts,
+        partition.sets,
+        fused,
+        host.sets,
+        any(placed) or any(operator.host_pool is not None for operator in physical.operators),
+    )
+
+
+def fusable_units(
+    logical: LogicalGraph, physical: PhysicalGraph, regions: RegionMap, placements: Placements, options: Options
+) -> list[FusableUnit]:
+    """The units in the order of their smallest operator.
+
+    A unit's kind is what must agree for a common PE: restartable, relocatable, the consistent region (A44), the
+    host, and under `channelIsolation` the parallel channel. Tags of exlocation are claims, as are the channels of
+    every region around it under `channelExlocation`; a colocated unit that crosses channels has a PE of its own then
+    (rule 59). Under `manual` and `faithful`, so has one of several members of a consistent region (rule 60).
+    """
+    specs = host_specs(placements)
+    bound = _bound_host_sets(logical, physical, placements)
+    innermost = _innermost_channels(logical, physical) if options.channel_fusion == "channelIsolation" else None
+    exlocated = options.channel_fusion == "channelExlocation"
+    quirk = options.faithful and options.fusion == "manual"
+    flags = [(model.restartable, model.restartable and model.relocatable) for model in logical.operators]
+    agreed = [flags[operator.logical] for operator in physical.operators]
+    kinds: dict[tuple[tuple[bool, bool], int, HostSpec | None, Hashable], Kind] = {}
+    """Of units of one operator."""
+    units: list[FusableUnit] = []
+    for number, members in enumerate(placements.fused.groups().values()):
+        first = members[0]
+        host_set = placements.host_colocated.find(first)
+        spec = specs.get(host_set)
+        claims: list[Claim] = []
+        if placements.exlocation:
+            tags = [tag for member in members for tag in placements.exlocation.get(member, ())]
+            claims += [(("exlocation", tag), number) for tag in tags]
+        isolated = bool(placements.isolated) and not placements.isolated.isdisjoint(members)
+        channel: Hashable = None
+        if len(members) == 1:
+            channel = innermost[first] if innermost else None
+            key = agreed[first], regions.region_of[first], spec, channel
+            if key not in kinds:
+                kinds[key] = Kind(*agreed[first], frozenset({regions.region_of[first]}), spec, channel)
+            kind = kinds[key]
+        else:
+            if innermost:
+                channels = {innermost[member] for member in members}
+                channel = channels.pop() if len(channels) == 1 else None
+                isolated = isolated or len(channels) > 1
+            restartable, relocatable = (all(each) for each in zip(*(agreed[member] for member in members), strict=True))
+            of_members = frozenset(regions.region_of[member] for member in members)
+            kind = Kind(restartable, relocatable, of_members, spec, channel)
+            isolated = isolated or (quirk and of_members != {-1})
+        if exlocated:
+            isolated = not _claim_channels(logical, [physical.operators[each] for each in members], claims) or isolated
+        host_set = host_set if host_set in bound else -1
+        units.append(_unit((tuple(members), isolated, kind, tuple(claims), host_set)))
+    return units
+
+
+_unit: Callable[[tuple[Any, ...]], FusableUnit] = partial(tuple.__new__, FusableUnit)
+
+
+def _bound_host_sets(logical: LogicalGraph, physical: PhysicalGraph, placements: Placements) -> set[int]:
+    """Host sets of which something is asked beyond the host itself: exlocation, isolation, colocation of units."""
+    find = placements.host_colocated.find
+    bound = {find(index) for index in (*placements.host_exlocation, *placements.host_isolated)}
+    colocated = [bool(operator.host_placement.colocation) for operator in logical.operators]
+    if any(colocated):
+        bound |= {find(operator.index) for operator in physical.operators if colocated[operator.logical]}
+    return bound
+
+
+def host_specs(placements: Placements) -> dict[int, HostSpec]:
+    """What the operators of a host set say of their host, by set; where they contradict each other the first counts."""
+    specs: dict[int, HostSpec] = {}
+    for index in sorted(placements.host):
+        specs.setdefault(placements.host_colocated.find(index), placements.host[index])
+    return specs
+
+
+def _innermost_channels(logical: LogicalGraph, physical: PhysicalGraph) -> list[tuple[int, int] | None]:
+    """Per operator the innermost parallel region around it and its channel there."""
+    innermost = [model.regions[-1] if model.regions else -1 for model in logical.operators]
+    return [(innermost[each.logical], each.channels[-1]) if each.channels else None for each in physical.operators]
+
+
+def _claim_channels(logical: LogicalGraph, replicas: Sequence[PhysicalOperator], claims: list[Claim]) -> bool:
+    """Add what a unit claims for being in its channels; False when it crosses some."""
+    channel_of: dict[int, int] = {}
+    for each in replicas:
+        for region, channel in zip(logical.operators[each.logical].regions, each.channels, strict=False):
+            if channel_of.setdefault(region, channel) != channel:
+                return False
+    claims += [(("channel", str(region)), channel) for region, channel in channel_of.items()]
+    return True
+
+
+class Sharing:
+    """Which operators of different PEs may be in one, each PE of whole units."""
+
+    def __init__(self, units: Sequence[FusableUnit]) -> None:
+        self._unit_of = {operator: unit for unit in units for operator in unit.operators}
+
+    def kind(self, operators: Sequence[int]) -> Kind | None:
+        """What must agree; None where no others may come to these, or where hosts have a say."""
+        units = [self._unit_of[operator] for operator in operators]
+        bound = any(unit.isolated or unit.host_set >= 0 for unit in units)
+        return units[0].kind if not bound and all(unit.kind == units[0].kind for unit in units) else None
+
+    def agree(self, first: Sequence[int], second: Sequence[int]) -> bool:
+        """Do they claim nothing that contradicts?"""
+        claims: dict[tuple[str, str], int] = {}
+        both = (claim for operator in (*first, *second) for claim in self._unit_of[operator].claims)
+        return all(claims.setdefault(name, value) == value for name, value in both)

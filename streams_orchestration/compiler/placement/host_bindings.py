@@ -1,0 +1,65 @@
+"""Host configs while PEs are being put together: who can no longer share a host with whom (rule 53)."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+
+from streams_orchestration.compiler.disjoint_sets import DisjointSets
+from streams_orchestration.compiler.placement.fusable_units import FusableUnit, Placements
+
+
+class HostBindings:
+    """Sets of units that must share a host; putting units of two sets into one PE makes one set of them."""
+
+    def __init__(self, operators: int, units: Sequence[FusableUnit], placements: Placements) -> None:
+        find = placements.host_colocated.find
+        self._sets = DisjointSets(operators)
+        self._tags: dict[int, set[str]] = {}
+        self._isolated: set[int] = {find(index) for index in placements.host_isolated}
+        self._pes: dict[int, int] = {}
+        """PEs, and units not yet in one, that a set is spread over."""
+        for index, tags in placements.host_exlocation.items():
+            self._tags.setdefault(find(index), set()).update(tags)
+        for unit in units:
+            if unit.host_set >= 0:
+                self._pes[unit.host_set] = self._pes.get(unit.host_set, 0) + 1
+
+    def tags(self, host_set: int) -> Iterable[str]:
+        """Tags of host exlocation in a set."""
+        return self._tags.get(self._sets.find(host_set), ())
+
+    def tags_of_sets(self, units: Sequence[FusableUnit]) -> dict[int, Iterable[str]]:
+        """Tags of host exlocation by the host sets of some units."""
+        return {unit.host_set: self.tags(unit.host_set) for unit in units if unit.host_set >= 0}
+
+    def fits(self, first: int, second: int) -> bool:
+        """Can a PE with operators of the one set take a unit of the other? -1 stands for no set."""
+        if first < 0 or second < 0:
+            return True
+        first, second = self._sets.find(first), self._sets.find(second)
+        if first == second:
+            return True
+        if (first in self._isolated or second in self._isolated) and self._pes[first] + self._pes[second] > 2:
+            return False
+        return self._tags.get(first, set()).isdisjoint(self._tags.get(second, set()))
+
+    def join(self, first: int, second: int) -> int:
+        """Put a unit of the second set into a PE of the first, and return the set that both are now."""
+        if first < 0 or second < 0:
+            return max(first, second)
+        first, second = self._sets.find(first), self._sets.find(second)
+        if first == second:
+            self._pes[first] -= 1
+            return first
+        tags, more = self._tags.pop(first, set()), self._tags.pop(second, set())
+        if len(tags) < len(more):
+            tags, more = more, tags
+        tags |= more
+        pes = self._pes.pop(first) + self._pes.pop(second) - 1
+        root = self._sets.union(first, second)
+        self._pes[root] = pes
+        if tags:
+            self._tags[root] = tags
+        if first in self._isolated or second in self._isolated:
+            self._isolated.add(root)
+        return root

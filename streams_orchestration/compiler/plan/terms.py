@@ -1,0 +1,48 @@
+"""What the sections of a plan are made of: the results of stages, and what they call things."""
+
+from __future__ import annotations
+
+from operator import itemgetter
+from typing import Any, Protocol
+
+from streams_orchestration.compiler.graph import LogicalGraph, PhysicalGraph
+from streams_orchestration.compiler.plan.tables import INTEGER, TEXT, Nullable, Numbered, Record, Shared
+from streams_orchestration.compiler.stage_results import CopyPlan, FusionPlan, RegionMap, ThreadPlan
+
+Document = dict[str, Any]
+Section = dict[str, Any]
+"""A document that may hold tables."""
+
+
+class Stages(Protocol):
+    """The results of the stages so far, None for those to come."""
+
+    @property
+    def logical(self) -> LogicalGraph: ...  # noqa: D102
+    @property
+    def physical(self) -> PhysicalGraph | None: ...  # noqa: D102
+    @property
+    def regions(self) -> RegionMap | None: ...  # noqa: D102
+    @property
+    def fusion(self) -> FusionPlan | None: ...  # noqa: D102
+    @property
+    def threads(self) -> ThreadPlan | None: ...  # noqa: D102
+    @property
+    def copies(self) -> CopyPlan | None: ...  # noqa: D102
+
+
+class Terms:
+    """What the sections of a plan have in common: names, ends of connections, channels of splitters."""
+
+    def __init__(self, graph: PhysicalGraph | LogicalGraph | None) -> None:
+        self.name = Numbered(TEXT, [operator.name for operator in graph.operators] if graph is not None else [])
+        self.port = Record({"operator": self.name, "port": INTEGER})
+        self.end = Shared(self.port)
+        """Of (operator, port)."""
+        connections = graph.connections if graph is not None else ()
+        self.source = Numbered(self.end, connections, itemgetter(0, 1))
+        self.target = Numbered(self.end, connections, itemgetter(2, 3))
+        """Of a connection's number."""
+        ids = [splitter.id for splitter in graph.splitters] if isinstance(graph, PhysicalGraph) else []
+        self.channel = Nullable(Record({"id": Numbered(TEXT, ids), "channel": INTEGER}))
+        """Of (splitter, channel)."""

@@ -1,0 +1,1 @@
+"""What a profile says of a physical graph: rates, loads, traffic between operators."""

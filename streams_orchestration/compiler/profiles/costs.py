@@ -1,0 +1,133 @@
+"""What a profile says of the operators and streams of a physical graph: loads, amounts, and the price of a cut."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+
+from streams_orchestration.compiler.graph import LogicalGraph, PhysicalGraph
+from streams_orchestration.compiler.profiles.rates import logical_name, measured_rates, shares
+from streams_orchestration.model.diagnostics import ApplicationError, Diagnostic
+from streams_orchestration.model.names import nearest
+from streams_orchestration.model.profile import Profile, Transport
+
+Port = tuple[int, int]
+"""A physical operator and one of its ports."""
+
+_SHOWN = 5
+"""Operators that a warning names."""
+
+
+@dataclass(frozen=True, slots=True)
+class MeasuredCosts:
+    """All amounts are of one second."""
+
+    cpu: Mapping[int, float]
+    """Operator -> processors that it keeps busy; those that were not measured are missing."""
+    tuples: Mapping[Port, float]
+    """Output port -> tuples."""
+    sizes: Mapping[Port, float]
+    """Output port -> bytes of a tuple in memory; missing where that was not measured."""
+    arriving: Mapping[Port, float]
+    """Input port -> tuples."""
+    transport: Transport
+    overhead: float = 0.0
+    """Processors that a PE keeps busy besides its operators and streams, as a mean over those that were measured."""
+    processors: int | None = None
+    """Of the machine that it was measured on."""
+    surroundings: float = 0.0
+    """Processors that each PE keeps busy outside of its tasks: Spark, planning, commits. They do so whatever flows."""
+
+    def headroom(self, loads: Sequence[float]) -> float:
+        """How many times the rates there can be for which PEs have these loads, in percent of a processor.
+
+        The busiest PE decides, or the processors of the machine: what surrounds PEs takes its part of these at any
+        rate. At least a tenth of them is left to tasks.
+        """
+        busiest = 100.0 / max(loads)
+        if self.processors is None:
+            return busiest
+        left = max(self.processors - self.surroundings * len(loads), 0.1 * self.processors)
+        return min(busiest, 100.0 * left / sum(loads))
+
+
+def measured_costs(
+    logical: LogicalGraph, physical: PhysicalGraph, profile: Profile
+) -> tuple[MeasuredCosts, list[Diagnostic]]:
+    """What was measured, by physical operators, and where the profile and the application do not fit together.
+
+    Replicas keep what was measured of them where all of those still exist, else they share it evenly.
+
+    Raises:
+        ApplicationError: the profile is of another application (SO0210), or has no costs (SO0213).
+    """
+    rates, diagnostics = measured_rates(logical, physical, profile)
+    diagnostics = [each for each in diagnostics if each.code != "SO0212"]  # what was not measured is not cut
+    errors = [each for each in diagnostics if each.severity == "error"]
+    missing = "no processor time of operators" if not profile.operators else "nothing of what sending costs"
+    if not errors and (not profile.operators or profile.transport is None):
+        errors.append(Diagnostic.of("SO0213", f"the profile has {missing}", location=profile.location))
+    if errors or profile.transport is None:
+        raise ApplicationError(errors)
+    spread = _Spread(logical, physical)
+    sizes: dict[Port, float] = {}
+    for port, entries in _by_port(profile).items():
+        for operator, amount in spread.of(entries):
+            if rates.get((operator, port), 0.0) > 0:
+                sizes[operator, port] = amount / profile.seconds / rates[operator, port]
+    known = [each for each in profile.operators if logical_name(each.operator) in spread.replicas]
+    cpu = dict(spread.of([(each.operator, each.cpu_seconds) for each in known]))
+    ports = max((len(each.inputs) for each in known), default=0)
+    arriving = {
+        (operator, port): amount / profile.seconds
+        for port in range(ports)
+        for operator, amount in spread.of([(x.operator, x.inputs[port]) for x in known if port < len(x.inputs)])
+    }
+    diagnostics += _strangers(profile, spread)
+    absent = [each.name for each in physical.operators if each.index not in cpu]
+    if absent:
+        more = f" and {len(absent) - _SHOWN} more" if len(absent) > _SHOWN else ""
+        message = f"no processor time was measured of {', '.join(absent[:_SHOWN])}{more}"
+        diagnostics.append(Diagnostic.of("SO0214", message, location=profile.location))
+    loads = {operator: seconds / profile.seconds for operator, seconds in cpu.items()}
+    overhead = sum(each.overhead_seconds for each in profile.pes) / max(1, len(profile.pes)) / profile.seconds
+    around = (profile.surroundings_seconds or 0.0) / max(1, len(profile.pes)) / profile.seconds
+    costs = MeasuredCosts(loads, rates, sizes, arriving, profile.transport, overhead, profile.processors, around)
+    return costs, diagnostics
+
+
+class _Spread:
+    """Shares what was measured of logical operators, or of their replicas, among the replicas there are."""
+
+    def __init__(self, logical: LogicalGraph, physical: PhysicalGraph) -> None:
+        self.names = {operator.name: operator.index for operator in physical.operators}
+        self.replicas: dict[str, list[int]] = defaultdict(list)
+        for operator in physical.operators:
+            self.replicas[logical.operators[operator.logical].name].append(operator.index)
+
+    def of(self, entries: Iterable[tuple[str, float]]) -> Iterable[tuple[int, float]]:
+        """(operator, its amount) of entries of any operators, by names."""
+        grouped: dict[str, list[tuple[str, float]]] = defaultdict(list)
+        for name, amount in entries:
+            grouped[logical_name(name)].append((name, amount))
+        for name, measured in grouped.items():
+            if name in self.replicas:
+                yield from shares(self.replicas[name], measured, self.names)
+
+
+def _by_port(profile: Profile) -> Mapping[int, list[tuple[str, float]]]:
+    found: dict[int, list[tuple[str, float]]] = defaultdict(list)
+    for each in profile.streams:
+        if each.bytes is not None:
+            found[each.port].append((each.operator, each.bytes))
+    return found
+
+
+def _strangers(profile: Profile, spread: _Spread) -> list[Diagnostic]:
+    known = spread.names.keys() | spread.replicas.keys()
+    strange = [each for each in profile.operators if logical_name(each.operator) not in spread.replicas]
+    return [
+        Diagnostic.of("SO0211", f"there is no operator {x.operator}{nearest(x.operator, known)}", location=x.location)
+        for x in strange
+    ]

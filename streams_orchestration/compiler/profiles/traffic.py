@@ -1,0 +1,43 @@
+"""How many tuples pass each connection, as measured or declared: the weight of a cut (rule 55)."""
+
+from __future__ import annotations
+
+from streams_orchestration.compiler.components import strong_components
+from streams_orchestration.compiler.graph import LogicalGraph, PhysicalGraph
+from streams_orchestration.compiler.profiles.rates import Rates
+
+
+def connection_traffic(logical: LogicalGraph, physical: PhysicalGraph, measured: Rates) -> list[float]:
+    """Tuples a second on every physical connection; 1 on each when no stream has a measured or a declared rate.
+
+    A measured rate, (operator, output port) -> tuples a second, comes before a declared one. A declared rate is that of
+    the logical stream, so its replicas share it evenly, and a splitter shares what it gets among its channels. A stream
+    without a rate carries what enters its operator (1 at a source); what a loop brings back is not counted.
+    """
+    if not measured and all(port.rate is None for operator in logical.operators for port in operator.outputs):
+        return [1.0] * len(physical.connections)
+    share = [1.0] * len(physical.splitters)
+    for splitter in physical.splitters:
+        share[splitter.index] = (share[splitter.parent] if splitter.parent >= 0 else 1.0) / splitter.width
+    leaving: list[list[int]] = [[] for _ in physical.operators]
+    for number, connection in enumerate(physical.connections):
+        leaving[connection.source].append(number)
+    successors = [[physical.connections[number].target for number in numbers] for numbers in leaving]
+    entering = [0.0] * len(physical.operators)
+    traffic = [1.0] * len(physical.connections)
+    for component in strong_components(successors):
+        for index in component:
+            operator = physical.operators[index]
+            model = logical.operators[operator.logical]
+            for number in leaving[index]:
+                connection = physical.connections[number]
+                declared = model.outputs[connection.source_port].rate
+                if (index, connection.source_port) in measured:
+                    rate = measured[index, connection.source_port]
+                elif declared is not None:
+                    rate = declared / max(operator.max_channels, 1)
+                else:
+                    rate = entering[index] if model.inputs else 1.0
+                traffic[number] = rate * (share[connection.splitter] if connection.splitter >= 0 else 1.0)
+                entering[connection.target] += traffic[number]
+    return traffic

@@ -1,0 +1,1 @@
+"""Consistent regions: what belongs together when the application takes a cut."""

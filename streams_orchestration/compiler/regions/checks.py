@@ -1,0 +1,144 @@
+"""Checks of consistent regions: annotations, members, ports, starts, triggers (section A.7, holes A34, A38, A50)."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+from streams_orchestration.compiler.graph import LogicalGraph, LogicalOperator
+from streams_orchestration.compiler.logical.control_ports import is_control_port
+from streams_orchestration.compiler.regions.loops import find_loops
+from streams_orchestration.compiler.regions.starts import RegionStarts, innermost_annotations
+from streams_orchestration.compiler.regions.toolkit import member_findings, outside_findings, start_findings
+from streams_orchestration.compiler.stage_results import ConsistentRegion
+from streams_orchestration.model.diagnostics import Diagnostic
+
+
+def check_regions(
+    logical: LogicalGraph,
+    regions: Sequence[ConsistentRegion],
+    region_of: Sequence[int],
+    found: RegionStarts,
+    expanded: Sequence[ConsistentRegion],
+) -> list[Diagnostic]:
+    """Everything that is wrong with the regions of an application.
+
+    Args:
+        logical: the application.
+        regions: its regions, by index.
+        region_of: per logical operator the index of its region, -1 for none.
+        found: starts and barriers, as the annotations say.
+        expanded: the regions after the parallel expansion.
+    """
+    diagnostics = [*_imports_and_exports(logical, region_of)]
+    diagnostics += _ports(logical, regions, region_of)
+    for operator in logical.operators:
+        if region_of[operator.index] >= 0:
+            diagnostics += _member(operator, regions[region_of[operator.index]], operator.index in found.starts)
+        else:
+            diagnostics += [_at(operator, code, message) for code, message in outside_findings(operator)]
+    started = set(found.starts.values())
+    for number, annotation in enumerate(found.created):
+        if number not in started:
+            message = f"no operator in {annotation.scope} is left for its region: all are annotated themselves"
+            diagnostics.append(
+                Diagnostic.of("SO1001", message, operator=annotation.scope, location=annotation.location)
+            )
+    for region in regions:
+        if region.trigger == "operatorDriven" and len({found.starts[start] for start in region.starts}) == 1:
+            diagnostics += _trigger(logical, region, expanded)
+    diagnostics += find_loops(logical, region_of, found.starts)
+    return diagnostics
+
+
+def _at(operator: LogicalOperator, code: str, message: str) -> Diagnostic:
+    return Diagnostic.of(code, message, operator=operator.name, location=operator.location)
+
+
+def _imports_and_exports(logical: LogicalGraph, region_of: Sequence[int]) -> Iterator[Diagnostic]:
+    """Imports in a consistent composite (A22) and exports of a member's stream (CDISP0697E)."""
+    annotations = innermost_annotations(logical)
+    for link in logical.imports:
+        around = next((annotations[scope] for scope in reversed(link.composites) if scope in annotations), None)
+        if around is not None and around.kind == "consistent" and not link.autonomous:
+            message = f"{link.name} imports into the consistent composite {around.scope} and is not autonomous itself"
+            yield Diagnostic.of("CDISP0697E", message, operator=link.name, location=link.location)
+    for link in logical.exports:
+        if region_of[link.operator] >= 0 and not link.autonomous:
+            member = logical.operators[link.operator].name
+            message = f"{link.name} exports a stream of {member}, a member of a region, and is not autonomous itself"
+            yield Diagnostic.of("CDISP0697E", message, operator=link.name, location=link.location)
+
+
+def _ports(
+    logical: LogicalGraph, regions: Sequence[ConsistentRegion], region_of: Sequence[int]
+) -> Iterator[Diagnostic]:
+    """Ports of members that mix streams of a region with others (CDISP0670E) or with an import (A38, SO1002)."""
+    from_region: set[tuple[int, int]] = set()
+    from_nowhere: set[tuple[int, int]] = set()
+    for connection in logical.connections:
+        if region_of[connection.target] >= 0:
+            producers = from_region if region_of[connection.source] >= 0 else from_nowhere
+            producers.add((connection.target, connection.target_port))
+    for index, port in sorted(from_region & from_nowhere):
+        operator = logical.operators[index]
+        message = f"input port {port} of {operator.name} reads streams of a region and autonomous ones"
+        yield _at(operator, "CDISP0670E", message)
+    imported = {(link.operator, link.port): link for link in logical.imports}
+    autonomous = {(index, port) for region in regions for index, ports in region.autonomous_ports for port in ports}
+    for (index, port), link in sorted(imported.items()):
+        if (index, port) in from_region and (index, port) not in autonomous:
+            operator = logical.operators[index]
+            message = f"input port {port} of {operator.name} reads streams of its region and the import {link.name}"
+            yield _at(operator, "SO1002", message)
+
+
+def _member(operator: LogicalOperator, region: ConsistentRegion, start: bool) -> Iterator[Diagnostic]:
+    """What a member must be, and a start."""
+    if operator.checkpoint is not None:
+        yield _at(operator, "CDISP0695E", f"{operator.name} is in a region and has a checkpoint config")
+    if not operator.may_be_member:
+        reason = f": {operator.region_reason}" if operator.region_reason else ""
+        yield _at(operator, "CDISP9245E", f"{operator.name} ({operator.kind}) cannot be in a region{reason}")
+    if not operator.restartable:
+        yield _at(operator, "SO1003", f"{operator.name} is in a region but is not restartable")
+    ports = range(len(operator.inputs))
+    if start:
+        for code, message in start_findings(operator):
+            yield _at(operator, code, message)
+    elif operator.inputs and operator.outputs and all(is_control_port(operator, port) for port in ports):
+        yield _at(operator, "CDISP0834E", f"{operator.name} has outputs, but all of its inputs are control ports")
+    for code, message in member_findings(operator, region, start):
+        yield _at(operator, code, message)
+
+
+def _trigger(
+    logical: LogicalGraph, region: ConsistentRegion, expanded: Sequence[ConsistentRegion]
+) -> Iterator[Diagnostic]:
+    """An operator-driven region has one start, after the parallel expansion too (CDISP0837E to 0839W, CDISR1359E).
+
+    Replicas of the start become one region when the flow leaves their parallel region, since its channels meet
+    there; as long as it does not, every channel is a region of its own (A42).
+    """
+    starts = [logical.operators[index] for index in region.starts]
+    if len(starts) > 1:
+        names = ", ".join(start.name for start in starts)
+        yield _at(starts[0], "CDISP0837E", f"the operator-driven region has {len(starts)} starts: {names}")
+        return
+    start = starts[0]
+    refused = False
+    for index in start.regions:
+        parallel = logical.regions[index]
+        if all(index in logical.operators[member].regions for member in region.operators):
+            continue
+        where = f"{start.name} starts an operator-driven region that leaves the parallel region {parallel.name}"
+        if parallel.width_submission:
+            yield _at(start, "CDISP0839W", f"{where}, whose width is {parallel.width_submission}")
+        elif parallel.width > 1:
+            refused = True
+            yield _at(start, "CDISP0838E", f"{where} of width {parallel.width}")
+    if refused:
+        return
+    for replica in expanded:
+        if replica.logical_index == region.index and len(replica.starts) > 1:
+            message = f"the operator-driven region of {start.name} has {len(replica.starts)} starts after the expansion"
+            yield _at(start, "CDISR1359E", message)

@@ -1,0 +1,126 @@
+"""Consistent regions: which operators belong together when the application takes a cut (A10-A45)."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+
+from streams_orchestration.compiler.graph import ConsistentAnnotation, LogicalGraph, PhysicalGraph
+from streams_orchestration.compiler.regions.checks import check_regions
+from streams_orchestration.compiler.regions.growth import Growth, Membership, grow, memberships
+from streams_orchestration.compiler.regions.starts import RegionStarts, find_starts
+from streams_orchestration.compiler.regions.values import merge_values
+from streams_orchestration.compiler.stage_results import ConsistentRegion, RegionMap
+from streams_orchestration.model.diagnostics import Diagnostic
+
+_NOBODY = Membership((), (), (), ())
+
+
+def map_regions(logical: LogicalGraph, physical: PhysicalGraph) -> tuple[RegionMap, list[Diagnostic]]:
+    """Find the consistent regions of the logical graph, check them, and find them again on the expanded graph.
+
+    Both keep a region without members (A34), since its number is taken: channel 0 has the number of the logical region
+    (A40), and the position of an expanded region is its index.
+    """
+    found = find_starts(logical)
+    growth, region_of = grow_logical(logical, found)
+    regions, diagnostics = _logical_regions(logical, found, growth)
+    expanded, expanded_of = _expand(physical, logical, regions, region_of, found)
+    diagnostics += check_regions(logical, regions, region_of, found, expanded)
+    return RegionMap(regions, expanded, expanded_of), diagnostics
+
+
+def grow_logical(logical: LogicalGraph, found: RegionStarts) -> tuple[Growth, list[int]]:
+    """The growth on the logical graph, and the final index of every operator's region, -1 for none (A31)."""
+    growth = grow(len(logical.operators), logical.connections, found.starts, found.barriers, len(found.created))
+    number = {region: index for index, region in enumerate(growth.merged)}
+    return growth, [number[region] if region >= 0 else -1 for region in growth.region_of]
+
+
+def _logical_regions(
+    logical: LogicalGraph, found: RegionStarts, growth: Growth
+) -> tuple[tuple[ConsistentRegion, ...], list[Diagnostic]]:
+    """Surviving regions in the order of creation (A31), with the values of all that were merged (A29)."""
+    ports = [len(operator.inputs) for operator in logical.operators]
+    members = memberships(growth.region_of, logical.connections, found.starts, ports)
+    regions: list[ConsistentRegion] = []
+    diagnostics: list[Diagnostic] = []
+    for index, (survivor, merged) in enumerate(growth.merged.items()):
+        annotations = [found.created[region] for region in merged]
+        values, problems = merge_values(annotations)
+        diagnostics += problems
+        regions.append(_region(index, annotations[0], values, members.get(survivor, _NOBODY)))
+    return tuple(regions), diagnostics
+
+
+def _region(
+    index: int, annotation: ConsistentAnnotation, values: dict[str, float | int | None], members: Membership
+) -> ConsistentRegion:
+    trigger = annotation.trigger or "periodic"
+    period = values["period"] if trigger == "periodic" else None
+    return ConsistentRegion(
+        index=index,
+        logical_index=index,
+        trigger=trigger,
+        period=None if period is None else float(period),
+        drain_timeout=float(values["drainTimeout"] or 0.0),
+        reset_timeout=float(values["resetTimeout"] or 0.0),
+        max_consecutive_reset_attempts=int(values["maxConsecutiveResetAttempts"] or 0),
+        operators=members.operators,
+        starts=members.starts,
+        ends=members.ends,
+        autonomous_ports=members.autonomous_ports,
+    )
+
+
+def _expand(
+    physical: PhysicalGraph,
+    logical: LogicalGraph,
+    regions: tuple[ConsistentRegion, ...],
+    region_of: list[int],
+    found: RegionStarts,
+) -> tuple[tuple[ConsistentRegion, ...], tuple[int, ...]]:
+    """Regions of the expanded graph (A40)."""
+    growth, starts, logical_of = grow_expanded(physical, len(regions), region_of, found)
+    ports = [len(logical.operators[operator.logical].inputs) for operator in physical.operators]
+    members = memberships(growth.region_of, physical.connections, starts, ports)
+    kept = [(region, members.get(region, _NOBODY)) for region in sorted({*range(len(regions)), *members})]
+    expanded = tuple(
+        replace(
+            regions[logical_of[region]],
+            index=index,
+            operators=membership.operators,
+            starts=membership.starts,
+            ends=membership.ends,
+            autonomous_ports=membership.autonomous_ports,
+        )
+        for index, (region, membership) in enumerate(kept)
+    )
+    index_of = {region: index for index, (region, _) in enumerate(kept)}
+    return expanded, tuple(index_of[region] if region >= 0 else -1 for region in growth.region_of)
+
+
+def grow_expanded(
+    physical: PhysicalGraph, regions: int, region_of: Sequence[int], found: RegionStarts
+) -> tuple[Growth, dict[int, int], list[int]]:
+    """The growth on the expanded graph, its starts with their regions, and the logical region of each region (A40).
+
+    A replica of a start opens the region of (logical region, its global channel); no channel and channel 0 are the
+    same one and keep the number, the others are numbered behind in the order in which the replicas were made. The
+    walk is that of the logical graph: a start is never entered, so regions that were apart stay apart (A41).
+    """
+    keys: dict[tuple[int, int], int] = {(region, 0): region for region in range(regions)}
+    logical_of = list(range(regions))
+    starts: dict[int, int] = {}
+    barriers: set[int] = set()
+    for operator in physical.operators:
+        if operator.logical in found.starts:
+            key = (region_of[operator.logical], max(operator.channel, 0))
+            if key not in keys:
+                keys[key] = len(logical_of)
+                logical_of.append(key[0])
+            starts[operator.index] = keys[key]
+        elif operator.logical in found.barriers:
+            barriers.add(operator.index)
+    growth = grow(len(physical.operators), physical.connections, starts, barriers, len(logical_of))
+    return growth, starts, logical_of

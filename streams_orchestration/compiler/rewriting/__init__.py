@@ -1,0 +1,1 @@
+"""A decoupling decision applied to fused PEs."""

@@ -1,0 +1,1 @@
+"""Threads: the queues of a PE, and what several threads enter."""

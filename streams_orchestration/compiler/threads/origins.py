@@ -1,0 +1,97 @@
+"""Where the threads of a PE come from, and which connections they pass (rules 67, 68, 72-74)."""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+from dataclasses import dataclass
+from typing import Literal
+
+from streams_orchestration.compiler.graph import Connection, LogicalGraph, LogicalOperator, PhysicalGraph
+from streams_orchestration.compiler.options import Options
+from streams_orchestration.compiler.parallel.replicas import replicas_of
+from streams_orchestration.compiler.stage_results import FusionPlan
+
+Model = Literal["manual", "automatic", "dynamic", "dedicated"]
+
+
+def threading_model(operator: LogicalOperator, options: Options) -> Model:
+    """The annotation around the operator, else the model given at submission, else automatic (rules 67, 68)."""
+    return operator.threading.model or options.threading or "automatic"
+
+
+@dataclass(frozen=True, slots=True)
+class ThreadOrigins:
+    """Everything that makes or stops a thread in some PE; operators are physical."""
+
+    manual: frozenset[int]
+    """Operators under the manual model, which are called by the producer's thread only."""
+    dynamic: frozenset[int]
+    """Operators under the dynamic model, whose ports are served by a pool: threads stop in front of them."""
+    sources: frozenset[int]
+    """Operators without inputs: a thread each."""
+    never_single: frozenset[int]
+    """Operators with a thread of their own behind them, whatever enters (rule 72)."""
+    queued: frozenset[tuple[int, int]]
+    """Input ports with a queue: a thread each."""
+    remote: frozenset[tuple[int, int]]
+    """Input ports that are fed from outside of the PE, or by an import: a thread each."""
+    followed: tuple[Connection, ...]
+    """Connections that the thread of the producer passes."""
+    stopped: tuple[Connection, ...]
+    """Connections within a PE that end in a queue."""
+
+
+def find_origins(
+    logical: LogicalGraph,
+    physical: PhysicalGraph,
+    fusion: FusionPlan,
+    queued: Collection[tuple[int, int]],
+    options: Options,
+) -> ThreadOrigins:
+    """Sort operators, ports and connections by what they do to threads."""
+    dynamic = replicas_of(logical, physical, lambda model: threading_model(model, options) == "dynamic")
+    remote = {(link.operator, link.port) for link in physical.imports}
+    followed: list[Connection] = []
+    stopped: list[Connection] = []
+    pe_of = fusion.pe_of
+    stopping = {operator for operator, _ in queued}
+    for connection in physical.connections:
+        source, _, target, port, _, _ = connection
+        if pe_of[source] != pe_of[target]:
+            remote.add((target, port))
+        elif target in stopping and (target, port) in queued:
+            stopped.append(connection)
+        elif target not in dynamic:
+            followed.append(connection)
+    return ThreadOrigins(
+        replicas_of(logical, physical, lambda model: threading_model(model, options) == "manual"),
+        dynamic,
+        replicas_of(logical, physical, lambda model: not model.inputs),
+        replicas_of(logical, physical, lambda model: model.single_threaded == "Never"),
+        frozenset(queued),
+        frozenset(remote),
+        tuple(followed),
+        tuple(stopped),
+    )
+
+
+Begin = Literal["source", "queue", "PE input", "port"]
+"""What makes a thread: an operator without inputs, a queue, a stream from another PE, an input port (rule 73)."""
+
+
+def threads_at(operator: int, inputs: int, origins: ThreadOrigins) -> list[tuple[Begin, int]]:
+    """The threads that begin in front of an operator, each with its input port, -1 for none (rule 73).
+
+    A queue is its port's only thread. Any other port of an operator that is not manual has one for calls that the
+    platform may make, and one for what comes from another PE or an import, which a dynamic operator's pool takes over.
+    """
+    begun: list[tuple[Begin, int]] = [("source", -1)] if operator in origins.sources else []
+    for port in range(inputs):
+        if (operator, port) in origins.queued:
+            begun.append(("queue", port))
+            continue
+        if operator not in origins.manual:
+            begun.append(("port", port))
+        if (operator, port) in origins.remote and operator not in origins.dynamic:
+            begun.append(("PE input", port))
+    return begun

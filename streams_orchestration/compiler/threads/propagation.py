@@ -1,0 +1,145 @@
+"""How many threads enter every operator and queue, and leave every operator (rules 73, 74)."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection
+from dataclasses import dataclass
+
+from streams_orchestration.compiler.components import producers_first
+from streams_orchestration.compiler.graph import LogicalGraph, PhysicalGraph
+from streams_orchestration.compiler.stage_results import FusionPlan
+from streams_orchestration.compiler.threads.origins import ThreadOrigins, threads_at
+
+EXACT_BITS = 1 << 28
+"""Operators times threads of a PE up to which threads are counted exactly: 32 MB of bit sets at the very most."""
+MANY = 2
+"""What a count says in larger PEs when there are this many threads or more."""
+
+
+@dataclass(frozen=True, slots=True)
+class Entering:
+    """Numbers of threads."""
+
+    operators: list[int]
+    queues: dict[tuple[int, int], int]
+    """Threads that put tuples into a queue."""
+    submitting: list[int]
+    """Threads that submit to the output ports of an operator, its own among them."""
+
+
+def count_threads(
+    logical: LogicalGraph, physical: PhysicalGraph, fusion: FusionPlan, origins: ThreadOrigins
+) -> Entering:
+    """Send every thread of every PE through the connections that it passes, and count.
+
+    The threads that leave an operator are those that enter it and its own, so sets of threads flow once along every
+    connection when loops are treated as one operator: the strongly connected components, producers first. A set of
+    all threads would be as large as the PE, and the whole quadratic. Only whether it is one thread or several decides
+    anything, so beyond `EXACT_BITS` a set is no more than its only member, or that there are several: linear, and
+    still right about that question. In smaller PEs sets are exact, as bit sets in integers.
+    """
+    own, behind, threads = _own_threads(logical, physical, fusion, origins)
+    exact = [len(pe.operators) * threads[pe.id] <= EXACT_BITS for pe in fusion.pes]
+    successors: list[list[int]] = [[] for _ in physical.operators]
+    for source, _, target, _, _, _ in origins.followed:
+        successors[source].append(target)
+    components = producers_first(logical, physical, successors)
+    # A queue is one more consumer, behind which there is nothing.
+    queues = {port: number for number, port in enumerate(origins.queued, len(successors))}
+    for source, _, target, port, _, _ in origins.stopped:
+        successors[source].append(queues[target, port])
+
+    kinds = [_EXACT if each else _TRUNCATED for each in exact]
+    pe_of = fusion.pe_of
+    entering: list[int] = [kinds[pe].span(*span) for pe, span in zip(pe_of, own, strict=True)]
+    entering += [0] * len(queues)
+    counts = [0] * len(pe_of)
+    submitting = [0] * len(pe_of)
+    for component in components:
+        sets = kinds[pe_of[component[0]]]
+        join = sets.join
+        inside: Collection[int] = ()
+        if len(component) > 1 or component[0] in successors[component[0]]:
+            together = 0
+            for index in component:
+                together = join(together, join(entering[index], sets.span(*behind.get(index, _NONE))))
+            for index in component:
+                entering[index] = together
+            inside = frozenset(component)
+        for index in component:
+            leaving = entering[index]
+            counts[index] = submitting[index] = sets.count(leaving)
+            entering[index] = 0
+            if index in behind:
+                leaving = join(leaving, sets.span(*behind[index]))
+                submitting[index] = sets.count(leaving)
+            for successor in successors[index]:
+                before = entering[successor]
+                if before != _SEVERAL and successor not in inside:
+                    entering[successor] = join(before, leaving)
+    producers = {
+        port: kinds[pe_of[port[0]]].count(entering[queue]) + (port in origins.remote) for port, queue in queues.items()
+    }
+    return Entering(counts, producers, submitting)
+
+
+def _own_threads(
+    logical: LogicalGraph, physical: PhysicalGraph, fusion: FusionPlan, origins: ThreadOrigins
+) -> tuple[list[tuple[int, int]], dict[int, tuple[int, int]], list[int]]:
+    """Threads that begin at an operator's inputs, and behind it, as ranges of numbers; and how many every PE has."""
+    threads = [0] * len(fusion.pes)
+    own: list[tuple[int, int]] = []
+    behind: dict[int, tuple[int, int]] = {}
+    apart = {operator for operator, _ in (*origins.queued, *origins.remote)}
+    """Replicas at which other threads may begin than at their siblings."""
+    usual: dict[int, int] = {}
+    for operator, pe in zip(physical.operators, fusion.pe_of, strict=True):
+        index, model = operator.index, operator.logical
+        if index in apart or model not in usual:
+            begun = len(threads_at(index, len(logical.operators[model].inputs), origins))
+            if index not in apart:
+                usual[model] = begun
+        else:
+            begun = usual[model]
+        first = threads[pe]
+        threads[pe] = last = first + begun
+        own.append((first, last))
+        if index in origins.never_single:
+            behind[index] = last, last + 1
+            threads[pe] += 1
+    return own, behind, threads
+
+
+_NONE = 0, 0
+
+
+@dataclass(frozen=True, slots=True)
+class _Sets:
+    """A representation of sets of threads as integers; 0 is the empty set."""
+
+    span: Callable[[int, int], int]
+    """The set of a range of numbers."""
+    join: Callable[[int, int], int]
+    count: Callable[[int], int]
+
+
+_SEVERAL = -1
+
+
+def _few(start: int, stop: int) -> int:
+    """The only thread's number, from 1; or that there are several."""
+    return start + 1 if stop == start + 1 else _SEVERAL if stop > start else 0
+
+
+def _join_few(first: int, second: int) -> int:
+    if first in (0, second):
+        return second
+    return first if second == 0 else _SEVERAL
+
+
+def _count_few(threads: int) -> int:
+    return MANY if threads < 0 else int(threads > 0)
+
+
+_EXACT = _Sets(lambda start, stop: ((1 << (stop - start)) - 1) << start, int.__or__, int.bit_count)
+_TRUNCATED = _Sets(_few, _join_few, _count_few)

@@ -1,0 +1,62 @@
+"""Threaded ports: queues of the user, and those that the compiler adds (rules 64-66)."""
+
+from __future__ import annotations
+
+from collections.abc import Container, Sequence
+from typing import Literal
+
+from streams_orchestration.compiler.graph import Connection, LogicalGraph, PhysicalGraph
+from streams_orchestration.compiler.options import Options
+from streams_orchestration.compiler.stage_results import FusionPlan, Queue
+from streams_orchestration.compiler.threads.origins import threading_model
+
+POLICY = "Sys.Wait"
+"""An added queue never drops."""
+SIZE = 1000
+"""Tuples in an added queue."""
+
+
+def place_queues(logical: LogicalGraph, physical: PhysicalGraph, fusion: FusionPlan, options: Options) -> list[Queue]:
+    """All threaded ports, by operator and port.
+
+    A queue is added where a connection within a PE comes from a splitter channel, or enters an operator under the
+    dedicated model; a queue of the user stands in every model and keeps others away. Merges, broadcasts and connections
+    between PEs get none.
+    """
+    queues: dict[tuple[int, int], Queue] = {}
+    asking = [bool(each.threaded_ports) or threading_model(each, options) == "dedicated" for each in logical.operators]
+    dedicated: set[int] = set()
+    for operator in physical.operators if any(asking) else ():
+        if not asking[operator.logical]:
+            continue
+        model = logical.operators[operator.logical]
+        for port in model.threaded_ports:
+            key = operator.index, port.port
+            queues[key] = Queue(*key, False, port.congestion_policy, port.queue_size)
+        if threading_model(model, options) == "dedicated":
+            dedicated.add(operator.index)
+    for connection in physical.connections:
+        _, _, target, port, splitter, _ = connection
+        if splitter < 0 and target not in dedicated:
+            continue
+        key = target, port
+        if key not in queues and added_for(connection, fusion.pe_of, dedicated) is not None:
+            queues[key] = Queue(*key, True, POLICY, SIZE)
+    return [queues[key] for key in sorted(queues)]
+
+
+def added_for(
+    connection: Connection, pe_of: Sequence[int], dedicated: Container[int]
+) -> Literal["splitter", "dedicated"] | None:
+    """Why a connection asks for a queue at its input port, None when it does not.
+
+    Args:
+        connection: the connection.
+        pe_of: per operator its PE.
+        dedicated: operators under the dedicated threading model.
+    """
+    if pe_of[connection.source] != pe_of[connection.target]:
+        return None
+    if connection.splitter >= 0:
+        return "splitter"
+    return "dedicated" if connection.target in dedicated else None

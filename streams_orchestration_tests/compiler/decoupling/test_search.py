@@ -1,0 +1,156 @@
+"""What large problems need: loads that follow moves, bounds that hold, a process that ends in time."""
+
+from __future__ import annotations
+
+import sys
+import time
+from random import Random
+from typing import Any
+
+import pytest
+from hypothesis import HealthCheck, assume, example, given, settings
+from hypothesis import strategies as st
+
+from benchmarks.decoupling_graphs import graph
+from streams_orchestration.compiler.decoupling import solver_process
+from streams_orchestration.compiler.decoupling.contraction import Contraction, contract
+from streams_orchestration.compiler.decoupling.dataflow import dataflow
+from streams_orchestration.compiler.decoupling.evaluation import evaluate
+from streams_orchestration.compiler.decoupling.legality import violations
+from streams_orchestration.compiler.decoupling.lower_bounds import block_bound, simple_bound
+from streams_orchestration.compiler.decoupling.placement import Pieces, Placement
+from streams_orchestration.compiler.decoupling.rebalancing import rebalance
+from streams_orchestration.compiler.decoupling.search import Search
+from streams_orchestration.compiler.decoupling.spreading import spreading_bound
+from streams_orchestration.compiler.decoupling.task import Step, Task
+from streams_orchestration.model.decoupling_document import problem_from_mapping
+from streams_orchestration.model.diagnostics import ApplicationError
+from streams_orchestration_tests.compiler.decoupling.enumeration import Enumeration
+from streams_orchestration_tests.compiler.decoupling.problems import decided, problems
+
+SOME = settings(
+    max_examples=30, deadline=None, suppress_health_check=[HealthCheck.filter_too_much, HealthCheck.too_slow]
+)
+
+
+def contracted(document: dict[str, Any]) -> Contraction:
+    try:
+        return contract(dataflow(problem_from_mapping(document)))
+    except ApplicationError:
+        assume(False)
+        raise
+
+
+def large(operators: int = 150, machines: int = 4, **params: Any) -> dict[str, Any]:
+    document = graph(operators, seed=1, machines=machines, dearness=2.0)
+    document["params"] |= params
+    return document
+
+
+def placed(contraction: Contraction, home: list[int]) -> Placement:
+    params = contraction.flow.params
+    pieces = Pieces(
+        contraction.weights, contraction.pins, contraction.fans, len(contraction.machines), params.tee == "exact"
+    )
+    return Placement(pieces, home)
+
+
+def by_machine(contraction: Contraction, home: list[int]) -> list[float]:
+    loads = evaluate(contraction.flow, contraction.outputs_of(home)).loads
+    return [loads[machine] for machine in contraction.machines]
+
+
+@SOME
+@given(st.sampled_from([2, 3]).flatmap(problems), st.integers(0, 1000))
+def test_loads_follow_every_move(document: dict[str, Any], seed: int):
+    contraction = contracted(document)
+    chance, machines = Random(seed), len(contraction.machines)
+    placement = placed(contraction, [chance.randrange(machines) if pin < 0 else pin for pin in contraction.pins])
+    for _ in range(10):
+        piece, there = chance.randrange(contraction.size), chance.randrange(machines)
+        if there != placement.home[piece] and contraction.pins[piece] < 0:
+            placement.move(piece, there, placement.changes(piece, there))
+            assert placement.loads == pytest.approx(by_machine(contraction, placement.home), abs=1e-9)
+
+
+@SOME
+@given(st.sampled_from([2, 3]).flatmap(problems))
+@example(
+    document={
+        "params": {"k": 2, "ser_per_item": 0.5, "deser_per_item": 0.5, "tee": "exact"},
+        "ops": [
+            {"id": 1, "kind": "source", "cpu": 0, "card": 0},
+            {"id": 2, "kind": "tee", "cpu": 1, "parents": [1], "card": 0},
+            {"id": 3, "kind": "tee", "cpu": 0, "parents": [2], "card": 0},
+            {"id": 4, "kind": "op", "cpu": 1, "parents": [1, 2]},
+        ],
+    }
+)
+def test_bounds_hold(document: dict[str, Any]):
+    document["params"].pop("machine_budget", None)
+    enumeration = Enumeration(document)
+    assume(enumeration.size <= 600)
+    best, contraction = enumeration.best(), contracted(document)
+    assume(best)
+    simple = simple_bound(contraction)
+    found = [simple, block_bound(contraction, simple, 5.0)]
+    known = Search(contraction).best
+    if known is not None:
+        found.append(spreading_bound(contraction, simple, known, 5.0))
+    assert max(found) <= best[0].objective * (1 + 1e-7) + 1e-9
+
+
+def test_bounds_see_more_than_the_mean():
+    contraction = contracted(large(300, 12))
+    search = Search(contraction)
+    search.begin_anew(0, time.monotonic() + 60)
+    assert search.best is not None
+    assert search.evaluation is not None
+    simple = simple_bound(contraction)
+    wanted = 1.005 * simple
+    assert wanted <= spreading_bound(contraction, simple, search.best, 60.0, wanted) <= search.evaluation.objective
+
+
+@pytest.mark.parametrize("tee", ["exact", "head"])
+@pytest.mark.parametrize("machines", [2, 5])
+def test_sharing_out_pairs_lowers_the_largest_load(machines: int, tee: str):
+    contraction = contracted(large(machines=machines, tee=tee))
+    placement = placed(contraction, [number % machines for number in range(contraction.size)])
+    before = max(placement.loads)
+    rebalance(placement, time.monotonic() + 60)
+    assert max(placement.loads) < 0.9 * before
+    assert placement.loads == pytest.approx(by_machine(contraction, placement.home), abs=1e-9)
+
+
+@pytest.mark.parametrize("params", [{}, {"latency_budget": 3}, {"machine_budget": 6}])
+def test_a_large_problem_gets_a_legal_answer_with_its_bound(params: dict[str, Any]):
+    decision = decided(large(**params), seconds=3.0)
+    assert list(violations(decision.flow, decision.outputs)) == []
+    assert 0 < decision.bound <= decision.evaluation.objective <= 100
+
+
+def task(seconds: float) -> Task:
+    return Task(contracted(large()), "highs", None, 0.0, 0.0, seconds)
+
+
+def test_a_solver_that_does_not_stop_is_ended(monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setattr(solver_process, "_COMMAND", [sys.executable, "-c", "import time; time.sleep(600)"])
+    heard: list[Step] = []
+    solver_process.solve_apart(task(0.0), heard.append)
+    assert heard == []
+
+
+def test_a_solver_that_dies_leaves_the_search(monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setattr(solver_process, "_COMMAND", [sys.executable, "-c", "raise SystemExit('out of memory')"])
+    with pytest.raises(solver_process.SolverFailedError, match="out of memory"):
+        solver_process.solve_apart(task(60.0), lambda _: None)
+    decision = decided(large(60), seconds=2.0)
+    assert decision.solver == "search"
+    assert list(violations(decision.flow, decision.outputs)) == []
+
+
+def test_when_time_is_over_at_once_there_is_an_answer_and_a_bound():
+    decision = decided(large(), seconds=1e-9)
+    assert list(violations(decision.flow, decision.outputs)) == []
+    assert decision.evaluation.objective < 60
+    assert decision.bound == pytest.approx(25.0)

@@ -1,0 +1,124 @@
+from __future__ import annotations
+
+from dataclasses import replace
+from types import SimpleNamespace
+from typing import Any
+from xml.etree import ElementTree
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from streams_orchestration.compiler.compilation import Compilation, compile_application
+from streams_orchestration.compiler.drawing.drawing import draw_svg, draw_text
+from streams_orchestration.compiler.drawing.picture import Box, picture
+from streams_orchestration.compiler.options import Options
+from streams_orchestration.model.application import Application
+from streams_orchestration.model.loading import application_from_mapping
+from streams_orchestration_tests.compiler.assignments import assignment
+from streams_orchestration_tests.compiler.parallel.test_parallel_properties import applications
+
+SVG = "{http://www.w3.org/2000/svg}"
+
+DEMO: dict[str, Any] = {
+    "specVersion": 1,
+    "application": "demo",
+    "operators": {"Change": {"inputs": [{"mutable": True}]}},
+    "graph": [
+        {
+            "name": "Src",
+            "operator": "Beacon",
+            "annotations": {"consistent": {"trigger": "periodic", "period": 1.0}},
+        },
+        {"name": "A", "operator": "Change", "inputs": ["Src"], "annotations": {"parallel": {"width": 2}}},
+        {"name": "B", "operator": "Change", "inputs": ["Src"]},
+        {
+            "name": "Snk",
+            "operator": "FileSink",
+            "inputs": [["A", "B"]],
+            "parameters": {"file": "x<y>.csv"},
+            "config": {"placement": {"partitionIsolation": True}},
+        },
+    ],
+}
+
+
+@pytest.fixture(scope="module")
+def demo() -> Compilation:
+    return compile_application(application_from_mapping(DEMO), Options(fusion="manual", pes=1))
+
+
+def so_far(compilation: Compilation, count: int) -> Any:
+    """As after the first `count` stages behind the logical graph."""
+    fields = ("physical", "regions", "fusion", "threads", "copies")
+    kept = {name: getattr(compilation, name) if n < count else None for n, name in enumerate(fields)}
+    return SimpleNamespace(logical=compilation.logical, **kept)
+
+
+def texts(svg: str) -> set[str]:
+    return {element.text or "" for element in ElementTree.fromstring(svg).iter(f"{SVG}text")}
+
+
+def test_every_stage_adds_what_it_knows(demo: Compilation):
+    shown = [texts(draw_svg(so_far(demo, count))) for count in range(6)]
+    assert {"Src", "A", "B", "Snk", "parallel × 2"} <= shown[0]
+    assert {"A[0]", "A[1]", "splits by round robin"} <= shown[1]
+    assert {"Beacon · start", "FileSink · end", "consistent region 0"} <= shown[2]
+    assert {"PE 0 · region 0", "PE 1 · region 0", "PE port"} <= shown[3]
+    assert "queue" in shown[4]
+    assert {"copied", "over the transport"} <= shown[5]
+
+
+def test_operators_stand_in_their_pe(demo: Compilation):
+    shown = picture(demo)
+
+    def holds(frame: Box, box: Box) -> bool:
+        return (
+            frame.x <= box.x
+            and frame.y <= box.y
+            and box.x + box.width <= frame.x + frame.width
+            and box.y + box.height <= frame.y + frame.height
+        )
+
+    for box in shown.operators:
+        around = [frame.lines[0] for frame in shown.frames if holds(frame, box)]
+        operator = next(op for op in demo.physical.operators if op.name == box.lines[0])
+        assert around == [f"PE {demo.fusion.pe_of[operator.index]} · region 0"]
+
+
+def test_text_names_pes_operators_and_passing(demo: Compilation):
+    text = draw_text(demo)
+    assert text.startswith("demo: 5 operators in 2 PEs\n")
+    assert "PE 1, host 0, consistent region 0" in text
+    assert "→ Snk  (serialize)" in text
+    assert "(enqueue, channel 1)" in text
+    assert draw_text(so_far(demo, 0)).startswith("demo: 4 operators\n")
+
+
+def test_parts_of_a_pe_and_their_networks_are_shown(demo: Compilation):
+    decision = assignment(demo, {"A[0]": 1, "A[1]": 1})
+    drawn = compile_application(application_from_mapping(DEMO), replace(demo.options, decoupling=decision))
+    svg = draw_svg(drawn)
+    assert {"PE 2 · region 0 · machine 1 of PE 0", "Network operator"} <= texts(svg)
+    shown = picture(drawn)
+    assert (len(shown.networks), len(shown.ports)) == (4, 4)
+    text = draw_text(drawn)
+    assert "PE 2, machine 1 of PE 0, host 0, consistent region 0" in text
+    assert text.count("Network") == 2
+
+
+def test_names_are_escaped(demo: Compilation):
+    first, *others = demo.logical.operators
+    logical = replace(demo.logical, operators=(replace(first, kind="a.b:C<&>"), *others))
+    assert "C<&> · start" in texts(draw_svg(replace(demo, logical=logical)))
+
+
+@given(applications(), st.sampled_from(["legacy", "manual", "automatic"]), st.integers(0, 5))
+@settings(max_examples=40, deadline=None)
+def test_any_application_can_be_drawn_at_any_stage(application: Application, fusion: Any, count: int):
+    compilation = compile_application(application, Options(fusion=fusion, pes=3))
+    drawn = so_far(compilation, count)
+    ElementTree.fromstring(draw_svg(drawn))
+    shown = picture(drawn)
+    assert len(shown.operators) == len((drawn.physical or drawn.logical).operators)
+    assert draw_svg(drawn) == draw_svg(drawn)
