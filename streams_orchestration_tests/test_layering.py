@@ -8,6 +8,7 @@ import sys
 from collections.abc import Iterator
 from pathlib import Path
 
+import networkx
 import pytest
 
 import streams_orchestration
@@ -96,6 +97,20 @@ def test_imports_go_down_only(path: Path):
         if (other := layer(module)) is not None and (own is None or other > own)
     ]
     assert upwards == []
+
+
+def test_no_module_needs_one_that_needs_it():
+    parts = {path: ("streams_orchestration", *path.relative_to(ROOT).with_suffix("").parts) for path in modules()}
+    names = {path: ".".join(each).removesuffix(".__init__") for path, each in parts.items()}
+    ours = set(names.values())
+    graph = networkx.DiGraph()
+    graph.add_edges_from(
+        (name, module)
+        for path, name in names.items()
+        for _, module in imported(path.read_text(encoding="utf-8"), parts[path][:-1])
+        if module in ours and module != name
+    )
+    assert [sorted(circle) for circle in networkx.strongly_connected_components(graph) if len(circle) > 1] == []
 
 
 def test_every_way_to_import_is_seen():

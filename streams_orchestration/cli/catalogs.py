@@ -53,8 +53,9 @@ def upgrade() -> None:
 
 def upgrade_catalog(home: Home) -> None:
     """Bring an older catalog to this version before it is deployed to, and say so."""
+    from streams_orchestration.runtime.catalog.catalog import Catalog
     from streams_orchestration.runtime.catalog.upgrading import upgrade_older
 
-    before = upgrade_older(home)
+    before = upgrade_older(Catalog(home))
     if before is not None:
         click.echo(f"The catalog was upgraded from revision {before}.", err=True)

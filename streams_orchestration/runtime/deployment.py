@@ -18,6 +18,7 @@ from streams_orchestration.operators.contract import SourceOperator
 from streams_orchestration.operators.implementation import import_operator
 from streams_orchestration.runtime.catalog import tables
 from streams_orchestration.runtime.catalog.catalog import Catalog
+from streams_orchestration.runtime.catalog.creation import create_catalog
 from streams_orchestration.runtime.errors import ApplicationChangedError, NotDeployableError
 from streams_orchestration.runtime.fingerprint import difference, fingerprint
 from streams_orchestration.runtime.home import Home
@@ -84,7 +85,7 @@ def deploy(home: Home, compilation: Compilation, *, fresh: bool = False) -> str:
     """
     application, identity = compilation.logical.application, fingerprint(compilation)
     units, programs = recovery_units(compilation), build_programs(compilation)
-    catalog = Catalog.create(home)
+    catalog = create_catalog(home)
     Settings.from_environment()
     if fresh:
         _refuse_running(home, application)

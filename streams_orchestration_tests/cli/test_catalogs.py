@@ -6,6 +6,7 @@ import pytest
 
 from streams_orchestration.cli import main
 from streams_orchestration.runtime.catalog.catalog import Catalog
+from streams_orchestration.runtime.catalog.creation import create_catalog
 from streams_orchestration.runtime.catalog.migrations import migrate
 from streams_orchestration.runtime.catalog.versions import NEWEST
 from streams_orchestration.runtime.home import Home
@@ -26,7 +27,7 @@ def said(capsys: pytest.CaptureFixture[str], *arguments: str, status: int = 0) -
 def test_it_says_where_the_catalog_is(home: Home, capsys: pytest.CaptureFixture[str]):
     nothing = said(capsys, "show")
     assert f"catalog {home.catalog} revision none: nothing was ever deployed here" in nothing
-    Catalog.create(home)
+    create_catalog(home)
     assert f"revision {NEWEST} deployed nothing" in said(capsys, "show")
 
 

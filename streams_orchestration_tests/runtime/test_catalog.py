@@ -11,6 +11,7 @@ from sqlalchemy import func, insert, select
 
 from streams_orchestration.runtime.catalog import tables
 from streams_orchestration.runtime.catalog.catalog import Catalog
+from streams_orchestration.runtime.catalog.creation import create_catalog
 from streams_orchestration.runtime.errors import (
     CatalogBusyError,
     CatalogError,
@@ -26,7 +27,7 @@ HOST = {"application": "app", "id": 0, "state": "STOPPED"}
 @pytest.fixture
 def home(tmp_path: Path, database: str) -> Home:
     home = Home(tmp_path / "home")
-    Catalog.create(home).close()
+    create_catalog(home).close()
     return home
 
 
@@ -60,7 +61,7 @@ def test_a_transaction_that_raises_changes_nothing(home: Home):
 def test_creating_it_again_keeps_what_is_there(home: Home):
     with Catalog(home).write() as connection:
         connection.execute(insert(tables.host).values(**HOST))
-    assert hosts(Catalog.create(home)) == [0]
+    assert hosts(create_catalog(home)) == [0]
 
 
 def test_a_writer_gives_up_when_another_holds_the_lock(locked: Home):
@@ -88,7 +89,7 @@ def test_a_reader_sees_one_state_only(home: Home):
 def file_home(tmp_path: Path) -> Home:
     """With its catalog in a file of its own."""
     home = Home(tmp_path / "home")
-    Catalog.create(home).close()
+    create_catalog(home).close()
     return home
 
 
@@ -174,7 +175,7 @@ def test_another_file_can_hold_it(tmp_path: Path, monkeypatch: pytest.MonkeyPatc
     file = tmp_path / "elsewhere" / "all.db"
     monkeypatch.setenv("STREAMS_CATALOG", f"sqlite:///{file}")
     home = Home(tmp_path / "home")
-    Catalog.create(home)
+    create_catalog(home)
     assert file.exists()
     assert not home.catalog.exists()
 
@@ -182,7 +183,7 @@ def test_another_file_can_hold_it(tmp_path: Path, monkeypatch: pytest.MonkeyPatc
 def test_a_state_directory_remembers_that_its_catalog_is_elsewhere(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
     home = Home(tmp_path / "home")
     monkeypatch.setenv("STREAMS_CATALOG", f"sqlite:///{tmp_path}/all.db")
-    Catalog.create(home)
+    create_catalog(home)
     monkeypatch.delenv("STREAMS_CATALOG")
     with pytest.raises(CatalogPlaceError, match=r"not set, but the catalog of .*home is in .*all.db. Set it to that"):
         Catalog(home)
@@ -201,11 +202,11 @@ def test_a_state_directory_whose_catalog_is_elsewhere_gets_no_second_one(
     for file in ("first", "second"):
         monkeypatch.setenv("STREAMS_CATALOG", f"sqlite:///{tmp_path}/{file}.db")
         if file == "first":
-            Catalog.create(home).close()
+            create_catalog(home).close()
     with pytest.raises(CatalogPlaceError, match=r"no catalog in .*second.db, and that of .*home is in .*first.db"):
-        Catalog.create(home)
+        create_catalog(home)
     shutil.move(tmp_path / "first.db", tmp_path / "second.db")
-    assert Catalog.create(home).exists
+    assert create_catalog(home).exists
 
 
 def test_writers_take_turns_and_see_what_the_one_before_has_left(home: Home):
@@ -222,7 +223,7 @@ def test_writers_take_turns_and_see_what_the_one_before_has_left(home: Home):
 def test_several_processes_may_make_it_at_once(tmp_path: Path, database: str):
     home = Home(tmp_path / "home")
     with ThreadPoolExecutor(4) as pool:
-        made = list(pool.map(lambda _: Catalog.create(home), range(4)))
+        made = list(pool.map(lambda _: create_catalog(home), range(4)))
     assert all(catalog.exists for catalog in made)
 
 

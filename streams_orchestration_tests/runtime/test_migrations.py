@@ -14,6 +14,7 @@ from sqlalchemy import Boolean, Connection, Float, Integer, LargeBinary, MetaDat
 
 from streams_orchestration.runtime.catalog import migrations, tables, versions
 from streams_orchestration.runtime.catalog.catalog import Catalog
+from streams_orchestration.runtime.catalog.creation import create_catalog
 from streams_orchestration.runtime.catalog.migrations import migrate
 from streams_orchestration.runtime.catalog.upgrading import upgrade
 from streams_orchestration.runtime.catalog.versions import NEWEST, REVISIONS, VERSION_TABLE
@@ -77,7 +78,7 @@ def test_the_newest_migration_makes_the_tables_that_the_product_uses(home: Home)
 
 
 def test_a_new_catalog_needs_no_migration(home: Home):
-    with Catalog.create(home).read() as connection:
+    with create_catalog(home).read() as connection:
         assert differences(connection) == []
 
 
@@ -140,14 +141,14 @@ def test_an_older_catalog_is_not_used_until_it_is_upgraded(home: Home):
 
 def test_a_deployment_upgrades_it(home: Home):
     made_by(home, "0001")
-    assert Catalog.create(home).exists
+    assert create_catalog(home).exists
 
 
 def test_one_of_a_newer_version_is_refused(home: Home):
     catalog = made_by(home, NEWEST)
     with catalog.write() as connection:
         connection.exec_driver_sql(f"UPDATE {VERSION_TABLE} SET version_num = '9999'")
-    for use in (lambda: catalog.exists, lambda: Catalog.create(home), lambda: upgrade(catalog)):
+    for use in (lambda: catalog.exists, lambda: create_catalog(home), lambda: upgrade(catalog)):
         with pytest.raises(CatalogVersionError, match=r"made by another version .*9999.*Use that version"):
             use()
 
@@ -191,5 +192,5 @@ def test_where_nothing_was_deployed_there_is_nothing_to_upgrade(home: Home):
 
 
 def test_an_upgraded_catalog_is_left_alone(home: Home):
-    catalog = Catalog.create(home)
+    catalog = create_catalog(home)
     assert upgrade(catalog) == versions.NEWEST

@@ -20,6 +20,7 @@ from sqlalchemy import select, update
 
 from streams_orchestration.runtime.catalog import tables
 from streams_orchestration.runtime.catalog.catalog import Catalog
+from streams_orchestration.runtime.catalog.creation import create_catalog
 from streams_orchestration.runtime.deployment import deploy
 from streams_orchestration.runtime.errors import CatalogMissingError
 from streams_orchestration.runtime.home import Home
@@ -243,7 +244,7 @@ def joined(home: Home) -> Presence:
 
 def made_anew(home: Home) -> None:
     remove_catalog(home)
-    Catalog.create(home)
+    create_catalog(home)
 
 
 def dropped(home: Home) -> None:

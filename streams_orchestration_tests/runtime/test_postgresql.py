@@ -13,6 +13,7 @@ from sqlalchemy.exc import DBAPIError
 from streams_orchestration.runtime.catalog import postgresql as product
 from streams_orchestration.runtime.catalog import tables
 from streams_orchestration.runtime.catalog.catalog import Catalog
+from streams_orchestration.runtime.catalog.creation import create_catalog
 from streams_orchestration.runtime.errors import (
     CatalogBusyError,
     CatalogError,
@@ -30,7 +31,7 @@ HOST = {"application": "app", "id": 0, "state": "STOPPED"}
 def home(tmp_path: Path, postgresql: Server, monkeypatch: pytest.MonkeyPatch) -> Iterator[Home]:
     monkeypatch.setenv("STREAMS_CATALOG", postgresql.url("of_a_server"))
     home = Home(tmp_path / "home")
-    Catalog.create(home)
+    create_catalog(home)
     yield home
     forget_engines()
     with postgresql.connect() as connection:
@@ -150,7 +151,7 @@ def test_what_the_server_refuses_is_not_waited_for(
         connection.execute("CREATE ROLE guest LOGIN")
     monkeypatch.setenv("STREAMS_CATALOG", address.format(postgresql.directory))
     with pytest.raises(CatalogError, match=reason) as raised:
-        Catalog.create(Home(tmp_path / "home"))
+        create_catalog(Home(tmp_path / "home"))
     assert not isinstance(raised.value, CatalogLostError)
     forget_engines()
 
@@ -161,13 +162,13 @@ def test_schemas_keep_state_directories_apart(home: Home, postgresql: Server, mo
     monkeypatch.setenv("STREAMS_CATALOG", postgresql.url("of_another"))
     other = Home(home.root.parent / "other")
     assert not Catalog(other).exists
-    Catalog.create(other)
+    create_catalog(other)
     assert hosts(other) == []
 
 
 def test_two_state_directories_may_share_one_catalog(home: Home):
     other = Home(home.root.parent / "on another machine")
-    Catalog.create(other)
+    create_catalog(other)
     with Catalog(other).write() as connection:
         connection.execute(insert(tables.host).values(**HOST))
     assert hosts(home) == [0]

@@ -15,7 +15,6 @@ from streams_orchestration.runtime.catalog.database import Mode, said
 from streams_orchestration.runtime.catalog.tables import metadata
 from streams_orchestration.runtime.catalog.versions import (
     NEWEST,
-    REVISIONS,
     check_version,
     has_version,
     read_version,
@@ -59,25 +58,24 @@ class Catalog:
         self._patience = patience
         self.name = self._database.name
 
-    @classmethod
-    def create(cls, home: Home) -> Catalog:
-        """The catalog, made if there is none; one of an older version is upgraded while no host runs.
+    def make(self) -> None:
+        """Make its tables, unless somebody was quicker.
 
         Raises:
-            StateDirectoryError: the home cannot be written.
-            CatalogError: the database is no catalog, or one of another version, or cannot be written.
+            CatalogPlaceError: the home has its catalog somewhere else.
+            CatalogError: the database cannot be written.
         """
-        home.prepare()
-        catalog = cls(home)
-        if catalog.version() in REVISIONS[:-1]:
-            from streams_orchestration.runtime.catalog.upgrading import upgrade
-
-            upgrade(catalog)
-        if not catalog.exists:
-            catalog._make()
-            if catalog.name != str(home.catalog):
-                home.place.write_text(f"{catalog.name}\n")
-        return catalog
+        place = self._home.place
+        if place.exists() and (before := place.read_text().strip()) != self.name:
+            message = f"there is no catalog in {self.name}, and that of {self._home.root} is in {before}"
+            raise CatalogPlaceError(message, f"Name that one. If it is gone for good, remove {place}.")
+        with self._transaction("create") as connection:
+            self._database.prepare(connection)
+            if not has_version(connection):
+                metadata.create_all(connection)
+                write_version(connection, NEWEST)
+        if self.name != str(self._home.catalog):
+            place.write_text(f"{self.name}\n")
 
     @property
     def exists(self) -> bool:
@@ -136,17 +134,6 @@ class Catalog:
     def close(self) -> None:
         """Close the connections that rest."""
         self._database.engine.dispose()
-
-    def _make(self) -> None:
-        place = self._home.place
-        if place.exists() and (before := place.read_text().strip()) != self.name:
-            message = f"there is no catalog in {self.name}, and that of {self._home.root} is in {before}"
-            raise CatalogPlaceError(message, f"Name that one. If it is gone for good, remove {place}.")
-        with self._transaction("create") as connection:
-            self._database.prepare(connection)
-            if not has_version(connection):  # somebody else was quicker
-                metadata.create_all(connection)
-                write_version(connection, NEWEST)
 
     @contextmanager
     def _transaction(self, mode: Mode) -> Iterator[Connection]:

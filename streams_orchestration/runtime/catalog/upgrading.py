@@ -9,7 +9,6 @@ from sqlalchemy import Connection, column, select, table
 from streams_orchestration.runtime.catalog.catalog import Catalog
 from streams_orchestration.runtime.catalog.versions import NEWEST, REVISIONS, check_version
 from streams_orchestration.runtime.errors import CatalogMissingError, CatalogVersionError
-from streams_orchestration.runtime.home import Home
 from streams_orchestration.runtime.hosts.launcher import LAUNCHER
 from streams_orchestration.runtime.status import HEARTBEAT_LIMIT
 
@@ -46,8 +45,8 @@ def upgrade(catalog: Catalog) -> str:
     return revision
 
 
-def upgrade_older(home: Home) -> str | None:
-    """Upgrade the catalog of a home, if there is one and it is older.
+def upgrade_older(catalog: Catalog) -> str | None:
+    """Upgrade a catalog, if there is one and it is older.
 
     Returns:
         The revision that it had; None when nothing was to be done.
@@ -55,7 +54,6 @@ def upgrade_older(home: Home) -> str | None:
     Raises:
         CatalogError: see `upgrade`.
     """
-    catalog = Catalog(home)
     return upgrade(catalog) if catalog.version() in REVISIONS[:-1] else None
 
 
