@@ -7,10 +7,11 @@ from typing import Any
 
 import yaml
 
-from streams_orchestration.compiler.graph import LogicalGraph, PhysicalGraph
 from streams_orchestration.compiler.logical.logical import build_logical_graph
+from streams_orchestration.compiler.logical_graph import LogicalGraph
 from streams_orchestration.compiler.options import Options
 from streams_orchestration.compiler.parallel.parallel import expand
+from streams_orchestration.compiler.physical_graph import PhysicalGraph
 from streams_orchestration.model.application import Application
 from streams_orchestration.model.diagnostics import ApplicationError, Diagnostic
 from streams_orchestration.model.document import parse_document

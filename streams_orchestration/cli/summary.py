@@ -8,7 +8,7 @@ from rich.text import Text
 
 from streams_orchestration.cli.names import plural, short_list
 from streams_orchestration.compiler.compilation import Compilation
-from streams_orchestration.compiler.graph import ParallelRegion
+from streams_orchestration.compiler.logical_graph import ParallelRegion
 from streams_orchestration.compiler.stage_results import ConsistentRegion
 
 

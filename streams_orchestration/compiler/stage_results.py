@@ -8,7 +8,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Literal, NamedTuple
 
-from streams_orchestration.compiler.graph import Mutates
+from streams_orchestration.compiler.logical_graph import Mutates
 
 
 @dataclass(frozen=True, slots=True)

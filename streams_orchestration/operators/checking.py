@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 from pydantic import ValidationError
 
 from streams_orchestration.compiler.compilation import Compilation
-from streams_orchestration.compiler.graph import LogicalOperator
+from streams_orchestration.compiler.logical_graph import LogicalOperator
 from streams_orchestration.compiler.parallel.intrinsics import substitute_channels
 from streams_orchestration.model.diagnostics import Diagnostic
 from streams_orchestration.model.names import nearest

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from streams_orchestration.compiler.graph import PhysicalGraph, PortLink
+from streams_orchestration.compiler.physical_graph import PhysicalGraph, PortLink
 from streams_orchestration.model.diagnostics import Diagnostic
 from streams_orchestration.model.subscription import check_properties, parse_subscription
 from streams_orchestration.operators.arrow_types import arrow_schema

@@ -7,7 +7,7 @@ import sys
 from pathlib import Path
 from typing import Any
 
-from streams_orchestration.compiler.graph import LogicalOperator
+from streams_orchestration.compiler.logical_graph import LogicalOperator
 from streams_orchestration.model.names import nearest
 from streams_orchestration.operators.contract import Operator
 from streams_orchestration.operators.standard import STANDARD

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from streams_orchestration.compiler.graph import LogicalGraph
+from streams_orchestration.compiler.logical_graph import LogicalGraph
 from streams_orchestration.model.diagnostics import Diagnostic
 
 

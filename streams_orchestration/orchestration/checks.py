@@ -7,7 +7,8 @@ from collections.abc import Callable, Iterator, Mapping
 from math import prod
 from typing import NamedTuple
 
-from streams_orchestration.compiler.graph import Connection, LogicalConnection, LogicalGraph, PhysicalGraph
+from streams_orchestration.compiler.logical_graph import LogicalConnection, LogicalGraph
+from streams_orchestration.compiler.physical_graph import Connection, PhysicalGraph
 from streams_orchestration.compiler.threads.origins import threading_model
 from streams_orchestration.orchestration.stages import (
     COPIES,

@@ -15,7 +15,8 @@ import networkx as nx
 
 from streams_orchestration.compiler.compilation import Compilation
 from streams_orchestration.compiler.drawing.picture import short_kind
-from streams_orchestration.compiler.graph import LogicalOperator, PhysicalOperator
+from streams_orchestration.compiler.logical_graph import LogicalOperator
+from streams_orchestration.compiler.physical_graph import PhysicalOperator
 from streams_orchestration.compiler.stage_results import ProcessingElement
 from streams_orchestration.orchestration.stages import COPIES, FUSION, REGIONS, STAGES, THREADS
 from streams_orchestration.runtime.errors import StreamsRuntimeError

@@ -15,10 +15,11 @@ import streams_orchestration.model
 from streams_orchestration.compiler.compilation import Compilation
 from streams_orchestration.compiler.copies.copies import plan_copies
 from streams_orchestration.compiler.fusion.fusion import fuse
-from streams_orchestration.compiler.graph import LogicalGraph, PhysicalGraph
 from streams_orchestration.compiler.logical.logical import build_logical_graph
+from streams_orchestration.compiler.logical_graph import LogicalGraph
 from streams_orchestration.compiler.options import Options
 from streams_orchestration.compiler.parallel.parallel import expand
+from streams_orchestration.compiler.physical_graph import PhysicalGraph
 from streams_orchestration.compiler.regions.regions import map_regions
 from streams_orchestration.compiler.rewriting.rewriting import decouple
 from streams_orchestration.compiler.stage_results import CopyPlan, FusionPlan, RegionMap, ThreadPlan

@@ -6,17 +6,14 @@ from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from typing import Any
 
-from streams_orchestration.compiler.graph import (
-    Connection,
+from streams_orchestration.compiler.logical_graph import (
     InputPort,
     LogicalConnection,
     LogicalGraph,
     LogicalOperator,
     OutputPort,
-    PhysicalGraph,
-    PhysicalOperator,
-    Splitter,
 )
+from streams_orchestration.compiler.physical_graph import Connection, PhysicalGraph, PhysicalOperator, Splitter
 
 Wire = tuple[str, int, str, int]
 """Producer, output port, consumer, input port."""

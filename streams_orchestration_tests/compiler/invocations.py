@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from streams_orchestration.compiler.graph import LogicalGraph, LogicalOperator
+from streams_orchestration.compiler.logical_graph import LogicalGraph, LogicalOperator
 from streams_orchestration.model.application import Application
 from streams_orchestration_tests.specs import logical
 

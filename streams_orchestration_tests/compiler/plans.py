@@ -8,8 +8,9 @@ from typing import Any
 from streams_orchestration.compiler.copies.copies import plan_copies
 from streams_orchestration.compiler.fusion.fusion import fuse
 from streams_orchestration.compiler.fusion.pe_ports import pe_ports
-from streams_orchestration.compiler.graph import LogicalGraph, PhysicalGraph
+from streams_orchestration.compiler.logical_graph import LogicalGraph
 from streams_orchestration.compiler.options import Options
+from streams_orchestration.compiler.physical_graph import PhysicalGraph
 from streams_orchestration.compiler.stage_results import CopyPlan, FusionPlan, ProcessingElement, RegionMap, ThreadPlan
 from streams_orchestration.compiler.threads.threads import plan_threads
 from streams_orchestration.model.diagnostics import Diagnostic

@@ -10,8 +10,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from streams_orchestration.compiler.compilation import compile_application, compile_spec
-from streams_orchestration.compiler.graph import Connection, LogicalConnection, LogicalGraph, PhysicalGraph
+from streams_orchestration.compiler.logical_graph import LogicalConnection, LogicalGraph
 from streams_orchestration.compiler.options import Options
+from streams_orchestration.compiler.physical_graph import Connection, PhysicalGraph
 from streams_orchestration.compiler.stage_results import CopyPlan, FusionPlan, Passing, Queue, RegionMap, ThreadPlan
 from streams_orchestration.model.application import Application
 from streams_orchestration.orchestration.checks import INVARIANTS

@@ -9,8 +9,9 @@ from typing import NamedTuple
 from streams_orchestration.compiler.changes.pes import PeChange, PeNumbers, match_pes
 from streams_orchestration.compiler.changes.refusal import refusal
 from streams_orchestration.compiler.compilation import Compilation
-from streams_orchestration.compiler.graph import LogicalOperator, PhysicalGraph, PhysicalOperator
+from streams_orchestration.compiler.logical_graph import LogicalOperator
 from streams_orchestration.compiler.parallel.channels import local_channels
+from streams_orchestration.compiler.physical_graph import PhysicalGraph, PhysicalOperator
 
 
 class Replica(NamedTuple):

@@ -8,8 +8,9 @@ from operator import le
 from typing import Any, NamedTuple
 
 from streams_orchestration.compiler.copies.count import enqueue_copies
-from streams_orchestration.compiler.graph import Connection, InputPort, LogicalGraph, Mutates, PhysicalGraph
+from streams_orchestration.compiler.logical_graph import InputPort, LogicalGraph, Mutates
 from streams_orchestration.compiler.options import Options
+from streams_orchestration.compiler.physical_graph import Connection, PhysicalGraph
 from streams_orchestration.compiler.stage_results import CopyPlan, FusionPlan, Passing, ThreadPlan
 from streams_orchestration.model.diagnostics import Diagnostic
 

@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Iterable
 from operator import attrgetter
 
-from streams_orchestration.compiler.graph import Connection, PhysicalGraph
+from streams_orchestration.compiler.physical_graph import Connection, PhysicalGraph
 
 
 def enqueue_copies(physical: PhysicalGraph, enqueued: Iterable[Connection]) -> int:

@@ -12,7 +12,8 @@ from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass
 
 from streams_orchestration.compiler.disjoint_sets import DisjointSets
-from streams_orchestration.compiler.graph import Connection, LogicalGraph, PhysicalGraph
+from streams_orchestration.compiler.logical_graph import LogicalGraph
+from streams_orchestration.compiler.physical_graph import Connection, PhysicalGraph
 from streams_orchestration.compiler.placement.fusable_units import resolve_placements
 from streams_orchestration.compiler.profiles.costs import MeasuredCosts
 from streams_orchestration.compiler.stage_results import PeOutputPort

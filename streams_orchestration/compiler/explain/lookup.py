@@ -8,7 +8,7 @@ from functools import cached_property
 from streams_orchestration.compiler.compilation import Compilation
 from streams_orchestration.compiler.fusion.load_fusion import costs_of
 from streams_orchestration.compiler.fusion.schemes import Allotment, allot
-from streams_orchestration.compiler.graph import ConsistentAnnotation, LogicalOperator
+from streams_orchestration.compiler.logical_graph import ConsistentAnnotation, LogicalOperator
 from streams_orchestration.compiler.placement.fusable_units import (
     FusableUnit,
     Placements,

@@ -10,8 +10,8 @@ from streams_orchestration.compiler.explain.passing import connection_facts, pat
 from streams_orchestration.compiler.explain.placement import host_reasons, pe_reasons, together_or_apart
 from streams_orchestration.compiler.explain.regions import membership_facts
 from streams_orchestration.compiler.explain.threads import feed_facts, lock_facts, model_fact, queue_facts
-from streams_orchestration.compiler.graph import ParallelRegion
 from streams_orchestration.compiler.logical.parallel_annotations import width_pattern
+from streams_orchestration.compiler.logical_graph import ParallelRegion
 
 
 def operator_explanation(lookup: Lookup, operators: list[int]) -> Explanation:

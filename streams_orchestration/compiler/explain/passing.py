@@ -8,7 +8,7 @@ from streams_orchestration.compiler.copies.copies import RULES
 from streams_orchestration.compiler.explain.explanation import Fact, listed
 from streams_orchestration.compiler.explain.lookup import Lookup
 from streams_orchestration.compiler.explain.parting import connection_network
-from streams_orchestration.compiler.graph import Splitter
+from streams_orchestration.compiler.physical_graph import Splitter
 
 _WAYS = {
     "reference": "tuples pass by reference",

@@ -9,7 +9,7 @@ from streams_orchestration.compiler.explain.loads import load_facts, number_fact
 from streams_orchestration.compiler.explain.lookup import Lookup
 from streams_orchestration.compiler.explain.loops import loop_facts
 from streams_orchestration.compiler.explain.parting import part_facts, parted_facts
-from streams_orchestration.compiler.graph import PlacementGroup
+from streams_orchestration.compiler.logical_graph import PlacementGroup
 from streams_orchestration.compiler.placement.fusable_units import HostSpec
 from streams_orchestration.compiler.placement.tags import resolve_tag
 

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 from streams_orchestration.compiler.explain.explanation import Explanation, Fact, count, listed, section
 from streams_orchestration.compiler.explain.lookup import Lookup
-from streams_orchestration.compiler.graph import ConsistentAnnotation
+from streams_orchestration.compiler.logical_graph import ConsistentAnnotation
 from streams_orchestration.compiler.regions.starts import deciding_annotation
 from streams_orchestration.compiler.regions.values import DEFAULTS
 from streams_orchestration.compiler.stage_results import ConsistentRegion

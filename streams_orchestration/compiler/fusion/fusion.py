@@ -9,9 +9,10 @@ from streams_orchestration.compiler.fusion.packing import Packing
 from streams_orchestration.compiler.fusion.pe_loops import looped_pes, without_loops
 from streams_orchestration.compiler.fusion.pe_ports import pe_ports
 from streams_orchestration.compiler.fusion.schemes import allot
-from streams_orchestration.compiler.graph import LogicalGraph, PhysicalGraph
+from streams_orchestration.compiler.logical_graph import LogicalGraph
 from streams_orchestration.compiler.options import Options
 from streams_orchestration.compiler.parallel.replicas import replicas_of
+from streams_orchestration.compiler.physical_graph import PhysicalGraph
 from streams_orchestration.compiler.placement.checks import check_placements
 from streams_orchestration.compiler.placement.fusable_units import (
     FusableUnit,

@@ -10,8 +10,9 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from streams_orchestration.compiler.fusion.schemes import Class
-from streams_orchestration.compiler.graph import LogicalGraph, PhysicalGraph
+from streams_orchestration.compiler.logical_graph import LogicalGraph
 from streams_orchestration.compiler.options import Options
+from streams_orchestration.compiler.physical_graph import PhysicalGraph
 from streams_orchestration.compiler.placement.fusable_units import FusableUnit
 from streams_orchestration.compiler.profiles.costs import MeasuredCosts, measured_costs
 from streams_orchestration.model.decoupling import Problem

@@ -12,7 +12,8 @@ from streams_orchestration.compiler.fusion.frontier import DOWNSTREAM, UPSTREAM,
 from streams_orchestration.compiler.fusion.move_chains import MoveChains
 from streams_orchestration.compiler.fusion.refinement import Refinement
 from streams_orchestration.compiler.fusion.unit_flows import UnitFlows, unit_flows
-from streams_orchestration.compiler.graph import LogicalGraph, PhysicalGraph
+from streams_orchestration.compiler.logical_graph import LogicalGraph
+from streams_orchestration.compiler.physical_graph import PhysicalGraph
 from streams_orchestration.compiler.placement.fusable_units import Claim, FusableUnit
 from streams_orchestration.compiler.placement.host_bindings import HostBindings
 from streams_orchestration.compiler.profiles.rates import Rates

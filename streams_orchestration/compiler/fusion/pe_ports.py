@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from typing import TypeVar
 
-from streams_orchestration.compiler.graph import PhysicalGraph
+from streams_orchestration.compiler.physical_graph import PhysicalGraph
 from streams_orchestration.compiler.stage_results import PeInputPort, PeOutputPort
 
 _Port = TypeVar("_Port", PeInputPort, PeOutputPort)

@@ -6,7 +6,7 @@ import heapq
 from collections.abc import Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
-from streams_orchestration.compiler.graph import HostPool
+from streams_orchestration.compiler.logical_graph import HostPool
 from streams_orchestration.compiler.options import Options
 from streams_orchestration.compiler.placement.fusable_units import FusableUnit, HostSpec
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from streams_orchestration.compiler.graph import LogicalOperator
+from streams_orchestration.compiler.logical_graph import LogicalOperator
 
 
 def is_control_port(operator: LogicalOperator, port: int) -> bool:

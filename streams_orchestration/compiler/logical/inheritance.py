@@ -8,9 +8,9 @@ from typing import Any
 
 from pydantic.alias_generators import to_camel
 
-from streams_orchestration.compiler.graph import PlacementGroup, Tag, ThreadedPort, Threading
 from streams_orchestration.compiler.logical.instances import PrimitiveInstance
 from streams_orchestration.compiler.logical.substitution import Substitution
+from streams_orchestration.compiler.logical_graph import PlacementGroup, Tag, ThreadedPort, Threading
 from streams_orchestration.compiler.options import Options
 from streams_orchestration.model.annotations import ThreadingAnnotation
 from streams_orchestration.model.application import Application

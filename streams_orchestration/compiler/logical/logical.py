@@ -9,15 +9,6 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
-from streams_orchestration.compiler.graph import (
-    HostPool,
-    ImportExport,
-    InputPort,
-    LogicalConnection,
-    LogicalGraph,
-    LogicalOperator,
-    OutputPort,
-)
 from streams_orchestration.compiler.logical.inheritance import Inheritance
 from streams_orchestration.compiler.logical.instances import (
     MAX_OPERATORS,
@@ -30,6 +21,15 @@ from streams_orchestration.compiler.logical.region_annotations import consistent
 from streams_orchestration.compiler.logical.substitution import Substitution
 from streams_orchestration.compiler.logical.tuple_types import TupleTypes
 from streams_orchestration.compiler.logical.windows import single_threaded, windows_of
+from streams_orchestration.compiler.logical_graph import (
+    HostPool,
+    ImportExport,
+    InputPort,
+    LogicalConnection,
+    LogicalGraph,
+    LogicalOperator,
+    OutputPort,
+)
 from streams_orchestration.compiler.options import Options
 from streams_orchestration.model.application import Application
 from streams_orchestration.model.declarations import check_declarations

@@ -5,9 +5,9 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterator
 
-from streams_orchestration.compiler.graph import ParallelRegion, Routing
 from streams_orchestration.compiler.logical.instances import CompositeInstance, InstanceTree, PrimitiveInstance
 from streams_orchestration.compiler.logical.substitution import Substitution
+from streams_orchestration.compiler.logical_graph import ParallelRegion, Routing
 from streams_orchestration.compiler.options import Options
 from streams_orchestration.model.annotations import Parallel
 from streams_orchestration.model.diagnostics import Diagnostic

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from streams_orchestration.compiler.graph import ConsistentAnnotation
 from streams_orchestration.compiler.logical.instances import CompositeInstance, InstanceTree, PrimitiveInstance
 from streams_orchestration.compiler.logical.substitution import Substitution
+from streams_orchestration.compiler.logical_graph import ConsistentAnnotation
 from streams_orchestration.model.annotations import Annotations, Consistent
 from streams_orchestration.model.diagnostics import Diagnostic
 

@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterator, Mapping
 from typing import Any, NamedTuple
 
-from streams_orchestration.compiler.graph import SingleThreaded
+from streams_orchestration.compiler.logical_graph import SingleThreaded
 from streams_orchestration.model.operators import SingleThreadedMode
 
 _POLICY = re.compile(r"(\w+)\s*\(")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from streams_orchestration.compiler.graph import LogicalGraph
+from streams_orchestration.compiler.logical_graph import LogicalGraph
 from streams_orchestration.compiler.parallel.feedback import check_feedback
 from streams_orchestration.compiler.parallel.punctuation import check_punctuation
 from streams_orchestration.model.diagnostics import Diagnostic

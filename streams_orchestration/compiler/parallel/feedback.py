@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from streams_orchestration.compiler.graph import LogicalGraph
 from streams_orchestration.compiler.logical.control_ports import is_control_port
+from streams_orchestration.compiler.logical_graph import LogicalGraph
 from streams_orchestration.model.diagnostics import Diagnostic
 
 

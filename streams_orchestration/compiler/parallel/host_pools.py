@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from streams_orchestration.compiler.graph import HostPool, LogicalGraph, LogicalOperator
+from streams_orchestration.compiler.logical_graph import HostPool, LogicalGraph, LogicalOperator
 
 
 class HostPoolReplicas:

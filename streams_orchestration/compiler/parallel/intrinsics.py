@@ -8,7 +8,7 @@ from itertools import accumulate
 from operator import mul
 from typing import Any, NamedTuple
 
-from streams_orchestration.compiler.graph import PhysicalOperator
+from streams_orchestration.compiler.physical_graph import PhysicalOperator
 
 _FUNCTION = re.compile(r"\$\{\s*(get(?:Local|All)?(?:Max)?Channels?)\(\s*\)\s*\}")
 _BARE_FUNCTION = re.compile(r"\b(get(?:Local|All)?(?:Max)?Channels?)\(\s*\)")

@@ -13,17 +13,8 @@ from itertools import repeat
 from math import prod
 from typing import NamedTuple
 
-from streams_orchestration.compiler.graph import (
-    Connection,
-    ImportExport,
-    LogicalGraph,
-    LogicalOperator,
-    PhysicalGraph,
-    PhysicalOperator,
-    PortLink,
-    Splitter,
-)
 from streams_orchestration.compiler.logical.instances import MAX_OPERATORS
+from streams_orchestration.compiler.logical_graph import ImportExport, LogicalGraph, LogicalOperator
 from streams_orchestration.compiler.options import Options
 from streams_orchestration.compiler.parallel.channels import (
     PathFormat,
@@ -37,6 +28,13 @@ from streams_orchestration.compiler.parallel.host_pools import HostPoolReplicas
 from streams_orchestration.compiler.parallel.intrinsics import ChannelContext
 from streams_orchestration.compiler.parallel.replicas import Replicas
 from streams_orchestration.compiler.parallel.splitters import PortTemplate, crossing, dropping_splitters
+from streams_orchestration.compiler.physical_graph import (
+    Connection,
+    PhysicalGraph,
+    PhysicalOperator,
+    PortLink,
+    Splitter,
+)
 from streams_orchestration.model.diagnostics import Diagnostic
 
 MAX_CONNECTIONS = 10_000_000

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Iterator
 
-from streams_orchestration.compiler.graph import LogicalConnection, LogicalGraph, LogicalOperator
+from streams_orchestration.compiler.logical_graph import LogicalConnection, LogicalGraph, LogicalOperator
 from streams_orchestration.model.diagnostics import Diagnostic
 
 

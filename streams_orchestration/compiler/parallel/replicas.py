@@ -6,7 +6,8 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from math import prod
 
-from streams_orchestration.compiler.graph import LogicalGraph, LogicalOperator, PhysicalGraph
+from streams_orchestration.compiler.logical_graph import LogicalGraph, LogicalOperator
+from streams_orchestration.compiler.physical_graph import PhysicalGraph
 
 Replica = tuple[int, int]
 """A logical operator and the rank of one of its replicas, as far as the regions expanded so far go."""

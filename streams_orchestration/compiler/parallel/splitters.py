@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from math import prod
 from typing import NamedTuple
 
-from streams_orchestration.compiler.graph import LogicalConnection, LogicalGraph, ParallelRegion, Routing
+from streams_orchestration.compiler.logical_graph import LogicalConnection, LogicalGraph, ParallelRegion, Routing
 
 _ROUND_ROBIN = Routing()
 

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from streams_orchestration.compiler.graph import LogicalGraph, LogicalOperator, PhysicalGraph
+from streams_orchestration.compiler.logical_graph import LogicalGraph, LogicalOperator
+from streams_orchestration.compiler.physical_graph import PhysicalGraph
 from streams_orchestration.compiler.placement.fusable_units import HostSpec, Placements
 from streams_orchestration.model.diagnostics import Diagnostic
 

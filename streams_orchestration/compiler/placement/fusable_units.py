@@ -8,13 +8,9 @@ from functools import partial
 from typing import Any, NamedTuple
 
 from streams_orchestration.compiler.disjoint_sets import DisjointSets
-from streams_orchestration.compiler.graph import (
-    LogicalGraph,
-    PhysicalGraph,
-    PhysicalOperator,
-    PlacementGroup,
-)
+from streams_orchestration.compiler.logical_graph import LogicalGraph, PlacementGroup
 from streams_orchestration.compiler.options import Options
+from streams_orchestration.compiler.physical_graph import PhysicalGraph, PhysicalOperator
 from streams_orchestration.compiler.placement.tags import resolve_tag, resolve_text
 from streams_orchestration.compiler.stage_results import RegionMap
 

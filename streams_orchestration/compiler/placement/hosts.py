@@ -6,7 +6,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 from streams_orchestration.compiler.disjoint_sets import DisjointSets
-from streams_orchestration.compiler.graph import LogicalGraph, PhysicalGraph
+from streams_orchestration.compiler.logical_graph import LogicalGraph
+from streams_orchestration.compiler.physical_graph import PhysicalGraph
 from streams_orchestration.compiler.placement.fusable_units import HostSpec, Placements, host_specs
 from streams_orchestration.model.diagnostics import Diagnostic
 

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from streams_orchestration.compiler.graph import PhysicalOperator, Tag
+from streams_orchestration.compiler.logical_graph import Tag
 from streams_orchestration.compiler.parallel.intrinsics import substitute_channels
+from streams_orchestration.compiler.physical_graph import PhysicalOperator
 
 
 def resolve_text(text: str, operator: PhysicalOperator) -> str:

@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable, Sequence
 from operator import attrgetter, itemgetter
 from typing import Any
 
-from streams_orchestration.compiler.graph import PhysicalGraph, PortLink
+from streams_orchestration.compiler.physical_graph import PhysicalGraph, PortLink
 from streams_orchestration.compiler.plan.tables import (
     BOOLEAN,
     INTEGER,

@@ -5,7 +5,8 @@ from __future__ import annotations
 from operator import itemgetter
 from typing import Any, Protocol
 
-from streams_orchestration.compiler.graph import LogicalGraph, PhysicalGraph
+from streams_orchestration.compiler.logical_graph import LogicalGraph
+from streams_orchestration.compiler.physical_graph import PhysicalGraph
 from streams_orchestration.compiler.plan.tables import INTEGER, TEXT, Nullable, Numbered, Record, Shared
 from streams_orchestration.compiler.stage_results import CopyPlan, FusionPlan, RegionMap, ThreadPlan
 

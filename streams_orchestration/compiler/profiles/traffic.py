@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from streams_orchestration.compiler.components import strong_components
-from streams_orchestration.compiler.graph import LogicalGraph, PhysicalGraph
+from streams_orchestration.compiler.logical_graph import LogicalGraph
+from streams_orchestration.compiler.physical_graph import PhysicalGraph
 from streams_orchestration.compiler.profiles.rates import Rates
 
 

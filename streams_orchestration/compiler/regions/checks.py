@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from streams_orchestration.compiler.graph import LogicalGraph, LogicalOperator
 from streams_orchestration.compiler.logical.control_ports import is_control_port
+from streams_orchestration.compiler.logical_graph import LogicalGraph, LogicalOperator
 from streams_orchestration.compiler.regions.loops import find_loops
 from streams_orchestration.compiler.regions.starts import RegionStarts, innermost_annotations
 from streams_orchestration.compiler.regions.toolkit import member_findings, outside_findings, start_findings

@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 
-from streams_orchestration.compiler.graph import ConsistentAnnotation, LogicalGraph, PhysicalGraph
+from streams_orchestration.compiler.logical_graph import ConsistentAnnotation, LogicalGraph
+from streams_orchestration.compiler.physical_graph import PhysicalGraph
 from streams_orchestration.compiler.regions.checks import check_regions
 from streams_orchestration.compiler.regions.growth import Growth, Membership, grow, memberships
 from streams_orchestration.compiler.regions.starts import RegionStarts, find_starts

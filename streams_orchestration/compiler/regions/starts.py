@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from streams_orchestration.compiler.graph import ConsistentAnnotation, LogicalGraph, LogicalOperator
+from streams_orchestration.compiler.logical_graph import ConsistentAnnotation, LogicalGraph, LogicalOperator
 
 
 @dataclass(frozen=True, slots=True)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from streams_orchestration.compiler.graph import ConsistentAnnotation
+from streams_orchestration.compiler.logical_graph import ConsistentAnnotation
 from streams_orchestration.model.diagnostics import Diagnostic
 
 DEFAULTS: dict[str, float | int | None] = {

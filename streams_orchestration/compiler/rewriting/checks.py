@@ -9,7 +9,8 @@ from streams_orchestration.compiler.decoupling.fusion_fingerprint import fusion_
 from streams_orchestration.compiler.disjoint_sets import DisjointSets
 from streams_orchestration.compiler.fusion.fusion import pes_of_operators
 from streams_orchestration.compiler.fusion.pe_loops import looped_pes
-from streams_orchestration.compiler.graph import LogicalGraph, PhysicalGraph
+from streams_orchestration.compiler.logical_graph import LogicalGraph
+from streams_orchestration.compiler.physical_graph import PhysicalGraph
 from streams_orchestration.compiler.placement.fusable_units import resolve_placements
 from streams_orchestration.compiler.stage_results import FusionPlan, RegionMap
 from streams_orchestration.model.assignment import Assignment

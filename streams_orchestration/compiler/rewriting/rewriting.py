@@ -7,8 +7,9 @@ from collections.abc import Iterator, Sequence
 
 from streams_orchestration.compiler.fusion.fusion import pe_flags, pes_of_operators
 from streams_orchestration.compiler.fusion.pe_ports import pe_ports
-from streams_orchestration.compiler.graph import LogicalGraph, PhysicalGraph
+from streams_orchestration.compiler.logical_graph import LogicalGraph
 from streams_orchestration.compiler.options import Options
+from streams_orchestration.compiler.physical_graph import PhysicalGraph
 from streams_orchestration.compiler.rewriting.checks import check_assignment
 from streams_orchestration.compiler.stage_results import (
     FusionPlan,

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from streams_orchestration.compiler.graph import LogicalGraph, PhysicalGraph
+from streams_orchestration.compiler.logical_graph import LogicalGraph
+from streams_orchestration.compiler.physical_graph import PhysicalGraph
 from streams_orchestration.compiler.threads.origins import ThreadOrigins
 from streams_orchestration.model.diagnostics import Diagnostic
 

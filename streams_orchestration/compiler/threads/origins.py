@@ -6,9 +6,10 @@ from collections.abc import Collection
 from dataclasses import dataclass
 from typing import Literal
 
-from streams_orchestration.compiler.graph import Connection, LogicalGraph, LogicalOperator, PhysicalGraph
+from streams_orchestration.compiler.logical_graph import LogicalGraph, LogicalOperator
 from streams_orchestration.compiler.options import Options
 from streams_orchestration.compiler.parallel.replicas import replicas_of
+from streams_orchestration.compiler.physical_graph import Connection, PhysicalGraph
 from streams_orchestration.compiler.stage_results import FusionPlan
 
 Model = Literal["manual", "automatic", "dynamic", "dedicated"]

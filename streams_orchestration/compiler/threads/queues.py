@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Container, Sequence
 from typing import Literal
 
-from streams_orchestration.compiler.graph import Connection, LogicalGraph, PhysicalGraph
+from streams_orchestration.compiler.logical_graph import LogicalGraph
 from streams_orchestration.compiler.options import Options
+from streams_orchestration.compiler.physical_graph import Connection, PhysicalGraph
 from streams_orchestration.compiler.stage_results import FusionPlan, Queue
 from streams_orchestration.compiler.threads.origins import threading_model
 

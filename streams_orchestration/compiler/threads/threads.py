@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from streams_orchestration.compiler.graph import LogicalGraph, PhysicalGraph
+from streams_orchestration.compiler.logical_graph import LogicalGraph
 from streams_orchestration.compiler.options import Options
+from streams_orchestration.compiler.physical_graph import PhysicalGraph
 from streams_orchestration.compiler.stage_results import FusionPlan, OperatorThreads, ThreadPlan
 from streams_orchestration.compiler.threads.deadlock import check_waits
 from streams_orchestration.compiler.threads.origins import find_origins

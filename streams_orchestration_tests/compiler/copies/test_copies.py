@@ -8,14 +8,14 @@ import yaml
 from hypothesis import given
 from hypothesis import strategies as st
 
-from streams_orchestration.compiler.graph import (
+from streams_orchestration.compiler.logical_graph import (
     InputPort,
     LogicalGraph,
     OutputPort,
     ParallelRegion,
-    PhysicalGraph,
     ThreadedPort,
 )
+from streams_orchestration.compiler.physical_graph import PhysicalGraph
 from streams_orchestration.compiler.stage_results import CopyPlan
 from streams_orchestration_tests.compiler.graphs import Wire, expanded, logical_graph, operator, unexpanded
 from streams_orchestration_tests.compiler.plans import copied, in_one_pe, in_pes

@@ -20,9 +20,10 @@ from streams_orchestration.compiler.decoupling.application_decision import (
 from streams_orchestration.compiler.decoupling.application_problem import ApplicationProblem, application_problem
 from streams_orchestration.compiler.decoupling.decision_document import decision_document
 from streams_orchestration.compiler.decoupling.solving import solve
-from streams_orchestration.compiler.graph import LogicalGraph, PhysicalGraph
+from streams_orchestration.compiler.logical_graph import LogicalGraph
 from streams_orchestration.compiler.options import Options
 from streams_orchestration.compiler.parallel.parallel import expand
+from streams_orchestration.compiler.physical_graph import PhysicalGraph
 from streams_orchestration.compiler.profiles.costs import MeasuredCosts, measured_costs
 from streams_orchestration.compiler.rewriting.rewriting import decouple
 from streams_orchestration.compiler.stage_results import FusionPlan

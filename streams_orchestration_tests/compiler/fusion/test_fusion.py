@@ -9,16 +9,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from streams_orchestration.compiler.fusion.fusion import fuse
-from streams_orchestration.compiler.graph import (
-    HostPool,
-    ImportExport,
-    LogicalOperator,
-    PhysicalGraph,
-    PlacementGroup,
-    PortLink,
-    Tag,
-)
+from streams_orchestration.compiler.logical_graph import HostPool, ImportExport, LogicalOperator, PlacementGroup, Tag
 from streams_orchestration.compiler.options import Options
+from streams_orchestration.compiler.physical_graph import PhysicalGraph, PortLink
 from streams_orchestration.compiler.stage_results import FusionPlan, RegionMap
 from streams_orchestration.model.profile import OperatorProfile, PassageCost, Profile, StreamProfile, Transport
 from streams_orchestration_tests.compiler.graphs import Wire, expanded, logical_graph, operator, unexpanded

@@ -8,7 +8,8 @@ import pytest
 
 from benchmarks.fusion_quality import compared, random_graph
 from streams_orchestration.compiler.fusion.packing import most_operators
-from streams_orchestration.compiler.graph import LogicalGraph, PhysicalGraph, PlacementGroup, Tag
+from streams_orchestration.compiler.logical_graph import LogicalGraph, PlacementGroup, Tag
+from streams_orchestration.compiler.physical_graph import PhysicalGraph
 from streams_orchestration_tests.compiler.graphs import logical_graph, operator, unexpanded
 from streams_orchestration_tests.compiler.plans import fused
 

@@ -12,8 +12,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from streams_orchestration.compiler.fusion.fusion import fuse
-from streams_orchestration.compiler.graph import LogicalGraph, PhysicalGraph
+from streams_orchestration.compiler.logical_graph import LogicalGraph
 from streams_orchestration.compiler.options import Options
+from streams_orchestration.compiler.physical_graph import PhysicalGraph
 from streams_orchestration.compiler.stage_results import FusionPlan, RegionMap
 from streams_orchestration_tests.compiler.graphs import Wire, logical_graph, operator, unexpanded
 from streams_orchestration_tests.compiler.placements import ISOLATED, colocated

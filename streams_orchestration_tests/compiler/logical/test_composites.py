@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from streams_orchestration.compiler.graph import LogicalConnection, LogicalGraph
+from streams_orchestration.compiler.logical_graph import LogicalConnection, LogicalGraph
 from streams_orchestration_tests.compiler.invocations import SOURCE, built, by_name, call
 from streams_orchestration_tests.specs import graph, logical
 

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from streams_orchestration.compiler.graph import Tag, ThreadedPort, Threading
+from streams_orchestration.compiler.logical_graph import Tag, ThreadedPort, Threading
 from streams_orchestration.model.application import Application
 from streams_orchestration.model.loading import application_from_mapping
 from streams_orchestration_tests.compiler.invocations import SOURCE, SUBMISSION, built, by_name, call

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from streams_orchestration.compiler.graph import Routing
+from streams_orchestration.compiler.logical_graph import Routing
 from streams_orchestration_tests.compiler.invocations import FLIGHT, PLAIN_SOURCE, SOURCE, TYPED, built, call
 from streams_orchestration_tests.specs import codes, graph, logical
 

@@ -7,9 +7,9 @@ from typing import Any
 import pytest
 
 from streams_orchestration.compiler.compilation import Compilation, compile_application
-from streams_orchestration.compiler.graph import PhysicalGraph
 from streams_orchestration.compiler.options import Options
 from streams_orchestration.compiler.parallel.parallel import expand
+from streams_orchestration.compiler.physical_graph import PhysicalGraph
 from streams_orchestration.compiler.placement.tags import resolve_tag
 from streams_orchestration.model.loading import application_from_mapping
 from streams_orchestration_tests.specs import cases, codes, graph, logical, physical

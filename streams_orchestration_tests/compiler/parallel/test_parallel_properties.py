@@ -10,10 +10,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from streams_orchestration.compiler.documents import dump, load
-from streams_orchestration.compiler.graph import LogicalConnection, LogicalGraph, PhysicalGraph
 from streams_orchestration.compiler.logical.logical import build_logical_graph
+from streams_orchestration.compiler.logical_graph import LogicalConnection, LogicalGraph
 from streams_orchestration.compiler.options import Options
 from streams_orchestration.compiler.parallel.parallel import expand
+from streams_orchestration.compiler.physical_graph import PhysicalGraph
 from streams_orchestration.model.application import Application
 from streams_orchestration_tests.specs import graph, physical
 

@@ -5,14 +5,8 @@ from typing import Any
 
 import pytest
 
-from streams_orchestration.compiler.graph import (
-    HostPool,
-    LogicalGraph,
-    LogicalOperator,
-    PhysicalOperator,
-    PlacementGroup,
-    Tag,
-)
+from streams_orchestration.compiler.logical_graph import HostPool, LogicalGraph, LogicalOperator, PlacementGroup, Tag
+from streams_orchestration.compiler.physical_graph import PhysicalOperator
 from streams_orchestration.compiler.placement.tags import resolve_tag
 from streams_orchestration_tests.compiler.graphs import expanded, logical_graph, operator, unexpanded
 from streams_orchestration_tests.compiler.placements import (

@@ -12,7 +12,7 @@ from pydantic import ValidationError
 
 from streams_orchestration.compiler.compilation import Compilation, compile_application, compile_spec
 from streams_orchestration.compiler.documents import dump, load
-from streams_orchestration.compiler.graph import LogicalGraph
+from streams_orchestration.compiler.logical_graph import LogicalGraph
 from streams_orchestration.compiler.options import Options
 from streams_orchestration.compiler.plan.plan import compile_error_document, plan_document, plan_text, section
 from streams_orchestration.model.diagnostics import ApplicationError, Diagnostic

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from streams_orchestration.compiler.graph import ConsistentAnnotation, LogicalGraph
+from streams_orchestration.compiler.logical_graph import ConsistentAnnotation, LogicalGraph
 from streams_orchestration.compiler.regions.regions import map_regions
 from streams_orchestration.model.diagnostics import Diagnostic
 from streams_orchestration_tests.compiler.graphs import expanded

@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from streams_orchestration.compiler.graph import ImportExport, InputPort, ParallelRegion
+from streams_orchestration.compiler.logical_graph import ImportExport, InputPort, ParallelRegion
 from streams_orchestration.compiler.regions.regions import map_regions
 from streams_orchestration_tests.compiler.graphs import expanded, logical_graph, operator
 from streams_orchestration_tests.compiler.regions.region_graphs import codes, driven, mapped, periodic

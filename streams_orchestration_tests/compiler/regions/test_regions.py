@@ -8,10 +8,11 @@ import yaml
 from hypothesis import given
 from hypothesis import strategies as st
 
-from streams_orchestration.compiler.graph import ImportExport, ParallelRegion, PhysicalGraph
 from streams_orchestration.compiler.logical.logical import build_logical_graph
+from streams_orchestration.compiler.logical_graph import ImportExport, ParallelRegion
 from streams_orchestration.compiler.options import Options
 from streams_orchestration.compiler.parallel.parallel import expand
+from streams_orchestration.compiler.physical_graph import PhysicalGraph
 from streams_orchestration.compiler.regions.growth import grow
 from streams_orchestration.compiler.regions.regions import map_regions
 from streams_orchestration.compiler.stage_results import ConsistentRegion

@@ -9,15 +9,15 @@ import yaml
 from hypothesis import given
 from hypothesis import strategies as st
 
-from streams_orchestration.compiler.graph import (
+from streams_orchestration.compiler.logical_graph import (
     LogicalGraph,
     LogicalOperator,
     ParallelRegion,
-    PhysicalGraph,
     ThreadedPort,
     Threading,
 )
 from streams_orchestration.compiler.options import Options
+from streams_orchestration.compiler.physical_graph import PhysicalGraph
 from streams_orchestration.compiler.stage_results import FusionPlan, ThreadPlan
 from streams_orchestration.compiler.threads import propagation
 from streams_orchestration.compiler.threads.origins import find_origins

@@ -1,0 +1,96 @@
+"""The physical graph, on which all stages after the parallel transformation work: replicas, connections, splitters.
+
+It is numbered, immutable and plain, as the logical graph that its operators refer to.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, Literal, NamedTuple
+
+from streams_orchestration.compiler.logical_graph import HostPool
+from streams_orchestration.model.location import Location
+
+
+class PhysicalOperator(NamedTuple):
+    """One replica of a logical operator (rules 5, 27-31)."""
+
+    index: int  # pyright: ignore[reportIncompatibleMethodOverride]
+    name: str
+    """Physical name with global channels, `P1[1].H2[5]`."""
+    logical: int
+    channels: tuple[int, ...] = ()
+    """Global channel at every enclosing region, outermost first; empty outside of regions."""
+    local_channel: int = -1
+    local_max_channels: int = 0
+    max_channels: int = 0
+    streams: tuple[str, ...] = ()
+    """Physical stream name of every output port, with local channels (rule 31)."""
+    host_pool: str | None = None
+    widths: tuple[int, ...] = ()
+    """Widths of the enclosing regions, outermost first."""
+
+    @property
+    def channel(self) -> int:
+        """Global channel, -1 outside of regions (rule 29)."""
+        return self.channels[-1] if self.channels else -1
+
+
+class Connection(NamedTuple):
+    """A flat operator-to-operator connection (rule 12)."""
+
+    source: int
+    source_port: int
+    target: int
+    target_port: int
+    splitter: int = -1
+    """Index of the innermost splitter it hangs on, -1 for none."""
+    channel: int = -1
+
+
+@dataclass(frozen=True, slots=True)
+class Splitter:
+    """A splitter on a physical output port (rules 10, 12, 17-23); broadcast ones are looked through (rule 14)."""
+
+    index: int
+    id: str
+    operator: int
+    port: int
+    region_port: str
+    """Logical region operator and its port, `Out.In`."""
+    policy: Literal["roundRobin", "hash"]
+    attributes: tuple[str, ...]
+    width: int
+    parent: int = -1
+    """Index of the splitter that holds this one, -1 at the top."""
+    parent_channel: int = -1
+    start: int = 0
+    """First channel of a round robin (rule 21)."""
+    drops_window_punctuation: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class PortLink:
+    """An import or export of one replica, intrinsics resolved (rule 34)."""
+
+    kind: Literal["import", "export"]
+    name: str
+    operator: int
+    port: int
+    parameters: dict[str, Any]
+    schema: str | None = None
+    location: Location | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class PhysicalGraph:
+    """The application after the parallel transformation."""
+
+    operators: tuple[PhysicalOperator, ...]
+    connections: tuple[Connection, ...]
+    """Sorted by (source, source_port, position of the logical connection, splitter, channel, target, target_port)."""
+    splitters: tuple[Splitter, ...] = ()
+    """Sorted by operator, port, and parents before children."""
+    imports: tuple[PortLink, ...] = ()
+    exports: tuple[PortLink, ...] = ()
+    host_pools: tuple[HostPool, ...] = ()
