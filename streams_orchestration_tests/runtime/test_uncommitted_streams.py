@@ -28,7 +28,7 @@ from streams_orchestration.runtime.transport.garbage import collect_garbage
 from streams_orchestration.runtime.transport.segments import Segment
 from streams_orchestration_tests.runtime.applications import compiled, node, published, rows, sink, source, write_rows
 from streams_orchestration_tests.runtime.local import LocalApplication
-from streams_orchestration_tests.runtime.test_planning import operator, read, view
+from streams_orchestration_tests.runtime.queries.test_planning import operator, read, view
 from streams_orchestration_tests.runtime.test_recovery import ACTIONS, Ordeal
 
 COUNT = 30
