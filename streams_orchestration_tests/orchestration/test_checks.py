@@ -17,7 +17,7 @@ from streams_orchestration.compiler.stage_results import CopyPlan, FusionPlan, P
 from streams_orchestration.model.application import Application
 from streams_orchestration.orchestration.checks import INVARIANTS
 from streams_orchestration.orchestration.stages import COPIES, FUSION, LOGICAL, PARALLEL, REGIONS, THREADS, Progress
-from streams_orchestration_tests.compiler.parallel.test_parallel_properties import applications
+from streams_orchestration_tests.compiler.nested_applications import applications
 
 SHUFFLE = """\
 specVersion: 1

@@ -9,9 +9,11 @@ from typing import Any
 from sqlalchemy import select, update
 
 from streams_orchestration.runtime.catalog import tables
+from streams_orchestration.runtime.catalog.catalog import Catalog
 from streams_orchestration.runtime.home import Home
 from streams_orchestration.runtime.hosts import control
 from streams_orchestration.runtime.hosts.launcher import HostStart
+from streams_orchestration.runtime.hosts.presence import Presence
 from streams_orchestration.runtime.hosts.processes import ProcessIdentity
 from streams_orchestration.runtime.inspection import read_status
 from streams_orchestration.runtime.regions.failures import UnitFailure, failures
@@ -29,6 +31,15 @@ from streams_orchestration_tests.runtime.local import LocalApplication
 
 COUNT = 40
 """Rows of its source."""
+
+
+def joined(home: Home) -> Presence:
+    """This process says that it is host 0."""
+    with Catalog(home).write() as connection:
+        connection.execute(update(tables.host).values(incarnation="mine"))
+    found = Presence(Catalog(home), "app", 0, "mine")
+    found.join(0.0)
+    return found
 
 
 class FakeHosts:

@@ -13,115 +13,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from streams_orchestration.compiler.compilation import Compilation
-from streams_orchestration.runtime.errors import StaleGenerationError
 from streams_orchestration.runtime.home import Home
-from streams_orchestration.runtime.queries.commits import commit_batch
-from streams_orchestration.runtime.queries.states import state_files
-from streams_orchestration.runtime.regions.reset import reset
-from streams_orchestration.runtime.tasks import stages
-from streams_orchestration.runtime.tasks.batches import BatchPlan, TaskResult
-from streams_orchestration.runtime.tasks.instances import InstanceCache
-from streams_orchestration.runtime.tasks.program import PeProgram
-from streams_orchestration.runtime.transport.garbage import collect_garbage, sweep
-from streams_orchestration_tests.runtime.applications import expected_of_network, network, published
-from streams_orchestration_tests.runtime.local import LocalApplication, publish
+from streams_orchestration_tests.runtime.applications import expected_of_network, network
+from streams_orchestration_tests.runtime.ordeals import ACTIONS, COUNT, Ordeal
 
-COUNT = 30
 FUSIONS: list[dict[str, Any]] = [{"fusion": "manual", "pes": n} for n in (1, 3, 7)] + [{"fusion": "legacy"}]
-
-
-class Ordeal:
-    """An application to which things happen; `batches in flight` were executed and not committed."""
-
-    def __init__(self, home: Home, compilation: Compilation) -> None:
-        self.local = LocalApplication(home, compilation, source_limit=5)
-        self.in_flight: list[tuple[PeProgram, BatchPlan, list[TaskResult]]] = []
-        self.seen: dict[Path, bytes] = {}
-
-    def step(self, number: int) -> None:
-        self.local.step(self._program(number))
-
-    def turn(self, number: int) -> None:
-        """Every PE gets as far as the next: without that few tuples would ever come to the sinks."""
-        self._program(number)
-        for program in self.local.programs:
-            self.local.step(program)
-
-    def execute_only(self, number: int) -> None:
-        """A host dies after the tasks have run; a zombie of it may still try to commit."""
-        program = self._program(number)
-        plan = self.local.plan(program)
-        if plan is not None:
-            self.in_flight.append((program, plan, self.local.execute(program, plan)))
-
-    def commit_only(self, number: int) -> None:
-        """A host dies after a commit, before it publishes."""
-        program = self._program(number)
-        plan = self.local.plan(program)
-        if plan is not None:
-            commit_batch(self.local.catalog, program, plan, self.local.execute(program, plan), 0.0)
-
-    def commit_late(self, number: int) -> None:
-        """A batch in flight arrives: it is refused unless nothing has happened to its PE meanwhile."""
-        if self.in_flight:
-            program, plan, results = self.in_flight.pop(number % len(self.in_flight))
-            current = self.local.plan(program)
-            try:
-                commit_batch(self.local.catalog, program, plan, results, 0.0)
-            except StaleGenerationError:
-                assert current is None or (current.generation, current.batch) != (plan.generation, plan.batch)
-
-    def reset(self, number: int) -> None:
-        units = sorted(self.local.units)
-        reset(self.local.home, self.local.name, units[number % len(units)], force=True)
-
-    def trigger(self, _number: int) -> None:
-        self.local.trigger()
-
-    def collect(self, _number: int) -> None:
-        collect_garbage(self.local.catalog, self.local.name, self.local.programs)
-
-    def sweep(self, _number: int) -> None:
-        """Hosts start anew, so that nothing is in flight any more."""
-        self.in_flight.clear()
-        stages._CACHE = InstanceCache()
-        programs = self.local.programs
-        sweep(self.local.catalog, self.local.home, self.local.name, [program.pe for program in programs], programs)
-
-    def publish(self, _number: int) -> None:
-        publish(self.local.catalog, self.local.name)
-
-    def finish(self) -> None:
-        self.local.run()
-        self.collect(0)
-        self.sweep(0)
-
-    def look(self) -> None:
-        """What was published once stays as it was."""
-        now = {path: path.read_bytes() for path in self.local.home.results(self.local.name).glob("*/part-*")}
-        for path, content in self.seen.items():
-            assert now.get(path) == content, path
-        self.seen = now
-
-    def results(self) -> dict[str, Any]:
-        return {name: published(self.local.published(name)) for name in expected_of_network(COUNT)}
-
-    def left(self) -> list[Path]:
-        """Pending files of sinks, and files of states that are no longer needed."""
-        with self.local.catalog.read() as connection:
-            needed = state_files(connection, self.local.name)
-        states = {str(path) for path in (self.local.home.data(self.local.name) / "states").rglob("*.state")}
-        assert needed <= states
-        return [*sorted(self.local.home.results(self.local.name).glob("*/_pending/*")), *map(Path, states - needed)]
-
-    def _program(self, number: int) -> PeProgram:
-        # a replay need not have the batches of the first time
-        self.local.source_limit = 2 + number % 9
-        return self.local.programs[number % len(self.local.programs)]
-
-
-ACTIONS = ["step"] * 4 + ["turn"] * 3 + ["execute_only", "commit_only", "commit_late", "reset", "trigger", "trigger"]
-ACTIONS += ["collect", "sweep", "publish"]
 
 
 @pytest.fixture(autouse=True)

@@ -28,8 +28,8 @@ from streams_orchestration.runtime.transport.garbage import collect_garbage
 from streams_orchestration.runtime.transport.segments import Segment
 from streams_orchestration_tests.runtime.applications import compiled, node, published, rows, sink, source, write_rows
 from streams_orchestration_tests.runtime.local import LocalApplication
-from streams_orchestration_tests.runtime.queries.test_planning import operator, read, view
-from streams_orchestration_tests.runtime.test_recovery import ACTIONS, Ordeal
+from streams_orchestration_tests.runtime.ordeals import ACTIONS, Ordeal
+from streams_orchestration_tests.runtime.pe_views import operator, read, view
 
 COUNT = 30
 UNCOMMITTED: dict[str, Any] = {"config": {"visibility": "read_uncommitted"}}

@@ -16,7 +16,7 @@ from streams_orchestration.compiler.options import Options
 from streams_orchestration.model.application import Application
 from streams_orchestration.model.loading import application_from_mapping
 from streams_orchestration_tests.compiler.assignments import assignment
-from streams_orchestration_tests.compiler.parallel.test_parallel_properties import applications
+from streams_orchestration_tests.compiler.nested_applications import applications
 
 SVG = "{http://www.w3.org/2000/svg}"
 

@@ -17,7 +17,7 @@ from streams_orchestration.compiler.explain.threads import threads_into
 from streams_orchestration.compiler.options import Options
 from streams_orchestration.model.diagnostics import CODES, Diagnostic
 from streams_orchestration_tests.compiler.assignments import assignment
-from streams_orchestration_tests.compiler.parallel.test_parallel_properties import applications
+from streams_orchestration_tests.compiler.nested_applications import applications
 from streams_orchestration_tests.specs import PLAIN, cases, graph
 
 QUESTIONS = [

@@ -7,7 +7,6 @@ from math import prod
 from typing import Any
 
 from hypothesis import given, settings
-from hypothesis import strategies as st
 
 from streams_orchestration.compiler.documents import dump, load
 from streams_orchestration.compiler.logical.logical import build_logical_graph
@@ -16,41 +15,8 @@ from streams_orchestration.compiler.options import Options
 from streams_orchestration.compiler.parallel.parallel import expand
 from streams_orchestration.compiler.physical_graph import PhysicalGraph
 from streams_orchestration.model.application import Application
-from streams_orchestration_tests.specs import graph, physical
-
-Invocations = list[dict[str, Any]]
-
-
-@st.composite
-def applications(draw: st.DrawFn) -> Application:
-    """A main graph with composites down to three levels, regions of width 1 to 3, fan-in and fan-out."""
-    composites: dict[str, Any] = {}
-
-    def body(streams: list[str], depth: int) -> Invocations:
-        invocations: Invocations = []
-        for number in range(draw(st.integers(1, 3))):
-            name = f"N{number}"
-            invocation: dict[str, Any] = {"name": name, "operator": "Work"}
-            chosen = draw(st.lists(st.sampled_from(streams), min_size=1, max_size=2, unique=True))
-            invocation["inputs"] = [chosen]
-            if draw(st.booleans()):
-                width = draw(st.integers(1, 3))
-                annotation: dict[str, Any] = {"width": width}
-                if draw(st.integers(0, 3)) == 0:
-                    annotation["broadcast"] = [chosen[0]]
-                invocation["annotations"] = {"parallel": annotation}
-            if depth < 3 and draw(st.booleans()):
-                operator = f"C{len(composites)}"
-                composites[operator] = {}
-                inside = body(["In"], depth + 1)
-                composites[operator] = {"inputs": ["In"], "outputs": [inside[-1]["name"]], "graph": inside}
-                invocation["operator"] = operator
-            invocations.append(invocation)
-            streams = [*streams, name]
-        return invocations
-
-    main = body(["Src"], 0)
-    return graph({"name": "Src", "operator": "Source"}, *main, composites=composites)
+from streams_orchestration_tests.compiler.nested_applications import applications
+from streams_orchestration_tests.specs import physical
 
 
 def copied(application: Application) -> Counter[tuple[str, str]]:

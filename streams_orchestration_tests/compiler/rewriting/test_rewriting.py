@@ -20,7 +20,7 @@ from streams_orchestration.model.assignment_document import assignment_from_mapp
 from streams_orchestration.model.diagnostics import ApplicationError
 from streams_orchestration.model.loading import application_from_mapping
 from streams_orchestration_tests.compiler.assignments import assignment, fingerprint, forward
-from streams_orchestration_tests.compiler.parallel.test_parallel_properties import applications
+from streams_orchestration_tests.compiler.nested_applications import applications
 from streams_orchestration_tests.specs import CASES
 
 OPERATORS = {

@@ -17,7 +17,7 @@ from streams_orchestration.runtime.hosts.host import Host
 from streams_orchestration.runtime.inspection import read_status
 from streams_orchestration.runtime.regions.watch import observe
 from streams_orchestration_tests.runtime.applications import totals, write_rows
-from streams_orchestration_tests.runtime.hosts.test_orphans import joined
+from streams_orchestration_tests.runtime.running import joined
 
 
 class Query:

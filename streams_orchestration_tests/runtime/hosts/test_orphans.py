@@ -39,6 +39,7 @@ from streams_orchestration.runtime.regions.reset import reset
 from streams_orchestration.runtime.regions.watch import await_trouble, observe
 from streams_orchestration_tests.runtime.applications import compiled, sink, source, totals, write_rows
 from streams_orchestration_tests.runtime.catalogs import remove_catalog
+from streams_orchestration_tests.runtime.running import joined
 
 pytestmark = pytest.mark.usefixtures("database")
 
@@ -232,14 +233,6 @@ def test_a_process_that_is_not_ours_is_never_touched(home: Home, launcher: FakeL
     assert stop_orphans(home, "app") == ()
     assert is_alive(jvm.pid, jvm.started)
     kill(jvm.pid, jvm.started)
-
-
-def joined(home: Home) -> Presence:
-    with Catalog(home).write() as connection:
-        connection.execute(update(tables.host).values(incarnation="mine"))
-    found = Presence(Catalog(home), "app", 0, "mine")
-    found.join(0.0)
-    return found
 
 
 def made_anew(home: Home) -> None:

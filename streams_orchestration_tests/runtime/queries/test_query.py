@@ -12,7 +12,7 @@ from streams_orchestration.runtime.directories import directories_of
 from streams_orchestration.runtime.home import Home
 from streams_orchestration.runtime.queries import query
 from streams_orchestration.runtime.queries.query import SLOW_START, START_PAUSES, PeQuery, reason
-from streams_orchestration_tests.runtime.queries.test_planning import program
+from streams_orchestration_tests.runtime.pe_views import program
 
 
 @pytest.mark.parametrize(

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 from dataclasses import replace
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -32,8 +31,9 @@ from streams_orchestration.runtime.regions.region_events import (
 )
 from streams_orchestration.runtime.regions.region_machine import LIMIT, step
 from streams_orchestration.runtime.regions.region_record import RegionRecord, RegionSettings
+from streams_orchestration_tests.specs import CASES
 
-TRACES = yaml.safe_load((Path(__file__).parents[1] / "cases" / "region_traces.yaml").read_text())
+TRACES = yaml.safe_load((CASES / "region_traces.yaml").read_text())
 PES = {"p": 1, "q": 2}
 MEMBERS = frozenset(PES.values())
 
