@@ -7,9 +7,8 @@ import re
 from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
-Property = int | float | str | list[Any]
-"""A number, a text, or a list of these."""
 Condition = Callable[[Mapping[str, Any]], bool]
+"""Of the properties of a stream: numbers, texts, and lists of these."""
 
 _TOKEN = re.compile(
     r"""\s*(?: (?P<text>"[^"]*"|'[^']*') | (?P<number>-?\d+(?:\.\d+)?(?:[eE][+-]?\d+)?)

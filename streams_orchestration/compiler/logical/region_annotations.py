@@ -10,7 +10,6 @@ from streams_orchestration.compiler.logical_graph import ConsistentAnnotation
 from streams_orchestration.model.annotations import Annotations, Consistent
 from streams_orchestration.model.diagnostics import Diagnostic
 
-_TIMES = ("period", "drainTimeout", "resetTimeout")
 _ATTEMPTS = "maxConsecutiveResetAttempts"
 _FIELDS = {
     "period": "period",

@@ -8,7 +8,7 @@ from typing import Any
 
 import pyarrow as pa
 
-from streams_orchestration.operators.errors import ConstTupleError, DataError
+from streams_orchestration.operators.errors import DataError
 from streams_orchestration.operators.state import StateError
 from streams_orchestration.runtime.errors import OperatorError, StreamsRuntimeError
 from streams_orchestration.runtime.logs import operator_logger
@@ -23,9 +23,6 @@ from streams_orchestration.runtime.tasks.program import PeProgram, Task
 from streams_orchestration.runtime.tasks.rows import PLAN, ROW_DDL, Row, record_batches
 from streams_orchestration.runtime.tasks.scratch import Scratch
 from streams_orchestration.runtime.transport.segments import Item, decode
-
-_PERMANENT = (DataError, StateError, ConstTupleError)
-"""What an operator raises that it would raise again after a reset."""
 
 _CACHE = InstanceCache()
 """One per worker process: what a worker still has in memory it need not read."""
