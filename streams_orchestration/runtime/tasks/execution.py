@@ -6,9 +6,7 @@ import json
 import time
 from collections import Counter
 from collections.abc import Callable, Iterator
-from functools import partial
 from pathlib import Path
-from typing import Any, TypeVar
 
 import pyarrow as pa
 
@@ -16,12 +14,13 @@ from streams_orchestration.operators.arrow_types import arrow_schema, required_a
 from streams_orchestration.operators.batch import TupleBatch
 from streams_orchestration.operators.contract import Operator, Punctuation, SourceOperator
 from streams_orchestration.operators.encoding import forget
-from streams_orchestration.operators.errors import DataError, TupleError
+from streams_orchestration.operators.errors import DataError
 from streams_orchestration.runtime.directories import Directories
-from streams_orchestration.runtime.errors import OperatorError
-from streams_orchestration.runtime.tasks.batches import BatchPlan, SinkFile, StoredState, TaskInput, TaskResult
+from streams_orchestration.runtime.tasks.batches import BatchPlan, TaskInput, TaskResult
+from streams_orchestration.runtime.tasks.calls import OperatorCalls
+from streams_orchestration.runtime.tasks.checkpoint import Checkpoint
 from streams_orchestration.runtime.tasks.counts import Counts
-from streams_orchestration.runtime.tasks.instances import SPLITTERS, Instance, InstanceCache, make_instance
+from streams_orchestration.runtime.tasks.instances import Instance, InstanceCache, make_instance
 from streams_orchestration.runtime.tasks.meter import Meter, NoMeter
 from streams_orchestration.runtime.tasks.outbox import Outbox, frozen
 from streams_orchestration.runtime.tasks.places import Place
@@ -36,10 +35,7 @@ from streams_orchestration.runtime.tasks.program import (
 )
 from streams_orchestration.runtime.tasks.routing import hash_channels, round_robin_channels, split
 from streams_orchestration.runtime.tasks.selection import selected
-from streams_orchestration.runtime.tasks.state_files import state_data, write_state_file
 from streams_orchestration.runtime.transport.segments import Item, Segment, SegmentError, read_segment
-
-T = TypeVar("T")
 
 
 class TaskRun:
@@ -50,6 +46,7 @@ class TaskRun:
         cache: InstanceCache, *, measured: bool = True,
     ) -> None:  # fmt: skip
         self.meter = Meter(program) if measured else NoMeter(program)
+        self._calls = OperatorCalls(self.meter)
         self.program = program
         self.task = task
         self.plan = plan
@@ -104,11 +101,14 @@ class TaskRun:
             self._close()
         forget()
         segments = tuple(self.outbox.segments())
-        states, files = self._checkpoint()
-        written = sum(segment.rows for segment in segments) + sum(file.rows for file in files)
+        checkpoint = Checkpoint(self.plan, Path(self.directories.states) / f"pe-{self.program.pe}", self._calls)
+        for index in sorted(self.prepared):
+            checkpoint.take(self.program.operators[index], self.instances[index], changed=index in self.changed)
+        written = sum(segment.rows for segment in segments) + sum(file.rows for file in checkpoint.files)
         return TaskResult(
             self.task.level, self.task.partition, self.rows_in, written, self.bytes_in, 0.0, sources, tuple(exhausted),
-            segments, states, files, dict(self.outbox.copies), dict(self.outbox.enqueued), self.consistent,
+            segments, tuple(checkpoint.states), tuple(checkpoint.files), dict(self.outbox.copies),
+            dict(self.outbox.enqueued), self.consistent,
         )  # fmt: skip
 
     def _read(self, operator: int, port: int, segment: Segment, condition: str | None) -> None:
@@ -162,7 +162,7 @@ class TaskRun:
         self.origin = origin
         source.context.submit = counted
         try:
-            return self._guard(program, lambda: source.produce(offset, self.plan.limit))
+            return self._calls.call(program, lambda: source.produce(offset, self.plan.limit))
         finally:
             self.meter.worked(program.index, source.background.taken_ns())
             source.context.submit = submit
@@ -188,7 +188,7 @@ class TaskRun:
                 operator = self._instance(index).operator
                 if type(operator).drain is not Operator.drain:
                     self.changed.add(index)
-                    self._guard(program, operator.drain)
+                    self._calls.call(program, operator.drain)
 
     def _call(self, index: int, port: int, item: Item) -> None:
         program = self.program.operators[index]
@@ -197,7 +197,7 @@ class TaskRun:
         self.meter.arrives(index, port, item)
         if isinstance(item, Punctuation):
             marker = f"at the {item.value} marker on input port {port}"
-            self._guard(program, lambda: operator.on_punctuation(port, item), lambda _: marker)
+            self._calls.call(program, lambda: operator.on_punctuation(port, item), lambda _: marker)
             if item is Punctuation.WINDOW:
                 for output in (number for number, preserves in enumerate(program.preserves) if preserves):
                     self._punctuate(program, output, item)
@@ -210,23 +210,7 @@ class TaskRun:
                     return f"at one of {len(item)} tuples behind tuple {before} of this batch on input port {port}"
                 return Place(self.plan.batch, port, before, tuples, self.origin()).at(operator, error)
 
-            self._guard(program, lambda: operator.process(port, item), at)
-
-    def _guard(
-        self, program: OperatorProgram, call: Callable[[], T], at: Callable[[Exception], str] | None = None
-    ) -> T:
-        """Call into an operator; what it raises is named after the innermost operator, and the place in its stream."""
-        paying = self.meter.enter(program.index)
-        try:
-            return call()
-        except OperatorError:
-            raise
-        except Exception as error:
-            raised = error.__cause__ if isinstance(error, TupleError) and error.__cause__ else error
-            text = str(raised) if isinstance(raised, DataError) else f"{type(raised).__name__}: {raised}"
-            raise OperatorError(program.name, f"{text}; {at(error)}" if at else text) from raised
-        finally:
-            self.meter.switch(paying)
+            self._calls.call(program, lambda: operator.process(port, item), at)
 
     def _instance(self, index: int) -> Instance:
         """The operator object, with the state that the plan names."""
@@ -237,7 +221,7 @@ class TaskRun:
             return instance
         if instance is None or instance.dirty or (program.stateful and instance.state != wanted):
             began = time.monotonic()
-            instance = self._guard(program, lambda: make_instance(program, wanted, self.directories))
+            instance = self._calls.call(program, lambda: make_instance(program, wanted, self.directories))
             self.setup_seconds += time.monotonic() - began
             self.instances[index] = instance
             self.made = True
@@ -300,28 +284,6 @@ class TaskRun:
                 for delivery in deliveries:
                     self._deliver(program, port, delivery, part)
 
-    def _checkpoint(self) -> tuple[tuple[StoredState, ...], tuple[SinkFile, ...]]:
-        """Store the state of the operators that the batch changed, and finish the files of sinks."""
-        states: list[StoredState] = []
-        files: list[SinkFile] = []
-        for index in sorted(self.prepared):
-            program, instance = self.program.operators[index], self.instances[index]
-            if type(instance.operator).prepare_commit is not Operator.prepare_commit:
-                for file in self._guard(program, instance.operator.prepare_commit):
-                    final = None if file.final is None else str(file.final)
-                    files.append(SinkFile(program.name, str(file.pending), final, file.rows, file.size))
-            if program.stateful and index in self.changed:
-                state = dict(self._guard(program, instance.operator.checkpoint))
-                if instance.round_robin:
-                    state[SPLITTERS] = dict(instance.round_robin)
-                if state or instance.state is not None:
-                    store = partial(self._store, program, state, instance)
-                    stored = self.meter.charge(self.meter.operators[index], store)
-                    if stored is not None:
-                        states.append(stored)
-            instance.dirty = False
-        return tuple(states), tuple(files)
-
     @property
     def seconds(self) -> float:
         """Up to now, without making operators."""
@@ -331,18 +293,6 @@ class TaskRun:
         """What was measured of the task up to now."""
         objects = {index: instance.operator for index, instance in self.instances.items() if index in self.prepared}
         return self.meter.counts(self.outbox.copies, self.outbox.enqueued, objects)
-
-    def _store(self, program: OperatorProgram, state: dict[str, Any], instance: Instance) -> StoredState | None:
-        """The state as it is stored now; None if it is the one that was stored."""
-        former = instance.state
-        dump = self._guard(program, lambda: state_data(state, self.plan.batch, former, instance.plain))
-        if not dump.data:
-            return None
-        directory = Path(self.directories.states) / f"pe-{self.program.pe}"
-        file = write_state_file(directory, self.plan.generation, self.plan.batch, program.index, dump.data)
-        before = () if former is None else former.files[: dump.kept]
-        instance.state, instance.plain = StoredState(program.name, (*before, file)), dump.plain
-        return instance.state
 
 
 def _types(schema: pa.Schema) -> str:

@@ -1,0 +1,70 @@
+"""The checkpoint at the end of a task: states of operators that the batch changed, and finished files of sinks."""
+
+from __future__ import annotations
+
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+from streams_orchestration.operators.contract import Operator
+from streams_orchestration.runtime.tasks.batches import BatchPlan, SinkFile, StoredState
+from streams_orchestration.runtime.tasks.calls import OperatorCalls
+from streams_orchestration.runtime.tasks.instances import SPLITTERS, Instance
+from streams_orchestration.runtime.tasks.program import OperatorProgram
+from streams_orchestration.runtime.tasks.state_files import state_data, write_state_file
+
+
+class Checkpoint:
+    """What a task has stored when it ends."""
+
+    def __init__(self, plan: BatchPlan, directory: Path, calls: OperatorCalls) -> None:
+        """Nothing yet.
+
+        Args:
+            plan: of the batch that ends.
+            directory: for files of states.
+            calls: into the operators.
+        """
+        self._plan = plan
+        self._directory = directory
+        self._calls = calls
+        self.states: list[StoredState] = []
+        self.files: list[SinkFile] = []
+
+    def take(self, program: OperatorProgram, instance: Instance, *, changed: bool) -> None:
+        """Of one operator.
+
+        Args:
+            program: its program.
+            instance: its object, which the batch has used.
+            changed: it was called, so that its state may have changed.
+
+        Raises:
+            OperatorError: it raised, or its state cannot be stored.
+        """
+        operator = instance.operator
+        if type(operator).prepare_commit is not Operator.prepare_commit:
+            for file in self._calls.call(program, operator.prepare_commit):
+                final = None if file.final is None else str(file.final)
+                self.files.append(SinkFile(program.name, str(file.pending), final, file.rows, file.size))
+        if program.stateful and changed:
+            state = dict(self._calls.call(program, operator.checkpoint))
+            if instance.round_robin:
+                state[SPLITTERS] = dict(instance.round_robin)
+            if state or instance.state is not None:
+                store = partial(self._store, program, state, instance)
+                stored = self._calls.meter.charge(self._calls.meter.operators[program.index], store)
+                if stored is not None:
+                    self.states.append(stored)
+        instance.dirty = False
+
+    def _store(self, program: OperatorProgram, state: dict[str, Any], instance: Instance) -> StoredState | None:
+        """The state as it is stored now; None if it is the one that was stored."""
+        plan, former = self._plan, instance.state
+        dump = self._calls.call(program, lambda: state_data(state, plan.batch, former, instance.plain))
+        if not dump.data:
+            return None
+        file = write_state_file(self._directory, plan.generation, plan.batch, program.index, dump.data)
+        before = () if former is None else former.files[: dump.kept]
+        instance.state, instance.plain = StoredState(program.name, (*before, file)), dump.plain
+        return instance.state
