@@ -12,16 +12,12 @@ import json
 import os
 import signal
 import sys
-from collections import defaultdict
 from pathlib import Path
-from typing import Any
-
-import pyarrow as pa
 
 from streams_orchestration.runtime.queries.reader import Planner
-from streams_orchestration.runtime.tasks.rows import PLAN, ROW
+from streams_orchestration.runtime.tasks.rows import PLAN
 from streams_orchestration.runtime.tasks.scratch import Scratch
-from streams_orchestration.runtime.tasks.stages import Stage
+from streams_orchestration_tests.runtime.levels import run_levels
 
 STOP = "stop"
 """File in the scratch directory of a query that is to end."""
@@ -60,31 +56,9 @@ def run(options: dict[str, str]) -> None:
     while os.getppid() == parent and not (Path(scratch.path) / STOP).exists():
         then = planner.latestOffset(at, None)
         if then != at:
-            execute(scratch, [(each.partition, each.payload) for each in planner.partitions(at, then)])
+            planned = planner.partitions(at, then)
+            run_levels(scratch, [(each.partition, 0, PLAN, 0, 0, each.payload) for each in planned])
             at = then
-
-
-def execute(scratch: Scratch, descriptors: list[tuple[int, bytes]]) -> None:
-    """The tasks of a batch, level by level."""
-    rows: list[tuple[Any, ...]] = [(partition, 0, PLAN, 0, 0, payload) for partition, payload in descriptors]
-    for level, tasks in enumerate(scratch.launched.program.levels):
-        stage = Stage(scratch, level)
-        parts: dict[int, list[tuple[Any, ...]]] = defaultdict(list)
-        for row in rows:
-            parts[row[0] % len(tasks)].append(row)
-        rows = [
-            row
-            for part in parts.values()
-            for batch in stage(iter([_record_batch(part)]))
-            for row in zip(*(column.to_pylist() for column in batch.columns), strict=True)
-        ]
-
-
-def _record_batch(rows: list[tuple[Any, ...]]) -> pa.RecordBatch:
-    columns = list(zip(*rows, strict=True))
-    return pa.RecordBatch.from_arrays(
-        [pa.array(column, kind.type) for column, kind in zip(columns, ROW, strict=True)], schema=ROW
-    )
 
 
 if __name__ == "__main__":

@@ -71,6 +71,18 @@ def forget_engines() -> None:
 
 
 @pytest.fixture
+def no_hosts(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A reset starts none; the tests step the PEs themselves."""
+    monkeypatch.setattr("streams_orchestration.runtime.regions.reset.launch", lambda *_, **__: ())
+
+
+@pytest.fixture(scope="module")
+def data(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A directory for input files that all tests of a module read."""
+    return tmp_path_factory.mktemp("data")
+
+
+@pytest.fixture
 def hosts(monkeypatch: pytest.MonkeyPatch) -> FakeHosts:
     fake = FakeHosts()
     for module in ("hosts.control", "regions.health", "inspection", "regions.reset"):

@@ -4,11 +4,9 @@ from __future__ import annotations
 
 import itertools
 import time
-from collections import defaultdict
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
-import pyarrow as pa
 from sqlalchemy import select, update
 
 from streams_orchestration.compiler.compilation import Compilation
@@ -27,9 +25,9 @@ from streams_orchestration.runtime.sinks.publishing import complete, due, publis
 from streams_orchestration.runtime.tasks.answers import take_answers
 from streams_orchestration.runtime.tasks.batches import BatchPlan, TaskResult, plan_codec
 from streams_orchestration.runtime.tasks.program import PeProgram
-from streams_orchestration.runtime.tasks.rows import PLAN, ROW
+from streams_orchestration.runtime.tasks.rows import PLAN
 from streams_orchestration.runtime.tasks.scratch import Launched, Scratch
-from streams_orchestration.runtime.tasks.stages import Stage
+from streams_orchestration_tests.runtime.levels import run_levels
 
 
 @dataclass
@@ -61,18 +59,7 @@ class LocalApplication:
             (given.partition, 0, PLAN, 0, 0, plan_codec.dump_json(replace(plan, inputs=(given,))))
             for given in plan.inputs
         ]
-        for level, tasks in enumerate(program.levels):
-            stage = Stage(scratch, level)
-            parts: dict[int, list[tuple]] = defaultdict(list)
-            for row in rows:
-                parts[row[0] % len(tasks)].append(row)
-            rows = [
-                row
-                for part in parts.values()
-                for batch in stage(iter([_record_batch(part)]))
-                for row in zip(*(column.to_pylist() for column in batch.columns), strict=True)
-            ]
-        assert not rows
+        assert not run_levels(scratch, rows)
         return take_answers(scratch.answers, plan.batch)
 
     def _scratch(self, program: PeProgram) -> Scratch:
@@ -94,6 +81,19 @@ class LocalApplication:
         commit_batch(self.catalog, program, plan, results, 0.0)
         self.publish()
         return True
+
+    def commit(self, *, boundary: bool = False) -> None:
+        """A batch of the only PE, of which nothing is published.
+
+        Args:
+            boundary: it ends the epoch.
+        """
+        (program,) = self.programs
+        if boundary:
+            self.trigger()
+        plan = self.plan(program)
+        assert plan is not None
+        commit_batch(self.catalog, program, plan, self.execute(program, plan), 0.0)
 
     def publish(self) -> None:
         """Make visible whatever can be."""
@@ -137,13 +137,6 @@ class LocalApplication:
 
     def published(self, sink: str) -> list[Path]:
         return sorted((self.home.results(self.name) / sink).glob("part-*"))
-
-
-def _record_batch(rows: list[tuple]) -> pa.RecordBatch:
-    columns = list(zip(*rows, strict=True))
-    return pa.RecordBatch.from_arrays(
-        [pa.array(column, kind.type) for column, kind in zip(columns, ROW, strict=True)], schema=ROW
-    )
 
 
 def publish(catalog: Catalog, application: str) -> int:

@@ -15,7 +15,7 @@ from streams_orchestration.runtime.regions.reset import reset
 from streams_orchestration_tests.runtime.applications import expected_totals, published, rows, totals, write_rows
 from streams_orchestration_tests.runtime.local import LocalApplication
 
-pytestmark = pytest.mark.usefixtures("database")
+pytestmark = pytest.mark.usefixtures("database", "no_hosts")
 
 COUNT = 20
 
@@ -35,8 +35,7 @@ DAMAGES: dict[str, tuple[Callable[[Path], None], str]] = {
 
 
 @pytest.fixture
-def local(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> LocalApplication:
-    monkeypatch.setattr("streams_orchestration.runtime.regions.reset.launch", lambda *_, **__: ())
+def local(tmp_path: Path) -> LocalApplication:
     file = write_rows(tmp_path / "rows.parquet", COUNT)
     return LocalApplication(Home(tmp_path / "home"), totals(file, fusion="legacy"), 5)
 

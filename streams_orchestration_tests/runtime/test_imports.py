@@ -6,7 +6,6 @@ import functools
 import itertools
 import tempfile
 import time
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -39,6 +38,8 @@ from streams_orchestration_tests.runtime.applications import (
     write_rows,
 )
 from streams_orchestration_tests.runtime.local import LocalApplication
+
+pytestmark = pytest.mark.usefixtures("no_hosts")
 
 AUTONOMOUS: dict[str, Any] = {"annotations": {"autonomous": True}}
 
@@ -287,14 +288,3 @@ def regions(directory: Path) -> tuple[Compilation, Compilation]:
         compiled(graph, application="exporter", fusion="legacy"),
         compiled(reading, application="importer", fusion="legacy"),
     )
-
-
-@pytest.fixture(scope="module")
-def data() -> Iterator[Path]:
-    with tempfile.TemporaryDirectory() as directory:
-        yield Path(directory)
-
-
-@pytest.fixture(autouse=True)
-def no_hosts(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("streams_orchestration.runtime.regions.reset.launch", lambda *_, **__: ())

@@ -19,6 +19,8 @@ from streams_orchestration.runtime.regions.reset import reset
 from streams_orchestration_tests.runtime.applications import compiled, node, published, rows, sink, source, write_rows
 from streams_orchestration_tests.runtime.local import LocalApplication
 
+pytestmark = pytest.mark.usefixtures("no_hosts")
+
 DRIVEN: dict[str, Any] = {"annotations": {"consistent": {"trigger": "operatorDriven"}}}
 
 
@@ -117,8 +119,3 @@ def test_operators_know_their_place_in_the_region():
         "Passed": RegionRole(0),
         "Out": RegionRole(0, end=True),
     }
-
-
-@pytest.fixture(autouse=True)
-def no_hosts(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("streams_orchestration.runtime.regions.reset.launch", lambda *_, **__: ())

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import functools
 import tempfile
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -17,23 +16,14 @@ from streams_orchestration.runtime.home import Home
 from streams_orchestration_tests.runtime.applications import expected_of_network, network
 from streams_orchestration_tests.runtime.ordeals import ACTIONS, COUNT, Ordeal
 
+pytestmark = pytest.mark.usefixtures("no_hosts")
+
 FUSIONS: list[dict[str, Any]] = [{"fusion": "manual", "pes": n} for n in (1, 3, 7)] + [{"fusion": "legacy"}]
-
-
-@pytest.fixture(autouse=True)
-def no_hosts(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("streams_orchestration.runtime.regions.reset.launch", lambda *_, **__: ())
 
 
 @pytest.fixture(autouse=True)
 def small_states_are_stored_as_changes(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("streams_orchestration.operators.state.SMALL", 0)
-
-
-@pytest.fixture(scope="module")
-def data() -> Iterator[Path]:
-    with tempfile.TemporaryDirectory() as directory:
-        yield Path(directory)
 
 
 @functools.cache

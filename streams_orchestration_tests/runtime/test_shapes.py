@@ -5,7 +5,6 @@ from __future__ import annotations
 import functools
 import itertools
 import tempfile
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -22,6 +21,8 @@ from streams_orchestration_tests.compiler.assignments import forward
 from streams_orchestration_tests.runtime.applications import compiled, published
 from streams_orchestration_tests.runtime.local import LocalApplication
 from streams_orchestration_tests.runtime.shapes import SHAPES, write_files
+
+pytestmark = pytest.mark.usefixtures("no_hosts")
 
 FUSIONS: list[dict[str, Any]] = [{"fusion": "legacy"}, {"fusion": "manual", "pes": 2}, {"fusion": "automatic"}]
 """The last one is decoupled: every second operator of a PE goes to a machine of its own."""
@@ -86,14 +87,3 @@ def compilation(directory: Path, name: str, fusion: int) -> Compilation:
         return done
     steps = itertools.cycle([0, 1])
     return compiled(graph, **options, decoupling=forward(done, lambda: next(steps)))
-
-
-@pytest.fixture(scope="module")
-def data() -> Iterator[Path]:
-    with tempfile.TemporaryDirectory() as directory:
-        yield Path(directory)
-
-
-@pytest.fixture(autouse=True)
-def no_hosts(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("streams_orchestration.runtime.regions.reset.launch", lambda *_, **__: ())

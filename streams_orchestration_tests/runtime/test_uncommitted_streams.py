@@ -5,7 +5,6 @@ from __future__ import annotations
 import functools
 import tempfile
 from collections import Counter
-from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -31,14 +30,11 @@ from streams_orchestration_tests.runtime.local import LocalApplication
 from streams_orchestration_tests.runtime.ordeals import ACTIONS, Ordeal
 from streams_orchestration_tests.runtime.pe_views import operator, read, view
 
+pytestmark = pytest.mark.usefixtures("no_hosts")
+
 COUNT = 30
 UNCOMMITTED: dict[str, Any] = {"config": {"visibility": "read_uncommitted"}}
 AUTONOMOUS: dict[str, Any] = {"annotations": {"autonomous": True}}
-
-
-@pytest.fixture(autouse=True)
-def no_hosts(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("streams_orchestration.runtime.regions.reset.launch", lambda *_, **__: ())
 
 
 def application(directory: Path, count: int = COUNT) -> Compilation:
@@ -143,12 +139,6 @@ def test_batches_are_read_whole(streams: dict[str, list[int]], limit: int | None
     plan = plan_batch(reader(), replace(view(position=Position()), streams=views), stream_limit=limit)
     assert plan is not None
     assert sorted(read(plan)) == sorted(wanted)
-
-
-@pytest.fixture(scope="module")
-def data() -> Iterator[Path]:
-    with tempfile.TemporaryDirectory() as directory:
-        yield Path(directory)
 
 
 @functools.cache

@@ -30,7 +30,7 @@ from streams_orchestration_tests.runtime.applications import (
 )
 from streams_orchestration_tests.runtime.local import LocalApplication
 
-pytestmark = pytest.mark.usefixtures("database")
+pytestmark = pytest.mark.usefixtures("database", "no_hosts")
 
 COUNT = 120
 
@@ -39,7 +39,6 @@ COUNT = 120
 def local(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> LocalApplication:
     """Running totals whose state is stored as changes, four tuples a batch."""
     monkeypatch.setattr("streams_orchestration.operators.state.SMALL", 0)
-    monkeypatch.setattr("streams_orchestration.runtime.regions.reset.launch", lambda *_, **__: ())
     file = write_rows(tmp_path / "rows.parquet", COUNT)
     graph = [source("Rows", file), node("Totals", "KeyedTotals", "Rows", schema="Total"), sink("Out", "Totals")]
     return LocalApplication(Home(tmp_path / "home"), compiled(graph, fusion="manual", pes=1), 4)
@@ -190,7 +189,6 @@ def test_what_only_a_former_cut_needed_is_collected_when_there_is_a_new_one(loca
 def test_a_boundary_that_may_become_the_cut_yet_keeps_its_state(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
     """One PE is beyond the boundary, the other one has not come to it."""
     monkeypatch.setattr("streams_orchestration.operators.state.SMALL", 0)
-    monkeypatch.setattr("streams_orchestration.runtime.regions.reset.launch", lambda *_, **__: ())
     file = write_rows(tmp_path / "rows.parquet", COUNT)
     graph = [source("Rows", file), node("Totals", "KeyedTotals", "Rows", schema="Total")]
     graph.append(sink("Out", "Totals", config=ALONE))

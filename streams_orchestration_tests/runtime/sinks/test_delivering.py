@@ -18,7 +18,6 @@ from streams_orchestration.runtime.catalog import tables
 from streams_orchestration.runtime.errors import OutputError
 from streams_orchestration.runtime.home import Home
 from streams_orchestration.runtime.inspection import read_status
-from streams_orchestration.runtime.queries.commits import commit_batch
 from streams_orchestration.runtime.queries.pacing import OUTSTANDING_LIMIT
 from streams_orchestration.runtime.regions.reset import reset
 from streams_orchestration.runtime.sinks import delivering
@@ -26,6 +25,8 @@ from streams_orchestration.runtime.sinks.delivering import deliverers
 from streams_orchestration.runtime.sinks.publisher import FIRST_PAUSE, Publisher
 from streams_orchestration_tests.runtime.applications import compiled, rows, source, write_rows
 from streams_orchestration_tests.runtime.local import LocalApplication
+
+pytestmark = pytest.mark.usefixtures("no_hosts")
 
 COUNT = 20
 
@@ -49,11 +50,6 @@ class Letters(EpochSink):
             file.write(json.dumps([str(key), tuples]) + "\n")
 
 
-@pytest.fixture(autouse=True)
-def no_hosts(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("streams_orchestration.runtime.regions.reset.launch", lambda *_, **__: ())
-
-
 def application(tmp_path: Path, limit: int = 5, count: int = COUNT, **last: Any) -> LocalApplication:
     file = write_rows(tmp_path / "rows.parquet", count)
     given = {"operator": f"{__name__}:Letters", "parameters": {"place": str(tmp_path)}} | last
@@ -73,20 +69,11 @@ def letters(tmp_path: Path) -> list[tuple[str, list[tuple[Any, ...]]]]:
     return [(key.partition("/")[2], [tuple(row) for row in tuples]) for key, tuples in lines]
 
 
-def commit(local: LocalApplication, *, boundary: bool = False) -> None:
-    (program,) = local.programs
-    if boundary:
-        local.trigger()
-    plan = local.plan(program)
-    assert plan is not None
-    commit_batch(local.catalog, program, plan, local.execute(program, plan), 0.0)
-
-
 def test_a_complete_epoch_is_delivered_whole_and_once(local: LocalApplication, tmp_path: Path):
-    commit(local)
+    local.commit()
     local.publish()
     assert letters(tmp_path) == []
-    commit(local, boundary=True)
+    local.commit(boundary=True)
     local.publish()
     local.publish()
     assert letters(tmp_path) == [("Out/-1/1", rows(10))]
@@ -98,8 +85,8 @@ def test_a_complete_epoch_is_delivered_whole_and_once(local: LocalApplication, t
 def test_after_a_crash_it_comes_again_with_the_same_key_and_tuples(
     local: LocalApplication, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ):
-    commit(local)
-    commit(local, boundary=True)
+    local.commit()
+    local.commit(boundary=True)
 
     def die(*_: Any, **__: Any) -> bool:
         raise KeyboardInterrupt
@@ -115,8 +102,8 @@ def test_after_a_crash_it_comes_again_with_the_same_key_and_tuples(
 
 
 def test_what_a_reset_takes_back_is_never_delivered(local: LocalApplication, tmp_path: Path):
-    commit(local, boundary=True)
-    commit(local)
+    local.commit(boundary=True)
+    local.commit()
     reset(local.home, local.name, "region-0")
     local.run()
     delivered = letters(tmp_path)
@@ -135,7 +122,7 @@ def test_a_target_that_refuses_is_asked_again_and_gets_everything_in_order(local
 
     (tmp_path / "closed").touch()
     for _ in range(2):
-        commit(local, boundary=True)
+        local.commit(boundary=True)
         turn()
     found = read_status(local.home, local.name).sinks[0]
     assert (found.late, found.rows) == (2, 0)
@@ -155,7 +142,7 @@ def test_a_target_that_is_away_for_long_holds_the_region_up_and_loses_nothing(tm
     (program,) = local.programs
     (tmp_path / "closed").touch()
     for _ in range(OUTSTANDING_LIMIT):
-        commit(local, boundary=True)
+        local.commit(boundary=True)
     local.trigger()
     assert local.plan(program) is None
     completed = read_status(local.home, local.name).units[0].completed_epoch
@@ -167,7 +154,7 @@ def test_a_target_that_is_away_for_long_holds_the_region_up_and_loses_nothing(tm
 
 
 def test_tuples_that_are_gone_stop_the_application(local: LocalApplication):
-    commit(local, boundary=True)
+    local.commit(boundary=True)
     (file,) = (local.home.data(local.name) / "outputs").rglob("*.arrow")
     file.unlink()
     with pytest.raises(OutputError, match=r"operator Out: .*, which was to be delivered, is gone: start anew with --f"):
@@ -175,7 +162,7 @@ def test_tuples_that_are_gone_stop_the_application(local: LocalApplication):
 
 
 def test_somebody_else_may_have_delivered_it(tmp_path: Path, local: LocalApplication):
-    commit(local, boundary=True)
+    local.commit(boundary=True)
     with local.catalog.read() as connection:
         row = connection.execute(select(tables.sink_file)).one()
     Path(row.pending).unlink()

@@ -15,7 +15,6 @@ from streams_orchestration.runtime.catalog import tables
 from streams_orchestration.runtime.errors import OutputError
 from streams_orchestration.runtime.home import Home
 from streams_orchestration.runtime.inspection import read_status
-from streams_orchestration.runtime.queries.commits import commit_batch
 from streams_orchestration.runtime.regions.reset import reset
 from streams_orchestration.runtime.sinks import publishing
 from streams_orchestration.runtime.sinks.publisher import FIRST_PAUSE, Publisher
@@ -24,12 +23,9 @@ from streams_orchestration.runtime.status import SinkStatus
 from streams_orchestration_tests.runtime.applications import compiled, published, rows, sink, source, write_rows
 from streams_orchestration_tests.runtime.local import LocalApplication, publish
 
+pytestmark = pytest.mark.usefixtures("no_hosts")
+
 COUNT = 20
-
-
-@pytest.fixture(autouse=True)
-def no_hosts(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("streams_orchestration.runtime.regions.reset.launch", lambda *_, **__: ())
 
 
 def application(tmp_path: Path, **parameters: Any) -> LocalApplication:
@@ -46,16 +42,6 @@ def local(tmp_path: Path) -> LocalApplication:
 @pytest.fixture
 def uncommitted(tmp_path: Path) -> LocalApplication:
     return application(tmp_path, visibility="read_uncommitted")
-
-
-def commit(local: LocalApplication, *, boundary: bool = False) -> None:
-    """A batch is committed and nothing published."""
-    (program,) = local.programs
-    if boundary:
-        local.trigger()
-    plan = local.plan(program)
-    assert plan is not None
-    commit_batch(local.catalog, program, plan, local.execute(program, plan), 0.0)
 
 
 def status(local: LocalApplication) -> SinkStatus:
@@ -75,7 +61,7 @@ def visible(local: LocalApplication) -> list[tuple[Any, ...]]:
 
 
 def test_a_committed_batch_is_visible_at_once_where_the_sink_says_so(uncommitted: LocalApplication):
-    commit(uncommitted)
+    uncommitted.commit()
     publish(uncommitted.catalog, uncommitted.name)
     assert visible(uncommitted) == sorted(rows(5))
     found = status(uncommitted)
@@ -86,11 +72,11 @@ def test_a_committed_batch_is_visible_at_once_where_the_sink_says_so(uncommitted
 
 @pytest.mark.usefixtures("database")
 def test_a_committed_batch_waits_for_its_epoch_otherwise(local: LocalApplication):
-    commit(local)
+    local.commit()
     publish(local.catalog, local.name)
     found = status(local)
     assert (visible(local), found.files, found.waiting, found.waiting_rows, found.late) == ([], 0, 1, 5, 0)
-    commit(local, boundary=True)
+    local.commit(boundary=True)
     assert status(local).late == 2
     publish(local.catalog, local.name)
     found = status(local)
@@ -99,8 +85,8 @@ def test_a_committed_batch_waits_for_its_epoch_otherwise(local: LocalApplication
 
 @pytest.mark.usefixtures("database")
 def test_a_reset_takes_back_what_is_after_the_cut_and_nothing_else(uncommitted: LocalApplication):
-    commit(uncommitted, boundary=True)
-    commit(uncommitted)
+    uncommitted.commit(boundary=True)
+    uncommitted.commit()
     publish(uncommitted.catalog, uncommitted.name)
     assert visible(uncommitted) == sorted(rows(10))
     reset(uncommitted.home, uncommitted.name, "region-0")
@@ -150,8 +136,8 @@ def test_publishing_may_die_at_any_step_and_be_repeated(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, visibility: str, call: int
 ):
     local = application(tmp_path, visibility=visibility)
-    commit(local)
-    commit(local, boundary=True)
+    local.commit()
+    local.commit(boundary=True)
     with monkeypatch.context() as patch:
         died = kill_at(patch, call)
         try:
@@ -170,10 +156,10 @@ def test_retracting_may_die_at_any_step_and_be_repeated(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, moved: bool, call: int
 ):
     local = application(tmp_path, visibility="read_uncommitted")
-    commit(local, boundary=True)
+    local.commit(boundary=True)
     publish(local.catalog, local.name)
-    commit(local)
-    commit(local)
+    local.commit()
+    local.commit()
     if moved:
         publish(local.catalog, local.name)
     reset(local.home, local.name, "region-0")
@@ -183,7 +169,7 @@ def test_retracting_may_die_at_any_step_and_be_repeated(
             retract(local.catalog, local.name)
         except KilledError:
             assert died()
-    commit(local)
+    local.commit()
     publish(local.catalog, local.name)
     assert visible(local) == sorted(rows(10)), "the replay is there, once"
     retract(local.catalog, local.name)
@@ -196,9 +182,9 @@ def test_a_publisher_that_slept_through_a_reset_brings_nothing_back(
 ):
     """It has read what is to be published; a reset takes that back and replays it; then it goes on."""
     local = uncommitted
-    commit(local, boundary=True)
+    local.commit(boundary=True)
     publish(local.catalog, local.name)
-    commit(local)
+    local.commit()
     link = os.link
 
     def sleep(*arguments: Any) -> None:
@@ -206,7 +192,7 @@ def test_a_publisher_that_slept_through_a_reset_brings_nothing_back(
         if step == "linked":
             link(*arguments)
         reset(local.home, local.name, "region-0")
-        commit(local)
+        local.commit()
         publish(local.catalog, local.name)
         if step == "before":
             link(*arguments)
@@ -221,7 +207,7 @@ def test_a_publisher_that_slept_through_a_reset_brings_nothing_back(
 def test_a_publisher_that_slept_does_not_miss_what_another_has_published(
     local: LocalApplication, monkeypatch: pytest.MonkeyPatch
 ):
-    commit(local, boundary=True)
+    local.commit(boundary=True)
     link = os.link
 
     def sleep(*arguments: Any) -> None:
@@ -237,7 +223,7 @@ def test_a_publisher_that_slept_does_not_miss_what_another_has_published(
 
 
 def test_a_file_in_the_place_of_a_part_is_left_alone_and_named(local: LocalApplication):
-    commit(local, boundary=True)
+    local.commit(boundary=True)
     taken = directory(local) / "part-000001-000000-000.parquet"
     taken.write_text("of somebody else")
     with pytest.raises(OutputError, match=rf"operator Out: {taken} is there already .* move it away"):
@@ -249,7 +235,7 @@ def test_a_file_in_the_place_of_a_part_is_left_alone_and_named(local: LocalAppli
 
 
 def test_a_file_in_the_place_of_a_part_outlives_a_reset(uncommitted: LocalApplication):
-    commit(uncommitted)
+    uncommitted.commit()
     taken = directory(uncommitted) / "part-000001-000000-000-g1.parquet"
     taken.write_text("of somebody else")
     reset(uncommitted.home, uncommitted.name, "region-0")
@@ -262,7 +248,7 @@ def test_a_file_system_without_hard_links_will_do(local: LocalApplication, monke
         raise OSError(errno.EPERM, os.strerror(errno.EPERM))
 
     monkeypatch.setattr(os, "link", refuse)
-    commit(local, boundary=True)
+    local.commit(boundary=True)
     taken = directory(local) / "part-000001-000000-000.parquet"
     taken.touch()
     with pytest.raises(OutputError, match="is there already"):
@@ -284,7 +270,7 @@ def test_a_full_disk_keeps_what_waits_and_is_tried_again_after_a_growing_pause(
         tries += 1
         raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
 
-    commit(local, boundary=True)
+    local.commit(boundary=True)
     with monkeypatch.context() as patch:
         patch.setattr(os, "link", full)
         for _ in range(4):
@@ -298,7 +284,7 @@ def test_a_full_disk_keeps_what_waits_and_is_tried_again_after_a_growing_pause(
 
 
 def test_a_directory_that_was_removed_with_what_waited_stops_the_application(local: LocalApplication):
-    commit(local, boundary=True)
+    local.commit(boundary=True)
     for path in waiting(local):
         path.unlink()
     (directory(local) / "_pending").rmdir()
@@ -310,7 +296,7 @@ def test_a_directory_that_was_removed_with_what_waited_stops_the_application(loc
 
 
 def test_a_directory_that_was_removed_while_nothing_waited_is_made_again(local: LocalApplication):
-    commit(local, boundary=True)
+    local.commit(boundary=True)
     publish(local.catalog, local.name)
     for path in local.published("Out"):
         path.unlink()
