@@ -1,0 +1,76 @@
+"""The documented examples of the parallel transformation, as data."""
+
+from __future__ import annotations
+
+import pytest
+
+from streams_orchestration.compiler.compilation import Compilation, compile_application
+from streams_orchestration.compiler.options import Options
+from streams_orchestration.compiler.placement.tags import resolve_tag
+from streams_orchestration.model.loading import application_from_mapping
+from streams_orchestration_tests.compiler.parallel.annotated import splitter_texts
+from streams_orchestration_tests.specs import cases
+
+CASES = cases("parallel.yaml")
+SPECS = cases("parallel_specs.yaml")
+
+
+def compiled(identity: str) -> Compilation:
+    spec = {"specVersion": 1, "application": identity, **SPECS[identity]["spec"]}
+    return compile_application(application_from_mapping(spec), Options(fusion="legacy"))
+
+
+@pytest.fixture(scope="module", params=sorted(CASES))
+def case(request: pytest.FixtureRequest) -> tuple[str, Compilation]:
+    return request.param, compiled(request.param)
+
+
+def test_every_case_has_a_spec() -> None:
+    assert set(CASES) == set(SPECS)
+
+
+def test_case_sizes(case: tuple[str, Compilation]) -> None:
+    identity, found = case
+    expected = CASES[identity]["expected"]
+    assert len(found.physical.operators) == expected["physical_ops"]
+    assert len(found.physical.connections) == expected["connections"]
+    assert len(found.physical.splitters) == expected["splitters"]
+
+
+def test_case_splitters(case: tuple[str, Compilation]) -> None:
+    identity, found = case
+    assert splitter_texts(found.physical) == SPECS[identity]["splitters"]
+
+
+def test_case_plans(case: tuple[str, Compilation]) -> None:
+    identity, found = case
+    expected = CASES[identity]["expected"]
+    names = [operator.name for operator in found.physical.operators]
+    queues = {names[queue.operator] for queue in found.threads.queues}
+    assert queues == set(expected["threaded_ports"])
+    groups = {frozenset(names[each] for each in pe.operators) for pe in found.fusion.pes}
+    assert groups == {frozenset(group) for group in expected["pes"]}
+    assert sum(len(pe.outputs) for pe in found.fusion.pes) == expected["pe_output_ports"]
+    imported = {(link.operator, link.port) for link in found.physical.imports}
+    inputs = {(each.operator, each.port) for pe in found.fusion.pes for each in pe.inputs}
+    assert len(inputs - imported) == expected["pe_input_ports"]
+
+
+def test_case_tags(case: tuple[str, Compilation]) -> None:
+    identity, found = case
+    tags = {
+        operator.name: [
+            resolve_tag(tag, operator) for tag in found.logical.operators[operator.logical].partition.colocation
+        ]
+        for operator in found.physical.operators
+    }
+    for name, tag in SPECS[identity]["tags"].items():
+        assert tags[name] == [tag]
+
+
+def test_imports_take_the_channel_of_their_replica() -> None:
+    links = compiled("Ex9").physical.imports
+    assert [(each.name, each.parameters["filter"]) for each in links] == [
+        ("Out[0].I", "attr == 0"),
+        ("Out[1].I", "attr == 1"),
+    ]
