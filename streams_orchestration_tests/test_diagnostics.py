@@ -13,7 +13,7 @@ import yaml
 from streams_orchestration.compiler.compilation import compile_spec
 from streams_orchestration.compiler.decoupling import solve
 from streams_orchestration.compiler.decoupling.application_decision import decide
-from streams_orchestration.compiler.decoupling.fusion_fingerprint import fusion_fingerprint
+from streams_orchestration.compiler.fusion_fingerprint import fusion_fingerprint
 from streams_orchestration.compiler.options import Options
 from streams_orchestration.compiler.profiles.costs import measured_costs
 from streams_orchestration.model.assignment_document import read_assignment

@@ -17,16 +17,8 @@ ROOT = Path(streams_orchestration.__file__).parent
 LAYERS = ("model", "compiler", "operators", "runtime", "orchestration", "cli")
 """A package imports from itself and from those before it."""
 COMPILER_LAYERS = (
-    *(
-        "options",
-        "documents",
-        "misleading",
-        "disjoint_sets",
-        "logical_graph",
-        "physical_graph",
-        "components",
-        "stage_results",
-    ),
+    *("options", "documents", "misleading", "disjoint_sets"),
+    *("logical_graph", "physical_graph", "components", "stage_results", "fusion_fingerprint"),
     *("logical", "parallel", "regions", "profiles", "placement", "decoupling"),
     *("fusion", "rewriting", "threads", "copies"),
     *("compilation", "plan", "drawing", "changes", "explain"),

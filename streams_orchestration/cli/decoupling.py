@@ -138,7 +138,7 @@ def _of_application(
 def _as_measured(spec: Path, options: Options) -> Compilation:
     """The application with the PEs that it was measured with, where the options lead there; never decoupled already."""
     from streams_orchestration.cli.compiling import compiled
-    from streams_orchestration.compiler.decoupling.fusion_fingerprint import fusion_fingerprint
+    from streams_orchestration.compiler.fusion_fingerprint import fusion_fingerprint
 
     plain = compiled(spec, replace(options, profile=None, decoupling=None))
     wanted = options.profile.fingerprint if options.profile is not None else ""

@@ -8,7 +8,7 @@ from collections.abc import Callable
 import networkx as nx
 
 from streams_orchestration.compiler.compilation import Compilation
-from streams_orchestration.compiler.decoupling.fusion_fingerprint import fusion_fingerprint
+from streams_orchestration.compiler.fusion_fingerprint import fusion_fingerprint
 from streams_orchestration.model.assignment import Assignment
 
 

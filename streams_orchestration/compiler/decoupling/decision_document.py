@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import Any
 
 from streams_orchestration.compiler.decoupling.application_decision import ApplicationDecision, Crossing
-from streams_orchestration.compiler.decoupling.fusion_fingerprint import fusion_fingerprint
 from streams_orchestration.compiler.decoupling.outcome import entering_rate
+from streams_orchestration.compiler.fusion_fingerprint import fusion_fingerprint
 from streams_orchestration.compiler.logical_graph import LogicalGraph
 from streams_orchestration.compiler.physical_graph import PhysicalGraph
 from streams_orchestration.compiler.stage_results import FusionPlan

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 
 from streams_orchestration.compiler.components import strong_components
-from streams_orchestration.compiler.decoupling.fusion_fingerprint import fusion_fingerprint
 from streams_orchestration.compiler.disjoint_sets import DisjointSets
 from streams_orchestration.compiler.fusion.fusion import pes_of_operators
 from streams_orchestration.compiler.fusion.pe_loops import looped_pes
+from streams_orchestration.compiler.fusion_fingerprint import fusion_fingerprint
 from streams_orchestration.compiler.logical_graph import LogicalGraph
 from streams_orchestration.compiler.physical_graph import PhysicalGraph
 from streams_orchestration.compiler.placement.fusable_units import resolve_placements

@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator, Sequence
 from typing import NamedTuple
 
 from streams_orchestration.compiler.compilation import Compilation
-from streams_orchestration.compiler.decoupling.fusion_fingerprint import fusion_fingerprint
+from streams_orchestration.compiler.fusion_fingerprint import fusion_fingerprint
 from streams_orchestration.model.profile import (
     Basis,
     OperatorProfile,
