@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from streams_orchestration.cli.failing import report_diagnostics
-from streams_orchestration.cli.options import compile_options, format_option, output_option, write_output
+from streams_orchestration.cli.options import FiniteRange, compile_options, format_option, output_option, write_output
 from streams_orchestration.compiler.options import Options
 
 if TYPE_CHECKING:
@@ -37,7 +37,7 @@ if TYPE_CHECKING:
 @click.option(
     "--time-limit",
     "seconds",
-    type=click.FloatRange(min=0, min_open=True),
+    type=FiniteRange(min=0, min_open=True),
     default=60.0,
     show_default=True,
     metavar="SECONDS",
@@ -45,7 +45,7 @@ if TYPE_CHECKING:
 )
 @click.option(
     "--gap",
-    type=click.FloatRange(min=0, max=1),
+    type=FiniteRange(min=0, max=1),
     metavar="PART",
     help="Distance from the best that is close enough. [default: 0, 0.0001 for large problems]",
 )
@@ -73,7 +73,7 @@ def decouple(
     """
     from streams_orchestration.model.document import read_document
 
-    tree, _ = read_document(problem)
+    tree, wrong = read_document(problem)
     effort = {"solver": solver.lower(), "seconds": seconds, "gap": gap}
     if isinstance(tree, dict) and "specVersion" in tree:
         return _of_application(problem, options, machines or 2, pe, effort, format_, output)
@@ -81,9 +81,11 @@ def decouple(
         message = f"{problem} is a problem and no spec, so there is nothing to compile and no PE to name."
         raise click.UsageError(message)
     from streams_orchestration.compiler.decoupling import solve
-    from streams_orchestration.model.decoupling_document import read_problem
+    from streams_orchestration.model.decoupling_document import problem_from_mapping, read_problem
 
-    decision = solve(read_problem(problem, machines), **effort)
+    sound = isinstance(tree, dict) and not wrong  # a large one is not read twice
+    given = problem_from_mapping(tree, machines) if sound else read_problem(problem, machines)
+    decision = solve(given, **effort)
     report_diagnostics(decision.diagnostics)
     _write(decision.document(), _table(decision), format_, output)
     return 0

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 import click
 
 from streams_orchestration.cli.options import (
+    FiniteRange,
     application_argument,
     compile_options,
     decoupling_option,
@@ -82,7 +83,7 @@ def say_orphans(jobs: Jobs) -> None:
 @application_argument
 @click.option(
     "--timeout",
-    type=click.FloatRange(min=0, min_open=True),
+    type=FiniteRange(min=0, min_open=True),
     default=60.0,
     show_default=True,
     metavar="SECONDS",

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+import math
 import os
 import re
 from collections.abc import Callable, Iterable
@@ -49,6 +50,17 @@ class _Width(click.ParamType):
         if not equals or not pattern or not re.fullmatch(r"\d+", text) or int(text) < 1:
             self.fail(f"{value!r} is not PATTERN=N, N from 1. Write for example --width 'Out.*=4'.", param, ctx)
         return pattern, int(text)
+
+
+class FiniteRange(click.FloatRange):
+    """A number within limits. `nan` and `inf`, which Python reads as numbers, are refused."""
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> float:
+        """See `click.ParamType.convert`."""
+        found = super().convert(value, param, ctx)
+        if not math.isfinite(found):
+            self.fail(f"{value} is not a finite number.", param, ctx)
+        return found
 
 
 class _Document(click.Path):
@@ -122,7 +134,7 @@ _OPTIONS = (
     click.option("--pes", type=click.IntRange(min=1), metavar="N", help="How many PEs to aim at."),
     click.option(
         "--pe-capacity",
-        type=click.FloatRange(min=0, min_open=True),
+        type=FiniteRange(min=0, min_open=True),
         default=Options().pe_capacity,
         show_default=True,
         metavar="PROCESSORS",

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from streams_orchestration.cli.options import application_argument, output_option, write_output
+from streams_orchestration.cli.options import FiniteRange, application_argument, output_option, write_output
 
 if TYPE_CHECKING:
     from rich.console import RenderableType
@@ -29,7 +29,7 @@ SHOWN = 12
 @application_argument
 @click.option(
     "--seconds",
-    type=click.FloatRange(min=0, min_open=True),
+    type=FiniteRange(min=0, min_open=True),
     default=30.0,
     show_default=True,
     metavar="SECONDS",

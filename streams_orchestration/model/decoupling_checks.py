@@ -20,9 +20,12 @@ def check_problem(problem: Problem) -> list[Diagnostic]:
     """Everything that is wrong with a problem, in the order in which it is found."""
     operations: dict[int | str, Operation] = {}
     found: list[Diagnostic] = []
+    texts: dict[str, Operation] = {}
     for each in problem.ops:
-        if each.id in operations:
-            found.append(_of("SO0601", each, f"there are two operators {each.id}", "id"))
+        other = texts.setdefault(str(each.id), each)
+        if other is not each:
+            alike = "" if each.id == other.id else ", a number and a text, which are one name in the answer"
+            found.append(_of("SO0601", each, f"there are two operators {each.id}{alike}", "id"))
         operations.setdefault(each.id, each)
     for each in problem.ops:
         found += _parents(each, operations)

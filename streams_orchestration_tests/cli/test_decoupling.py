@@ -176,6 +176,8 @@ def test_several_profiles_are_combined(spec: list[str], tmp_path: Path, capsys: 
         (["SPEC"], 2, "streams profile APP --output FILE"),
         (["PROBLEM", "--pe", "0"], 2, "is a problem and no spec"),
         (["PROBLEM", "--fusion", "legacy"], 2, "is a problem and no spec"),
+        (["PROBLEM", "--time-limit", "nan"], 2, "nan is not a finite number"),
+        (["PROBLEM", "--time-limit", "inf"], 2, "inf is not a finite number"),
         (["SPEC", "--profile", "PROFILE", "--pe", "7"], 1, "there is no PE 7; the application has 0"),
         (["SPEC", "--profile", "PROFILE", "--profile", "OTHER"], 2, "these are of test, other"),
     ],

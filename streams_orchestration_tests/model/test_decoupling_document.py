@@ -24,6 +24,8 @@ def wrong(tmp_path: Path, text: str, machines: int | None = None) -> tuple[Diagn
 @pytest.mark.parametrize(
     ("operator", "code", "words"),
     [
+        ("{id: src, kind: source}", "SO0601", "there are two operators src"),
+        ("{id: '7', kind: source}", "SO0601", "a number and a text, which are one name in the answer"),
         ("{id: a, kind: source, cpux: 3}", "SO0007", "there is no key cpux; the nearest is cpu"),
         ("{id: a, kind: source, cpu: -3}", "SO0401", "greater than or equal to 0"),
         ("{id: a, kind: source, card: .nan}", "SO0401", "finite"),

@@ -6,66 +6,102 @@ import math
 import time
 from collections.abc import Callable
 
+from streams_orchestration.compiler.decoupling.backends import available
 from streams_orchestration.compiler.decoupling.exact import solve_exactly
 from streams_orchestration.compiler.decoupling.lower_bounds import block_bound
 from streams_orchestration.compiler.decoupling.search import Search
 from streams_orchestration.compiler.decoupling.spreading import spreading_bound
 from streams_orchestration.compiler.decoupling.task import Step, Task
 
-_LARGE = 3000
-"""Binaries above which an integer program for more than two machines finds nothing that a search does not."""
 _STARTS = 1000
 """Starts of a search that only time ends."""
+_SOME_STARTS = 6
+"""Starts of a search that an integer program follows."""
 
 
 def work(task: Task, report: Callable[[Step], None]) -> None:
     """Search, prove what can be proven in passing, then solve the whole program where that has a chance.
 
-    Whatever is better than before is reported at once, since the time may be over at any moment.
+    Whatever is better than before is reported at once, since the time may be over at any moment. Of two processes that
+    share a task the second one proves, and the first one only searches.
     """
-    deadline = time.monotonic() + task.seconds
-    contraction = task.contraction
-    search = Search(contraction)
-    if task.start is not None:
-        search.offer(task.start)
-    bound = task.bound
-    two = len(contraction.machines) == 2
-    solvable = task.solver != "search" and (two or task.binaries <= _LARGE)
-    guarded = search.guarded
+    effort = _Effort(task, report)
+    if effort.search.guarded:
+        effort.look((0.3 if task.solvable else 1.0) * task.seconds, 1)
+    elif task.workers > 1:
+        if task.worker:
+            effort.prove_blocks(task.seconds / 10)
+            effort.look(task.seconds, 1)
+            effort.prove_distances(effort.left)
+        effort.look(effort.left, _STARTS)
+    else:
+        if not task.two:
+            effort.prove_blocks(task.seconds / 10)
+        starts = _STARTS if not task.solvable else 1 if task.two else _SOME_STARTS
+        effort.look((0.3 if task.solvable else 0.5) * task.seconds, starts)
+        effort.prove_distances(effort.left * (0.3 if task.solvable else 0.8))
+        if not task.solvable:
+            effort.look(effort.left, _STARTS)
+    if task.solvable and not (effort.close() and task.gap):  # an exact answer has the least sum, too (rule Q9)
+        effort.solve()
 
-    def close() -> bool:
-        known = search.evaluation
-        return known is not None and known.objective <= bound * (1 + max(task.gap, 1e-9))
 
-    def tell() -> None:
-        report(Step(None if search.best is None else tuple(search.best), bound))
+class _Effort:
+    """A search and a bound that come closer to each other."""
 
-    if not guarded and not two and task.solver != "search":
-        bound = max(bound, block_bound(contraction, bound, task.seconds / 10))
-        tell()
-    highs = task.solver == "highs" and not two
-    starts = (1 if two else 6) if solvable else _STARTS
+    def __init__(self, task: Task, report: Callable[[Step], None]) -> None:
+        self.task = task
+        self.search = Search(task.contraction)
+        if task.start is not None:
+            self.search.offer(task.start)
+        self._report = report
+        self._deadline = time.monotonic() + task.seconds
+        self._bound = task.bound
+        self._seed = task.worker
+        self._proves = task.solver != "search" and not task.two and available("highs")
 
-    def look(first: int, seconds: float) -> int:
-        """Search from several starts; the number of the next one."""
+    @property
+    def left(self) -> float:
+        """Seconds."""
+        return self._deadline - time.monotonic()
+
+    def close(self) -> bool:
+        """Is the decision as close to the bound as it has to be?"""
+        known = self.search.evaluation
+        return known is not None and known.objective <= self._bound * (1 + max(self.task.gap, 1e-9))
+
+    def look(self, seconds: float, starts: int) -> None:
+        """Search from so many starts, each of them another one."""
         until = time.monotonic() + seconds
-        for seed in range(first, 1 if guarded else starts):
-            if close() or time.monotonic() > until:
-                return seed
-            search.begin_anew(seed, until, rebalanced=highs, good_enough=bound)
-            tell()
-        return starts
+        for _ in range(starts):
+            if self.close() or time.monotonic() > until:
+                return
+            rebalanced = self._proves and self.task.solver == "highs"
+            self.search.begin_anew(self._seed, until, rebalanced=rebalanced, good_enough=self._bound)
+            self._seed += self.task.workers
+            self._tell()
 
-    following = look(0, (0.3 if solvable else 0.5) * task.seconds)
-    if highs and not guarded and not close() and search.best is not None:
-        left = deadline - time.monotonic()
-        wanted = math.inf if search.evaluation is None else search.evaluation.objective / (1 + task.gap)
-        seconds = left * (0.3 if solvable else 0.8)
-        bound = max(bound, spreading_bound(contraction, bound, search.best, seconds, wanted))
-        tell()
-    if not solvable and not guarded:
-        look(following, deadline - time.monotonic())
-    if solvable and not close():
-        left = deadline - time.monotonic()
-        start = None if search.best is None else tuple(search.best)
-        solve_exactly(task._replace(start=start, seconds=max(0.01, left), bound=bound), report)
+    def prove_blocks(self, seconds: float) -> None:
+        """See `block_bound`."""
+        if self._proves:
+            self._know(block_bound(self.task.contraction, self._bound, seconds))
+
+    def prove_distances(self, seconds: float) -> None:
+        """See `spreading_bound`."""
+        best, evaluation = self.search.best, self.search.evaluation
+        if self._proves and self.task.solver == "highs" and best is not None and not self.close():
+            wanted = math.inf if evaluation is None else evaluation.objective / (1 + self.task.gap)
+            spreading_bound(self.task.contraction, self._bound, best, seconds, wanted, self._know)
+
+    def solve(self) -> None:
+        """Solve the whole program, from the best decision so far."""
+        start = None if self.search.best is None else tuple(self.search.best)
+        rest = self.task._replace(start=start, seconds=max(0.01, self.left), bound=self._bound)
+        solve_exactly(rest, self._report)
+
+    def _know(self, bound: float) -> None:
+        self._bound = max(self._bound, bound)
+        self._tell()
+
+    def _tell(self) -> None:
+        self._report(Step(None if self.search.best is None else tuple(self.search.best), self._bound))

@@ -10,6 +10,9 @@ from streams_orchestration.compiler.decoupling.evaluation import Evaluation, eva
 from streams_orchestration.compiler.decoupling.formulation import Formulation
 from streams_orchestration.compiler.decoupling.task import Step, Task
 
+SAME = 1e-9
+"""Relative difference from a bound at which a decision reaches it."""
+
 
 def solve_exactly(task: Task, report: Callable[[Step], None]) -> None:
     """Solve in two steps; everything that is found is reported at once."""
@@ -34,8 +37,11 @@ def solve_exactly(task: Task, report: Callable[[Step], None]) -> None:
 
     if task.start is not None:
         take(task.start)
-    start = None if task.start is None else formulation.start(task.start)
-    found = run(solver, formulation, start, task.gap, task.seconds, told)
+    if best is not None and best[0].objective <= task.bound * (1 + SAME):
+        found = Found(None, task.bound, "optimal")
+    else:
+        start = None if task.start is None else formulation.start(task.start)
+        found = run(solver, formulation, start, task.gap, task.seconds, told)
     if found.outcome == "infeasible":
         report(Step(None, found.bound, infeasible=task.start is None))
         return

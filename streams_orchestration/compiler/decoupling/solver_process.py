@@ -1,4 +1,4 @@
-"""A solver in a process of its own, which ends when its time is over, whatever the solver is doing."""
+"""Solvers in processes of their own, which end when their time is over, whatever they are doing."""
 
 from __future__ import annotations
 
@@ -9,65 +9,123 @@ import signal
 import subprocess
 import sys
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from contextlib import suppress
-from threading import Thread
+from threading import Event, Lock, Thread
 
 from streams_orchestration.compiler.decoupling.effort import work
 from streams_orchestration.compiler.decoupling.task import Step, Task
 
 _COMMAND = [sys.executable, "-m", "streams_orchestration.compiler.decoupling.solver_process"]
-_GRACE = 0.5
-"""Seconds that a solver gets to stop by itself."""
+_MARGIN = 0.05
+"""The part of its time that a solver gets to stop by itself, and to say what it found last."""
+_MOST_MARGIN = 0.5
+"""Of that at most so many seconds."""
 
 
 class SolverFailedError(Exception):
     """A solver ended without an answer; the message is what it said."""
 
 
-def solve_apart(task: Task, report: Callable[[Step], None]) -> None:
-    """As `work`, in another process that is ended when `task.seconds` are over.
+def solve_apart(
+    tasks: Sequence[Task], seconds: float, report: Callable[[Step], None], enough: Callable[[], bool] = lambda: False
+) -> None:
+    """As `work`, each task in a process of its own; all of them are ended when the time is over.
+
+    Args:
+        tasks: what the processes do; of several they are shares of one.
+        seconds: the time for all of it, with the start of the processes.
+        report: told everything that is found, by one thread at a time.
+        enough: asked after every report, whether the rest is not worth while.
 
     Raises:
-        SolverFailedError: the process ended with an error of its own.
+        SolverFailedError: all processes ended with errors of their own.
     """
-    deadline = time.monotonic() + task.seconds + _GRACE
-    process = subprocess.Popen(
-        _COMMAND,
-        stdin=subprocess.PIPE,
-        stdout=subprocess.PIPE,
-        stderr=subprocess.PIPE,
-        start_new_session=True,
-    )
-    said: list[bytes] = []
-    threads = [Thread(target=_listen, args=(process, report), daemon=True)]
-    threads.append(Thread(target=lambda: said.append(process.stderr.read() if process.stderr else b""), daemon=True))
+    deadline = time.monotonic() + seconds
+    lock, news = Lock(), Event()
+
+    def tell(step: Step) -> None:
+        with lock:
+            report(step)
+
+    solvers = [_Solver(task, deadline, tell, news) for task in tasks]
     try:
-        for thread in threads:
-            thread.start()
-        if process.stdin is not None:
-            with suppress(BrokenPipeError), process.stdin:
-                process.stdin.write(pickle.dumps(task))
-        with suppress(subprocess.TimeoutExpired):
-            process.wait(max(0.0, deadline - time.monotonic()))
+        for each in solvers:
+            each.start()
+        while any(each.runs for each in solvers) and not enough():
+            left = deadline - time.monotonic()
+            if left <= 0:
+                break
+            news.wait(left)
+            news.clear()
     finally:
+        failures = [each.end() for each in solvers]
+    if all(failure is not None for failure in failures):
+        raise SolverFailedError("; ".join(failure for failure in failures if failure))
+
+
+class _Solver:
+    """One process, and the threads that talk with it."""
+
+    def __init__(self, task: Task, deadline: float, report: Callable[[Step], None], news: Event) -> None:
+        self._asked = task, deadline
+        self._report = report
+        self._news = news
+        self._said = b""
+        self._process: subprocess.Popen[bytes] | None = None
+        # writing is for a thread, too: a large task fills the pipe while the process is still starting
+        self._threads = [Thread(target=each, daemon=True) for each in (self._ask, self._listen, self._overhear)]
+        self.runs = True
+
+    def start(self) -> None:
+        self._process = subprocess.Popen(
+            _COMMAND,
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            start_new_session=True,
+        )
+        for thread in self._threads:
+            thread.start()
+
+    def end(self) -> str | None:
+        """End the process if it still runs; what it said if it failed before that."""
+        process = self._process
+        if process is None:
+            return ""
+        if not self.runs:  # it has closed its output, so it is about to end
+            with suppress(subprocess.TimeoutExpired):
+                process.wait(1.0)
         cut_off = process.poll() is None
         # the session, since CBC runs in a process below
         with suppress(ProcessLookupError):
             os.killpg(process.pid, signal.SIGKILL)
         process.wait()
-        for thread in threads:
+        for thread in self._threads:
             thread.join(1.0)
-    if not cut_off and process.returncode != 0:
-        lines = b"".join(said).decode("utf-8", "replace").strip().splitlines()
-        raise SolverFailedError(lines[-1] if lines else f"exit status {process.returncode}")
+        if cut_off or process.returncode == 0:
+            return None
+        lines = self._said.decode("utf-8", "replace").strip().splitlines()
+        return lines[-1] if lines else f"exit status {process.returncode}"
 
+    def _ask(self) -> None:
+        process = self._process
+        if process is not None and process.stdin is not None:
+            with suppress(BrokenPipeError), process.stdin:
+                pickle.dump(self._asked, process.stdin)
 
-def _listen(process: subprocess.Popen[bytes], report: Callable[[Step], None]) -> None:
-    for line in process.stdout or ():
-        with suppress(ValueError):
-            assignment, bound, infeasible = json.loads(line)
-            report(Step(None if assignment is None else tuple(assignment), bound, infeasible))
+    def _listen(self) -> None:
+        for line in (self._process and self._process.stdout) or ():
+            with suppress(ValueError):
+                assignment, bound, infeasible = json.loads(line)
+                self._report(Step(None if assignment is None else tuple(assignment), bound, infeasible))
+                self._news.set()
+        self.runs = False
+        self._news.set()
+
+    def _overhear(self) -> None:
+        if self._process is not None and self._process.stderr is not None:
+            self._said = self._process.stderr.read()
 
 
 def _main() -> None:
@@ -78,7 +136,10 @@ def _main() -> None:
         output.write(json.dumps(step) + "\n")
         output.flush()
 
-    work(pickle.load(sys.stdin.buffer), tell)
+    task, deadline = pickle.load(sys.stdin.buffer)
+    margin = min(_MOST_MARGIN, _MARGIN * task.seconds)
+    # the clock is that of the machine, so the time that this process took to start counts
+    work(task._replace(seconds=max(0.0, deadline - margin - time.monotonic())), tell)
 
 
 if __name__ == "__main__":

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import time
 from typing import Literal
 
@@ -58,7 +59,7 @@ def solve(
         raise ApplicationError([_nothing(problem, seconds, infeasible=run.infeasible)])
     outputs = tuple(canonical(contraction, run.search.best))
     evaluation = evaluate(flow, outputs)
-    proven = run.bound >= evaluation.objective * (1 - _SAME)
+    proven = len(contraction.machines) < 2 or run.bound >= evaluation.objective * (1 - _SAME)
     bound = evaluation.objective if proven else run.bound
     took = time.monotonic() - begin
     return Decision(flow, outputs, evaluation, bound, used, took, tuple(_unmeasured(flow)))
@@ -92,7 +93,7 @@ class _Run:
         start = None if self.search.best is None else tuple(self.search.best)
         task = Task(self.contraction, solver, start, self.bound, gap or 0.0, self.left)
         if gap is None and task.binaries > _EXACT:
-            task = task._replace(gap=_ROUGH if task.binaries > _HUGE and len(self.contraction.machines) > 2 else _CLOSE)
+            task = task._replace(gap=_ROUGH if task.binaries > _HUGE and not task.two else _CLOSE)
         if len(self.contraction.machines) < 2:
             self.infeasible = self.search.best is None
             return solver
@@ -100,7 +101,7 @@ class _Run:
         for each in programs if solver != "search" else ():
             if self.left and available(each):
                 try:
-                    self._run(task._replace(solver=each))
+                    self._run(task._replace(solver=each, seconds=self.left))
                 except SolverFailedError:
                     continue
                 return each
@@ -111,8 +112,17 @@ class _Run:
     def _run(self, task: Task) -> None:
         if task.binaries <= _SMALL or task.solver == "search":  # a search looks at the clock itself
             work(task, self.hear)
+            return
+        # where a search and a bound are all that there is time for, each has a processor
+        if task.solver == "highs" and not task.solvable and not self.search.guarded and (os.cpu_count() or 1) > 1:
+            shares = [task._replace(worker=each, workers=2) for each in (0, 1)]
+            solve_apart(shares, task.seconds, self.hear, lambda: self._close(task.gap))
         else:
-            solve_apart(task, self.hear)
+            solve_apart([task], task.seconds, self.hear)
+
+    def _close(self, gap: float) -> bool:
+        known = self.search.evaluation
+        return known is not None and known.objective <= self.bound * (1 + gap)
 
 
 def _nothing(problem: Problem, seconds: float, *, infeasible: bool) -> Diagnostic:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import heapq
 import math
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 from streams_orchestration.compiler.decoupling.contraction import Contraction
@@ -17,7 +17,12 @@ _STEPS = (0.3, 0.5, 0.7, 0.85, 1.0)
 
 
 def spreading_bound(
-    contraction: Contraction, known: float, assignment: Sequence[int], seconds: float, wanted: float = math.inf
+    contraction: Contraction,
+    known: float,
+    assignment: Sequence[int],
+    seconds: float,
+    wanted: float = math.inf,
+    report: Callable[[float], None] = lambda _: None,
 ) -> float:
     """A bound on the objective by a linear program whose rows are made as they are needed.
 
@@ -32,6 +37,7 @@ def spreading_bound(
         assignment: the machines of classes in a good decision.
         seconds: after which it ends with what it has.
         wanted: a bound that is good enough.
+        report: called with every better bound.
     """
     deadline = time.monotonic() + seconds
     program = _Program(contraction, known, assignment, deadline)
@@ -41,7 +47,9 @@ def spreading_bound(
         found = program.solve()
         if found is None:
             break
-        best = max(best, found)
+        if found > best:
+            best = found
+            report(best)
         while steps and not program.extend(steps[0]):
             steps.pop(0)
     return best

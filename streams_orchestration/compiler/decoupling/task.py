@@ -7,6 +7,8 @@ from typing import Literal, NamedTuple
 from streams_orchestration.compiler.decoupling.contraction import Contraction
 
 SolverChoice = Literal["highs", "cbc", "search"]
+_LARGE = 3000
+"""Binaries above which an integer program for more than two machines finds nothing that a search does not."""
 
 
 class Task(NamedTuple):
@@ -22,12 +24,24 @@ class Task(NamedTuple):
     gap: float
     """Relative difference from the best at which it may stop."""
     seconds: float
+    worker: int = 0
+    """Which of the processes that share the task this is."""
+    workers: int = 1
+
+    @property
+    def two(self) -> bool:
+        """Is it about two machines?"""
+        return len(self.contraction.machines) == 2
+
+    @property
+    def solvable(self) -> bool:
+        """Is it worth while to solve the whole integer program?"""
+        return self.solver != "search" and (self.two or self.binaries <= _LARGE)
 
     @property
     def binaries(self) -> int:
         """How many binaries the integer program has, about."""
-        machines = len(self.contraction.machines)
-        return self.contraction.size * (1 if machines == 2 else machines)
+        return self.contraction.size * (1 if self.two else len(self.contraction.machines))
 
 
 class Step(NamedTuple):

@@ -129,21 +129,22 @@ def test_a_large_problem_gets_a_legal_answer_with_its_bound(params: dict[str, An
     assert 0 < decision.bound <= decision.evaluation.objective <= 100
 
 
-def task(seconds: float) -> Task:
-    return Task(contracted(large()), "highs", None, 0.0, 0.0, seconds)
+def task(seconds: float, operators: int = 150) -> Task:
+    return Task(contracted(large(operators)), "highs", None, 0.0, 0.0, seconds)
 
 
-def test_a_solver_that_does_not_stop_is_ended(monkeypatch: pytest.MonkeyPatch):
+@pytest.mark.parametrize("operators", [150, 3000])  # the description of the larger one fills a pipe
+def test_a_solver_that_does_not_stop_is_ended(operators: int, monkeypatch: pytest.MonkeyPatch):
     monkeypatch.setattr(solver_process, "_COMMAND", [sys.executable, "-c", "import time; time.sleep(600)"])
     heard: list[Step] = []
-    solver_process.solve_apart(task(0.0), heard.append)
+    solver_process.solve_apart([task(0.0, operators)], 0.5, heard.append)
     assert heard == []
 
 
 def test_a_solver_that_dies_leaves_the_search(monkeypatch: pytest.MonkeyPatch):
     monkeypatch.setattr(solver_process, "_COMMAND", [sys.executable, "-c", "raise SystemExit('out of memory')"])
     with pytest.raises(solver_process.SolverFailedError, match="out of memory"):
-        solver_process.solve_apart(task(60.0), lambda _: None)
+        solver_process.solve_apart([task(60.0)], 60.0, lambda _: None)
     decision = decided(large(60), seconds=2.0)
     assert decision.solver == "search"
     assert list(violations(decision.flow, decision.outputs)) == []
