@@ -213,6 +213,13 @@ def test_q18_sinks_and_sending_networks_have_no_output():
     assert set(answer(*heavy_chain())["outputTo"]) == {"in", "a", "b"}
 
 
+def test_what_has_one_decision_only_is_proven():
+    found = answer(
+        op("in", kind="source", cpu=30), op("end", "in", kind="sink", cpu=9, state=True), k=1, machine_budget=2
+    )
+    assert (found["objective"], found["bound"], found["gap"]) == (39, 39, 0)
+
+
 def test_one_machine_and_more_machines_than_operators():
     assert answer(*heavy_chain(), k=1)["loads"] == [100]
     many = answer(*heavy_chain(), k=50)
