@@ -48,5 +48,5 @@ def evaluation(application: str, judgement: Judgement) -> dg.AssetCheckEvaluatio
         passed=judgement.passed,
         severity=dg.AssetCheckSeverity.ERROR if judgement.name == RESTORABLE else dg.AssetCheckSeverity.WARN,
         description="; ".join(judgement.problems) or None,
-        metadata={f"streams/cut_age/{unit}": age for unit, age in judgement.ages.items()},
+        metadata={f"streams/cut_age_seconds/{unit}": age for unit, age in judgement.ages.items()},
     )

@@ -43,11 +43,11 @@ def unit_metadata(status: ApplicationStatus, now: float) -> dict[str, dg.Metadat
     reset = [unit for unit in status.units if unit.resets or unit.cause or unit.lost][:LISTED_UNITS]
     if reset:
         numbers = {"resets": "int", "reset (s)": "float", "mean reset (s)": "float"}
-        found["streams/resets"] = _table([_resets(unit) for unit in reset], numbers)
+        found["streams/resets"] = _table([_resets(unit, now) for unit in reset], numbers)
     past = sorted(((each, unit) for unit in status.units for each in recoveries(unit.events)), key=lambda p: p[0].began)
     if past:
-        rows = [_recovery(unit, each) for each, unit in reversed(past[-LISTED_RECOVERIES:])]
-        found["streams/recoveries"] = _table(rows, {"epoch": "int", **{f"{name} (s)": "float" for name in PHASES}})
+        rows = [_recovery(unit, each, now) for each, unit in reversed(past[-LISTED_RECOVERIES:])]
+        found["streams/recoveries"] = _table(rows, {"to epoch": "int", **{f"{name} (s)": "float" for name in PHASES}})
     for unit in [each for each in status.units if each.region is not None][:PLOTTED_REGIONS]:
         found |= _numbers(unit)
     return found
@@ -58,11 +58,11 @@ def _standing(status: ApplicationStatus, unit: UnitStatus, now: float) -> dict[s
     return {
         "unit": unit.name,
         "state": unit.state,
-        "since": _time(unit.since or None),
+        "since (UTC)": _time(unit.since or None, now),
         "PEs": ", ".join(map(str, unit.pes)),
         "operators": _few(operators),
         "epoch": unit.completed_epoch,
-        "last cut": _time(unit.completed_at),
+        "last cut (UTC)": _time(unit.completed_at, now),
         "cut age (s)": None if unit.completed_at is None else round(max(now - unit.completed_at, 0.0), 1),
         "drain (s)": _last(unit.drain_times.seconds),
         "mean drain (s)": _round(unit.drain_times.average),
@@ -70,29 +70,29 @@ def _standing(status: ApplicationStatus, unit: UnitStatus, now: float) -> dict[s
     }
 
 
-def _resets(unit: UnitStatus) -> dict[str, str | int | float | None]:
+def _resets(unit: UnitStatus, now: float) -> dict[str, str | int | float | None]:
     cause = unit.lost or unit.cause or next((event.cause for event in reversed(unit.events) if event.cause), "")
     return {
         "unit": unit.name,
         "resets": unit.resets,
-        "attempts since the last cut": f"{unit.attempts} of {unit.max_attempts}",
-        "last reset": _time(unit.reset_times.at),
+        "since the last cut": f"{unit.attempts} of {unit.max_attempts}",
+        "cause": cause,
+        "last reset (UTC)": _time(unit.reset_times.at, now),
         "to epoch": "" if unit.reset_times.at is None else str(unit.reset_times.sequence),
         "reset (s)": _last(unit.reset_times.seconds),
         "mean reset (s)": _round(unit.reset_times.average),
-        "cause": cause,
     }
 
 
-def _recovery(unit: UnitStatus, recovery: Recovery) -> dict[str, str | int | float | None]:
+def _recovery(unit: UnitStatus, recovery: Recovery, now: float) -> dict[str, str | int | float | None]:
     outcome = "given up" if recovery.given_up else "works again" if recovery.ended is not None else "not done"
     return {
-        "failed": _time(recovery.began),
+        "failed (UTC)": _time(recovery.began, now),
         "unit": unit.name,
-        "epoch": recovery.epoch,
+        "cause": recovery.cause or "it was asked for",
+        "to epoch": recovery.epoch,
         "outcome": outcome,
         **{f"{name} (s)": _round(recovery.phases.get(name)) for name in PHASES},
-        "cause": recovery.cause or "it was asked for",
     }
 
 
@@ -117,8 +117,12 @@ def _few(names: Sequence[str], most: int = 8) -> str:
     return ", ".join(names[:most]) + (f" and {len(names) - most} more" if len(names) > most else "")
 
 
-def _time(at: float | None) -> str:
-    return "" if at is None else f"{datetime.fromtimestamp(at, UTC):%Y-%m-%d %H:%M:%S} UTC"
+def _time(at: float | None, now: float) -> str:
+    """The date only when it is another day: columns are narrow."""
+    if at is None:
+        return ""
+    then = datetime.fromtimestamp(at, UTC)
+    return f"{then:%H:%M:%S}" if then.date() == datetime.fromtimestamp(now, UTC).date() else f"{then:%Y-%m-%d %H:%M:%S}"
 
 
 def _last(seconds: Sequence[float]) -> float | None:

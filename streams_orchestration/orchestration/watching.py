@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass, field, replace
 
 from streams_orchestration.orchestration.cut_checks import Judgement, judge
 from streams_orchestration.runtime.regions.failures import UnitFailure, failures
@@ -40,6 +40,8 @@ class Memory:
     reported_at: float = 0.0
     away: bool = False
     """The catalog could not be used at the last look."""
+    behind: bool = False
+    """Some unit had completed no epoch when it was last recorded."""
     checks: dict[str, bool] = field(default_factory=dict)
     """Check -> whether it passed when it was last recorded."""
 
@@ -118,10 +120,11 @@ def look(status: ApplicationStatus, now: float, memory: Memory) -> Look:
     passed = {check.name: check.passed for check in judged}
     changed = state != memory.state
     due = now - memory.reported_at >= REPORT_INTERVAL
-    report = changed or (due and (epochs != memory.epochs or bool(sinks)))
+    back = memory.behind and advanced
+    report = changed or back or (due and (epochs != memory.epochs or bool(sinks)))
     if not report:
-        kept = Memory(asked, memory.state, memory.epochs, memory.rows, memory.reported_at, checks=passed)
+        kept = replace(memory, asked=asked, away=False, checks=passed)
         return Look(tuple(resets), exhausted, False, (), False, checks, kept)
     rows = {sink.operator: sink.rows for sink in status.sinks}
-    kept = Memory(asked, state, epochs, rows, now, checks=passed)
+    kept = Memory(asked, state, epochs, rows, now, behind=not advanced, checks=passed)
     return Look(tuple(resets), exhausted, True, sinks, advanced, checks, kept)

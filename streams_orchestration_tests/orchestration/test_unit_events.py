@@ -38,11 +38,11 @@ def test_a_unit_says_where_it_stands():
     assert standing == {
         "unit": "region-0",
         "state": "PROCESSING",
-        "since": "2027-01-15 07:59:40 UTC",
+        "since (UTC)": "07:59:40",
         "PEs": "0, 1",
         "operators": "Numbers, Results",
         "epoch": 3,
-        "last cut": "2027-01-15 07:59:57 UTC",
+        "last cut (UTC)": "07:59:57",
         "cut age (s)": 3.0,
         "drain (s)": 0.25,
         "mean drain (s)": 0.375,
@@ -53,25 +53,25 @@ def test_a_unit_says_where_it_stands():
 
 def test_a_unit_without_a_cut_has_none():
     (standing,) = rows(unit_metadata(running(units=(replace(UNIT, completed_at=None),)), NOW), "streams/units")
-    assert (standing["last cut"], standing["cut age (s)"], standing["drain (s)"]) == ("", None, None)
+    assert (standing["last cut (UTC)"], standing["cut age (s)"], standing["drain (s)"]) == ("", None, None)
 
 
 def test_what_was_reset_says_why_how_often_and_how_long_it_took():
     metadata = unit_metadata(running(units=(RESET,)), NOW)
     (resets,) = rows(metadata, "streams/resets")
-    assert (resets["resets"], resets["attempts since the last cut"], resets["to epoch"]) == (1, "1 of 5", "7")
+    assert (resets["resets"], resets["since the last cut"], resets["to epoch"]) == (1, "1 of 5", "7")
     assert (resets["reset (s)"], resets["mean reset (s)"], resets["cause"]) == (3.0, 2.5, "host 0 is gone")
     (recovery,) = rows(metadata, "streams/recoveries")
     phases = [recovery[f"{name} (s)"] for name in ("detect", "decide", "hosts", "restart", "first commit")]
     assert phases == [2.0, 1.0, 8.0, 3.0, 0.5]
-    assert (recovery["outcome"], recovery["epoch"], recovery["cause"]) == ("works again", 7, "host 0 is gone")
+    assert (recovery["outcome"], recovery["to epoch"], recovery["cause"]) == ("works again", 7, "host 0 is gone")
 
 
 def test_recoveries_come_newest_first_and_only_the_last_ones():
     many = tuple(UnitEvent(NOW + number, "reset began", number, 7, 1) for number in range(2 * LISTED_RECOVERIES))
     listed = rows(unit_metadata(running(units=(replace(RESET, events=many),)), NOW), "streams/recoveries")
     assert len(listed) == LISTED_RECOVERIES
-    assert [row["failed"] for row in listed] == sorted((str(row["failed"]) for row in listed), reverse=True)
+    assert [row["failed (UTC)"] for row in listed] == sorted((str(row["failed (UTC)"]) for row in listed), reverse=True)
 
 
 def test_a_lost_cut_is_said_before_the_cause_of_the_last_reset():
@@ -97,3 +97,9 @@ def test_many_regions_do_not_crowd_the_page():
     metadata = unit_metadata(running(units=units), NOW)
     assert len(rows(metadata, "streams/units")) == 20
     assert len({key.split("/")[1] for key in metadata if key.startswith("streams/region-")}) == PLOTTED_REGIONS
+
+
+def test_another_day_is_named():
+    unit = replace(UNIT, completed_at=NOW - 86400)
+    (standing,) = rows(unit_metadata(running(units=(unit,)), NOW), "streams/units")
+    assert standing["last cut (UTC)"] == "2027-01-14 08:00:00"

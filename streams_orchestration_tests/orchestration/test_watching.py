@@ -124,3 +124,15 @@ def test_a_pe_that_backs_off_is_not_reset_before_its_time():
     first = look(status, NOW + 3.9, Memory())
     assert not first.resets
     assert len(look(status, NOW + 4, first.memory).resets) == 1
+
+
+def test_the_first_epoch_after_a_reset_is_reported_at_once():
+    memory = look(running(), NOW, Memory()).memory
+    reset = running(units=(replace(running().units[0], resets=1, state="RESETTING"),))
+    seen = look(reset, NOW + 1, memory)
+    assert (seen.report, seen.advanced) == (True, False)
+    again = running(units=(replace(running().units[0], resets=1, completed_epoch=5),))
+    back = look(again, NOW + 2, Memory.load(seen.memory.dump()))
+    assert (back.report, back.advanced) == (True, True)
+    further = running(units=(replace(running().units[0], resets=1, completed_epoch=6),))
+    assert not look(further, NOW + 3, back.memory).report
