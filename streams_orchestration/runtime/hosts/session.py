@@ -20,6 +20,11 @@ SETTINGS = {
     "spark.sql.adaptive.enabled": "false",
     "spark.sql.streaming.pollingDelay": "10ms",
     "spark.sql.streaming.noDataProgressEventInterval": "60s",
+    "spark.sql.streaming.numRecentProgressUpdates": "2",
+    "spark.sql.ui.retainedExecutions": "4",
+    "spark.ui.retainedJobs": "4",
+    "spark.ui.retainedStages": "4",
+    "spark.ui.retainedTasks": "100",
     "spark.sql.streaming.minBatchesToRetain": "2",
     "spark.sql.execution.arrow.maxRecordsPerBatch": "64",
     "spark.python.unix.domain.socket.enabled": "true",
@@ -31,6 +36,7 @@ SETTINGS = {
 }
 """Rows are descriptors and binary batches, few and large; plans are small, so adaptive execution only costs time.
 
+Spark's history of executions, which it keeps without its web interface, too, has no reader here and grows for hours.
 The JVM does little but start tasks: the quick compiler and one garbage collecting thread leave the cores to them.
 """
 
