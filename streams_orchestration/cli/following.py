@@ -1,20 +1,35 @@
-"""Following an application until it ends, and resetting what fails while nobody else does."""
+"""Following an application until it ends, and resetting what fails while nobody else does, all units at once."""
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from typing import Protocol
 
 from streams_orchestration.runtime.catalog.outage import LIMIT_SECONDS, SETTLE_SECONDS
 from streams_orchestration.runtime.errors import CatalogUnavailableError, StreamsRuntimeError
-from streams_orchestration.runtime.regions.failures import UnitFailure, failures
+from streams_orchestration.runtime.regions.failures import UnitFailure
+from streams_orchestration.runtime.regions.healing import Known, heal
 from streams_orchestration.runtime.status import LOST_REMEDY, ApplicationStatus
 
 POLL_SECONDS = 0.5
 PATIENCE = 0.5
 """Seconds that Dagster's sensor is given to reset a failed unit first; to be second does no harm."""
-RETRY_SECONDS = 30.0
-"""Seconds after which the reset of the same generation is asked for again."""
+FINISH_SECONDS = 5.0
+"""Resets that are still waited for when all is over are given so long to end."""
+
+
+class Reset(Protocol):
+    """A reset that was begun, and that somebody waits for."""
+
+    def wait(self, seconds: float) -> bool:
+        """Whether it has ended, after so many seconds at most."""
+        ...
+
+    def result(self) -> object:
+        """Nothing, or its error raised."""
+        ...
 
 
 class ResetsExhaustedError(StreamsRuntimeError):
@@ -33,13 +48,15 @@ class Follower:
 
     read: Callable[[], ApplicationStatus]
     show: Callable[[ApplicationStatus, float], None]
-    reset: Callable[[UnitFailure], None]
+    reset: Callable[[UnitFailure], Reset]
+    """Begins a reset, and returns at once."""
     say: Callable[[str], None]
     clock: Callable[[], float]
     pause: Callable[[float], bool]
     """Waits so many seconds; True as soon as the user wants to stop."""
-    _due: dict[tuple[str, int], float] = field(default_factory=dict)
-    """(unit, generation) of a failure -> when to ask for a reset."""
+    _known: dict[str, Known] = field(default_factory=dict)
+    _under_way: list[tuple[str, Reset]] = field(default_factory=list)
+    """Unit and reset, the oldest first. One that failed again may have several: the older ones end by themselves."""
 
     def follow(self) -> ApplicationStatus:
         """Show the application until it is complete or stopped, or the user wants to stop.
@@ -52,12 +69,18 @@ class Follower:
             status = self._read()
             now = self.clock()
             self.show(status, now)
+            self._collect()
             if status.state in ("COMPLETED", "STOPPED"):
                 return status
-            for failure in failures(status, now):
-                self._mend(failure, now)
+            self._heal(status, now)
             if self.pause(POLL_SECONDS):
                 return status
+
+    def finish(self) -> None:
+        """Let the resets that are still waited for end, when the application has."""
+        until = time.monotonic() + FINISH_SECONDS
+        for _, reset in self._under_way:
+            reset.wait(max(until - time.monotonic(), 0.0))
 
     def _read(self) -> ApplicationStatus:
         """The status as soon as the catalog can be read; then hosts have had time for a heartbeat."""
@@ -78,21 +101,30 @@ class Follower:
                 lost = None
                 self.pause(SETTLE_SECONDS)
 
-    def _mend(self, failure: UnitFailure, now: float) -> None:
-        if failure.exhausted:
+    def _heal(self, status: ApplicationStatus, now: float) -> None:
+        """Begin a reset of every unit that needs one now."""
+        healing = heal(status, now, self._known, patience=PATIENCE)
+        self._known = healing.known
+        for failure in healing.exhausted:
             raise ResetsExhaustedError(failure)
-        key = failure.unit, failure.generation
-        if key not in self._due:
+        for failure in healing.met:
             self.say(f"{failure.unit} failed: {failure.reason}{_log(failure)}")
-            self._due[key] = max(now + PATIENCE, failure.due_at)
-        elif now >= self._due[key]:
+        for failure in (request.failure for request in healing.resets):
             attempt = f"attempt {failure.attempts + 1} of {failure.max_attempts}"
             self.say(f"Resetting {failure.unit} to its last complete epoch ({attempt}) ...")
+            self._under_way.append((failure.unit, self.reset(failure)))
+
+    def _collect(self) -> None:
+        """Say how resets have failed, unless a later one has taken their place."""
+        ended = [(unit, reset) for unit, reset in self._under_way if reset.wait(0.0)]
+        newest = dict(self._under_way)
+        self._under_way = [each for each in self._under_way if each not in ended]
+        for unit, reset in ended:
             try:
-                self.reset(failure)
+                reset.result()
             except StreamsRuntimeError as error:
-                self.say(f"The reset of {failure.unit} failed: {error}")
-            self._due[key] = self.clock() + RETRY_SECONDS
+                if reset is newest[unit]:
+                    self.say(f"The reset of {unit} failed: {error}")
 
 
 def _log(failure: UnitFailure) -> str:

@@ -76,7 +76,7 @@ def run_in_foreground(
     follower = Follower(
         read=controls.status,
         show=display.show,
-        reset=lambda failure: _wait_for(lambda: controls.answer(failure), show_start),
+        reset=lambda failure: Background(lambda: controls.answer(failure)),
         say=display.say,
         clock=time.time,
         pause=interrupts.pause,
@@ -85,8 +85,11 @@ def run_in_foreground(
         status = follower.follow()
     except ResetsExhaustedError:
         stop()  # its hosts hold the code that failed: what runs next must be a new process
+        follower.finish()
         raise
-    return status if status.state in ("COMPLETED", "STOPPED") else stop()
+    ended = status if status.state in ("COMPLETED", "STOPPED") else stop()
+    follower.finish()
+    return ended
 
 
 def _wait_for(job: Callable[[], None], meanwhile: Callable[[], object] = lambda: None) -> None:

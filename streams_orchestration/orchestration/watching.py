@@ -4,34 +4,23 @@ from __future__ import annotations
 
 import json
 from dataclasses import asdict, dataclass, field, replace
+from typing import Any
 
 from streams_orchestration.orchestration.cut_checks import Judgement, judge
-from streams_orchestration.runtime.regions.failures import UnitFailure, failures
+from streams_orchestration.runtime.regions.failures import UnitFailure
+from streams_orchestration.runtime.regions.healing import Known, ResetRequest, heal
 from streams_orchestration.runtime.status import ApplicationStatus, SinkStatus
 
 REPORT_INTERVAL = 60.0
 """Seconds between two records of progress; Dagster keeps events for ever."""
-FIRST_RETRY = 30.0
-"""Seconds after which a reset that changed nothing is requested again; doubled every time."""
-LAST_RETRY = 600.0
-
-
-@dataclass(frozen=True, slots=True)
-class Asked:
-    """The reset that was last requested for a unit."""
-
-    deployment: int
-    generation: int
-    number: int
-    """0 for the first request of this generation."""
-    at: float
 
 
 @dataclass(frozen=True, slots=True)
 class Memory:
     """What one look leaves for the next; a sensor's cursor. Times are unix seconds."""
 
-    asked: dict[str, Asked] = field(default_factory=dict)
+    known: dict[str, Known] = field(default_factory=dict)
+    """Of every unit, the failure that was last met."""
     state: str = ""
     """State of the application, its exhausted units and the resets of all, when last recorded."""
     epochs: dict[str, int] = field(default_factory=dict)
@@ -50,9 +39,9 @@ class Memory:
         """From a cursor; one that cannot be read counts as none."""
         try:
             fields = json.loads(cursor or "{}")
-            fields["asked"] = {unit: Asked(**asked) for unit, asked in fields.get("asked", {}).items()}
+            fields["known"] = {unit: _known(known) for unit, known in fields.get("known", {}).items()}
             return cls(**fields)
-        except (ValueError, TypeError, AttributeError):
+        except (ValueError, TypeError, AttributeError, KeyError):
             return cls()
 
     def dump(self) -> str:
@@ -60,13 +49,8 @@ class Memory:
         return json.dumps(asdict(self), separators=(",", ":"))
 
 
-@dataclass(frozen=True, slots=True)
-class ResetRequest:
-    """A reset to be requested."""
-
-    key: str
-    """The same key never launches a second run, so it names the deployment, the failure and the try."""
-    failure: UnitFailure
+def _known(fields: dict[str, Any]) -> Known:
+    return Known(**fields | {"gone": tuple((host, launched) for host, launched in fields["gone"])})
 
 
 @dataclass(frozen=True, slots=True)
@@ -88,28 +72,10 @@ class Look:
 
 
 def look(status: ApplicationStatus, now: float, memory: Memory) -> Look:
-    """Judge an application.
-
-    A failure is named by its unit and generation, and is answered by one reset. When the failure persists - the
-    reset run itself failed - the reset is requested again after a growing time.
-    """
-    deployment = int(status.deployed_at)
-    asked = dict(memory.asked)
-    resets: list[ResetRequest] = []
-    failed = failures(status, now)
-    for failure in (f for f in failed if not f.exhausted and f.due_at <= now):
-        last = asked.get(failure.unit)
-        number = 0
-        if last and (last.deployment, last.generation) == (deployment, failure.generation):
-            if now - last.at < min(FIRST_RETRY * 2**last.number, LAST_RETRY):
-                continue
-            number = last.number + 1
-        asked[failure.unit] = Asked(deployment, failure.generation, number, now)
-        key = f"{status.application}:{deployment}:{failure.unit}:{failure.generation}:{number}"
-        resets.append(ResetRequest(key, failure))
-    exhausted = tuple(failure for failure in failed if failure.exhausted)
+    """Judge an application: which resets to request (see `heal`), and what to record."""
+    healing = heal(status, now, memory.known)
     counted = (f"{unit.name}:{unit.resets}" for unit in status.units if unit.resets)
-    state = " ".join([status.state, *(failure.unit for failure in exhausted), *counted])
+    state = " ".join([status.state, *(failure.unit for failure in healing.exhausted), *counted])
     epochs = {unit.name: unit.completed_epoch for unit in status.units}
     sinks = tuple(sink for sink in status.sinks if sink.rows != memory.rows.get(sink.operator, 0))
     advanced = all(
@@ -123,8 +89,8 @@ def look(status: ApplicationStatus, now: float, memory: Memory) -> Look:
     back = memory.behind and advanced
     report = changed or back or (due and (epochs != memory.epochs or bool(sinks)))
     if not report:
-        kept = replace(memory, asked=asked, away=False, checks=passed)
-        return Look(tuple(resets), exhausted, False, (), False, checks, kept)
+        kept = replace(memory, known=healing.known, away=False, checks=passed)
+        return Look(healing.resets, healing.exhausted, False, (), False, checks, kept)
     rows = {sink.operator: sink.rows for sink in status.sinks}
-    kept = Memory(asked, state, epochs, rows, now, behind=not advanced, checks=passed)
-    return Look(tuple(resets), exhausted, True, sinks, advanced, checks, kept)
+    kept = Memory(healing.known, state, epochs, rows, now, behind=not advanced, checks=passed)
+    return Look(healing.resets, healing.exhausted, True, sinks, advanced, checks, kept)

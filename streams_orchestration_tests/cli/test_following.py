@@ -5,10 +5,11 @@ from dataclasses import replace
 
 import pytest
 
-from streams_orchestration.cli.following import PATIENCE, POLL_SECONDS, RETRY_SECONDS, Follower, ResetsExhaustedError
+from streams_orchestration.cli.following import PATIENCE, POLL_SECONDS, Follower, Reset, ResetsExhaustedError
 from streams_orchestration.runtime.catalog.outage import LIMIT_SECONDS, SETTLE_SECONDS
 from streams_orchestration.runtime.errors import CatalogLostError, HostLaunchError
 from streams_orchestration.runtime.regions.failures import UnitFailure
+from streams_orchestration.runtime.regions.healing import FIRST_RETRY
 from streams_orchestration.runtime.status import ApplicationStatus
 from streams_orchestration_tests.cli.made_up import NOW, host, pe, status, unit
 
@@ -16,8 +17,27 @@ DONE = status(state="COMPLETED", pes=(pe(0, state="COMPLETED"),))
 FAILED = status(pes=(pe(0, state="FAILED", error="boom"), pe(1)))
 
 
+class Begun:
+    """A reset that ends at some time of the world's clock, maybe with an error; `inf` is one that hangs."""
+
+    def __init__(self, world: World, ends: float, error: Exception | None) -> None:
+        self.world, self.ends, self.error = world, ends, error
+
+    def wait(self, seconds: float) -> bool:
+        return self.world.now + seconds >= self.ends
+
+    def result(self) -> None:
+        if self.error is not None:
+            raise self.error
+
+
 class World:
     """A clock that moves when the follower waits, and a script of statuses, the last of which stays."""
+
+    takes: float = 0.0
+    """Seconds until a reset ends."""
+    error: Exception | None = None
+    """With which it ends."""
 
     def __init__(self, script: Iterable[ApplicationStatus], stop_after: float = 1000.0) -> None:
         self.script = list(script)
@@ -35,8 +55,9 @@ class World:
         self.now += seconds
         return self.now >= self.stop_at
 
-    def reset(self, failure: UnitFailure) -> None:
+    def reset(self, failure: UnitFailure) -> Reset:
         self.resets.append((failure.unit, failure.generation, self.now - NOW))
+        return Begun(self, self.now + self.takes, self.error)
 
     def follower(self) -> Follower:
         return Follower(
@@ -70,16 +91,16 @@ def test_a_failure_that_somebody_else_resets_is_left_alone():
 
 
 def test_a_failure_that_stays_is_reset_after_a_while_and_once():
-    world = World([FAILED], stop_after=RETRY_SECONDS - 1)
+    world = World([FAILED], stop_after=FIRST_RETRY - 1)
     world.follower().follow()
     assert world.resets == [("region-0", 1, PATIENCE)]
     assert "attempt 1 of 5" in world.said[-1]
 
 
 def test_a_reset_that_changed_nothing_is_tried_again():
-    world = World([FAILED], stop_after=PATIENCE + RETRY_SECONDS + 1)
+    world = World([FAILED], stop_after=PATIENCE + FIRST_RETRY + 1)
     world.follower().follow()
-    assert [at for _, _, at in world.resets] == [PATIENCE, PATIENCE + RETRY_SECONDS]
+    assert [at for _, _, at in world.resets] == [PATIENCE, PATIENCE + FIRST_RETRY]
 
 
 def test_every_generation_is_reset_of_its_own():
@@ -91,15 +112,50 @@ def test_every_generation_is_reset_of_its_own():
 
 def test_a_reset_that_fails_is_said_and_the_follower_goes_on():
     world = World([FAILED] * 10 + [DONE])
-    follower = world.follower()
-
-    def fail(_failure: UnitFailure) -> None:
-        message = "host 0 did not come up"
-        raise HostLaunchError(message)
-
-    follower.reset = fail
-    assert follower.follow().state == "COMPLETED"
+    world.error = HostLaunchError("host 0 did not come up")
+    assert world.follower().follow().state == "COMPLETED"
     assert world.said[-1] == "The reset of region-0 failed: host 0 did not come up"
+
+
+TWO = (unit(pes=(0,)), unit(name="region-1", region=1, pes=(1,)))
+
+
+def two(*failed: int, **first: object) -> ApplicationStatus:
+    """Two regions of a PE each, some of them failed; the first one as it is said."""
+    pes = tuple(
+        pe(number, unit=f"region-{number}", state="FAILED" if number in failed else "RUNNING") for number in (0, 1)
+    )
+    return status(pes=pes, units=(replace(TWO[0], **first), TWO[1]))
+
+
+def test_two_regions_that_fail_together_are_reset_together():
+    world = World([two(0, 1)], stop_after=PATIENCE + 1)
+    world.takes = float("inf")
+    world.follower().follow()
+    assert [(name, at) for name, _, at in world.resets] == [("region-0", PATIENCE), ("region-1", PATIENCE)]
+
+
+def test_while_one_reset_hangs_another_region_is_reset():
+    hangs = two(state="UNHEALTHY", asked=True)
+    world = World([two(0), two(0), hangs, replace(two(1), units=hangs.units)], stop_after=10.0)
+    world.takes = float("inf")
+    world.follower().follow()
+    assert [name for name, _, _ in world.resets] == ["region-0", "region-1"]
+
+
+def test_a_region_that_fails_again_in_its_reset_is_reset_again_and_the_first_one_says_no_more():
+    again = two(0, state="RESETTING", generation=2, attempts=1)
+    world = World([two(0), two(0), *[again] * 4, two(generation=3, attempts=2)], stop_after=10.0)
+    world.takes, world.error = 2.0, HostLaunchError("region-0 of app needs a reset")
+    world.follower().follow()
+    assert [(name, generation) for name, generation, _ in world.resets] == [("region-0", 1), ("region-0", 2)]
+    assert sum("needs a reset" in said for said in world.said) == 1, "that of the second one, which is the newest"
+
+
+def test_resets_under_way_do_not_hold_up_the_end():
+    world = World([FAILED, FAILED, DONE])
+    world.takes = float("inf")
+    assert world.follower().follow().state == "COMPLETED"
 
 
 def test_a_dead_host_is_a_failure():

@@ -188,7 +188,7 @@ class TestSensor:
         assert len(requests) == 1
         assert requests[0].tags["streams/region"] == "demo/region-0"
         assert requests[0].run_config["ops"]["reset_unit"]["config"]["generation"] == 1
-        assert "region-0" in Memory.load(tick.cursor).asked
+        assert "region-0" in Memory.load(tick.cursor).known
         result = defs.resolve_job_def("reset_demo").execute_in_process(requests[0].run_config, tags=requests[0].tags)
         assert result.success
         assert runtime.names[-2:] == ["reset", "await_running"]

@@ -2,7 +2,8 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from streams_orchestration.orchestration.watching import FIRST_RETRY, REPORT_INTERVAL, Memory, look
+from streams_orchestration.orchestration.watching import REPORT_INTERVAL, Memory, look
+from streams_orchestration.runtime.regions.healing import FIRST_RETRY
 from streams_orchestration_tests.orchestration.statuses import NOW, failed, running
 
 
@@ -103,9 +104,13 @@ def test_a_stopped_application_needs_nothing():
 
 
 def test_memory_survives_the_cursor_and_a_damaged_cursor_is_none():
-    memory = look(failed(running()), NOW, Memory()).memory
-    assert Memory.load(memory.dump()) == memory
-    for cursor in (None, "", "nonsense", "[]", '{"asked": {"a": {}}}', '{"other": 1}'):
+    status = running()
+    dead = replace(status, hosts=(replace(status.hosts[0], alive=False),))
+    for trouble in (failed(status), dead):
+        memory = look(trouble, NOW, Memory()).memory
+        assert memory.known["region-0"].tries == 1
+        assert Memory.load(memory.dump()) == memory
+    for cursor in (None, "", "nonsense", "[]", '{"asked": {"a": {}}}', '{"known": {"a": {}}}', '{"other": 1}'):
         assert Memory.load(cursor) == Memory()
 
 

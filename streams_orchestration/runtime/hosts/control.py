@@ -135,12 +135,16 @@ def await_running(home: Home, application: str, timeout: float, unit: str | None
         unit: whose PEs to wait for; those of all units when None.
 
     Raises:
-        HostLaunchError: a host or a PE failed, a unit needs a reset (again), or the time ran out; names the log.
+        HostLaunchError: a host or a PE failed, a unit needs a reset (again), the application was stopped, or the time
+            ran out; names the log.
     """
     catalog = Catalog(home)
     failing: dict[str, float] = {}  # unit -> since when
 
     def running(status: ApplicationStatus) -> bool:
+        if status.state == "STOPPED":
+            message = f"{application} was stopped"
+            raise HostLaunchError(message)
         observe(catalog, application)
         units = {each.name: each for each in status.units if unit in (None, each.name)}
         pes = [pe for pe in status.pes if pe.unit in units]

@@ -6,17 +6,26 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from streams_orchestration.runtime.regions.unit_store import STEADY_SECONDS
-from streams_orchestration.runtime.status import LOST_REMEDY, ApplicationStatus, PeStatus, UnitStatus, host_failure
+from streams_orchestration.runtime.status import (
+    LOST_REMEDY,
+    ApplicationStatus,
+    HostStatus,
+    PeStatus,
+    UnitStatus,
+    host_failure,
+)
 
 LAUNCHES = 5
 """A host that did not come up so many times in a row is not started any more."""
 FIRST_BACK_OFF, LAST_BACK_OFF = 1.0, 60.0
 """Seconds before the second restart of a PE outside of regions, doubled with every further one, up to the second."""
+LAUNCH_PAUSE, LAUNCH_FACTOR = 10.0, 4.0
+"""Seconds from the second launch of a host that did not come up to the third, and how many times as long the next is."""
 
 
 @dataclass(frozen=True, slots=True)
 class UnitFailure:
-    """A unit that needs a reset. `(unit, generation)` names the failure: a reset raises the generation."""
+    """A unit that needs a reset. The unit, its generation and the hosts that are gone name the failure."""
 
     application: str
     unit: str
@@ -28,12 +37,14 @@ class UnitFailure:
     permanent: bool = False
     """The same input would fail again, so a reset is of no use."""
     due_at: float = 0.0
-    """Unix seconds before which it is not to be reset: the back-off of a PE outside of regions."""
+    """Unix seconds before which it is not to be reset: of a PE outside of regions, or of a host that did not come up."""
     restartable: bool = True
     launches: int = 0
     """Of its host, in a row without coming up."""
     lost: str | None = None
     """Why it cannot go back to its last cut."""
+    gone: tuple[tuple[int, float], ...] = ()
+    """Its hosts that do not work, each with the unix time of its launch."""
 
     @property
     def exhausted(self) -> bool:
@@ -85,6 +96,7 @@ def _failure(status: ApplicationStatus, unit: UnitStatus, now: float) -> UnitFai
     hosts = {host.id: host for host in status.hosts}
     launches = max((hosts[pe.host].launches for pe in pes if pe.host in hosts), default=0)
     dead = {host.id: reason for host in status.hosts if (reason := host_failure(host, now))}
+    gone = tuple(sorted({(pe.host, hosts[pe.host].launched_at) for pe in pes if pe.host in dead}))
     lost = next((pe for pe in pes if pe.host in dead), None)
     failed = next((pe for pe in pes if pe.state == "FAILED"), None)
 
@@ -93,10 +105,11 @@ def _failure(status: ApplicationStatus, unit: UnitStatus, now: float) -> UnitFai
         return UnitFailure(
             status.application, unit.name, unit.generation, unit.attempts, unit.max_attempts, reason, log,
             permanent=pe is not None and pe.permanent,
-            due_at=_due(unit),
+            due_at=max([_due(unit), *(_launch_due(hosts[number]) for number, _ in gone)]),
             restartable=all(each.restartable for each in fragile),
             launches=launches,
             lost=unit.lost,
+            gone=gone,
         )  # fmt: skip
 
     if lost is not None:
@@ -126,3 +139,8 @@ def _due(unit: UnitStatus) -> float:
     if detected - (unit.reset_times.at or 0.0) > STEADY_SECONDS:
         return 0.0
     return detected + min(FIRST_BACK_OFF * 2 ** (unit.restarts - 1), LAST_BACK_OFF)
+
+
+def _launch_due(host: HostStatus) -> float:
+    """A host that did not come up is started again at once, and from then on later every time."""
+    return 0.0 if host.launches < 2 else host.launched_at + LAUNCH_PAUSE * LAUNCH_FACTOR ** (host.launches - 2)
