@@ -18,12 +18,18 @@ def connection_lines(status: ApplicationStatus) -> Iterator[Text]:
     for link in status.imports:
         yield Text.assemble((link.name, "bold"), f"  imports {link.wants}{'' if link.connections else ': none yet'}")
         for each in link.connections:
-            yield _line(f"{each.exporter}: {each.stream}", each)
+            early = ", uncommitted" if each.uncommitted and not each.problem else ""
+            yield _line(f"{each.exporter}: {each.stream}{early}", each)
     for link in status.exports:
-        yield Text.assemble((link.name, "bold"), f"  exports {link.stream} as {link.offers}")
+        early = link.visibility == "read_uncommitted"
+        yield Text.assemble(
+            (link.name, "bold"), f"  exports {link.stream} as {link.offers}{', uncommitted' if early else ''}"
+        )
         for each in link.connections:
-            waits = "" if each.waited or each.problem else ", not waited for"
-            yield _line(f"to {each.importer}, PE {each.pe}{waits}", each)
+            notes = [] if each.waited or each.problem else ["not waited for"]
+            if early and not each.uncommitted and not each.problem:
+                notes.append("complete epochs only, as it is in a region")
+            yield _line(", ".join([f"to {each.importer}, PE {each.pe}", *notes]), each)
 
 
 def _line(name: str, connection: ConnectionStatus) -> Text:

@@ -113,8 +113,8 @@ def _check_invocation(application: Application, invocation: Invocation, operator
                 report("SO0301", problem, invocation, "outputs", position, "schema", operator=operator)
 
 
-CONGESTION_POLICIES = ("wait", "dropConnection")
-"""What an Export does for an Import that is far behind: as in Streams, it waits unless told otherwise."""
+_OF_EXPORT = {"congestionPolicy": ("wait", "dropConnection"), "visibility": ("read_committed", "read_uncommitted")}
+"""Parameters of an Export that say one of several things; the first one unless told otherwise."""
 _OF_JOB_CONTROL_PLANE = {"parallel": "CDISP0848E", "consistent": "CDISP0849E"}
 
 
@@ -138,13 +138,14 @@ def _check_special(invocation: Invocation, operator: str, report: Report) -> Non
     elif invocation.operator == EXPORT and ("properties" in parameters) == ("streamId" in parameters):
         message = "an Export takes either `properties` or `streamId`"
         report("SO0405", message, invocation, "parameters", operator=operator)
-    elif invocation.operator == EXPORT and parameters.get("congestionPolicy", "wait") not in CONGESTION_POLICIES:
-        policies = " and ".join(CONGESTION_POLICIES)
-        message = f"the congestionPolicy is {parameters['congestionPolicy']!r}; there are {policies}"
-        report("SO0405", message, invocation, "parameters", "congestionPolicy", operator=operator)
+    if invocation.operator == EXPORT:
+        for key, choices in _OF_EXPORT.items():
+            if parameters.get(key, choices[0]) not in choices:
+                message = f"the {key} is {parameters[key]!r}; there are {' and '.join(choices)}"
+                report("SO0405", message, invocation, "parameters", key, operator=operator)
     allowed = {
         IMPORT: ("subscription", "application", "streamId", "filter"),
-        EXPORT: ("properties", "streamId", "congestionPolicy"),
+        EXPORT: ("properties", "streamId", *_OF_EXPORT),
     }
     for key in parameters:
         if invocation.operator in allowed and key not in allowed[invocation.operator]:

@@ -256,6 +256,8 @@ class ConnectionStatus:
     """Tuples that were dropped before they were read, because the exporter did not wait."""
     problem: str | None
     """Why nothing flows."""
+    uncommitted: bool = False
+    """It is read before its epoch is complete: the Export says so, and the Import is in no region."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -281,6 +283,7 @@ class ExportStatus:
     waits: bool
     """For readers that are behind: the congestion policy."""
     connections: tuple[ConnectionStatus, ...]
+    visibility: Visibility = "read_committed"
 
 
 @dataclass(frozen=True, slots=True)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 
 from streams_orchestration.cli.connections import connection_lines
@@ -25,6 +26,21 @@ def test_an_import_names_the_streams_that_it_reads_and_why_it_does_not():
     ]
     assert lines(imports=(ImportStatus("Late", 2, "other, streamId s", ()),)) == [
         "Late  imports other, streamId s: none yet"
+    ]
+
+
+def test_what_is_read_uncommitted_is_said_on_both_sides_and_what_is_not_too():
+    early = replace(CONNECTED, uncommitted=True)
+    assert lines(imports=(ImportStatus("Late", 2, "all", (early, CONNECTED)),))[1:] == [
+        "  flights: Delays, uncommitted: 1,200 tuples in 3 segments to read",
+        "  flights: Delays: 1,200 tuples in 3 segments to read",
+    ]
+    export = ExportStatus("Out", 1, "Delays", "streamId s", True, (early, CONNECTED, OTHER), "read_uncommitted")
+    assert lines(exports=(export,)) == [
+        "Out  exports Delays as streamId s, uncommitted",
+        "  to alarms, PE 2: 1,200 tuples in 3 segments to read",
+        "  to alarms, PE 2, complete epochs only, as it is in a region: 1,200 tuples in 3 segments to read",
+        "  to alarms, PE 2: not connected, its tuples are (a int)",
     ]
 
 

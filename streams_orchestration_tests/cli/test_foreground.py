@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import os
 import signal
+import threading
 import time
 from dataclasses import replace
 from io import StringIO
@@ -18,6 +19,8 @@ from streams_orchestration.runtime.errors import HostLaunchError
 from streams_orchestration.runtime.regions.failures import UnitFailure
 from streams_orchestration.runtime.status import ApplicationStatus
 from streams_orchestration_tests.cli.made_up import pe, status, unit
+
+LIMIT_SECONDS = 60.0
 
 
 class FakeJobs:
@@ -72,6 +75,30 @@ def test_an_interrupt_stops_it_and_says_so_once() -> None:
         assert run_in_foreground(jobs.deploy, jobs, display, interrupts).state == "STOPPED"
     assert jobs.calls == ["deploy", "cancel"]
     assert said.getvalue().count("Stopping") == 1
+
+
+def test_an_interrupt_does_not_wait_for_a_reset_that_hangs(display: Display, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(following, "FINISH_SECONDS", 0.0)
+    begun, released = threading.Event(), threading.Event()
+
+    class Hanging(FakeJobs):
+        def answer(self, failure: UnitFailure) -> None:
+            super().answer(failure)
+            begun.set()
+            released.wait(LIMIT_SECONDS)
+
+    jobs = Hanging(looks=10**9)
+    jobs.now = status(pes=(pe(0, state="FAILED", error="boom"),))
+
+    def interrupt() -> None:
+        assert begun.wait(LIMIT_SECONDS)
+        os.kill(os.getpid(), signal.SIGINT)
+
+    with Interrupts(lambda: None) as interrupts:
+        threading.Thread(target=interrupt, daemon=True).start()
+        assert run_in_foreground(jobs.deploy, jobs, display, interrupts).state == "STOPPED"
+    assert jobs.calls == ["deploy", "reset region-0", "cancel"]
+    released.set()
 
 
 def test_it_is_stopped_when_no_reset_is_left(display: Display) -> None:

@@ -2,17 +2,30 @@
 
 from __future__ import annotations
 
+import itertools
+import time
 from dataclasses import replace
+from pathlib import Path
 from typing import Any
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from sqlalchemy import update
 
+from streams_orchestration.runtime.catalog import tables
+from streams_orchestration.runtime.home import Home
+from streams_orchestration.runtime.hosts import control
+from streams_orchestration.runtime.inspection import read_status
 from streams_orchestration.runtime.regions.failures import LAUNCH_FACTOR, LAUNCH_PAUSE, LAUNCHES
 from streams_orchestration.runtime.regions.healing import FIRST_RETRY, LAST_RETRY, Known, heal
+from streams_orchestration.runtime.regions.reset import reset
+from streams_orchestration.runtime.regions.watch import observe
 from streams_orchestration.runtime.status import ApplicationStatus
 from streams_orchestration_tests.cli.made_up import NOW, host, pe, status, unit
+from streams_orchestration_tests.runtime.applications import expected_of_network, network, published
+from streams_orchestration_tests.runtime.local import LocalApplication
+from streams_orchestration_tests.runtime.running import FakeHosts
 
 LAUNCHED = NOW - 60
 
@@ -38,9 +51,7 @@ def failing(found: ApplicationStatus, *pes: int) -> ApplicationStatus:
 
 
 def unit_with(found: ApplicationStatus, name: str, **facts: Any) -> ApplicationStatus:
-    return replace(
-        found, units=tuple(replace(each, **facts) if each.name == name else each for each in found.units)
-    )
+    return replace(found, units=tuple(replace(each, **facts) if each.name == name else each for each in found.units))
 
 
 def host_with(found: ApplicationStatus, number: int, **facts: Any) -> ApplicationStatus:
@@ -106,7 +117,7 @@ def test_a_host_that_does_not_come_up_is_started_less_and_less_often_and_then_no
         if names:
             launches.append(second)
             found = host_with(found, 1, launched_at=now, launches=found.hosts[1].launches + 1)
-    waits = [later - earlier for earlier, later in zip(launches, launches[1:], strict=False)]
+    waits = [later - earlier for earlier, later in itertools.pairwise(launches)]
     assert waits == [1, *(LAUNCH_PAUSE * LAUNCH_FACTOR**n for n in range(LAUNCHES - 2))]
     assert [failure.unit for failure in heal(found, now, known).exhausted] == ["pe-2"]
 
@@ -117,7 +128,7 @@ def test_a_failure_that_a_reset_has_not_changed_is_answered_again_after_a_time_t
         alive = replace(found, hosts=tuple(replace(each, heartbeat_at=NOW + second) for each in found.hosts))
         names, known = asked(alive, NOW + second, known)
         at += [second] * len(names)
-    waits = [later - earlier for earlier, later in zip(at, at[1:], strict=False)]
+    waits = [later - earlier for earlier, later in itertools.pairwise(at)]
     assert waits[:5] == [FIRST_RETRY * 2**n for n in range(5)]
     assert set(waits[5:]) == {LAST_RETRY}
 
@@ -136,6 +147,46 @@ def test_others_are_given_time_to_answer_first(later: float, wanted: list[str]):
     second = heal(found, NOW + later, first.known, patience=0.5)
     assert [request.failure.unit for request in second.resets] == wanted
     assert second.met == ()
+
+
+def look(local: LocalApplication, known: dict[str, Known]) -> tuple[set[str], dict[str, Known]]:
+    """What a look of somebody who heals comes to, resets included."""
+    observe(local.catalog, local.name)
+    healing = heal(read_status(local.home, local.name), time.time(), known)
+    for failure in (request.failure for request in healing.resets):
+        reset(local.home, local.name, failure.unit, generation=failure.generation)
+    return {request.failure.unit for request in healing.resets}, healing.known
+
+
+def test_all_units_of_a_host_come_back_together_though_it_dies_again_in_their_reset(tmp_path: Path, hosts: FakeHosts):
+    local = LocalApplication(Home(tmp_path / "home"), network(tmp_path, 40, fusion="legacy"), 5)
+    control.launch(local.home, local.name)
+    come_up(local)
+    for program in local.programs * 2:
+        local.step(program)
+    known: dict[str, Known] = {}
+    for launches in (2, 3):
+        hosts.alive_pids.clear()
+        asked_for, known = look(local, known)
+        assert asked_for == set(local.units)
+        assert len(hosts.launched) == launches, "once for all of them"
+        assert look(local, known)[0] == set()
+    come_up(local)
+    units = read_status(local.home, local.name).units
+    assert {(each.generation, each.attempts, each.state) for each in units} == {(2, 1, "PROCESSING")}, (
+        "one attempt (B5)"
+    )
+    local.run()
+    wanted = expected_of_network(40)
+    assert {name: published(local.published(name)) for name in wanted} == wanted
+
+
+def come_up(local: LocalApplication) -> None:
+    """Hosts that were launched report, and the PEs run."""
+    with local.catalog.write() as connection:
+        connection.execute(update(tables.host).values(state="RUNNING", heartbeat_at=time.time(), launches=0))
+    observe(local.catalog, local.name)
+    local.settle()
 
 
 CHANGES = st.tuples(

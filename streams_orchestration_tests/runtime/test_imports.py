@@ -2,87 +2,44 @@
 
 from __future__ import annotations
 
-import functools
-import itertools
 import tempfile
-import time
 from pathlib import Path
-from typing import Any
 
 import pytest
 from hypothesis import given, settings
-from hypothesis import strategies as st
-from sqlalchemy import select, update
 
-from streams_orchestration.compiler.compilation import Compilation
-from streams_orchestration.runtime.catalog import tables
 from streams_orchestration.runtime.deployment import deploy
 from streams_orchestration.runtime.home import Home
 from streams_orchestration.runtime.hosts.control import cancel
 from streams_orchestration.runtime.inspection import read_status
 from streams_orchestration.runtime.queries.pacing import OUTSTANDING_LIMIT
 from streams_orchestration.runtime.queries.planning import SEGMENTS_LIMIT
-from streams_orchestration.runtime.regions.reset import reset
 from streams_orchestration.runtime.sinks.publishing import complete
 from streams_orchestration.runtime.transport.garbage import collect_garbage
 from streams_orchestration.runtime.transport.readers import KEPT_SEGMENTS
 from streams_orchestration_tests.runtime.applications import (
-    PERIODIC,
     compiled,
     expected_totals,
     node,
     published,
     rows,
     sink,
-    source,
-    write_rows,
+)
+from streams_orchestration_tests.runtime.exporting import (
+    EVENTS,
+    doubled,
+    exporter,
+    happen,
+    heard,
+    imported,
+    importer,
+    regions,
+    segments,
+    settle,
 )
 from streams_orchestration_tests.runtime.local import LocalApplication
 
 pytestmark = pytest.mark.usefixtures("no_hosts")
-
-AUTONOMOUS: dict[str, Any] = {"annotations": {"autonomous": True}}
-
-
-def export(stream: str, **parameters: Any) -> dict[str, Any]:
-    return {"name": "Out", "operator": "Export", "inputs": [stream], "parameters": parameters, **AUTONOMOUS}
-
-
-def imported(name: str = "In", **parameters: Any) -> dict[str, Any]:
-    return {
-        "name": name, "operator": "Import", "outputs": [{"stream": name, "schema": "Row"}], "parameters": parameters,
-    }  # fmt: skip
-
-
-def exporter(home: Path, count: int, name: str = "exporter", **parameters: Any) -> LocalApplication:
-    file = write_rows(home / f"{name}.parquet", count)
-    graph = [source("Rows", file), node("Doubled", "Doubling", "Rows"), export("Doubled", **parameters)]
-    return LocalApplication(Home(home), compiled(graph, application=name), 5)
-
-
-def importer(home: Path, name: str = "importer", **parameters: Any) -> LocalApplication:
-    graph = [imported(**parameters), node("Passed", "Passing", "In"), sink("Kept", "Passed")]
-    return LocalApplication(Home(home), compiled(graph, application=name), 5)
-
-
-def doubled(count: int) -> list[tuple[str, int]]:
-    return sorted((k, 2 * n) for k, n in rows(count))
-
-
-def settle(*applications: LocalApplication) -> None:
-    """Step all PEs until no more tuples come through; epochs may go on for good."""
-    idle = 0
-    for turn in itertools.count():
-        before = sum(result.rows_in for application in applications for result in application.results)
-        for application in applications:
-            if turn % 4 == 0:
-                application.trigger()
-            for program in application.programs:
-                application.step(program)
-        after = sum(result.rows_in for application in applications for result in application.results)
-        idle = idle + 1 if after == before else 0
-        if idle == 8:
-            return
 
 
 @pytest.mark.usefixtures("database")
@@ -228,63 +185,13 @@ def test_an_import_that_is_not_waited_for_loses_the_middle_and_the_loss_is_count
     assert read == sorted((k, 2 * n) for k, n in expected)
 
 
-def heard(application: LocalApplication) -> None:
-    """Its hosts give heartbeats, as far as this test goes."""
-    with application.catalog.write() as connection:
-        connection.execute(update(tables.host).values(heartbeat_at=time.time() + 1e6))
-
-
-def segments(application: LocalApplication) -> list[str]:
-    """Exported ones that are there, in the catalog and as files."""
-    s = tables.segment
-    with application.catalog.read() as connection:
-        found = connection.scalars(
-            select(s.c.path).where(s.c.application == application.name, s.c.stream == "Doubled")
-        ).all()
-    assert all(Path(path).exists() for path in found)
-    return list(found)
-
-
-@given(
-    events=st.lists(
-        st.tuples(
-            st.sampled_from(["step"] * 5 + ["trigger", "reset", "collect"]), st.integers(0, 1), st.integers(0, 9)
-        ),
-        max_size=40,
-    )
-)
+@pytest.mark.parametrize("visibility", ["read_committed", "read_uncommitted"])
+@given(events=EVENTS)
 @settings(max_examples=10)
 def test_whatever_fails_on_either_side_nothing_is_lost_and_nothing_doubled(
-    events: list[tuple[str, int, int]], data: Path
+    events: list[tuple[str, int, int]], data: Path, visibility: str
 ):
     with tempfile.TemporaryDirectory() as directory:
-        both = [LocalApplication(Home(Path(directory)), compilation, 4) for compilation in regions(data)]
-        heard(both[0])
-        for action, side, number in events:
-            application = both[side]
-            application.source_limit = 2 + number
-            match action:
-                case "step":
-                    application.step(application.programs[number % len(application.programs)])
-                case "trigger":
-                    application.trigger()
-                case "reset":
-                    reset(application.home, application.name, "region-0", force=True)
-                case _:
-                    collect_garbage(application.catalog, application.name, application.programs)
-        settle(*both)
+        both = [LocalApplication(Home(Path(directory)), compilation, 4) for compilation in regions(data, visibility)]
+        happen(both, events)
         assert published(both[1].published("Kept")) == expected_totals(rows(30))
-        assert read_status(both[1].home, "importer").imports[0].connections[0].lost == 0
-
-
-@functools.cache
-def regions(directory: Path) -> tuple[Compilation, Compilation]:
-    """A region that exports, and one with state that imports: the second one starts with what nobody replays to it."""
-    file = write_rows(directory / "rows.parquet", 30)
-    graph = [source("Rows", file), node("Doubled", "Doubling", "Rows"), export("Doubled", properties={"kind": "rows"})]
-    totals = node("Totals", "RunningTotals", "In", schema="Total", annotations=PERIODIC)
-    reading = [imported(subscription='kind == "rows"'), totals, sink("Kept", "Totals")]
-    return (
-        compiled(graph, application="exporter", fusion="legacy"),
-        compiled(reading, application="importer", fusion="legacy"),
-    )

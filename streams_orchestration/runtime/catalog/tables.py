@@ -235,6 +235,7 @@ stream_export = Table(
     Column("stream_id", String),
     Column("waits", Boolean, nullable=False),  # for readers that are behind: the congestion policy
     Column("schema", String, nullable=False),
+    Column("uncommitted", Boolean, nullable=False, default=False),  # may be read before its epoch is complete
 )
 
 stream_import = Table(
@@ -250,6 +251,7 @@ stream_import = Table(
     Column("stream_id", String),
     Column("filter", String),
     Column("schema", String, nullable=False),
+    Column("consistent", Boolean, nullable=False, default=True),  # its operator is in a consistent region
 )
 
 stream_connection = Table(
@@ -269,6 +271,7 @@ stream_connection = Table(
     Column("first", Count, nullable=False),  # segment that was next when they were connected
     Column("lost", Count, nullable=False, default=0),  # tuples that were dropped before they were read
     Column("problem", String),  # why nothing flows
+    Column("uncommitted", Boolean, nullable=False, default=False),  # it is read before its epoch is complete
 )
 
 epoch = Table(

@@ -66,7 +66,7 @@ def commit_batch(
                     number=number,
                     epoch=plan.epoch,
                     committed_at=now,
-                    uncommitted=segment.stream in program.uncommitted,
+                    uncommitted=segment.stream in program.seen_early,
                     **asdict(segment),
                 )
             )

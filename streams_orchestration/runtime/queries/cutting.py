@@ -16,6 +16,7 @@ import networkx as nx
 
 from streams_orchestration.compiler.compilation import Compilation
 from streams_orchestration.compiler.parallel.intrinsics import substitute_channels
+from streams_orchestration.compiler.physical_graph import PortLink
 from streams_orchestration.compiler.stage_results import PeOutputPort, ProcessingElement
 from streams_orchestration.model.schema import parse_schema
 from streams_orchestration.operators.contract import SourceOperator
@@ -44,6 +45,11 @@ def stream_name(compilation: Compilation, output: PeOutputPort) -> str:
     # the region's port with its channels: a nested splitter is there once per channel around it
     entered = compilation.physical.splitters[output.splitter].id.partition(">")[2]
     return f"{stream}>{entered}[{output.channel}]"
+
+
+def shows_uncommitted(export: PortLink) -> bool:
+    """May Imports see what an Export offers before its epoch is complete."""
+    return export.parameters.get("visibility") == "read_uncommitted"
 
 
 def cut_pes(compilation: Compilation) -> tuple[PeProgram, ...]:
@@ -135,6 +141,7 @@ class _Builder:
             consumers=self._consumers(),
             exports=tuple(sorted(self.streams[PeOutputPort(*port, -1, -1)] for port in self.exported)),
             uncommitted=self._uncommitted(),
+            uncommitted_exports=self._uncommitted_exports(),
         )
 
     def _ports(self, operator: int) -> int:
@@ -185,6 +192,14 @@ class _Builder:
                 if self._shows_uncommitted(output.operator) and set(consumers[name]) - set(self.unit.pes)
             )
         )
+
+    def _uncommitted_exports(self) -> tuple[str, ...]:
+        found = (
+            self.streams[PeOutputPort(link.operator, link.port, -1, -1)]
+            for link in self.physical.exports
+            if link.operator in self.members and shows_uncommitted(link)
+        )
+        return tuple(sorted({*found}))
 
     def _consumers(self) -> dict[str, tuple[int, ...]]:
         """The PEs that read each stream that this one writes."""

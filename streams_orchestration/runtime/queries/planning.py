@@ -7,7 +7,7 @@ have delivered theirs. A PE that starts a region ends it when the trigger says s
 from __future__ import annotations
 
 import itertools
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 
 from streams_orchestration.runtime.queries.pacing import FIRST, OUTSTANDING_LIMIT
@@ -162,10 +162,9 @@ def _whole_batches(program: PeProgram, view: PeView, limit: int | None) -> dict[
     A reset may take back what was read, but then nothing remains that was read of a batch in part.
     """
     found: dict[str, int] = {}
-    for producer in sorted({stream.producer for stream in program.inputs if stream.uncommitted}):
-        streams = [s.stream for s in program.inputs if s.uncommitted and s.producer == producer]
-        shown = {stream: view.streams[stream] for stream in streams}
-        counts = dict.fromkeys(streams, 0)
+    for streams in uncommitted_streams((*program.inputs, *view.imported)).values():
+        shown = {stream.stream: view.streams[stream.stream] for stream in streams}
+        counts = dict.fromkeys(shown, 0)
         for batch in sorted({batch for each in shown.values() for batch in each.batches}):
             further = {stream: sum(number <= batch for number in each.batches) for stream, each in shown.items()}
             fits = all(
@@ -177,6 +176,15 @@ def _whole_batches(program: PeProgram, view: PeView, limit: int | None) -> dict[
                 break
             counts = further
         found |= counts
+    return found
+
+
+def uncommitted_streams(streams: Iterable[InputStream]) -> dict[tuple[str | None, int], list[InputStream]]:
+    """Those of a PE's streams that are read uncommitted, by the application and the PE that write them."""
+    found: dict[tuple[str | None, int], list[InputStream]] = {}
+    for stream in streams:
+        if stream.uncommitted:
+            found.setdefault((stream.exporter, stream.producer), []).append(stream)
     return found
 
 

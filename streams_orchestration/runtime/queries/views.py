@@ -11,7 +11,7 @@ from sqlalchemy import Connection, or_, select
 from streams_orchestration.runtime.catalog import tables
 from streams_orchestration.runtime.catalog.catalog import Catalog
 from streams_orchestration.runtime.errors import StaleGenerationError
-from streams_orchestration.runtime.queries.planning import SEGMENTS_LIMIT, PeView, StreamView
+from streams_orchestration.runtime.queries.planning import SEGMENTS_LIMIT, PeView, StreamView, uncommitted_streams
 from streams_orchestration.runtime.queries.states import newest_states
 from streams_orchestration.runtime.regions.region_machine import LIMIT
 from streams_orchestration.runtime.sinks.sinks import late_epochs
@@ -87,10 +87,9 @@ def _streams(
         for stream in inputs
         if not stream.uncommitted
     }
-    for pe in sorted({stream.producer for stream in inputs if stream.uncommitted}):
-        names = [stream.stream for stream in inputs if stream.uncommitted and stream.producer == pe]
-        producer = producer_of(connection, program.application, pe)
-        found |= _uncommitted(connection, program.application, names, position, producer)
+    for (exporter, pe), streams in uncommitted_streams(inputs).items():
+        application = exporter or program.application
+        found |= _uncommitted(connection, application, streams, position, producer_of(connection, application, pe))
     return found
 
 
@@ -113,11 +112,14 @@ def _stream(connection: Connection, application: str, stream: InputStream, posit
 
 
 def _uncommitted(
-    connection: Connection, application: str, streams: list[str], position: Position, producer: Producer
+    connection: Connection, application: str, streams: Sequence[InputStream], position: Position, producer: Producer
 ) -> dict[str, StreamView]:
     """What a producer's batches have given to these streams, complete or not: whole batches, one at least."""
     s = tables.segment
-    unread = [(s.c.stream == stream) & (s.c.number >= position.inputs.get(stream, 0)) for stream in streams]
+    next_of = {stream.stream: position.inputs.get(stream.stream, stream.first) for stream in streams}
+    unread = [
+        (s.c.stream == (stream.source or stream.stream)) & (s.c.number >= next_of[stream.stream]) for stream in streams
+    ]
     query = select(s).where(s.c.application == application, or_(*unread), ~s.c.retracted)
     rows = connection.execute(query.order_by(s.c.batch, s.c.stream, s.c.number).limit(SEGMENTS_LIMIT + 1)).all()
     if len(rows) > SEGMENTS_LIMIT:
@@ -125,11 +127,11 @@ def _uncommitted(
         whole = [row for row in rows if row.batch < last]
         rows = whole or connection.execute(query.where(s.c.batch == last).order_by(s.c.stream, s.c.number)).all()
     views = {}
-    for stream in streams:
-        mine = [row for row in rows if row.stream == stream]
+    for name, source in {stream.stream: stream.source or stream.stream for stream in streams}.items():
+        mine = [row for row in rows if row.stream == source and row.number >= next_of[name]]
         batches = tuple(row.batch for row in mine)
         # until the last epoch is complete a reset may have more come
-        views[stream] = StreamView(_numbered(stream, mine), producer.epoch, producer.ended, batches)
+        views[name] = StreamView(_numbered(name, mine), producer.epoch, producer.ended, batches)
     return views
 
 

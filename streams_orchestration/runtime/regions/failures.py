@@ -20,7 +20,7 @@ LAUNCHES = 5
 FIRST_BACK_OFF, LAST_BACK_OFF = 1.0, 60.0
 """Seconds before the second restart of a PE outside of regions, doubled with every further one, up to the second."""
 LAUNCH_PAUSE, LAUNCH_FACTOR = 10.0, 4.0
-"""Seconds from the second launch of a host that did not come up to the third, and how many times as long the next is."""
+"""Seconds from the second launch of a host that did not come up to the third; what each next wait is multiplied by."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,7 +37,7 @@ class UnitFailure:
     permanent: bool = False
     """The same input would fail again, so a reset is of no use."""
     due_at: float = 0.0
-    """Unix seconds before which it is not to be reset: of a PE outside of regions, or of a host that did not come up."""
+    """Unix seconds before which it is not to be reset: the back-off of a PE outside of regions, or of a host."""
     restartable: bool = True
     launches: int = 0
     """Of its host, in a row without coming up."""

@@ -1,4 +1,4 @@
-"""Healing: which resets to ask for at a look, over all units of an application; pure, so that all who heal decide alike."""
+"""Healing: which resets to ask for at a look, over all units at once; pure, so that all who heal decide alike."""
 
 from __future__ import annotations
 

@@ -145,7 +145,9 @@ class PeProgram:
     exports: tuple[str, ...] = ()
     """Those of them that other applications may import."""
     uncommitted: tuple[str, ...] = ()
-    """Streams that it writes and that others may read before the epoch is complete."""
+    """Streams that it writes and that PEs of the application outside of the region see before the epoch is complete."""
+    uncommitted_exports: tuple[str, ...] = ()
+    """Streams that it writes and that Imports may see before the epoch is complete."""
 
     @cached_property
     def levels(self) -> tuple[tuple[Task, ...], ...]:
@@ -168,6 +170,11 @@ class PeProgram:
                     target = self.operators[inside.operator].name
                     found[inside.connection] = f"{program.name}:{port} -> {target}:{inside.port}"
         return found
+
+    @cached_property
+    def seen_early(self) -> frozenset[str]:
+        """Streams that it writes and that anybody outside of the region may see before the epoch is complete."""
+        return frozenset((*self.uncommitted, *self.uncommitted_exports))
 
     @cached_property
     def driven(self) -> bool:

@@ -1,7 +1,9 @@
 """Connections between applications of one home: which exported stream goes to which Import (rule 34).
 
 They are matched when either of the two is deployed, in the transaction that deploys it, and last until one of them is
-dropped. An Import sees what becomes visible after it was connected: complete epochs of the exporting region.
+dropped. An Import sees what becomes visible after it was connected: complete epochs of the exporting region, or batches
+where the Export is `read_uncommitted` and the Import is in no region. What enters a region is part of its state for
+good, so only what no reset can take back may enter one.
 """
 
 from __future__ import annotations
@@ -15,9 +17,9 @@ from streams_orchestration.compiler.stage_results import PeOutputPort
 from streams_orchestration.model.subscription import is_about
 from streams_orchestration.operators.arrow_types import arrow_schema
 from streams_orchestration.runtime.catalog import tables
-from streams_orchestration.runtime.queries.cutting import stream_name
+from streams_orchestration.runtime.queries.cutting import shows_uncommitted, stream_name
 from streams_orchestration.runtime.tasks.program import InputStream
-from streams_orchestration.runtime.transport.visibility import visible_end
+from streams_orchestration.runtime.transport.visibility import visible_end, written_end
 
 _e, _i, _c = tables.stream_export, tables.stream_import, tables.stream_connection
 
@@ -36,6 +38,7 @@ def declare(connection: Connection, compilation: Compilation) -> None:
             "stream_id": _text(link.parameters.get("streamId")),
             "waits": link.parameters.get("congestionPolicy", "wait") == "wait",
             "schema": link.schema,
+            "uncommitted": shows_uncommitted(link),
         }
     for (name, stream), values in exports.items():
         connection.execute(insert(_e).values(application=application, name=name, stream=stream, **values))
@@ -53,6 +56,7 @@ def declare(connection: Connection, compilation: Compilation) -> None:
                 stream_id=_text(parameters.get("streamId")),
                 filter=_text(parameters.get("filter")),
                 schema=link.schema,
+                consistent=compilation.regions.region_of[link.operator] >= 0,
             )
         )
 
@@ -70,6 +74,8 @@ def connect(connection: Connection) -> None:
             if not _matches(wanted, export) or (wanted.application, key) in known:
                 continue
             known.add((wanted.application, key))
+            uncommitted = export.uncommitted and not wanted.consistent
+            end = written_end if uncommitted else visible_end
             connection.execute(
                 insert(_c).values(
                     application=wanted.application,
@@ -83,8 +89,9 @@ def connect(connection: Connection) -> None:
                     exporter_pe=export.pe,
                     stream=export.stream,
                     waits=export.waits,
-                    first=visible_end(connection, export.application, export.stream),
+                    first=end(connection, export.application, export.stream),
                     problem=_problem(wanted, export),
+                    uncommitted=uncommitted,
                 )
             )
 
@@ -103,8 +110,8 @@ def imported_streams(connection: Connection, application: str, pe: int) -> tuple
     )
     return tuple(
         InputStream(
-            row.key, row.exporter_pe, row.operator, row.port, foreign=True, exporter=row.exporter, source=row.stream,
-            first=row.first, filter=row.filter,
+            row.key, row.exporter_pe, row.operator, row.port, foreign=True, uncommitted=row.uncommitted,
+            exporter=row.exporter, source=row.stream, first=row.first, filter=row.filter,
         )
         for row in rows
     )  # fmt: skip

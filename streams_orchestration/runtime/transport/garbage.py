@@ -14,7 +14,7 @@ from streams_orchestration.runtime.queries.states import drop_unneeded_states, s
 from streams_orchestration.runtime.sinks.outputs import unpublished_files
 from streams_orchestration.runtime.tasks.program import PeProgram
 from streams_orchestration.runtime.transport.files import remove_files
-from streams_orchestration.runtime.transport.readers import drop_read_exports, exporters_done
+from streams_orchestration.runtime.transport.readers import drop_read_exports, exporters_done, importing_pes
 
 KEPT_EPOCHS = 100
 """Epochs that stay in the catalog for people to look at."""
@@ -47,6 +47,7 @@ def collect_garbage(catalog: Catalog, application: str, programs: Collection[PeP
         paths += drop_read_exports(connection, application, needed, now)
         for exporter in exporters_done(connection, application):
             paths += drop_read_exports(connection, exporter, {}, now)
+            paths += _drop_retracted(connection, exporter, (), now)
         exported = {stream for program in programs for stream in program.exports}
         for stream, number in needed.items():
             if stream in exported:
@@ -54,7 +55,7 @@ def collect_garbage(catalog: Catalog, application: str, programs: Collection[PeP
             old = (s.c.application == application, s.c.stream == stream, s.c.number < number)
             paths += connection.scalars(select(s.c.path).where(*old))
             connection.execute(delete(s).where(*old))
-        paths += _drop_retracted(connection, application, programs)
+        paths += _drop_retracted(connection, application, programs, now)
         for pe, row in cuts.items():
             connection.execute(delete(c).where(c.c.application == application, c.c.pe == pe, c.c.batch < row.batch))
         paths += drop_unneeded_states(connection, application, {pe: row.batch for pe, row in cuts.items()})
@@ -69,20 +70,32 @@ def collect_garbage(catalog: Catalog, application: str, programs: Collection[PeP
     return remove_files(paths)
 
 
-def _drop_retracted(connection: Connection, application: str, programs: Collection[PeProgram]) -> list[str]:
-    """Forget segments that resets took back once every reader has gone past them, so that no batch names them."""
+def _drop_retracted(connection: Connection, application: str, programs: Collection[PeProgram], now: float) -> list[str]:
+    """Forget segments that resets took back once every reader has gone past them, so that no batch names them.
+
+    Args:
+        connection: in a transaction that writes.
+        application: that wrote them.
+        programs: of its PEs; none when it is complete, and only others read what it has exported.
+        now: unix seconds.
+    """
     s, p = tables.segment, tables.pe
-    if connection.execute(select(s.c.number).where(s.c.application == application, s.c.retracted)).first() is None:
+    taken_back = select(s.c.stream).where(s.c.application == application, s.c.retracted).distinct()
+    streams = connection.scalars(taken_back).all()
+    if not streams:
         return []
     positions = {
         row.id: row.position["inputs"]
         for row in connection.execute(select(p.c.id, p.c.position).where(p.c.application == application))
     }
+    importing = importing_pes(connection, application, now)
     paths: list[str] = []
-    for stream in {stream.stream for program in programs for stream in program.inputs if stream.uncommitted}:
+    for stream in streams:
         readers = [x.pe for x in programs for read in x.inputs if read.stream == stream and read.uncommitted]
-        number = min(positions[pe].get(stream, 0) for pe in readers)
-        old = (s.c.application == application, s.c.stream == stream, s.c.number < number, s.c.retracted)
+        reached = [positions[pe].get(stream, 0) for pe in readers]
+        reached += [each.position for each in importing.get(stream, ()) if each.uncommitted and each.present]
+        passed = (s.c.number < min(reached),) if reached else ()
+        old = (s.c.application == application, s.c.stream == stream, s.c.retracted, *passed)
         paths += connection.scalars(select(s.c.path).where(*old))
         connection.execute(delete(s).where(*old))
     return paths

@@ -12,7 +12,7 @@ from sqlalchemy import ColumnElement, Connection, func, select
 from streams_orchestration.runtime.catalog import tables
 from streams_orchestration.runtime.status import ConnectionStatus, ExportStatus, ImportStatus
 from streams_orchestration.runtime.transport.readers import importing_pes
-from streams_orchestration.runtime.transport.visibility import visible_end
+from streams_orchestration.runtime.transport.visibility import visible_end, written_end
 
 _e, _i, _c = tables.stream_export, tables.stream_import, tables.stream_connection
 
@@ -46,6 +46,7 @@ def read_exports(connection: Connection, application: str) -> tuple[ExportStatus
             f"streamId {row.stream_id}" if row.stream_id else json.dumps(row.properties, ensure_ascii=False),
             row.waits,
             tuple(each for each in found if each.stream == row.stream),
+            "read_uncommitted" if row.uncommitted else "read_committed",
         )
         for row in rows
     )
@@ -60,21 +61,23 @@ def _connections(connection: Connection, which: ColumnElement[bool]) -> Iterator
             importing = importing_pes(connection, row.exporter, now)
             readers[row.exporter] = {(r.application, r.key): r for found in importing.values() for r in found}
         reader = readers[row.exporter].get((row.application, row.key))
-        segments, tuples = _lag(connection, row, reader.position) if reader else (0, 0)
+        end = written_end if row.uncommitted else visible_end
+        behind = (reader.position, end(connection, row.exporter, row.stream)) if reader else (0, 0)
+        segments, tuples = _lag(connection, row, *behind)
         yield ConnectionStatus(
             row.exporter, row.stream, row.application, row.name, row.pe, bool(reader and reader.waited), segments,
-            tuples, row.lost, row.problem,
+            tuples, row.lost, row.problem, row.uncommitted,
         )  # fmt: skip
 
 
-def _lag(connection: Connection, row: Any, position: int) -> tuple[int, int]:
+def _lag(connection: Connection, row: Any, position: int, end: int) -> tuple[int, int]:
     s = tables.segment
     found = connection.execute(
         select(func.count().label("segments"), func.sum(s.c.rows).label("tuples")).where(
             s.c.application == row.exporter,
             s.c.stream == row.stream,
             s.c.number >= position,
-            s.c.number < visible_end(connection, row.exporter, row.stream),
+            s.c.number < end,
             ~s.c.retracted,
         )
     ).one()

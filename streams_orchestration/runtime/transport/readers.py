@@ -42,6 +42,10 @@ class ImportingPe:
     """The same in the cut that its unit would go back to."""
     waited: bool
     """The exporter waits for it."""
+    uncommitted: bool
+    """It sees what is written at once, not only complete epochs."""
+    present: bool
+    """It is there, so a batch of it may be under way."""
 
 
 def outstanding(
@@ -69,13 +73,18 @@ def outstanding(
     most = 0
     for stream, consumers in program.consumers.items():
         written = position.outputs.get(stream, 0)
-        inside, outside = [], [reader.position for reader in importing.get(stream, ()) if reader.waited]
+        readers: dict[bool, list[int]] = {True: [], False: []}  # seeing all that is written, or complete epochs only
+        for reader in importing.get(stream, ()):
+            if reader.waited:
+                readers[reader.uncommitted].append(reader.position)
         for row in (members[pe] for pe in consumers):
-            (inside if row.unit == program.unit else outside).append(row.position["inputs"].get(stream, 0))
-        for readers, sees in ((inside, None), (outside, None if stream in program.uncommitted else completed)):
-            behind = written - min(readers, default=written)
+            early = row.unit == program.unit or stream in program.uncommitted
+            readers[early].append(row.position["inputs"].get(stream, 0))
+        for early, positions in readers.items():
+            behind = written - min(positions, default=written)
             if behind >= OUTSTANDING_LIMIT:  # numbers have gaps after a reset, and not all are visible outside
-                behind = readable_segments(connection, application, stream, min(readers), sees)
+                sees = None if early else completed
+                behind = readable_segments(connection, application, stream, min(positions), sees)
             most = max(most, behind)
     return most
 
@@ -92,8 +101,8 @@ def importing_pes(connection: Connection, exporter: str, now: float) -> dict[str
     found: dict[str, list[ImportingPe]] = defaultdict(list)
     rows = connection.execute(
         select(
-            c.c.application, c.c.stream, c.c.key, c.c.first, c.c.waits, p.c.id, p.c.state, p.c.position,
-            u.c.completed_epoch, a.c.wanted, h.c.heartbeat_at, h.c.launched_at,
+            c.c.application, c.c.stream, c.c.key, c.c.first, c.c.waits, c.c.uncommitted, p.c.id, p.c.state,
+            p.c.position, u.c.completed_epoch, a.c.wanted, h.c.heartbeat_at, h.c.launched_at,
         )
         .join(p, (p.c.application == c.c.application) & (p.c.id == c.c.pe))
         .join(u, (u.c.application == p.c.application) & (u.c.name == p.c.unit))
@@ -103,14 +112,16 @@ def importing_pes(connection: Connection, exporter: str, now: float) -> dict[str
     )  # fmt: skip
     for row in rows:
         heard = max(row.heartbeat_at or 0.0, row.launched_at)
-        alive = row.wanted == "RUNNING" and row.state != "FAILED" and now - heard <= SILENT_SECONDS
+        present = row.state != "FAILED" and now - heard <= SILENT_SECONDS
         found[row.stream].append(
             ImportingPe(
                 row.application,
                 row.key,
                 row.position["inputs"].get(row.key, row.first),
                 _cut(connection, row),
-                row.waits and alive,
+                row.waits and present and row.wanted == "RUNNING",
+                row.uncommitted,
+                present,
             )
         )
     return found

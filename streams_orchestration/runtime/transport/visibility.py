@@ -1,4 +1,4 @@
-"""Which segments of a stream readers outside of its region may read: those of complete epochs (read committed)."""
+"""Which segments of a stream readers outside of its region may read: those of complete epochs, or all there are."""
 
 from __future__ import annotations
 
@@ -38,7 +38,19 @@ def producer_of(connection: Connection, application: str, pe: int) -> Producer:
 
 
 def visible_end(connection: Connection, application: str, stream: str) -> int:
-    """The number behind the last segment of an exported stream that others may read."""
+    """The number behind the last segment of the complete epochs of an exported stream."""
+    pe, written = _exported(connection, application, stream)
+    completed = producer_of(connection, application, pe).completed
+    return end_of_epoch(connection, application, stream, completed, written)
+
+
+def written_end(connection: Connection, application: str, stream: str) -> int:
+    """The number behind the last segment of an exported stream, of whatever epoch."""
+    return _exported(connection, application, stream)[1]
+
+
+def _exported(connection: Connection, application: str, stream: str) -> tuple[int, int]:
+    """The PE that writes an exported stream, and the number of its next segment."""
     e, p = tables.stream_export, tables.pe
     row = connection.execute(
         select(p.c.id, p.c.position)
@@ -46,8 +58,7 @@ def visible_end(connection: Connection, application: str, stream: str) -> int:
         .where(e.c.application == application, e.c.stream == stream)
         .limit(1)
     ).one()
-    completed = producer_of(connection, application, row.id).completed
-    return end_of_epoch(connection, application, stream, completed, row.position["outputs"].get(stream, 0))
+    return row.id, row.position["outputs"].get(stream, 0)
 
 
 def end_of_epoch(connection: Connection, application: str, stream: str, epoch: int, written: int) -> int:

@@ -45,6 +45,15 @@ def test_links() -> None:
         ({"name": "I", "operator": "Import", "parameters": {"filter": "x"}}, ["SO0405"]),
         ({"name": "I", "operator": "Import", "parameters": {"subscripton": "x"}}, ["SO0405", "SO0405"]),
         (call("E", "Export", parameters={"properties": {"a": 1}, "streamId": "x"}), ["SO0405"]),
+        (call("E", "Export", parameters={"streamId": "x", "visibility": "uncommitted"}), ["SO0405"]),
+        (
+            call("E", "Export", parameters={"streamId": "x", "congestionPolicy": "drop", "visibility": ""}),
+            ["SO0405"] * 2,
+        ),
+        (
+            {"name": "I", "operator": "Import", "parameters": {"streamId": "y", "visibility": "read_committed"}},
+            ["SO0405"],
+        ),
         (call("E", "Export", parameters={"streamId": "x"}, annotations={"parallel": {"width": 2}}), ["CDISP0815E"]),
         (
             call(
