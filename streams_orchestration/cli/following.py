@@ -11,17 +11,17 @@ from streams_orchestration.runtime.catalog.outage import LIMIT_SECONDS, SETTLE_S
 from streams_orchestration.runtime.errors import CatalogUnavailableError, StreamsRuntimeError
 from streams_orchestration.runtime.regions.failures import UnitFailure
 from streams_orchestration.runtime.regions.healing import Known, heal
-from streams_orchestration.runtime.status import LOST_REMEDY, ApplicationStatus
+from streams_orchestration.runtime.status import LOST_REMEDY, ApplicationStatus, UnitStatus
 
 POLL_SECONDS = 0.5
 PATIENCE = 0.5
 """Seconds that Dagster's sensor is given to reset a failed unit first; to be second does no harm."""
-FINISH_SECONDS = 5.0
-"""Resets that are still waited for when all is over are given so long to end."""
+FINISH_SECONDS = 10.0
+"""Resets that are not recorded yet when the application is complete are recorded for so long at most."""
 
 
-class Reset(Protocol):
-    """A reset that was begun, and that somebody waits for."""
+class Task(Protocol):
+    """Something that was begun, and that ends by itself."""
 
     def wait(self, seconds: float) -> bool:
         """Whether it has ended, after so many seconds at most."""
@@ -48,15 +48,19 @@ class Follower:
 
     read: Callable[[], ApplicationStatus]
     show: Callable[[ApplicationStatus, float], None]
-    reset: Callable[[UnitFailure], Reset]
-    """Begins a reset, and returns at once."""
+    reset: Callable[[UnitFailure], Task]
+    """Begins a reset, which ends when others can see that it is under way."""
+    record: Callable[[UnitFailure], Task]
+    """Records a reset that is done; one at a time."""
     say: Callable[[str], None]
     clock: Callable[[], float]
     pause: Callable[[float], bool]
     """Waits so many seconds; True as soon as the user wants to stop."""
     _known: dict[str, Known] = field(default_factory=dict)
-    _under_way: list[tuple[str, Reset]] = field(default_factory=list)
-    """Unit and reset, the oldest first. One that failed again may have several: the older ones end by themselves."""
+    _beginning: list[tuple[str, Task]] = field(default_factory=list)
+    _begun: dict[str, UnitFailure] = field(default_factory=dict)
+    """Unit -> what its newest reset answers, until that is recorded."""
+    _recording: tuple[str, Task] | None = None
 
     def follow(self) -> ApplicationStatus:
         """Show the application until it is complete or stopped, or the user wants to stop.
@@ -69,18 +73,14 @@ class Follower:
             status = self._read()
             now = self.clock()
             self.show(status, now)
-            self._collect()
+            self._settle(status)
+            if status.state == "COMPLETED":
+                self._record_all(status)
             if status.state in ("COMPLETED", "STOPPED"):
                 return status
             self._heal(status, now)
             if self.pause(POLL_SECONDS):
                 return status
-
-    def finish(self) -> None:
-        """Let the resets that are still waited for end, when the application has."""
-        until = time.monotonic() + FINISH_SECONDS
-        for _, reset in self._under_way:
-            reset.wait(max(until - time.monotonic(), 0.0))
 
     def _read(self) -> ApplicationStatus:
         """The status as soon as the catalog can be read; then hosts have had time for a heartbeat."""
@@ -112,19 +112,40 @@ class Follower:
         for failure in (request.failure for request in healing.resets):
             attempt = f"attempt {failure.attempts + 1} of {failure.max_attempts}"
             self.say(f"Resetting {failure.unit} to its last complete epoch ({attempt}) ...")
-            self._under_way.append((failure.unit, self.reset(failure)))
+            self._beginning.append((failure.unit, self.reset(failure)))
+            self._begun[failure.unit] = failure
 
-    def _collect(self) -> None:
-        """Say how resets have failed, unless a later one has taken their place."""
-        ended = [(unit, reset) for unit, reset in self._under_way if reset.wait(0.0)]
-        newest = dict(self._under_way)
-        self._under_way = [each for each in self._under_way if each not in ended]
-        for unit, reset in ended:
-            try:
-                reset.result()
-            except StreamsRuntimeError as error:
-                if reset is newest[unit]:
-                    self.say(f"The reset of {unit} failed: {error}")
+    def _settle(self, status: ApplicationStatus) -> None:
+        """Say which resets could not be begun; record the next one that is done."""
+        ended = [each for each in self._beginning if each[1].wait(0.0)]
+        self._beginning = [each for each in self._beginning if each not in ended]
+        for unit, task in ended:
+            self._result(task, f"The reset of {unit} failed")
+        if self._recording is not None and self._recording[1].wait(0.0):
+            unit, task = self._recording
+            self._recording = None
+            self._result(task, f"Dagster does not show the reset of {unit}")
+        done = [unit.name for unit in status.units if unit.name in self._begun and _works(unit, self._begun[unit.name])]
+        if done and self._recording is None:
+            self._recording = done[0], self.record(self._begun.pop(done[0]))
+
+    def _result(self, task: Task, otherwise: str) -> None:
+        try:
+            task.result()
+        except StreamsRuntimeError as error:
+            self.say(f"{otherwise}: {error}")
+
+    def _record_all(self, status: ApplicationStatus) -> None:
+        until = time.monotonic() + FINISH_SECONDS
+        while self._recording is not None and time.monotonic() < until:
+            self._recording[1].wait(until - time.monotonic())
+            self._settle(status)
+
+
+def _works(unit: UnitStatus, failure: UnitFailure) -> bool:
+    """It was reset because of this failure, or a later one, and all its PEs run or are done."""
+    waits = unit.waits or unit.state in ("STARTED", "RESETTING", "MAXIMUM_RESET_ATTEMPTS_REACHED")
+    return unit.generation > failure.generation and not waits
 
 
 def _log(failure: UnitFailure) -> str:

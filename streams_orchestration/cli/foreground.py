@@ -16,14 +16,18 @@ from streams_orchestration.runtime.status import ApplicationStatus
 
 
 class Controls(Protocol):
-    """What is needed of one application; everything blocks until it is done."""
+    """What is needed of one application; everything blocks until it is done, but resets are only begun."""
 
     def cancel(self) -> None:
         """Stop it; its state is kept."""
         ...
 
-    def answer(self, failure: UnitFailure) -> None:
+    def begin_reset(self, failure: UnitFailure) -> None:
         """Bring what failed back to its last complete epoch, unless somebody else has done so."""
+        ...
+
+    def record_reset(self, failure: UnitFailure) -> None:
+        """Write down for others that what failed works again."""
         ...
 
     def status(self) -> ApplicationStatus:
@@ -76,7 +80,8 @@ def run_in_foreground(
     follower = Follower(
         read=controls.status,
         show=display.show,
-        reset=lambda failure: Background(lambda: controls.answer(failure)),
+        reset=lambda failure: Background(lambda: controls.begin_reset(failure)),
+        record=lambda failure: Background(lambda: controls.record_reset(failure)),
         say=display.say,
         clock=time.time,
         pause=interrupts.pause,
@@ -85,11 +90,8 @@ def run_in_foreground(
         status = follower.follow()
     except ResetsExhaustedError:
         stop()  # its hosts hold the code that failed: what runs next must be a new process
-        follower.finish()
         raise
-    ended = status if status.state in ("COMPLETED", "STOPPED") else stop()
-    follower.finish()
-    return ended
+    return status if status.state in ("COMPLETED", "STOPPED") else stop()
 
 
 def _wait_for(job: Callable[[], None], meanwhile: Callable[[], object] = lambda: None) -> None:

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import os
+import threading
 from collections.abc import Mapping
-from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -19,7 +19,6 @@ from streams_orchestration.orchestration.instance import dagster_home, dagster_i
 from streams_orchestration.orchestration.jobs import cancel_job, reset_job
 from streams_orchestration.orchestration.settings import config_of
 from streams_orchestration.runtime.deployment import observed_status
-from streams_orchestration.runtime.errors import StreamsRuntimeError
 from streams_orchestration.runtime.home import Home
 from streams_orchestration.runtime.hosts.orphans import Orphan, stop_orphans
 from streams_orchestration.runtime.hosts.processes import process_started
@@ -28,6 +27,10 @@ from streams_orchestration.runtime.regions.reset import reset
 from streams_orchestration.runtime.status import ApplicationStatus
 
 CANCEL_SECONDS = 60.0
+RECORD_SECONDS = 2.0
+"""For a unit that works again to be seen to do so; if it has failed once more, its next reset is recorded."""
+_ONE_JOB = threading.Lock()
+"""Dagster configures logging for every run; two runs that do so at once, on threads of a process, block each other."""
 
 
 def last_options(home: Home, application: str) -> Options:
@@ -84,14 +87,17 @@ class Jobs:
         config = {"unit": unit, "force": force, **({} if generation is None else {"generation": generation})}
         self._run("reset", self._definitions(reset_job(self._application)), {"reset_unit": config})
 
-    def answer(self, failure: UnitFailure) -> None:
-        """Reset what failed, unless somebody else has done so.
+    def begin_reset(self, failure: UnitFailure) -> None:
+        """Begin the reset of what failed, unless somebody else has done so. Several may be begun at the same time."""
+        reset(self._home, self._application, failure.unit, generation=failure.generation)
 
-        It begins at once; the job does what is left, waits until the PEs work, and is what Dagster shows of it.
-        """
-        with suppress(StreamsRuntimeError):  # the job meets it again, and says it
-            reset(self._home, self._application, failure.unit, generation=failure.generation)
-        self.reset(failure.unit, generation=failure.generation)
+    def record_reset(self, failure: UnitFailure) -> None:
+        """Show in Dagster that what failed works again: the reset job finds nothing left to do."""
+        config = {
+            "reset_unit": {"unit": failure.unit, "generation": failure.generation},
+            "await_unit": {"timeout": RECORD_SECONDS},
+        }
+        self._run("reset", self._definitions(reset_job(self._application)), config)
 
     def stop_orphans(self) -> tuple[Orphan, ...]:
         """Stop processes of hosts that nobody wants any more."""
@@ -106,5 +112,5 @@ class Jobs:
 
     def _run(self, job: str, defs: dg.Definitions, config: Mapping[str, Mapping[str, Any]]) -> None:
         ops = {op: {"config": dict(settings)} for op, settings in config.items()}
-        with _instance(self._home) as instance:
+        with _ONE_JOB, _instance(self._home) as instance:
             run_job_in_process(instance, f"{job}_{self._application}", defs, {"ops": ops})

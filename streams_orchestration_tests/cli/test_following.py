@@ -5,7 +5,7 @@ from dataclasses import replace
 
 import pytest
 
-from streams_orchestration.cli.following import PATIENCE, POLL_SECONDS, Follower, Reset, ResetsExhaustedError
+from streams_orchestration.cli.following import PATIENCE, POLL_SECONDS, Follower, ResetsExhaustedError, Task
 from streams_orchestration.runtime.catalog.outage import LIMIT_SECONDS, SETTLE_SECONDS
 from streams_orchestration.runtime.errors import CatalogLostError, HostLaunchError
 from streams_orchestration.runtime.regions.failures import UnitFailure
@@ -18,7 +18,7 @@ FAILED = status(pes=(pe(0, state="FAILED", error="boom"), pe(1)))
 
 
 class Begun:
-    """A reset that ends at some time of the world's clock, maybe with an error; `inf` is one that hangs."""
+    """Something that ends at some time of the world's clock, maybe with an error; `inf` is what hangs."""
 
     def __init__(self, world: World, ends: float, error: Exception | None) -> None:
         self.world, self.ends, self.error = world, ends, error
@@ -35,7 +35,7 @@ class World:
     """A clock that moves when the follower waits, and a script of statuses, the last of which stays."""
 
     takes: float = 0.0
-    """Seconds until a reset ends."""
+    """Seconds until a reset is begun, or recorded."""
     error: Exception | None = None
     """With which it ends."""
 
@@ -44,6 +44,7 @@ class World:
         self.now = NOW
         self.stop_at = NOW + stop_after
         self.resets: list[tuple[str, int, float]] = []
+        self.recorded: list[tuple[str, int]] = []
         self.said: list[str] = []
         self.shown: list[ApplicationStatus] = []
 
@@ -55,8 +56,12 @@ class World:
         self.now += seconds
         return self.now >= self.stop_at
 
-    def reset(self, failure: UnitFailure) -> Reset:
+    def reset(self, failure: UnitFailure) -> Task:
         self.resets.append((failure.unit, failure.generation, self.now - NOW))
+        return Begun(self, self.now + self.takes, self.error)
+
+    def record(self, failure: UnitFailure) -> Task:
+        self.recorded.append((failure.unit, failure.generation))
         return Begun(self, self.now + self.takes, self.error)
 
     def follower(self) -> Follower:
@@ -64,6 +69,7 @@ class World:
             read=self.read,
             show=lambda shown, _now: self.shown.append(shown),
             reset=self.reset,
+            record=self.record,
             say=self.said.append,
             clock=lambda: self.now,
             pause=self.pause,
@@ -143,19 +149,34 @@ def test_while_one_reset_hangs_another_region_is_reset():
     assert [name for name, _, _ in world.resets] == ["region-0", "region-1"]
 
 
-def test_a_region_that_fails_again_in_its_reset_is_reset_again_and_the_first_one_says_no_more():
+def test_a_region_that_fails_again_in_its_reset_is_reset_again_and_recorded_once_when_it_works():
     again = two(0, state="RESETTING", generation=2, attempts=1)
-    world = World([two(0), two(0), *[again] * 4, two(generation=3, attempts=2)], stop_after=10.0)
-    world.takes, world.error = 2.0, HostLaunchError("region-0 of app needs a reset")
+    under_way = two(state="RESETTING", generation=3, attempts=2)
+    world = World([two(0), two(0), again, again, under_way, two(generation=3, attempts=2), DONE])
     world.follower().follow()
     assert [(name, generation) for name, generation, _ in world.resets] == [("region-0", 1), ("region-0", 2)]
-    assert sum("needs a reset" in said for said in world.said) == 1, "that of the second one, which is the newest"
+    assert world.recorded == [("region-0", 2)]
 
 
-def test_resets_under_way_do_not_hold_up_the_end():
-    world = World([FAILED, FAILED, DONE])
-    world.takes = float("inf")
-    assert world.follower().follow().state == "COMPLETED"
+def test_resets_are_recorded_one_after_the_other():
+    world = World([two(0, 1), two(0, 1), two(0, 1)], stop_after=PATIENCE + 0.2)
+    follower = world.follower()
+    follower.follow()
+    world.takes, world.stop_at = 2.0, world.now + 4.0
+    both = replace(two(generation=2), units=tuple(replace(each, generation=2) for each in two().units))
+    world.script = [both]
+    for expected in (["region-0"], ["region-0", "region-1"]):
+        world.stop_at = world.now + POLL_SECONDS * 4
+        follower.follow()
+        assert [name for name, _ in world.recorded] == expected
+
+
+def test_what_is_not_recorded_yet_is_when_the_application_is_complete():
+    complete = replace(two(generation=2), state="COMPLETED")
+    complete = replace(complete, units=tuple(replace(each, state="COMPLETED", generation=2) for each in complete.units))
+    world = World([two(0, 1), two(0, 1), complete])
+    world.follower().follow()
+    assert [name for name, _ in world.recorded] == ["region-0", "region-1"]
 
 
 def test_a_dead_host_is_a_failure():

@@ -38,8 +38,11 @@ class FakeJobs:
         self.calls.append("cancel")
         self.now = replace(self.now, state="STOPPED")
 
-    def answer(self, failure: UnitFailure) -> None:
+    def begin_reset(self, failure: UnitFailure) -> None:
         self.calls.append(f"reset {failure.unit}")
+
+    def record_reset(self, failure: UnitFailure) -> None:
+        self.calls.append(f"record {failure.unit}")
 
     def status(self) -> ApplicationStatus:
         self.looks -= 1
@@ -78,12 +81,11 @@ def test_an_interrupt_stops_it_and_says_so_once() -> None:
 
 
 def test_an_interrupt_does_not_wait_for_a_reset_that_hangs(display: Display, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(following, "FINISH_SECONDS", 0.0)
     begun, released = threading.Event(), threading.Event()
 
     class Hanging(FakeJobs):
-        def answer(self, failure: UnitFailure) -> None:
-            super().answer(failure)
+        def begin_reset(self, failure: UnitFailure) -> None:
+            super().begin_reset(failure)
             begun.set()
             released.wait(LIMIT_SECONDS)
 

@@ -1,4 +1,4 @@
-"""Jobs that run in this process, several at the same time."""
+"""Jobs that run in this process, asked for at the same time."""
 
 from __future__ import annotations
 
@@ -26,28 +26,51 @@ def failure(unit: str) -> UnitFailure:
     return UnitFailure("demo", unit, 1, 0, 5, "boom", Path("host-0.log"))
 
 
-def test_one_reset_that_hangs_does_not_hold_up_another(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
-    home = Home(tmp_path / "home").prepare()
-    runtime, comes_up = Runtime(), threading.Event()
-    runtime.status = running()
+@pytest.fixture
+def runtime(monkeypatch: pytest.MonkeyPatch) -> Runtime:
+    fake = Runtime()
+    fake.status = running()
+    monkeypatch.setattr(deployments, "_runtime", lambda: fake)
+    return fake
 
-    def await_running(*arguments: Any) -> ApplicationStatus:
-        if arguments[-1] == "region-0":
-            assert comes_up.wait(LIMIT_SECONDS)
+
+@pytest.fixture
+def controls(tmp_path: Path) -> jobs.Jobs:
+    return jobs.Jobs(Home(tmp_path / "home").prepare(), "demo")
+
+
+def test_resets_that_are_recorded_at_the_same_time_do_not_block_each_other(
+    controls: jobs.Jobs, runtime: Runtime, tmp_path: Path
+):
+    units = ("region-0", "region-1")
+    both = [Background(lambda each=unit: controls.record_reset(failure(each))) for unit in units]
+    for each in both:
+        assert each.wait(LIMIT_SECONDS)
+        each.result()
+    with dagster_instance(Home(tmp_path / "home")) as instance:
+        assert [run.status for run in instance.get_runs()] == [dg.DagsterRunStatus.SUCCESS] * 2
+    assert {call[2:4] for call in runtime.calls if call[0] == "reset"} == {(unit, 1) for unit in units}
+
+
+def test_a_reset_is_begun_while_another_one_is_being_recorded(
+    controls: jobs.Jobs, runtime: Runtime, monkeypatch: pytest.MonkeyPatch
+):
+    recording, over = threading.Event(), threading.Event()
+
+    def await_running(*_: Any) -> ApplicationStatus:
+        recording.set()
+        assert over.wait(LIMIT_SECONDS)
         return running()
 
     monkeypatch.setattr(runtime, "await_running", await_running)
-    monkeypatch.setattr(deployments, "_runtime", lambda: runtime)
-    monkeypatch.setattr(jobs, "reset", lambda *_, **__: 2)
-    controls = jobs.Jobs(home, "demo")
-    hangs, other = (Background(lambda each=unit: controls.answer(failure(each))) for unit in ("region-0", "region-1"))
+    monkeypatch.setattr(jobs, "reset", lambda _home, _application, unit, **_: begun.append(unit))
+    begun: list[str] = []
+    record = Background(lambda: controls.record_reset(failure("region-0")))
     try:
-        assert other.wait(LIMIT_SECONDS)
-        other.result()
-        assert not hangs.wait(0.0)
+        assert recording.wait(LIMIT_SECONDS)
+        controls.begin_reset(failure("region-1"))
+        assert begun == ["region-1"]
     finally:
-        comes_up.set()
-    assert hangs.wait(LIMIT_SECONDS)
-    hangs.result()
-    with dagster_instance(home) as instance:
-        assert [run.status for run in instance.get_runs()] == [dg.DagsterRunStatus.SUCCESS] * 2
+        over.set()
+    assert record.wait(LIMIT_SECONDS)
+    record.result()

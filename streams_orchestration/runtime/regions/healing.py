@@ -46,6 +46,7 @@ class Healing:
     met: tuple[UnitFailure, ...]
     """Failures that were not there at the last look."""
     resets: tuple[ResetRequest, ...]
+    """First those of units whose hosts are all there: these begin at once, the others wait for a start."""
     exhausted: tuple[UnitFailure, ...]
     """Units that are not to be reset any more."""
     known: dict[str, Known]
@@ -85,6 +86,7 @@ def heal(status: ApplicationStatus, now: float, known: Mapping[str, Known], *, p
             kept[failure.unit] = replace(last, number=last.number + 1, tries=last.tries + 1, asked_at=now)
             key = f"{status.application}:{deployment}:{failure.unit}:{failure.generation}:{last.number}"
             resets.append(ResetRequest(key, failure))
+    resets.sort(key=lambda request: bool(request.failure.gone))
     return Healing(tuple(met), tuple(resets), tuple(exhausted), kept)
 
 

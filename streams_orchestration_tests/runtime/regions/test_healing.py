@@ -72,6 +72,11 @@ def test_a_host_that_dies_takes_all_its_units_with_it():
     assert asked(both, NOW, {})[0] == ["region-0", "region-1"]
 
 
+def test_what_needs_no_host_is_reset_before_what_waits_for_one():
+    both = failing(host_with(application(), 0, alive=False), 2)
+    assert asked(both, NOW, {})[0] == ["pe-2", "region-0", "region-1"]
+
+
 def test_while_one_reset_hangs_another_unit_is_reset():
     first = failing(application(), 0)
     _, known = asked(first, NOW, {})
@@ -99,7 +104,7 @@ def test_a_host_that_dies_while_it_comes_up_is_started_again_at_once():
 
 def test_another_host_that_dies_while_the_first_comes_up_is_started_at_once():
     spread = replace(application(), pes=(pe(0), pe(1, unit="region-1"), pe(2, unit="region-0", host=1)))
-    spread = unit_with(spread, "region-0", pes=(0, 2))
+    spread = replace(spread, units=(unit(pes=(0, 2)), spread.units[1]))
     dead = host_with(spread, 0, alive=False)
     _, known = asked(dead, NOW, {})
     waiting = unit_with(host_with(dead, 0, alive=True, launched_at=NOW + 1), "region-0", state="UNHEALTHY", asked=True)
