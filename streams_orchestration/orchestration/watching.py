@@ -50,7 +50,8 @@ class Memory:
 
 
 def _known(fields: dict[str, Any]) -> Known:
-    return Known(**fields | {"gone": tuple((host, launched) for host, launched in fields["gone"])})
+    known = Known(**fields)
+    return replace(known, gone=tuple((host, launched) for host, launched in known.gone))
 
 
 @dataclass(frozen=True, slots=True)
