@@ -131,6 +131,13 @@ def reset(application: str, unit: str | None, force: bool) -> None:
 
     jobs = Jobs(home, application)
     say_orphans(jobs)
+    refused: list[str] = []
     for name in units:
-        jobs.reset(name, force=force)
-        click.echo(f"{application}: {name} goes on from its last complete epoch.")
+        try:
+            jobs.reset(name, force=force)
+        except StreamsRuntimeError as error:
+            refused.append(str(error))
+        else:
+            click.echo(f"{application}: {name} goes on from its last complete epoch.")
+    if refused:
+        raise StreamsRuntimeError("\n".join(refused))

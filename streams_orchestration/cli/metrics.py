@@ -10,6 +10,7 @@ from rich.text import Text
 
 from streams_orchestration.cli.names import count, duration, plural
 from streams_orchestration.runtime.metrics import ApplicationMetrics, CustomMetric, PortMetrics
+from streams_orchestration.runtime.queries.pacing import OUTSTANDING_LIMIT
 
 BUSIEST = 3
 """Operators that are named as the ones that work most."""
@@ -30,7 +31,9 @@ def facts(metrics: ApplicationMetrics) -> Iterator[Text]:
         for reader in (each for each in stream.readers if each.lag_segments >= BEHIND_SEGMENTS):
             behind = f"{plural(reader.lag_segments, 'segment')}, {plural(reader.lag_tuples, 'tuple')}"
             age = duration(reader.lag_seconds)
-            yield Text(f"behind  PE {reader.pe} reads {stream.name}: {behind}, the oldest {age} old", "yellow")
+            held = reader.lag_segments >= OUTSTANDING_LIMIT
+            waits = f"; from {OUTSTANDING_LIMIT} segments on PE {stream.pe} waits for it" if held else ""
+            yield Text(f"behind  PE {reader.pe} reads {stream.name}: {behind}, the oldest {age} old{waits}", "yellow")
     for operator in metrics.operators:
         for metric in operator.custom:
             if metric.name in POINTED_AT and metric.value:

@@ -124,8 +124,9 @@ def details(status: ApplicationStatus, now: float, metrics: ApplicationMetrics) 
     from streams_orchestration.runtime.regions.failures import failures
 
     failed = failures(status, now)
-    lines: list[RenderableType] = [progress_table(status, rates(metrics), now), *facts(metrics)]
-    lines += [Text(), *region_lines(status, now, {failure.unit for failure in failed})]
+    told = {failure.unit for failure in failed}
+    lines: list[RenderableType] = [progress_table(status, rates(metrics), now, told), *facts(metrics)]
+    lines += [Text(), *region_lines(status, now, told)]
     lines += [Text(), tasks_table(status), Text()]
     for host in status.hosts:
         process = f"pid {host.pid}{'' if host.alive else ' (gone)'}" if host.pid is not None else "no process"

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 from collections import deque
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 
 from rich.console import Group, RenderableType
 from rich.table import Table
@@ -54,13 +54,16 @@ class Meter:
         return {pe: max(rows - before[pe], 0) / (now - then) for pe, rows in after.items() if pe in before}
 
 
-def progress_table(status: ApplicationStatus, rates: Mapping[int, float], now: float) -> RenderableType:
+def progress_table(
+    status: ApplicationStatus, rates: Mapping[int, float], now: float, told: Collection[str] = ()
+) -> RenderableType:
     """The application, its units of recovery, and a row for every PE.
 
     Args:
         status: as read from the catalog.
         rates: rows a second by PE, where known.
         now: unix seconds.
+        told: units whose failure is told elsewhere.
     """
     head = Text.assemble((status.application, "bold"), "  ", styled_state(status.state))
     head.append(f"  {_age(status, now)}", "dim")
@@ -81,7 +84,7 @@ def progress_table(status: ApplicationStatus, rates: Mapping[int, float], now: f
             count(pe.rows_out),
             count(rate) if rate is not None and pe.state == "RUNNING" else "-",
         )
-    errors = [Text(f"PE {pe.id}: {_said(pe)}", "red") for pe in status.pes if pe.error]
+    errors = [Text(f"PE {pe.id}: {_said(pe)}", "red") for pe in status.pes if pe.error and pe.unit not in told]
     errors += [Text(f"host {host.id}: {_first_line(host.error)}", "red") for host in status.hosts if host.error]
     return Group(head, *(_unit(unit) for unit in status.units if _worth_a_line(unit, status)), table, *errors)
 

@@ -17,6 +17,7 @@ from dagster._core.definitions.job_base import InMemoryJob
 from dagster._core.errors import DagsterExecutionInterruptedError, DagsterMaxRetriesExceededError
 from dagster._core.execution.api import execute_run
 from dagster._core.remote_origin import RegisteredCodeLocationOrigin, RemoteJobOrigin, RemoteRepositoryOrigin
+from dagster._core.storage.tags import MAX_RETRIES_TAG
 
 from streams_orchestration.runtime.errors import StateDirectoryError
 from streams_orchestration.runtime.home import Home
@@ -26,6 +27,8 @@ LOCATION = "streams"
 REPOSITORY = "__repository__"
 """What Dagster calls the one repository of a code location that is made of definitions."""
 QUIET = {"loggers": {"console": {"config": {"log_level": "CRITICAL"}}}}
+NOT_AGAIN = {MAX_RETRIES_TAG: "0"}
+"""Tag of runs whose failure somebody is told at once: the daemon would repeat them behind their back."""
 SETTINGS = "dagster.yaml"
 OWN_WARNING = "Parameter `owners` of initializer `SensorDefinition"
 """Start of a warning that Dagster gives about itself whenever it copies a sensor."""
@@ -117,7 +120,7 @@ def run_job_in_process(
     run = instance.create_run_for_job(
         job,
         run_config={**(run_config or {}), **QUIET},
-        tags={**job.run_tags, ".dagster/repository": f"{REPOSITORY}@{location}", **(tags or {})},
+        tags={**job.run_tags, **NOT_AGAIN, ".dagster/repository": f"{REPOSITORY}@{location}", **(tags or {})},
         remote_job_origin=RemoteJobOrigin(repository, job_name),
     )
     try:

@@ -14,6 +14,7 @@ from streams_orchestration.compiler.options import Options
 from streams_orchestration.model.assignment import Assignment
 from streams_orchestration.model.assignment_document import mapping_of_assignment
 from streams_orchestration.runtime import deployment
+from streams_orchestration.runtime.errors import StreamsRuntimeError
 from streams_orchestration.runtime.home import Home
 from streams_orchestration.runtime.status import ApplicationStatus
 from streams_orchestration_tests.cli.made_up import pe, status, unit
@@ -73,6 +74,26 @@ def test_reset_of_what_has_failed(asked: list[Any], monkeypatch: pytest.MonkeyPa
     deployed(FAILED, monkeypatch)
     assert main(["reset", "flights"]) == 0
     assert asked == [("reset", "flights", "region-0", False)]
+
+
+def test_a_unit_that_cannot_be_reset_keeps_none_of_the_others_from_it(
+    asked: list[Any], monkeypatch: pytest.MonkeyPatch, capsys: Capture
+):
+    def reset(jobs: FakeJobs, unit: str, *, force: bool) -> None:
+        jobs.asked.append(unit)
+        if unit != "pe-1":
+            message = f"{unit}: no attempt is left"
+            raise StreamsRuntimeError(message)
+
+    pes = tuple(pe(number, unit=f"pe-{number}", state="FAILED", error="boom") for number in range(3))
+    units = tuple(unit(name=each.unit, region=None, pes=(each.id,)) for each in pes)
+    deployed(status(pes=pes, units=units), monkeypatch)
+    monkeypatch.setattr(FakeJobs, "reset", reset)
+    assert main(["reset", "flights"]) == 1
+    assert asked == ["pe-0", "pe-1", "pe-2"]
+    said = capsys.readouterr()
+    assert said.out == "flights: pe-1 goes on from its last complete epoch.\n"
+    assert "pe-0: no attempt is left\npe-2: no attempt is left" in said.err
 
 
 def test_reset_of_a_unit_by_force(asked: list[Any], monkeypatch: pytest.MonkeyPatch):

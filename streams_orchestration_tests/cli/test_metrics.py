@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from streams_orchestration.cli.metrics import facts, metrics_tables
 from streams_orchestration.cli.observing import details
 from streams_orchestration.cli.terminal import rendered
@@ -14,6 +16,13 @@ def test_facts_name_who_works_who_is_behind_and_who_drops():
         "behind  PE 1 reads Delays: 9 segments, 4,500 tuples, the oldest 12 s old",
         "dropped  12 by Delays",
     ]
+
+
+def test_a_reader_that_holds_its_producer_up_is_said_to():
+    (stream,) = metrics().streams
+    late = replace(stream, readers=(replace(stream.readers[0], lag_segments=42),))
+    said = [text.plain for text in facts(metrics(streams=(late,)))]
+    assert any(line.endswith("12 s old; from 32 segments on PE 0 waits for it") for line in said)
 
 
 def test_where_nothing_stands_out_nothing_is_said():

@@ -7,6 +7,7 @@ import pytest
 
 from streams_orchestration.cli import main
 from streams_orchestration.cli.observing import details, document, overview, status_if_deployed
+from streams_orchestration.cli.progress import progress_table
 from streams_orchestration.cli.terminal import rendered
 from streams_orchestration.runtime.home import Home
 from streams_orchestration.runtime.queries.spread import LevelSpread, Share
@@ -108,4 +109,6 @@ def test_a_lost_cut_is_said_once_with_its_remedy():
 
 def test_a_pe_is_named_once():
     failed = status(pes=(pe(0, state="FAILED", error="PE 0, batch 7: boom"), pe(1)))
-    assert "PE 0: batch 7: boom" in rendered(details(failed, NOW, metrics()), colour=False, width=1000)
+    assert "PE 0: batch 7: boom" in rendered(progress_table(failed, {}, NOW), colour=False, width=1000)
+    shown = rendered(details(failed, NOW, metrics()), colour=False, width=1000)
+    assert shown.count("boom") == 1, "below, with what to do"

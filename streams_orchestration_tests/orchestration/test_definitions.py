@@ -126,8 +126,11 @@ def test_the_error_of_an_op_surfaces_as_it_is(home: Home, monkeypatch: pytest.Mo
 
     for op in (wrapped, retried):
         job = dg.GraphDefinition(name=f"of_{op.name}", node_defs=[op]).to_job(executor_def=dg.in_process_executor)
-        with dagster_instance(home) as instance, pytest.raises(LookupError, match="the cause"):
-            run_job_in_process(instance, job.name, dg.Definitions(jobs=[job]))
+        with dagster_instance(home) as instance:
+            with pytest.raises(LookupError, match="the cause"):
+                run_job_in_process(instance, job.name, dg.Definitions(jobs=[job]))
+            (run,) = instance.get_runs(filters=dg.RunsFilter(job_name=job.name))
+            assert run.tags["dagster/will_retry"] == "false", "who asked was told; a daemon must not reset once more"
 
 
 def test_an_interrupt_surfaces_as_such(home: Home, monkeypatch: pytest.MonkeyPatch):
