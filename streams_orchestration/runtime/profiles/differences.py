@@ -21,7 +21,7 @@ from streams_orchestration.model.profile import (
 from streams_orchestration.runtime.errors import StreamsRuntimeError
 from streams_orchestration.runtime.metrics import ApplicationMetrics, OperatorMetrics, PeMetrics, PortMetrics
 from streams_orchestration.runtime.profiles.passage_costs import Passage, fitted, scaled
-from streams_orchestration.runtime.queries.cutting import stream_name
+from streams_orchestration.runtime.queries.pe_streams import stream_name
 
 STEADY = 0.5
 """A PE that is in a batch for such a part of the time is measured from commit to commit, not by the clock."""

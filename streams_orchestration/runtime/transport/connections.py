@@ -17,7 +17,7 @@ from streams_orchestration.compiler.stage_results import PeOutputPort
 from streams_orchestration.model.subscription import is_about
 from streams_orchestration.operators.arrow_types import arrow_schema
 from streams_orchestration.runtime.catalog import tables
-from streams_orchestration.runtime.queries.cutting import shows_uncommitted, stream_name
+from streams_orchestration.runtime.queries.pe_streams import shows_uncommitted, stream_name
 from streams_orchestration.runtime.tasks.program import InputStream
 from streams_orchestration.runtime.transport.visibility import visible_end, written_end
 
