@@ -181,6 +181,10 @@ def test_a_killed_host_comes_back_and_the_result_is_that_of_an_undisturbed_run(
     assert "region-0 failed" in said
     assert_same(result_of(home), wanted)
     assert read_status(home, "flights").pes[0].rows_in == 336_776
+    with dagster_instance(home) as instance:
+        resets = [run.status for run in instance.get_runs() if run.job_name == "reset_flights"]
+    assert resets
+    assert set(resets) == {dg.DagsterRunStatus.SUCCESS}
 
 
 def test_a_decoupled_application_gives_the_same_when_its_host_is_killed(tmp_path: Path, wanted: pa.Table) -> None:
