@@ -26,7 +26,8 @@ from benchmarks.harness import Row
 from streams_orchestration.orchestration.instance import LOCATION, dagster_home, dagster_instance
 from streams_orchestration.runtime.home import Home
 from streams_orchestration.runtime.inspection import read_status
-from streams_orchestration.runtime.status import PHASES, ApplicationStatus
+from streams_orchestration.runtime.status import ApplicationStatus
+from streams_orchestration.runtime.unit_status import PHASES
 
 NAME = "recovery"
 ROUNDS = 5

@@ -6,7 +6,8 @@ from collections.abc import Collection
 from typing import TYPE_CHECKING
 
 from streams_orchestration.cli.names import duration, plural, short_list
-from streams_orchestration.runtime.status import LOST_REMEDY, ApplicationStatus, UnitStatus
+from streams_orchestration.runtime.status import ApplicationStatus
+from streams_orchestration.runtime.unit_status import LOST_REMEDY, UnitStatus
 
 LONGEST_CAUSE = 200
 """Characters; a log has all of it."""

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
-from streams_orchestration.runtime.status import LOST_REMEDY, ApplicationStatus
+from streams_orchestration.runtime.status import ApplicationStatus
+from streams_orchestration.runtime.unit_status import LOST_REMEDY
 
 FRESH, RESTORABLE = "cuts_are_fresh", "cuts_can_be_restored"
 CHECKS = {

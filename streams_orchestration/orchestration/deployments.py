@@ -14,7 +14,8 @@ import dagster as dg
 from streams_orchestration.compiler.compilation import Compilation
 from streams_orchestration.runtime.home import Home
 from streams_orchestration.runtime.metrics import ApplicationMetrics
-from streams_orchestration.runtime.status import ApplicationStatus, Cut
+from streams_orchestration.runtime.status import ApplicationStatus
+from streams_orchestration.runtime.unit_status import Cut
 
 if TYPE_CHECKING:
     from streams_orchestration.compiler.decoupling.outcome import Outcome

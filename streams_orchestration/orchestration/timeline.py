@@ -9,7 +9,8 @@ from html import escape
 
 from streams_orchestration.compiler.drawing.drawing import FONT
 from streams_orchestration.runtime.regions.recoveries import Recovery, recoveries
-from streams_orchestration.runtime.status import ApplicationStatus, Cut, UnitEvent, UnitStatus
+from streams_orchestration.runtime.status import ApplicationStatus
+from streams_orchestration.runtime.unit_status import Cut, UnitEvent, UnitStatus
 
 WIDTH, MARGIN = 960.0, 16.0
 LABEL, LANE = 140.0, 58.0

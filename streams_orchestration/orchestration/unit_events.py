@@ -8,7 +8,8 @@ from datetime import UTC, datetime
 import dagster as dg
 
 from streams_orchestration.runtime.regions.recoveries import Recovery, recoveries
-from streams_orchestration.runtime.status import ApplicationStatus, UnitStatus
+from streams_orchestration.runtime.status import ApplicationStatus
+from streams_orchestration.runtime.unit_status import UnitStatus
 
 LISTED_UNITS = 100
 LISTED_RECOVERIES = 20

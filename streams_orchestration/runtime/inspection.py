@@ -18,15 +18,9 @@ from streams_orchestration.runtime.hosts.launcher import LAUNCHER
 from streams_orchestration.runtime.queries.spread import LevelSpread
 from streams_orchestration.runtime.regions.unit_store import times_of
 from streams_orchestration.runtime.sinks.sinks import read_sinks
-from streams_orchestration.runtime.status import (
-    ApplicationStatus,
-    Cut,
-    HostStatus,
-    PeStatus,
-    UnitEvent,
-    UnitStatus,
-)
+from streams_orchestration.runtime.status import ApplicationStatus, HostStatus, PeStatus
 from streams_orchestration.runtime.transport.links import read_exports, read_imports
+from streams_orchestration.runtime.unit_status import Cut, UnitEvent, UnitStatus
 
 _levels: TypeAdapter[tuple[LevelSpread, ...]] = TypeAdapter(tuple[LevelSpread, ...])
 

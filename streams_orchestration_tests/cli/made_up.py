@@ -16,7 +16,8 @@ from streams_orchestration.runtime.metrics import (
     ReaderMetrics,
     StreamMetrics,
 )
-from streams_orchestration.runtime.status import ApplicationStatus, HostStatus, PeStatus, SinkStatus, UnitStatus
+from streams_orchestration.runtime.status import ApplicationStatus, HostStatus, PeStatus, SinkStatus
+from streams_orchestration.runtime.unit_status import UnitStatus
 
 NOW = 1_700_000_000.0
 LOGS = Path("/logs")

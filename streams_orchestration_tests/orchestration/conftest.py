@@ -12,7 +12,7 @@ from streams_orchestration.orchestration.application import build_application_de
 from streams_orchestration.runtime.errors import NotDeployedError
 from streams_orchestration.runtime.home import Home
 from streams_orchestration.runtime.metrics import ApplicationMetrics
-from streams_orchestration.runtime.status import Cut
+from streams_orchestration.runtime.unit_status import Cut
 from streams_orchestration_tests.orchestration.statuses import NOW, measured, running
 
 DEMO = """\

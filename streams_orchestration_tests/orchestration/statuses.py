@@ -7,7 +7,8 @@ from pathlib import Path
 from typing import Any
 
 from streams_orchestration.runtime.metrics import ApplicationMetrics, OperatorMetrics, PortMetrics
-from streams_orchestration.runtime.status import ApplicationStatus, HostStatus, PeStatus, SinkStatus, UnitStatus
+from streams_orchestration.runtime.status import ApplicationStatus, HostStatus, PeStatus, SinkStatus
+from streams_orchestration.runtime.unit_status import UnitStatus
 
 NOW = 1_800_000_000.0
 LOGS = Path("logs")

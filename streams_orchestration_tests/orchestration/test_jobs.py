@@ -20,7 +20,8 @@ from streams_orchestration.runtime.errors import (
     NotDeployedError,
 )
 from streams_orchestration.runtime.home import Home
-from streams_orchestration.runtime.status import ApplicationStatus, UnitEvent
+from streams_orchestration.runtime.status import ApplicationStatus
+from streams_orchestration.runtime.unit_status import UnitEvent
 from streams_orchestration_tests.orchestration.conftest import Runtime
 from streams_orchestration_tests.orchestration.statuses import NOW, failed, running
 

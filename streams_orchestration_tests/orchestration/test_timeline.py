@@ -5,7 +5,7 @@ from dataclasses import replace
 
 from streams_orchestration.orchestration.timeline import draw_timeline
 from streams_orchestration.runtime.regions.recoveries import recoveries
-from streams_orchestration.runtime.status import Cut, EventKind, UnitEvent
+from streams_orchestration.runtime.unit_status import Cut, EventKind, UnitEvent
 from streams_orchestration_tests.orchestration.statuses import NOW, running
 
 

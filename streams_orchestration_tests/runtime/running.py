@@ -19,7 +19,7 @@ from streams_orchestration.runtime.inspection import read_status
 from streams_orchestration.runtime.regions.failures import UnitFailure, failures
 from streams_orchestration.runtime.regions.reset import reset
 from streams_orchestration.runtime.regions.watch import observe
-from streams_orchestration.runtime.status import UnitStatus
+from streams_orchestration.runtime.unit_status import UnitStatus
 from streams_orchestration_tests.runtime.applications import (
     expected_totals,
     published,

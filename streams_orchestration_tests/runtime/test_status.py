@@ -9,14 +9,8 @@ from typing import Any
 import pytest
 
 from streams_orchestration.runtime.regions.failures import failures
-from streams_orchestration.runtime.status import (
-    HEARTBEAT_LIMIT,
-    START_LIMIT,
-    ApplicationStatus,
-    HostStatus,
-    PeStatus,
-    UnitStatus,
-)
+from streams_orchestration.runtime.status import HEARTBEAT_LIMIT, START_LIMIT, ApplicationStatus, HostStatus, PeStatus
+from streams_orchestration.runtime.unit_status import UnitStatus
 
 NOW = 1_000_000.0
 HOST = HostStatus(0, 4711, True, "RUNNING", NOW - 500, NOW - 1, None, Path("host-0.log"))

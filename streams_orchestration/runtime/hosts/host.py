@@ -32,9 +32,9 @@ from streams_orchestration.runtime.settings import Settings
 from streams_orchestration.runtime.sinks.delivering import deliverers
 from streams_orchestration.runtime.sinks.publisher import Publisher
 from streams_orchestration.runtime.sinks.publishing import complete
-from streams_orchestration.runtime.status import LOST_REMEDY
 from streams_orchestration.runtime.tasks.program import PeProgram
 from streams_orchestration.runtime.transport.garbage import collect_garbage, sweep
+from streams_orchestration.runtime.unit_status import LOST_REMEDY
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession

@@ -6,14 +6,8 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from streams_orchestration.runtime.regions.unit_store import STEADY_SECONDS
-from streams_orchestration.runtime.status import (
-    LOST_REMEDY,
-    ApplicationStatus,
-    HostStatus,
-    PeStatus,
-    UnitStatus,
-    host_failure,
-)
+from streams_orchestration.runtime.status import ApplicationStatus, HostStatus, PeStatus, host_failure
+from streams_orchestration.runtime.unit_status import LOST_REMEDY, UnitStatus
 
 LAUNCHES = 5
 """A host that did not come up so many times in a row is not started any more."""

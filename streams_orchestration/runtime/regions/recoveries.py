@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
 
-from streams_orchestration.runtime.status import PHASES, UnitEvent, phases_of
+from streams_orchestration.runtime.unit_status import PHASES, UnitEvent, phases_of
 
 
 @dataclass(frozen=True, slots=True)

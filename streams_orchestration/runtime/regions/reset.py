@@ -25,8 +25,9 @@ from streams_orchestration.runtime.regions.region_machine import LIMIT
 from streams_orchestration.runtime.regions.unit_facts import ENDED
 from streams_orchestration.runtime.regions.watch import observe
 from streams_orchestration.runtime.sinks.retraction import retract
-from streams_orchestration.runtime.status import HEARTBEAT_LIMIT, LOST_REMEDY
+from streams_orchestration.runtime.status import HEARTBEAT_LIMIT
 from streams_orchestration.runtime.transport.files import remove_files
+from streams_orchestration.runtime.unit_status import LOST_REMEDY
 
 
 def reset(home: Home, application: str, unit: str, *, generation: int | None = None, force: bool = False) -> int:

@@ -21,9 +21,8 @@ from streams_orchestration.runtime.regions.reset import reset
 from streams_orchestration.runtime.regions.watch import observe
 from streams_orchestration.runtime.status import HEARTBEAT_LIMIT
 from streams_orchestration.runtime.transport.garbage import sweep
-from streams_orchestration_tests.runtime.applications import (
-    network,
-)
+from streams_orchestration_tests.runtime import applications
+from streams_orchestration_tests.runtime.applications import network
 from streams_orchestration_tests.runtime.local import LocalApplication
 from streams_orchestration_tests.runtime.running import COUNT, FakeHosts, Running
 
@@ -189,7 +188,8 @@ def test_attempts_are_used_up_by_crashes_without_a_complete_epoch(running: Runni
     running.finish()
 
 
-def test_a_reset_touches_its_own_region_only(tmp_path: Path, hosts: FakeHosts):
+def test_a_reset_touches_its_own_region_only(tmp_path: Path, hosts: FakeHosts, monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setitem(applications.PERIODIC["consistent"], "period", 1e6)  # however slow the machine is
     local = LocalApplication(Home(tmp_path / "home"), network(tmp_path, COUNT, fusion="legacy"), 5)
     control.launch(local.home, local.name)
     for program in local.programs * 2:

@@ -16,8 +16,8 @@ from streams_orchestration.runtime.regions import cut_files
 from streams_orchestration.runtime.regions.cut_files import CutFile, check_cuts, look_at_cuts
 from streams_orchestration.runtime.regions.reset import reset
 from streams_orchestration.runtime.regions.watch import observed_status
-from streams_orchestration.runtime.status import UnitStatus
 from streams_orchestration.runtime.transport.garbage import collect_garbage
+from streams_orchestration.runtime.unit_status import UnitStatus
 from streams_orchestration_tests.runtime.applications import network, totals, write_rows
 from streams_orchestration_tests.runtime.local import LocalApplication
 
