@@ -6,9 +6,10 @@ other unit that all of them share.
 
 from __future__ import annotations
 
+import math
 from typing import Annotated, Literal, Self
 
-from pydantic import ConfigDict, Field, JsonValue, PlainValidator, model_validator
+from pydantic import BeforeValidator, ConfigDict, Field, JsonValue, PlainValidator, model_validator
 
 from streams_orchestration.model.element import Element, refuse
 from streams_orchestration.model.values import show
@@ -17,7 +18,20 @@ MACHINES = 1000
 """The most machines that a problem may have."""
 
 Kind = Literal["source", "net_recv", "net_send", "net_self", "tee", "op", "sink"]
-Number = Annotated[float, Field(ge=0, allow_inf_nan=False)]
+LARGEST = 1e90
+"""The largest number: products of three of them, and their sums, are still numbers."""
+
+
+def _number(value: object) -> object:
+    if isinstance(value, bool):
+        refuse("SO0009", f"a number is expected, not {show(value)}")
+    if isinstance(value, int | float) and LARGEST < value < math.inf:
+        refuse("SO0401", f"a number of at most {LARGEST:g} is expected")
+    return value
+
+
+Number = Annotated[float, BeforeValidator(_number), Field(ge=0, allow_inf_nan=False)]
+Count = Annotated[int, BeforeValidator(_number)]
 
 
 def _identifier(value: object) -> int | str:
@@ -38,7 +52,7 @@ class ProblemElement(Element):
 class Parameters(ProblemElement):
     """What holds for the whole problem."""
 
-    k: Annotated[int, Field(ge=1, le=MACHINES)] = 2
+    k: Annotated[Count, Field(ge=1, le=MACHINES)] = 2
     """Machines, or groups of machines where there is a machine budget."""
     ser_per_item: Number
     """Load of sending one item to another machine."""
@@ -57,11 +71,11 @@ class Parameters(ProblemElement):
     """Streams go to machines with a higher number only, so that machines never feed each other in a circle."""
     freeze_edb: bool = False
     """What no network input reaches stays together (rule Q13)."""
-    latency_budget: Annotated[int, Field(ge=0)] | None = None
+    latency_budget: Annotated[Count, Field(ge=0)] | None = None
     """The most added hops on any path (rule Q11); any number when None."""
     lex_epsilon: Number = 0.0
     """Weight of the sum of loads beside the largest of them; the sum decides between equals in any case (rule Q9)."""
-    machine_budget: Annotated[int, Field(ge=1, le=MACHINES)] | None = None
+    machine_budget: Annotated[Count, Field(ge=1, le=MACHINES)] | None = None
     """Machines in all, so that a group may have several and share its load between them; one each when None."""
 
 
@@ -82,7 +96,7 @@ class Operation(ProblemElement):
     """Size of such an item."""
     sent: bool = False
     """Its output is written for somebody else in any case, so sending it costs nothing more."""
-    pin: Annotated[int, Field(ge=0)] | None = None
+    pin: Annotated[Count, Field(ge=0)] | None = None
     """The machine on which it must execute."""
     tick: Identifier | None = None
     """Operators of one tick execute together: an atomic group."""

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 from random import Random
 
 from streams_orchestration.compiler.decoupling.annealing import anneal, settle
-from streams_orchestration.compiler.decoupling.coarsening import coarser
+from streams_orchestration.compiler.decoupling.coarsening import coarser, common
 from streams_orchestration.compiler.decoupling.contraction import Contraction
 from streams_orchestration.compiler.decoupling.evaluation import Evaluation, evaluate
 from streams_orchestration.compiler.decoupling.filling import filled
@@ -19,6 +19,16 @@ _LIMITS = 16
 """Ways of filling machines along the flow."""
 _STEPS = 150
 """Moves that are tried for each piece and level."""
+_KEPT = 6
+"""Decisions that others are made of."""
+_FIRST = 3
+"""Starts before that is done."""
+_ANEW = 0.15
+"""The part of later starts that still begin with nothing."""
+_ALONE = 0.3
+"""The part of the others that begin with one decision, and not with two."""
+_WARM = 0.05
+"""Heat that a good decision survives."""
 
 
 class Search:
@@ -28,6 +38,8 @@ class Search:
         self.contraction = contraction
         self.best: list[int] | None = None
         self.evaluation: Evaluation | None = None
+        self._kept: list[tuple[float, float, list[int]]] = []
+        """The best ends of starts, all different: largest load, sum, decision."""
         params = contraction.flow.params
         budgets = params.latency_budget is not None or params.machine_budget is not None
         self.guarded = params.forward or budgets or bool(contraction.apart)
@@ -58,10 +70,10 @@ class Search:
             yield from (filled(self.contraction, average * (1 + step / _LIMITS)) for step in range(_LIMITS))
 
     def begin_anew(self, seed: int, deadline: float, *, rebalanced: bool = False, good_enough: float = 0.0) -> None:
-        """Look for a better decision from a start of its own.
+        """Look for a better decision: from nothing, from one that is known, or from what two have in common.
 
         Args:
-            seed: of the start; every other one takes more time.
+            seed: of the start; every other one from nothing takes more time.
             deadline: of `time.monotonic`; it ends there in any case.
             rebalanced: share out anew what pairs of machines have, by integer programs.
             good_enough: an objective that needs no improvement.
@@ -71,13 +83,44 @@ class Search:
         if self.guarded:
             self._climb(deadline)
             return
-        home = self._from_coarse(Random(seed), deadline, _STEPS * (4 if seed % 2 else 1))
+        chance = Random(seed)
+        if len(self._kept) < _FIRST or chance.random() < _ANEW:
+            home = self._from_coarse(chance, deadline, _STEPS * (4 if seed % 2 else 1))
+        elif chance.random() < _ALONE:
+            home = self._warmed(chance.choice(self._kept)[2], chance, 4 * _STEPS, deadline)
+        else:
+            home = self._from_two(chance, deadline)
+        placement = Placement(self._pieces, home)
         self.offer(home)
         if rebalanced:
-            placement = Placement(self._pieces, home)
             rebalance(placement, deadline, good_enough)
             settle(placement, deadline, self.contraction.flow.params.lex_epsilon)
             self.offer(placement.home)
+        self._keep(placement)
+
+    def _keep(self, placement: Placement) -> None:
+        worst, total = max(placement.loads), sum(placement.loads)
+        same = 1e-9 * total
+        if all(abs(worst - other) > same or abs(total - others) > same for other, others, _ in self._kept):
+            self._kept = sorted([*self._kept, (worst, total, list(placement.home))])[:_KEPT]
+
+    def _warmed(self, home: Sequence[int], chance: Random, effort: int, deadline: float) -> list[int]:
+        """A decision near one that is known."""
+        placement = Placement(self._pieces, home)
+        home = anneal(placement, chance, effort * len(home), _WARM, deadline)
+        placement = Placement(self._pieces, home)
+        settle(placement, deadline, self.contraction.flow.params.lex_epsilon)
+        return placement.home
+
+    def _from_two(self, chance: Random, deadline: float) -> list[int]:
+        """What two decisions have on one machine stays there while it is found out where that goes."""
+        first, second = sorted(chance.sample(self._kept, 2))
+        clusters, numbers = common(self._pieces, first[2], second[2])
+        home = [0] * len(clusters.weights)
+        for piece, number in enumerate(numbers):
+            home[number] = first[2][piece]
+        home = anneal(Placement(clusters, home), chance, 4 * _STEPS * max(100, len(home)), 1.0, deadline)
+        return self._warmed([home[number] for number in numbers], chance, _STEPS, deadline)
 
     def pack(self) -> None:
         """A first decision at once: clusters, the heaviest first, each to the machine that has least."""
