@@ -129,7 +129,9 @@ def _of_application(
     document = decision_document(*plan, decision)
     if output is not None:
         write_output(json.dumps(document, indent=2, ensure_ascii=False) + "\n", output)
-        click.echo(f"{output}: apply it with `streams deploy {spec} --decoupling {output}`", err=True)
+        name = compilation.logical.application
+        text = f"{output}: apply it with `streams deploy {spec} --decoupling {output}`"
+        click.echo(f"{text}; if {name} is deployed, `streams cancel {name}` first, and add --fresh", err=True)
     if output is None or format_ == "table":
         from streams_orchestration.cli.parting import decision_table
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sys
 import time
+from collections.abc import Sequence
 from random import Random
 from typing import Any
 
@@ -12,7 +13,7 @@ from hypothesis import HealthCheck, assume, example, given, settings
 from hypothesis import strategies as st
 
 from benchmarks.decoupling_graphs import graph
-from streams_orchestration.compiler.decoupling import solver_process
+from streams_orchestration.compiler.decoupling import solver_process, solving
 from streams_orchestration.compiler.decoupling.contraction import Contraction, contract
 from streams_orchestration.compiler.decoupling.dataflow import dataflow
 from streams_orchestration.compiler.decoupling.evaluation import evaluate
@@ -125,6 +126,21 @@ def test_sharing_out_pairs_lowers_the_largest_load(machines: int, tee: str):
 @pytest.mark.parametrize("params", [{}, {"latency_budget": 3}, {"machine_budget": 6}])
 def test_a_large_problem_gets_a_legal_answer_with_its_bound(params: dict[str, Any]):
     decision = decided(large(**params), seconds=3.0)
+    assert list(violations(decision.flow, decision.outputs)) == []
+    assert 0 < decision.bound <= decision.evaluation.objective <= 100
+
+
+def test_a_search_and_a_bound_share_what_no_program_is_made_of(monkeypatch: pytest.MonkeyPatch):
+    asked: list[Task] = []
+
+    def listening(tasks: Sequence[Task], *others: Any) -> None:
+        asked.extend(tasks)
+        solver_process.solve_apart(tasks, *others)
+
+    monkeypatch.setattr(solving, "solve_apart", listening)
+    monkeypatch.setattr(solving.os, "cpu_count", lambda: 2)
+    decision = decided(large(900, 6), seconds=4.0)
+    assert [(each.worker, each.workers) for each in asked] == [(0, 2), (1, 2)]
     assert list(violations(decision.flow, decision.outputs)) == []
     assert 0 < decision.bound <= decision.evaluation.objective <= 100
 
