@@ -1,16 +1,18 @@
-"""What must hold of the cuts of a running application: they come in time, and each can be restored; pure."""
+"""What must hold of a running application: cuts come in time and can be restored, failures are mended; pure."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass, field
 
+from streams_orchestration.runtime.regions.failures import failures
 from streams_orchestration.runtime.status import ApplicationStatus
 from streams_orchestration.runtime.unit_status import LOST_REMEDY
 
-FRESH, RESTORABLE = "cuts_are_fresh", "cuts_can_be_restored"
+FRESH, RESTORABLE, MENDED = "cuts_are_fresh", "cuts_can_be_restored", "failures_are_mended"
 CHECKS = {
     FRESH: "Every consistent region of a running application has completed an epoch a moment ago.",
     RESTORABLE: "All files are there that a reset to the last complete epoch needs.",
+    MENDED: "No region or PE has failed in a way that is not mended without somebody's help.",
 }
 """Check of the deployment -> what it says."""
 LATE_PERIODS, LATE_SECONDS = 10, 60.0
@@ -33,7 +35,7 @@ class Judgement:
 
 
 def judge(status: ApplicationStatus, now: float) -> tuple[Judgement, ...]:
-    """Judge the cuts of an application; one that is stopped or complete needs none.
+    """Judge an application; one that is stopped or complete needs nothing.
 
     Args:
         status: of the application.
@@ -55,4 +57,5 @@ def judge(status: ApplicationStatus, now: float) -> tuple[Judgement, ...]:
     lost = tuple(
         f"{unit.lost}. {LOST_REMEDY}" for unit in status.units if unit.lost is not None and unit.state != "COMPLETED"
     )
-    return Judgement(FRESH, tuple(late), ages), Judgement(RESTORABLE, lost)
+    left = tuple(f"{each.unit}: {each.reason}. {each.remedy}" for each in failures(status, now) if each.exhausted)
+    return Judgement(FRESH, tuple(late), ages), Judgement(RESTORABLE, lost), Judgement(MENDED, left)

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 
 import dagster as dg
 
-from streams_orchestration.orchestration.cut_checks import CHECKS, RESTORABLE, Judgement, judge
+from streams_orchestration.orchestration.cut_checks import CHECKS, FRESH, RESTORABLE, Judgement, judge
 from streams_orchestration.orchestration.deployments import Deployments
 from streams_orchestration.orchestration.lineage_assets import asset_key
 
@@ -46,7 +46,7 @@ def evaluation(application: str, judgement: Judgement) -> dg.AssetCheckEvaluatio
         asset_key=asset_key(application, "deployment"),
         check_name=judgement.name,
         passed=judgement.passed,
-        severity=dg.AssetCheckSeverity.ERROR if judgement.name == RESTORABLE else dg.AssetCheckSeverity.WARN,
+        severity=dg.AssetCheckSeverity.WARN if judgement.name == FRESH else dg.AssetCheckSeverity.ERROR,
         description="; ".join(judgement.problems) or None,
         metadata={f"streams/cut_age_seconds/{unit}": age for unit, age in judgement.ages.items()},
     )

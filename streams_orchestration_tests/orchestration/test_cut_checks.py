@@ -10,7 +10,7 @@ from streams_orchestration.orchestration.application import build_application_de
 from streams_orchestration.orchestration.cut_checks import LATE_SECONDS, judge
 from streams_orchestration.runtime.home import Home
 from streams_orchestration.runtime.unit_status import LOST_REMEDY, UnitEvent
-from streams_orchestration_tests.orchestration.statuses import NOW, running
+from streams_orchestration_tests.orchestration.statuses import NOW, failed, running
 
 
 @pytest.mark.parametrize(
@@ -27,7 +27,7 @@ from streams_orchestration_tests.orchestration.statuses import NOW, running
 )
 def test_a_cut_is_late_after_ten_periods_and_a_minute(changes: dict, state: str, age: float, passes: bool):
     unit = replace(running().units[0], completed_at=NOW - age, **changes)
-    fresh, restorable = judge(running(units=(unit,), state=state, deployed_at=NOW - 20_000), NOW)
+    fresh, restorable, _ = judge(running(units=(unit,), state=state, deployed_at=NOW - 20_000), NOW)
     assert fresh.passed is passes
     assert restorable.passed
 
@@ -35,6 +35,20 @@ def test_a_cut_is_late_after_ten_periods_and_a_minute(changes: dict, state: str,
 def test_a_new_deployment_has_time_for_its_first_cut():
     unit = replace(running().units[0], completed_at=None)
     assert judge(running(units=(unit,), deployed_at=NOW - 5), NOW)[0].passed
+
+
+def test_only_a_failure_that_waits_for_somebody_is_a_problem():
+    broken = failed(running())
+    for status, said in (
+        (running(), ""),
+        (broken, ""),
+        (failed(running(), attempts=5), "5 of 5 resets in a row have failed"),
+        (replace(broken, pes=tuple(replace(pe, restartable=False) for pe in broken.pes)), "`restartable: false`"),
+        (failed(running(state="STOPPED"), attempts=5), ""),
+    ):
+        problems = " ".join(judge(status, NOW)[2].problems)
+        assert said in problems
+        assert bool(said) == bool(problems)
 
 
 def test_a_cut_that_was_restored_is_no_problem():

@@ -40,7 +40,7 @@ def test_a_check_is_recorded_when_it_fails_and_when_it_passes_again():
         seen = look(status, NOW, memory)
         memory = Memory.load(seen.memory.dump())
         recorded.append([(check.name, check.passed) for check in seen.checks])
-    first = [("cuts_are_fresh", True), ("cuts_can_be_restored", True)]
+    first = [("cuts_are_fresh", True), ("cuts_can_be_restored", True), ("failures_are_mended", True)]
     assert recorded == [first, [], [("cuts_are_fresh", False)], [], [("cuts_are_fresh", True)]]
 
 
