@@ -10,6 +10,7 @@ from typing import Any
 
 import dagster as dg
 from dagster._core.instance.ref import InstanceRef
+from sqlalchemy.exc import DBAPIError
 
 from streams_orchestration.compiler.options import Options
 from streams_orchestration.orchestration.application import build_application_definitions
@@ -19,6 +20,7 @@ from streams_orchestration.orchestration.instance import dagster_home, dagster_i
 from streams_orchestration.orchestration.jobs import cancel_job, reset_job
 from streams_orchestration.orchestration.settings import config_of
 from streams_orchestration.runtime.deployment import observed_status
+from streams_orchestration.runtime.errors import StateDirectoryError
 from streams_orchestration.runtime.home import Home
 from streams_orchestration.runtime.hosts.orphans import Orphan, stop_orphans
 from streams_orchestration.runtime.hosts.processes import process_started
@@ -112,5 +114,8 @@ class Jobs:
 
     def _run(self, job: str, defs: dg.Definitions, config: Mapping[str, Mapping[str, Any]]) -> None:
         ops = {op: {"config": dict(settings)} for op, settings in config.items()}
-        with _ONE_JOB, _instance(self._home) as instance:
-            run_job_in_process(instance, f"{job}_{self._application}", defs, {"ops": ops})
+        try:
+            with _ONE_JOB, _instance(self._home) as instance:
+                run_job_in_process(instance, f"{job}_{self._application}", defs, {"ops": ops})
+        except DBAPIError as error:  # of Dagster's storage: the catalog says in its own words what is wrong
+            raise StateDirectoryError(dagster_home(self._home), str(error.orig)) from error

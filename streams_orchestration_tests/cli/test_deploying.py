@@ -1,12 +1,14 @@
 from __future__ import annotations
 
 import json
+import sqlite3
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import dagster as dg
 import pytest
+from sqlalchemy.exc import OperationalError
 
 from streams_orchestration.cli import jobs, main
 from streams_orchestration.compiler.compilation import compile_spec
@@ -14,7 +16,7 @@ from streams_orchestration.compiler.options import Options
 from streams_orchestration.model.assignment import Assignment
 from streams_orchestration.model.assignment_document import mapping_of_assignment
 from streams_orchestration.runtime import deployment
-from streams_orchestration.runtime.errors import StreamsRuntimeError
+from streams_orchestration.runtime.errors import StateDirectoryError, StreamsRuntimeError
 from streams_orchestration.runtime.home import Home
 from streams_orchestration.runtime.status import ApplicationStatus
 from streams_orchestration_tests.cli.made_up import pe, status, unit
@@ -176,3 +178,16 @@ def test_redeploy_takes_another_decision_and_keeps_the_other_options(
 
 def test_options_of_an_application_that_was_never_compiled(tmp_path: Path):
     assert jobs.last_options(Home(tmp_path), "tiny") == Options()
+
+
+def test_a_full_disk_under_dagster_is_an_error_that_a_follower_outlives(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+):
+    def full(*_arguments: Any, **_named: Any) -> None:
+        message = "INSERT"
+        raise OperationalError(message, None, sqlite3.OperationalError("disk I/O error"))
+
+    monkeypatch.delenv("DAGSTER_HOME", raising=False)
+    monkeypatch.setattr(jobs, "run_job_in_process", full)
+    with pytest.raises(StateDirectoryError, match=r"dagster: .* cannot be written: disk I/O error\. Make room"):
+        jobs.Jobs(Home(tmp_path / "home").prepare(), "flights").reset("region-0")
