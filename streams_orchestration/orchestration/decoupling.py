@@ -2,7 +2,9 @@
 
 # Dagster reads the annotations of configs and resources here, so they may not be turned into text.
 
+from collections.abc import Mapping
 from dataclasses import replace
+from typing import Any
 
 import dagster as dg
 from pydantic import Field
@@ -18,7 +20,7 @@ from streams_orchestration.orchestration.stage_assets import ApplicationSource, 
 from streams_orchestration.runtime.errors import NotDeployedError, StreamsRuntimeError
 
 GAIN = 1.2
-"""Predicted speed-up from which the sensor asks for a decision to be applied."""
+"""Predicted gain over what runs from which the sensor asks for a decision to be applied."""
 STOP_SECONDS = 60.0
 
 
@@ -33,7 +35,9 @@ class ApplyDecision(dg.Config):
         default=False,
         description="Drop state, streams and results and start anew: PEs cannot take over what others keep.",
     )
-    least_gain: float = Field(default=1.0, ge=0, description="Predicted speed-up below which nothing is done.")
+    least_gain: float = Field(
+        default=1.0, ge=0, description="Predicted gain over what runs below which nothing is done."
+    )
 
 
 def decouple_op(source: ApplicationSource, defs: dg.Definitions) -> dg.OpDefinition:
@@ -54,7 +58,7 @@ def decouple_op(source: ApplicationSource, defs: dg.Definitions) -> dg.OpDefinit
         if document is None:
             message = f"{name}: nothing was decided yet. Run job profile_{name} while the application works."
             raise NotDecoupledError(message)
-        gain = document["decision"]["predictedSpeedup"]
+        gain = promised_gain(document)
         if gain < config.least_gain or len(document["decision"]["parts"]) < 2:
             message = (
                 f"{name}: the decision promises {gain:.2f} times what it takes now, which is too little to apply it."
@@ -84,6 +88,12 @@ def decouple_op(source: ApplicationSource, defs: dg.Definitions) -> dg.OpDefinit
         artifact_store.put(name, APPLIED, document)
 
     return apply_decision
+
+
+def promised_gain(document: Mapping[str, Any]) -> float:
+    """How many times more than now the application can take; than in PEs as fused if nothing ran at the decision."""
+    decision = document["decision"]
+    return float(decision.get("gain", decision["predictedSpeedup"]))
 
 
 def _is_deployed(deployments: Deployments, application: str) -> bool:
@@ -120,7 +130,7 @@ def gain_sensor(application: str, job: dg.JobDefinition, gain: float = GAIN) -> 
     Args:
         application: its name.
         job: of `decouple_job`.
-        gain: predicted speed-up that is enough.
+        gain: predicted gain over what runs that is enough.
     """
 
     @dg.asset_sensor(
@@ -135,14 +145,14 @@ def gain_sensor(application: str, job: dg.JobDefinition, gain: float = GAIN) -> 
     def decoupling_gain(
         context: dg.SensorEvaluationContext, event: dg.EventLogEntry, artifact_store: ArtifactStore
     ) -> dg.RunRequest | dg.SkipReason:
-        document, applied = artifact_store.get(application, DECISION), artifact_store.get(application, APPLIED)
+        document = artifact_store.get(application, DECISION)
         if document is None:
             return dg.SkipReason("the decision is not there any more")
-        predicted = document["decision"]["predictedSpeedup"]
-        if applied is not None and applied["machines"] == document["machines"]:
-            return dg.SkipReason("the application runs with this decision already")
+        predicted = promised_gain(document)
+        if predicted <= 1:
+            return dg.SkipReason("the PEs that the application runs in take as much")
         if predicted < gain:
-            return dg.SkipReason(f"a predicted speed-up of {predicted:.2f} is less than {gain:g}")
+            return dg.SkipReason(f"a predicted gain of {predicted:.2f} over what runs is less than {gain:g}")
         return dg.RunRequest(
             run_key=context.cursor,
             run_config=dg.RunConfig(ops={"apply_decision": ApplyDecision(fresh=True, least_gain=gain)}),

@@ -12,6 +12,8 @@ from typing import TYPE_CHECKING, Any
 import dagster as dg
 
 from streams_orchestration.compiler.compilation import Compilation
+from streams_orchestration.compiler.stage_results import FusionPlan
+from streams_orchestration.runtime.errors import NotDeployedError
 from streams_orchestration.runtime.home import Home
 from streams_orchestration.runtime.metrics import ApplicationMetrics
 from streams_orchestration.runtime.status import ApplicationStatus
@@ -89,6 +91,13 @@ class Deployments(dg.ConfigurableResource):
     def compilation(self, application: str) -> Compilation:
         """The compiled application as it was deployed."""
         return _runtime().deployed_compilation(self._home, application)
+
+    def fusion(self, application: str) -> FusionPlan | None:
+        """The PEs that it runs in; None when it is not deployed."""
+        try:
+            return self.compilation(application).fusion
+        except NotDeployedError:
+            return None
 
     def profile(self, application: str, seconds: float, pause: Callable[[float], bool]) -> Measurement:
         """Measure an application for so many seconds. See `runtime.profiles.measuring.measure`."""

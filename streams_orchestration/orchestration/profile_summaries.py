@@ -101,6 +101,7 @@ def decision_metadata(document: Mapping[str, Any], parted: Progress, path: Path)
     ]
     metadata: Metadata = {
         "streams/predicted_speedup": dg.MetadataValue.float(decision["predictedSpeedup"]),
+        "streams/gain_over_what_runs": dg.MetadataValue.float(decision.get("gain", decision["predictedSpeedup"])),
         "streams/largest_load_before": dg.MetadataValue.float(max(loads["before"].values())),
         "streams/largest_load_after": dg.MetadataValue.float(
             max([*loads["after"], *(load for each, load in loads["before"].items() if int(each) != pe)])

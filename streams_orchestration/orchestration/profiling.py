@@ -117,7 +117,10 @@ def _decision_asset(spec: dg.AssetSpec) -> dg.AssetsDefinition:
 
     @dg.multi_asset(name=_name(spec), specs=[spec])
     def decide_(
-        context: dg.AssetExecutionContext, config: DecisionOptions, artifact_store: ArtifactStore
+        context: dg.AssetExecutionContext,
+        config: DecisionOptions,
+        artifact_store: ArtifactStore,
+        deployments: Deployments,
     ) -> dg.MaterializeResult:
         # loaded on use: they bring the solvers, which a process that only shows assets does without
         from streams_orchestration.compiler.decoupling.application_decision import decide
@@ -135,7 +138,7 @@ def _decision_asset(spec: dg.AssetSpec) -> dg.AssetsDefinition:
             raise dg.Failure(description=str(error), allow_retries=False) from error
         for each in (*found, *decision.solution.diagnostics):
             context.log.warning("%s", each)
-        document = decision_document(*plan, decision)
+        document = decision_document(*plan, decision, deployments.fusion(application))
         path = artifact_store.put(application, DECISION, document)
         return _result(spec, document, decision_metadata(document, _parted(done, document), path))
 

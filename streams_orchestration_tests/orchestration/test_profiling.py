@@ -193,7 +193,11 @@ def test_the_sensor_asks_for_what_pays_and_is_off(defs: dg.Definitions, measured
         measured["profile"] = replace(BUSY, operators=(OperatorProfile("Results", 5.0), OperatorProfile("Even", 0.1)))
         assert "is less than 1.2" in (tick(instance).skip_message or "")
         measured["profile"] = BUSY
-        store.put("demo", "decoupling_applied", store.get("demo", "decoupling_decision") | {"machines": {
-            "Numbers": 0, "Even": 0, "Results": 1,
-        }})  # fmt: skip
-        assert tick(instance).skip_message == "the application runs with this decision already"
+        tick(instance)
+        run(defs, "decouple_demo", APPLY, instance=instance)
+        measured["deployed"] = store.compilation("demo")
+        assert tick(instance).skip_message == "the PEs that the application runs in take as much"
+        measured["profile"] = profile(Numbers=0.21, Even=0.2, Results=0.2)
+        assert "over what runs is less than 1.2" in (tick(instance).skip_message or ""), "2 over the PEs as fused"
+        measured["profile"] = profile(Numbers=0.3, Even=0.2, Results=0.05)
+        assert tick(instance).run_requests

@@ -69,6 +69,21 @@ class ApplicationDecision:
         """How many times more the application can take: the busiest PE decides, or the processors of the machine."""
         return self.costs.headroom([*self.others, *self.after]) / self.costs.headroom([*self.before.values()])
 
+    def gain(self, running: FusionPlan) -> float:
+        """How many times more the application can take than in the PEs that it runs in, both predicted alike.
+
+        Where what runs was parted by another decision, that is not the speed-up, which is over the PEs as fused. If
+        that decision parted another PE, or the fusion was another one, it is taken for the speed-up all the same.
+        """
+        operators = set(self.problem.operators)
+        parts = [set(pe.operators) for pe in running.pes if operators & set(pe.operators)]
+        if len(parts) < 2 or set().union(*parts) != operators:
+            return self.predicted_speedup
+        part_of = {operator: part for part, members in enumerate(parts) for operator in members}
+        overhead = PERCENT * self.costs.overhead * self.saturation
+        now = [load + overhead for load in evaluated(self.problem, part_of).loads]
+        return self.costs.headroom([*self.others, *self.after]) / self.costs.headroom([*self.others, *now])
+
     @property
     def others(self) -> list[float]:
         """Loads of the other PEs."""

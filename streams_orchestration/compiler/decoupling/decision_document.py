@@ -30,11 +30,22 @@ def assignment_of(
 
 
 def decision_document(
-    logical: LogicalGraph, physical: PhysicalGraph, fusion: FusionPlan, decision: ApplicationDecision
+    logical: LogicalGraph,
+    physical: PhysicalGraph,
+    fusion: FusionPlan,
+    decision: ApplicationDecision,
+    running: FusionPlan | None = None,
 ) -> dict[str, Any]:
     """The whole document: what is applied, and under `decision` what was known when it was decided.
 
     Loads are in percent of a processor, at the rates at which the busiest PE has no time left (rule Q14).
+
+    Args:
+        logical: the application.
+        physical: its expanded graph.
+        fusion: its PEs before the decision.
+        decision: about them.
+        running: the PEs that it runs in, where that is known; then `gain` is over these.
     """
     solution = decision.solution
     rate = entering_rate(logical, physical, decision.costs)
@@ -52,6 +63,7 @@ def decision_document(
                 rate * decision.saturation * decision.costs.headroom([*decision.before.values()])
             ),
             "predictedSpeedup": _short(decision.predicted_speedup),
+            **({"gain": _short(decision.gain(running))} if running is not None else {}),
             "processors": decision.costs.processors,
             "objective": _short(solution.evaluation.objective),
             "bound": _short(min(solution.bound, solution.evaluation.objective)),

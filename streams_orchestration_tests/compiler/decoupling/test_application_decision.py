@@ -297,3 +297,5 @@ def test_the_document_is_what_the_compiler_applies(given_: tuple[LogicalGraph, P
     assert not diagnostics
     assert {pe.operators for pe in plan.pes if pe.original == 0} == {tuple(part) for part in decision.parting.parts}
     assert max(decision.after) <= decision.before[0] + 1e-6
+    assert decision.gain(fusion) == decision.predicted_speedup
+    assert decision.gain(plan) == pytest.approx(1.0)
