@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sqlite3
+import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
@@ -68,8 +69,14 @@ class Faults:
     commits: dict[str, int] = field(default_factory=dict)
     """Answers to commits that were lost."""
     current: Fault | None = None
+    thread: int = field(default_factory=threading.get_ident)
+    """The one that meets faults; what others do is not counted."""
     _calls: dict[str, int] = field(default_factory=dict)
     _next: dict[str, int] = field(default_factory=dict)
+
+    def fault(self) -> Fault | None:
+        """That of the attempt under way, for the thread that makes it."""
+        return self.current if threading.get_ident() == self.thread else None
 
     def through(self, name: str, action: Callable[[], Result]) -> Result:
         """Do something, with faults: by turns one after a commit, and one after the other at every point."""
@@ -117,8 +124,8 @@ def injected(faults: Faults) -> Iterator[Faults]:
         original = getattr(DefaultDialect, name)
 
         def execute(self: Any, cursor: Any, *arguments: Any, **named: Any) -> Any:
-            if faults.current is not None:
-                faults.current.at_statement(cursor.connection)
+            if (fault := faults.fault()) is not None:
+                fault.at_statement(cursor.connection)
             return original(self, cursor, *arguments, **named)
 
         patch.setattr(DefaultDialect, name, execute)
@@ -128,7 +135,7 @@ def injected(faults: Faults) -> Iterator[Faults]:
     commit = DefaultDialect.do_commit
 
     def do_commit(self: Any, connection: Any) -> None:
-        fault = faults.current
+        fault = faults.fault()
         if fault is None:
             commit(self, connection)
             return

@@ -332,6 +332,8 @@ def test_a_running_host_ends_when_its_catalog_goes(home: Home, monkeypatch: pyte
     assert up.wait(30)
     remove_catalog(home)
     thread.join(30)
+    running.heart.rest()
+    running.publisher.stop()  # daemons both, which end with a process
     jvm.kill()
     jvm.communicate()
     assert not thread.is_alive()
