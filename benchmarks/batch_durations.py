@@ -203,11 +203,17 @@ def measured(variants: dict[str, Callable[[], Any]], rounds: int) -> Durations:
     return found
 
 
+def session(scratch: Path) -> SparkSession:
+    """That of a host, which remembers the batches that are looked at."""
+    remembered = {"spark.sql.streaming.numRecentProgressUpdates": "100"}
+    return spark_session(session_settings("bench", scratch / "spark", memory="1g") | remembered)
+
+
 def ours(scratch: Path, rounds: int) -> Durations:
     """All in the session of a host."""
     os.environ[LIMIT] = str(TUPLES)
     home = Home(scratch / "home").prepare()
-    spark = spark_session(session_settings("bench", scratch / "spark", memory="1g"))
+    spark = session(scratch)
     spark.conf.set("spark.sql.streaming.stateStore.providerClass", ROCKSDB)
     spark.conf.set("spark.sql.shuffle.partitions", str(TASKS))
     levels = {str(number): lambda number=number: running_pe(spark, home, number) for number in (1, 2, 3)}
@@ -217,7 +223,7 @@ def ours(scratch: Path, rounds: int) -> Durations:
 def metrics(scratch: Path, rounds: int) -> Durations:
     """A PE of three levels with measuring on and off, each time in a home of its own: the median of each time."""
     os.environ[LIMIT] = str(TUPLES)
-    spark = spark_session(session_settings("bench", scratch / "spark", memory="1g"))
+    spark = session(scratch)
     spark.conf.set("spark.sql.shuffle.partitions", str(TASKS))
     found: Durations = {"on": [], "off": []}
     with running_pe(spark, Home(scratch / "warm").prepare(), 3) as query:
