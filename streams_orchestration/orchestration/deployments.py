@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 import dagster as dg
 
 from streams_orchestration.compiler.compilation import Compilation
+from streams_orchestration.compiler.physical_graph import PhysicalGraph
 from streams_orchestration.compiler.stage_results import FusionPlan
 from streams_orchestration.runtime.errors import NotDeployedError
 from streams_orchestration.runtime.home import Home
@@ -92,12 +93,13 @@ class Deployments(dg.ConfigurableResource):
         """The compiled application as it was deployed."""
         return _runtime().deployed_compilation(self._home, application)
 
-    def fusion(self, application: str) -> FusionPlan | None:
-        """The PEs that it runs in; None when it is not deployed."""
+    def fusion(self, application: str, physical: PhysicalGraph) -> FusionPlan | None:
+        """The PEs that run this expanded graph; None when it is not deployed, or another one is."""
         try:
-            return self.compilation(application).fusion
+            deployed = self.compilation(application)
         except NotDeployedError:
             return None
+        return deployed.fusion if deployed.physical == physical else None
 
     def profile(self, application: str, seconds: float, pause: Callable[[float], bool]) -> Measurement:
         """Measure an application for so many seconds. See `runtime.profiles.measuring.measure`."""

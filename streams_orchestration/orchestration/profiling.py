@@ -138,7 +138,7 @@ def _decision_asset(spec: dg.AssetSpec) -> dg.AssetsDefinition:
             raise dg.Failure(description=str(error), allow_retries=False) from error
         for each in (*found, *decision.solution.diagnostics):
             context.log.warning("%s", each)
-        document = decision_document(*plan, decision, deployments.fusion(application))
+        document = decision_document(*plan, decision, deployments.fusion(application, plan[1]))
         path = artifact_store.put(application, DECISION, document)
         return _result(spec, document, decision_metadata(document, _parted(done, document), path))
 

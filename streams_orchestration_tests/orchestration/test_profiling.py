@@ -201,3 +201,7 @@ def test_the_sensor_asks_for_what_pays_and_is_off(defs: dg.Definitions, measured
         assert "over what runs is less than 1.2" in (tick(instance).skip_message or ""), "2 over the PEs as fused"
         measured["profile"] = profile(Numbers=0.3, Even=0.2, Results=0.05)
         assert tick(instance).run_requests
+        assert store.get("demo", "decoupling_decision")["decision"]["gain"] == pytest.approx(1.67, abs=0.01)
+        measured["deployed"] = replace(measured["deployed"], physical=None)
+        run(defs, "profile_demo", instance=instance, asset_selection=[dg.AssetKey(["demo", "decoupling_decision"])])
+        assert "gain" not in store.get("demo", "decoupling_decision")["decision"], "what runs is another graph"

@@ -74,6 +74,9 @@ class ApplicationDecision:
 
         Where what runs was parted by another decision, that is not the speed-up, which is over the PEs as fused. If
         that decision parted another PE, or the fusion was another one, it is taken for the speed-up all the same.
+
+        Args:
+            running: PEs of the same expanded graph.
         """
         operators = set(self.problem.operators)
         parts = [set(pe.operators) for pe in running.pes if operators & set(pe.operators)]
