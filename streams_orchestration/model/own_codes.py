@@ -50,7 +50,10 @@ OWN_CODES: dict[str, Code] = {
     "SO0204": error("A value was given for a name that the application does not declare.", "Check the spelling."),
     "SO0205": error("A channel function stands where no channel is known.", "Write a literal or ${name}."),
     "SO0206": error("There is no function of this name.", "Use one of the channel functions."),
-    "SO0207": warning("A width pattern matches no parallel region.", "Check the pattern against the region names."),
+    "SO0207": error(
+        "A width pattern matches no parallel region.",
+        "Write the full logical name of an operator that has the `parallel` annotation, with `*` for any part of it.",
+    ),
     "SO0209": error("A profile names a stream twice.", "Keep one of the two entries."),
     "SO0210": error(
         "The profile was measured on another application.",

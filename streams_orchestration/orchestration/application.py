@@ -67,9 +67,6 @@ def build_application_definitions(
         profile: the same of the one that profiles, off as well.
         gain: predicted speed-up at which a sensor, off as well, applies a decoupling decision.
         change: called with every asset's spec, to add owners, tags, a group; it may not change keys.
-
-    Example:
-        >>> defs = build_application_definitions("specs/flights.yaml")  # doctest: +SKIP
     """
     home = home or Home.default()
     path = Path(spec).absolute()

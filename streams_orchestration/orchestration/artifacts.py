@@ -58,12 +58,7 @@ class StageDocument:
 
 
 class ArtifactStore(dg.ConfigurableResource):
-    """The stages of all applications of one state directory, as `artifacts/<application>/<stage>.json`.
-
-    Example:
-        >>> ArtifactStore(home=".streams").compilation("flights").fusion.scheme  # doctest: +SKIP
-        'automatic'
-    """
+    """The stages of all applications of one state directory, as `artifacts/<application>/<stage>.json`."""
 
     home: str
     """Path of the state directory."""

@@ -27,12 +27,7 @@ if TYPE_CHECKING:
 
 
 class Deployments(dg.ConfigurableResource):
-    """The applications that one state directory holds.
-
-    Example:
-        >>> Deployments(home=".streams").status("flights").state  # doctest: +SKIP
-        'RUNNING'
-    """
+    """The applications that one state directory holds."""
 
     home: str
     """Path of the state directory."""

@@ -24,6 +24,17 @@ class StateDirectoryError(StreamsRuntimeError):
         )
 
 
+class StateDirectoryPlaceError(StateDirectoryError):
+    """A file is where the state directory is, or one above it."""
+
+    def __init__(self, root: Path, file: Path) -> None:
+        StreamsRuntimeError.__init__(
+            self,
+            f"{root} cannot be the state directory: {file} is a file. "
+            "Move the file away, or name a directory with STREAMS_HOME.",
+        )
+
+
 class CatalogError(StreamsRuntimeError):
     """The catalog cannot be read or written."""
 

@@ -8,7 +8,7 @@ import tempfile
 from dataclasses import dataclass
 from pathlib import Path
 
-from streams_orchestration.runtime.errors import StateDirectoryError
+from streams_orchestration.runtime.errors import StateDirectoryError, StateDirectoryPlaceError
 
 MINIMUM_FREE_BYTES = 64 * 1024 * 1024
 
@@ -21,8 +21,19 @@ class Home:
 
     @classmethod
     def default(cls) -> Home:
-        """The home that the environment names."""
-        return cls(Path(os.environ.get("STREAMS_HOME") or ".streams").absolute())
+        """The home that the environment names.
+
+        Raises:
+            StateDirectoryError: a file is where the directory is, or would be.
+        """
+        home = cls(Path(os.environ.get("STREAMS_HOME") or ".streams").absolute())
+        home._check_place()
+        return home
+
+    def _check_place(self) -> None:
+        existing = next((path for path in (self.root, *self.root.parents) if path.exists()), self.root)
+        if existing.exists() and not existing.is_dir():
+            raise StateDirectoryPlaceError(self.root, existing)
 
     @property
     def catalog(self) -> Path:
@@ -62,8 +73,7 @@ class Home:
         Raises:
             StateDirectoryError: it is read-only, not a directory, or its disk is full.
         """
-        if self.root.exists() and not self.root.is_dir():
-            raise StateDirectoryError(self.root, "there is a file in its place")
+        self._check_place()
         try:
             self.root.mkdir(parents=True, exist_ok=True)
             with tempfile.TemporaryFile(dir=self.root) as probe:

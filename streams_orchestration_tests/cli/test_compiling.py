@@ -217,3 +217,28 @@ def test_a_broken_profile_is_a_mistake_on_the_command_line(
 def test_a_profile_that_is_not_there_is_named(tiny: str, capsys: Capture):
     assert main(["compile", tiny, "--profile", "nowhere.yaml"]) == 2
     assert "nowhere.yaml" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    ("pattern", "said"),
+    [
+        ("B", "no parallel region matches the width pattern B; the nearest is A"),
+        ("Q*", "no parallel region matches the width pattern Q*; the nearest is A"),
+        ("Src", "no parallel region matches the width pattern Src; the nearest is A"),
+    ],
+)
+@pytest.mark.parametrize("command", ["compile", "run", "deploy", "graph", "explain"])
+def test_a_width_that_fits_no_region_is_an_error(
+    command: str, pattern: str, said: str, tiny: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: Capture
+):
+    monkeypatch.setenv("STREAMS_HOME", str(tmp_path / "home"))
+    assert main([command, tiny, *(["A"] if command == "explain" else []), "--width", f"{pattern}=3"]) == 1
+    captured = capsys.readouterr()
+    assert f"error SO0207: {said}" in captured.err
+    assert captured.out == ""
+
+
+def test_a_width_for_an_application_without_regions_says_so(tiny: str, capsys: Capture):
+    Path(tiny).write_text(Path(tiny).read_text().replace(', annotations: {parallel: {width: "${width}"}}', ""))
+    assert main(["compile", tiny, "--width", "A=3"]) == 1
+    assert "no parallel region matches the width pattern A; the application has none" in capsys.readouterr().err

@@ -6,6 +6,7 @@ import subprocess
 import sys
 import time
 from pathlib import Path
+from typing import Any
 
 import dagster as dg
 import pytest
@@ -201,3 +202,17 @@ def test_what_an_import_reads_of_other_applications_is_upstream_of_it(tmp_path: 
     dg.Definitions.validate_loadable(defs)
     (spec,) = [spec for spec in defs.resolve_all_asset_specs() if spec.key.path == ["reader", "imports", "In"]]
     assert [dep.asset_key.path for dep in spec.deps] == [["high", "exports", "Out"]]
+
+
+def test_descriptions_in_the_launchpad_hold_no_code_of_tests(defs: dg.Definitions):
+    found: list[str] = []
+
+    def visit(shape: Any) -> None:
+        for field in getattr(shape, "fields", {}).values():
+            found.append(field.description or "")
+            visit(field.config_type)
+
+    for job in defs.resolve_all_job_defs():
+        visit(job.run_config_schema.run_config_schema_type)
+    assert any("state directory" in text for text in found)
+    assert not [text for text in found if ">>>" in text or "doctest" in text]

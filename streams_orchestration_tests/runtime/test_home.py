@@ -31,17 +31,21 @@ def test_it_is_made_with_all_directories_above_and_left_empty(tmp_path: Path):
     assert home.prepare() is home
 
 
-def test_a_file_in_its_place_is_named(tmp_path: Path):
-    path = tmp_path / "home"
-    path.touch()
-    with pytest.raises(StateDirectoryError, match=rf"{path}: .* there is a file in its place.*STREAMS_HOME"):
-        Home(path).prepare()
-
-
-def test_a_file_above_it_is_named(tmp_path: Path):
-    (tmp_path / "file").touch()
-    with pytest.raises(StateDirectoryError, match="Not a directory"):
-        Home(tmp_path / "file" / "home").prepare()
+@pytest.mark.parametrize("below", ["", "home", "a/home"])
+def test_a_file_in_its_place_or_above_it_is_named_by_whatever_uses_it(
+    below: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+):
+    file = tmp_path / "file"
+    file.touch()
+    root = file / below
+    monkeypatch.setenv("STREAMS_HOME", str(root))
+    for use in (Home.default, Home(root).prepare):
+        with pytest.raises(StateDirectoryError) as raised:
+            use()
+        assert str(raised.value) == (
+            f"{root} cannot be the state directory: {file} is a file. "
+            "Move the file away, or name a directory with STREAMS_HOME."
+        )
 
 
 @pytest.mark.skipif(os.geteuid() == 0, reason="root may write everywhere")

@@ -100,7 +100,8 @@ class RegionDeclarations:
         names = [instance.name for instance in order]
         for pattern, regex, _ in self._overrides:
             if not any(map(regex.fullmatch, names)):
-                message = f"no parallel region matches {pattern}{nearest(pattern, names)}"
+                known = nearest(pattern, names) if names else "; the application has none"
+                message = f"no parallel region matches the width pattern {pattern}{known}"
                 self.diagnostics.append(Diagnostic.of("SO0207", message))
 
     def _width(self, instance: Instance, parallel: Parallel) -> tuple[int, str]:

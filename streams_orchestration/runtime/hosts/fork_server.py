@@ -45,6 +45,8 @@ REQUEST_SECONDS = 10.0
 def start_fork_server(directory: Path, imported: Sequence[str] = IMPORTED) -> subprocess.Popen[bytes] | None:
     """Start one as a child of this process, and have Spark ask it; before the JVM starts, which inherits that.
 
+    Its processes work in the working directory of this process, whatever that of the JVM is.
+
     Args:
         directory: of this server alone; made anew. Where no program may be run from there, there is no server.
         imported: modules that the processes find imported.
@@ -57,12 +59,12 @@ def start_fork_server(directory: Path, imported: Sequence[str] = IMPORTED) -> su
     directory.mkdir(parents=True)
     script = directory / "python"
     client = [sys.executable, "-I", "-S", forked_python.__file__, str(directory)]
-    script.write_text(f'#!/bin/sh\nexec {shlex.join(client)} "$@"\n')
+    here = Path.cwd()
+    script.write_text(f'#!/bin/sh\ncd {shlex.quote(str(here))}\nexec {shlex.join(client)} "$@"\n')
     script.chmod(0o700)
     if not os.access(script, os.X_OK):
         return None
     listener = socket.socket(socket.AF_UNIX)
-    here = Path.cwd()
     try:
         os.chdir(directory)  # the path of a socket may not have more than some 100 bytes
         listener.bind("socket")

@@ -97,6 +97,8 @@ class StartingSession:
         scratch = Home(given.home).data(given.application) / "spark"
         own = scratch / f"python-{given.host}-{given.incarnation}"
         self._forks = start_fork_server(own)
+        # without that server the JVM's Python processes would work where the JVM does
+        self._directory = own if self._forks is not None else None
         os.environ[DIRECTORY] = str(own / "workers")
         self._settings = session_settings(f"{given.application}-{given.host}", scratch, memory=given.memory)
         self._archive = ClassArchive.find(java_program(), self._settings[JAVA_OPTIONS])
@@ -110,7 +112,7 @@ class StartingSession:
         from streams_orchestration.runtime.hosts.session import spark_session, warm_up
 
         try:
-            self._session = spark_session(self._settings)
+            self._session = spark_session(self._settings, self._directory)
         except Exception as error:
             self._error = error
         self._over.set()
@@ -136,23 +138,18 @@ class StartingSession:
             return
         from pyspark import SparkContext
 
-        from streams_orchestration.runtime.hosts.processes import family, kill, process_started
+        from streams_orchestration.runtime.hosts.processes import kill, process_started
 
         gateway: Any = SparkContext._gateway
         jvm = gateway.proc.pid
         writing = threading.Thread(target=self._write_archive, args=(gateway,), daemon=True)
         writing.start()
         until = time.monotonic() + ARCHIVE_SECONDS
-        writers: set[int] = set()
         while writing.is_alive() and wanted() and time.monotonic() < until:
             writing.join(WANTED_SECONDS)
-            writers |= {process.pid for process in family(jvm)}
         if writing.is_alive():
             kill(jvm, process_started(jvm))
             self._archive.drop()
-        for writer in writers:  # a process that writes for the JVM leaves what it says in the working directory
-            for name in ("stdout", "stderr"):
-                Path(f"java_pid{writer}_{name}").unlink(missing_ok=True)
 
     def _write_archive(self, gateway: Any) -> None:
         try:

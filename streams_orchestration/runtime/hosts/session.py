@@ -7,7 +7,8 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from pyspark import SparkConf
+from pyspark import SparkConf, SparkContext
+from pyspark.java_gateway import launch_gateway
 from pyspark.sql import SparkSession
 
 if TYPE_CHECKING:
@@ -61,12 +62,20 @@ def session_settings(application: str, scratch: Path, *, memory: str, cores: int
     }
 
 
-def spark_session(settings: Mapping[str, str]) -> SparkSession:
-    """The session of this process, with a JVM of its own. It takes seconds of waiting: call it on a thread."""
+def spark_session(settings: Mapping[str, str], directory: Path | None = None) -> SparkSession:
+    """The session of this process, with a JVM of its own. It takes seconds of waiting: call it on a thread.
+
+    Args:
+        settings: as of `session_settings`.
+        directory: the JVM's working directory, which gets the files that a JVM writes unasked; that of this process
+            when None.
+    """
     from streams_orchestration.runtime.queries.source import PeSource
 
     Path(settings["spark.local.dir"]).mkdir(parents=True, exist_ok=True)
-    session = SparkSession.builder.config(conf=_conf(settings)).getOrCreate()  # type: ignore[attr-defined]
+    conf = _conf(settings)
+    SparkContext(conf=conf, gateway=launch_gateway(conf, {"cwd": directory}))
+    session = SparkSession.builder.config(conf=conf).getOrCreate()  # type: ignore[attr-defined]
     session.sparkContext.setLogLevel("WARN")
     session.dataSource.register(PeSource)
     return session
