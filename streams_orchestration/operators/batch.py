@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Set
 from typing import Any
 
 from streams_orchestration.operators.arrow_types import row_layout
@@ -40,10 +40,20 @@ class TupleBatch:
         """A batch of the given columns (anything Arrow can read), cast to `schema`, in its order.
 
         Raises:
-            KeyError: a column of the schema is missing.
-            DataError: a value does not fit its type.
+            DataError: a column of the schema is missing, the columns are of several lengths, or a value does not fit
+                its type.
         """
+        if missing := [name for name in schema.names if name not in columns]:
+            message = f"no column for the attribute {missing[0]}; there are {', '.join(map(str, columns)) or 'none'}"
+            raise DataError(message)
         arrays = [_as_attribute(columns[field.name], field) for field in schema]
+        for array, field in zip(arrays, schema, strict=True):
+            if len(array) != len(arrays[0]):
+                message = (
+                    f"attribute {field.name}: {len(array)} values, but {len(arrays[0])} of {schema.names[0]}; "
+                    "columns are of one length"
+                )
+                raise DataError(message)
         return cls(pa.RecordBatch.from_arrays(arrays, schema=schema))
 
     @classmethod
@@ -129,14 +139,19 @@ class TupleBatch:
         Raises:
             ConstTupleError: the batch is const.
             KeyError: no such attribute.
+            DataError: these are not as many values as there are tuples, or one does not fit its type.
         """
         self._check_mutable(name)
         field = self._field(name)
+        array = _as_attribute(values, field)
+        if len(array) != len(self):
+            message = f"attribute {name}: {len(array)} values for {len(self)} tuples"
+            raise DataError(message)
         self._unwritten = None
         self._written.pop(name, None)
         self._bytes = None
         index = self._arrow.schema.get_field_index(name)
-        self._arrow = self._arrow.set_column(index, field, _as_attribute(values, field))
+        self._arrow = self._arrow.set_column(index, field, array)
 
     @property
     def untouched(self) -> TupleBatch | None:
@@ -228,9 +243,12 @@ class TupleBatch:
 
 
 def _as_attribute(values: Any, field: pa.Field) -> pa.Array:
+    if not isinstance(values, Iterable) or isinstance(values, str | bytes | Mapping | Set):
+        message = f"attribute {field.name}: {values!r:.60} is {type(values).__name__}, no column of values"
+        raise DataError(message)
     try:
         return _as_array(values, field.type)
-    except (pa.ArrowInvalid, pa.ArrowTypeError, pa.ArrowNotImplementedError) as error:
+    except (pa.ArrowInvalid, pa.ArrowTypeError, pa.ArrowNotImplementedError, OverflowError) as error:
         message = f"attribute {field.name}: a value does not fit {field.type}: {error}"
         raise DataError(message) from error
 

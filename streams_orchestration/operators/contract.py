@@ -14,10 +14,12 @@ from pydantic import BaseModel, ConfigDict
 from streams_orchestration.model.operators import OperatorModel
 from streams_orchestration.operators.background import Background
 from streams_orchestration.operators.batch import TupleBatch
+from streams_orchestration.operators.errors import ResultError
 from streams_orchestration.operators.libraries import pa
 from streams_orchestration.operators.mentions import Mentions
 from streams_orchestration.operators.metrics import Metrics
 from streams_orchestration.operators.region import RegionRole, not_the_trigger
+from streams_orchestration.operators.results import check_offset, check_port, check_tuples, described
 from streams_orchestration.operators.state import State
 
 Offset = dict[str, Any]
@@ -195,13 +197,30 @@ class Operator:
         """End of a micro-batch: finish and name the files that go with it."""
         return ()
 
+    def code_modules(self) -> tuple[str, ...]:
+        """The modules with the operator's own code: errors name the line in it where they were raised."""
+        return tuple(kind.__module__ for kind in type(self).__mro__)
+
     def submit(self, batch: TupleBatch, port: int = 0) -> None:
-        """Send tuples to everything that is connected to an output port."""
+        """Send tuples to everything that is connected to an output port.
+
+        Raises:
+            ResultError: there is no such port, or these are no tuples of its type.
+        """
+        check_tuples(batch, port, self.context.outputs)
         if len(batch):
             self.context.submit(port, batch)
 
     def punctuate(self, mark: Punctuation, port: int = 0) -> None:
-        """Send a mark to everything that is connected to an output port."""
+        """Send a mark to everything that is connected to an output port.
+
+        Raises:
+            ResultError: there is no such port, or this is no mark.
+        """
+        check_port(port, self.context.outputs)
+        if not isinstance(mark, Punctuation):
+            message = f"it punctuates with {described(mark)}; a mark is Punctuation.WINDOW or Punctuation.FINAL"
+            raise ResultError(message)
         self.context.punctuate(port, mark)
 
 
@@ -228,3 +247,20 @@ class SourceOperator(Operator):
     def place(self) -> str:
         """File and rows of what was submitted last, for errors of the operators behind the source."""
         return ""
+
+
+def check_produced(produced: ProducedTo) -> ProducedTo:
+    """What `produce` returned; raises ResultError when it is something else than it may return."""
+    if not isinstance(produced, ProducedTo):
+        message = f"its `produce` returned {described(produced)}; it returns ProducedTo(offset, exhausted)"
+        raise ResultError(message)
+    check_offset(produced.offset)
+    return produced
+
+
+def check_files(files: tuple[PendingFile, ...]) -> tuple[PendingFile, ...]:
+    """What `prepare_commit` returned; raises ResultError when it is something else than it may return."""
+    if not isinstance(files, tuple | list) or not all(isinstance(file, PendingFile) for file in files):
+        message = f"its `prepare_commit` returned {described(files)}; it returns a tuple of PendingFile"
+        raise ResultError(message)
+    return tuple(files)

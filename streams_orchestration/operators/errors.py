@@ -7,6 +7,10 @@ class DataError(ValueError):
     """The data is wrong, and would be wrong again after a reset: the application stops instead of trying once more."""
 
 
+class ResultError(DataError):
+    """An operator returned, yielded or submitted what it may not; its code would do so again."""
+
+
 class UnknownAttributeError(ValueError):
     """A parameter names an attribute that the stream does not have; wrong wherever the application is to run."""
 
@@ -19,5 +23,5 @@ class TupleError(Exception):
         self.position = position
 
 
-class ConstTupleError(TypeError):
-    """An operator wrote to tuples that arrived on a port that its model calls non-mutating."""
+class ConstTupleError(DataError):
+    """An operator wrote to tuples that arrived on a port that its model calls non-mutating; it would do so again."""

@@ -3,22 +3,24 @@
 from __future__ import annotations
 
 import inspect
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Mapping
 from typing import Any, ClassVar, overload
 
 from streams_orchestration.model.operators import InputPortModel, OperatorModel, OutputPortModel
 from streams_orchestration.operators.batch import TupleBatch
 from streams_orchestration.operators.contract import Operator, OperatorContext, Parameters
-from streams_orchestration.operators.errors import DataError
+from streams_orchestration.operators.errors import ResultError
+from streams_orchestration.operators.libraries import pa
+from streams_orchestration.operators.results import check_port, parts_of
 
 Columns = Mapping[str, Any]
 """Attribute -> values; cast to the output stream's schema."""
 Function = Callable[..., Any]
 """Of a batch, and of the parameters and `metrics` if it wants them; gives a batch, columns, an iterable, or None."""
 
-
 METRICS = "metrics"
 """The argument that gets the metrics."""
+_WANTED = "a function under @operator returns or yields TupleBatches, or columns by attribute, or returns None"
 
 
 class FunctionOperator(Operator):
@@ -35,8 +37,7 @@ class FunctionOperator(Operator):
 
     def process(self, port: int, batch: TupleBatch) -> None:
         """Call the function."""
-        result = self.function(batch, *self.arguments)
-        for part in _parts(result):
+        for part in parts_of(self.function(batch, *self.arguments), (TupleBatch, Mapping), _WANTED):
             self.submit(as_batch(part, self.context))
 
 
@@ -102,29 +103,30 @@ def as_batch(part: TupleBatch | Columns, context: OperatorContext, port: int = 0
     """What a function gave as tuples of an output port.
 
     Raises:
-        DataError: columns, but others than those of the output stream.
-        ValueError: columns, but the output stream has no schema.
-        TypeError: something else.
+        ResultError: columns, but others than those of the output stream, or there is no such port or no schema.
+        DataError: a value does not fit its type.
     """
     if isinstance(part, TupleBatch):
         return part
-    if not isinstance(part, Mapping):
-        message = f"a function gives batches, or columns by attribute, not {type(part).__name__}"
-        raise TypeError(message)
+    return TupleBatch.from_columns(part, schema_for(part, context, port))
+
+
+def schema_for(part: Mapping[str, Any], context: OperatorContext, port: int) -> pa.Schema:
+    """The schema of an output port that something by attribute goes to.
+
+    Raises:
+        ResultError: the attributes are not those of the schema, or there is no such port or no schema.
+    """
+    check_port(port, context.outputs)
     schema = context.outputs[port]
     if schema is None:
         message = "the output stream needs a schema: outputs: [{stream: Name, schema: Type}]"
-        raise ValueError(message)
-    if set(part) != set(schema.names):
-        message = f"the output stream has the attributes {', '.join(schema.names)}, the function gave {', '.join(part)}"
-        raise DataError(message)
-    return TupleBatch.from_columns(part, schema)
-
-
-def _parts(result: Any) -> Iterable[TupleBatch | Columns]:
-    if result is None:
-        return ()
-    return (result,) if isinstance(result, TupleBatch | Mapping) else result
+        raise ResultError(message)
+    if part.keys() != set(schema.names):
+        gave = ", ".join(map(str, part)) or "none"
+        message = f"the output stream has the attributes {', '.join(schema.names)}, the function gave {gave}"
+        raise ResultError(message)
+    return schema
 
 
 def _further_arguments(function: Function) -> list[str]:

@@ -16,8 +16,11 @@ from streams_orchestration.operators.contract import (
     ProducedTo,
     Punctuation,
     SourceOperator,
+    check_files,
+    check_produced,
 )
 from streams_orchestration.operators.region import RegionRole
+from streams_orchestration.operators.results import check_nothing, check_state
 from streams_orchestration.operators.state import dump_state, load_state, plain_digest
 
 Row = tuple[Any, ...]
@@ -111,12 +114,12 @@ class OperatorHarness:
             batch = TupleBatch.from_columns(columns, schema)
         model = self.kind.model
         mutable = model is not None and model.signature().input(port).is_mutable
-        self.operator.process(port, batch.own() if mutable else batch.const())
+        check_nothing(self.operator.process(port, batch.own() if mutable else batch.const()), "process")
         return self
 
     def mark(self, mark: Punctuation = Punctuation.WINDOW, port: int = 0) -> Self:
         """Let a punctuation arrive."""
-        self.operator.on_punctuation(port, mark)
+        check_nothing(self.operator.on_punctuation(port, mark), "on_punctuation")
         return self
 
     def end(self) -> Self:
@@ -128,14 +131,16 @@ class OperatorHarness:
     def produce(self, offset: Offset | None = None, limit: int = 1000) -> ProducedTo:
         """Let a source produce from an offset on, from its beginning if there is none."""
         assert isinstance(self.operator, SourceOperator), f"{self.kind.__name__} is no SourceOperator"
-        return self.operator.produce(self.operator.initial_offset() if offset is None else offset, limit)
+        return check_produced(
+            self.operator.produce(self.operator.initial_offset() if offset is None else offset, limit)
+        )
 
     def checkpoint(self) -> Checkpoint:
         """Drain the operator and store its state, as at the end of an epoch: only what changed, where that pays."""
-        self.operator.drain()
+        check_nothing(self.operator.drain(), "drain")
         self._version += 1
         chain = [(version, len(data)) for version, data in self._stored]
-        dump = dump_state(self.operator.checkpoint(), self._version, chain, self._plain)
+        dump = dump_state(check_state(self.operator.checkpoint()), self._version, chain, self._plain)
         self._plain = dump.plain
         if dump.data:
             self._stored = (*self._stored[: dump.kept], (self._version, dump.data))
@@ -162,7 +167,7 @@ class OperatorHarness:
 
     def commit(self, batch: int = 0) -> tuple[PendingFile, ...]:
         """End the micro-batch: the files that a sink finished; the next one is `batch`."""
-        files = self.operator.prepare_commit()
+        files = check_files(self.operator.prepare_commit())
         self.context.batch = batch
         return files
 

@@ -10,6 +10,7 @@ import pyarrow as pa
 from streams_orchestration.operators.batch import TupleBatch
 from streams_orchestration.operators.contract import Operator, Punctuation
 from streams_orchestration.operators.errors import DataError, TupleError
+from streams_orchestration.operators.function import schema_for
 
 
 class TupleOutputs:
@@ -19,11 +20,11 @@ class TupleOutputs:
         self.operator = operator
         self.tuples: dict[int, _Collected] = {}
 
-    def add(self, position: int, port: int, part: Any) -> None:
+    def add(self, position: int, port: int, part: Mapping[str, Any] | Punctuation) -> None:
         """Take what the function gave for the input tuple at a position: a tuple's values, or a mark.
 
         Raises:
-            DataError: it is neither, or the attributes are not those of the output stream.
+            ResultError: the attributes are not those of the output stream, or there is no such port.
         """
         collected = self.tuples.get(port)
         if collected is not None and type(part) is dict and part.keys() == collected.names:
@@ -34,23 +35,9 @@ class TupleOutputs:
         else:
             self._begin(port, part).add(position, part)
 
-    def _begin(self, port: int, part: Any) -> _Collected:
+    def _begin(self, port: int, part: Mapping[str, Any]) -> _Collected:
         """The tuples of a port that this one may join."""
-        outputs = self.operator.context.outputs
-        if not isinstance(part, Mapping):
-            message = f"a function of a tuple gives tuples, values by attribute, not {type(part).__name__}"
-            raise DataError(message)
-        if not 0 <= port < len(outputs):
-            message = f"there is no output port {port}; there are {len(outputs)}"
-            raise DataError(message)
-        schema = outputs[port]
-        if schema is None:
-            message = "the output stream needs a schema: outputs: [{stream: Name, schema: Type}]"
-            raise DataError(message)
-        if part.keys() != set(schema.names):
-            gave = ", ".join(map(str, part))
-            message = f"the output stream has the attributes {', '.join(schema.names)}, the function gave {gave}"
-            raise DataError(message)
+        schema = schema_for(part, self.operator.context, port)
         return self.tuples.setdefault(port, _Collected(schema))
 
     def submit(self, port: int | None = None) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from pathlib import Path
 
 MINIMUM_JAVA = 17
@@ -118,16 +119,70 @@ class NotDeployableError(StreamsRuntimeError):
     """The application compiles but cannot run here."""
 
 
+@dataclass(frozen=True, slots=True)
+class OperatorFailure:
+    """What an operator raised and where, in parts; the place is as exact as is known."""
+
+    operator: str
+    """Physical name."""
+    cause: str
+    """Type and text of what was raised."""
+    file: str = ""
+    """Of the operator's own code, where it was raised or last gone through; empty when none of it was at work."""
+    line: int = 0
+    pure: bool = False
+    """The operator keeps nothing and changes nothing: the same tuples would make it fail again."""
+    batch: int = 0
+    """Number of the micro-batch."""
+    port: int | None = None
+    """Input port at which the tuples or the mark arrived; None when it was called for neither."""
+    mark: str = ""
+    """The mark that arrived: `window` or `final`; empty for tuples."""
+    first: int = 0
+    """Of the tuples among which the one is at which it failed, numbered from 1 in each batch, for each port."""
+    last: int = 0
+    values: str = ""
+    """The very tuple, shortened; empty where several come into question."""
+    origin: str = ""
+    """File and rows, or segment and rows, that the tuples were read from; empty where that is not known."""
+
+    def is_again(self, before: OperatorFailure) -> bool:
+        """The same cause at the same tuples as an earlier failure, which a replay may have numbered otherwise."""
+        code = (self.operator, self.cause, self.file, self.line, self.port, self.mark)
+        if code != (before.operator, before.cause, before.file, before.line, before.port, before.mark):
+            return False
+        if self.values or before.values:
+            return self.values == before.values
+        return (self.batch, self.first, self.last) == (before.batch, before.first, before.last)
+
+    def __str__(self) -> str:
+        code = f" ({self.file}, line {self.line})" if self.file else ""
+        return f"{self.cause}{code}{self._place()}"
+
+    def _place(self) -> str:
+        if self.port is None:
+            return ""
+        if self.mark:
+            return f"; at the {self.mark} marker on input port {self.port}"
+        port = f"of batch {self.batch} on input port {self.port}"
+        source = f", read from {self.origin}" if self.origin else ""
+        if self.first == self.last:
+            return f"; at tuple {self.first} {port}{', ' + self.values if self.values else ''}{source}"
+        return f"; at one of the tuples {self.first} to {self.last} {port}{source}"
+
+
 class OperatorError(StreamsRuntimeError):
     """An operator raised, or was given parameters or data it cannot work with."""
 
-    def __init__(self, operator: str, message: str) -> None:
+    def __init__(self, operator: str, message: str, failure: OperatorFailure | None = None) -> None:
         self.operator = operator
         self.reason = message
+        self.failure = failure
+        """What the operator raised, in parts; None when it was not the operator that failed."""
         super().__init__(f"operator {operator}: {message}")
 
-    def __reduce__(self) -> tuple[type[OperatorError], tuple[str, str]]:
-        return type(self), (self.operator, self.reason)
+    def __reduce__(self) -> tuple[type[OperatorError], tuple[str, str, OperatorFailure | None]]:
+        return type(self), (self.operator, self.reason, self.failure)
 
 
 class OutputError(StreamsRuntimeError):

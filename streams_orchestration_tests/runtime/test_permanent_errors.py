@@ -1,20 +1,24 @@
-"""Which failures a reset cannot mend: bad data and bad state, and nothing else."""
+"""Which failures a reset cannot mend: bad data, bad state, results of a wrong type, and nothing else."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from streams_orchestration.operators.batch import TupleBatch
+from streams_orchestration.operators.contract import Operator
+from streams_orchestration.operators.standard.file_source import FileSource
 from streams_orchestration.runtime.home import Home
 from streams_orchestration.runtime.tasks import stages
 from streams_orchestration.runtime.tasks.batches import TaskResult
 from streams_orchestration.runtime.tasks.instances import InstanceCache
-from streams_orchestration_tests.runtime.applications import totals, write_rows
+from streams_orchestration_tests.runtime import sample_operators
+from streams_orchestration_tests.runtime.applications import compiled, node, sink, source, totals, write_rows
 from streams_orchestration_tests.runtime.local import LocalApplication
-from streams_orchestration_tests.runtime.sample_operators import RunningTotals
+from streams_orchestration_tests.runtime.sample_operators import Passing, RunningTotals
 
 
 @pytest.fixture
@@ -74,3 +78,52 @@ def test_a_file_that_an_operator_misses_may_be_there_after_a_reset(
     found = failed(local)
     assert found
     assert not any(result.permanent for result in found)
+
+
+def first_failed(tmp_path: Path, graph: list[dict[str, Any]]) -> TaskResult:
+    """The first failed task of an application of one PE."""
+    local = LocalApplication(Home(tmp_path / "home"), compiled(graph, fusion="manual", pes=1), 20)
+    while not (bad := failed(local)):
+        assert local.step(local.programs[0])
+    return bad[0]
+
+
+@pytest.mark.parametrize(
+    ("kind", "methods"),
+    [
+        (Passing, {"process": lambda self, port, batch: batch}),
+        (Passing, {"process": lambda self, port, batch: batch.writable("n")}),
+        (Passing, {"process": lambda self, port, batch: self.submit(batch.to_pylist())}),
+        (Passing, {"process": lambda self, port, batch: self.submit(batch, 1)}),
+        (Passing, {"on_punctuation": lambda self, port, mark: mark}),
+        (Passing, {"prepare_commit": lambda self: [1]}),
+        (RunningTotals, {"checkpoint": lambda self: 5}),
+        (FileSource, {"produce": lambda self, offset, limit: None}),
+    ],
+)
+def test_what_an_operator_may_not_give_stops_the_application_at_once(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, kind: type[Operator], methods: dict[str, Any]
+):
+    for name, method in methods.items():
+        monkeypatch.setattr(kind, name, method)
+    totals = kind is RunningTotals
+    output = {"stream": "Same", "schema": "k string, number bigint, total bigint" if totals else "Row"}
+    same = node("Same", "RunningTotals" if totals else "Passing", "Rows") | {"outputs": [output]}
+    file = write_rows(tmp_path / "rows.parquet", 20)
+    bad = first_failed(tmp_path, [source("Rows", file), same, sink("Out", "Same")])
+    assert bad.permanent
+    assert str(bad.error).startswith(f"operator {'Rows' if kind is FileSource else 'Same'}: ")
+
+
+@pytest.mark.parametrize("result", [42, "text", [1], {"k": ["a"]}, {"k": "a", "n": "x"}])
+@pytest.mark.parametrize("parameter", ["function", "onTuple"])
+def test_a_function_s_wrong_result_stops_the_application_at_once(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, parameter: str, result: Any
+):
+    monkeypatch.setattr(sample_operators, "inverse_of_one", lambda: result)
+    custom = node("Inverse", "Custom", "Rows", parameters={parameter: f"{sample_operators.__name__}:inverse_of_one"})
+    file = write_rows(tmp_path / "rows.parquet", 20)
+    bad = first_failed(tmp_path, [source("Rows", file), custom, sink("Out", "Inverse")])
+    assert bad.permanent
+    assert str(bad.error).startswith("operator Inverse: ")
+    assert "at tuple 1 of batch 0 on input port 0, {k: " in str(bad.error)

@@ -5,17 +5,18 @@ from __future__ import annotations
 import copy
 import inspect
 import json
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
 from pydantic import Field, model_validator
 
 from streams_orchestration.operators.batch import TupleBatch
 from streams_orchestration.operators.contract import Operator, OperatorContext, Parameters, Punctuation
-from streams_orchestration.operators.errors import TupleError
+from streams_orchestration.operators.errors import ResultError, TupleError
 from streams_orchestration.operators.function import FunctionOperator, as_batch
 from streams_orchestration.operators.implementation import import_name
 from streams_orchestration.operators.mentions import Mentions
+from streams_orchestration.operators.results import described, parts_of
 from streams_orchestration.operators.standard.refused import REFUSED
 from streams_orchestration.operators.state import State
 from streams_orchestration.operators.tuple_outputs import TupleOutputs
@@ -23,6 +24,12 @@ from streams_orchestration.operators.tuple_outputs import TupleOutputs
 _EMPTIED = "@emptied"
 _ITEMS = {"function": "batch", "onTuple": "values", "onPunctuation": "mark"}
 """Parameter -> what its function is called for."""
+_PAIRS = "marks, or pairs of an output port and one of these"
+_WANTED = {
+    "function": f"returns or yields TupleBatches, columns by attribute, {_PAIRS}",
+    "onTuple": f"returns or yields tuples, each a dictionary of its values by attribute, {_PAIRS}",
+    "onPunctuation": f"returns or yields TupleBatches, columns by attribute, {_PAIRS}",
+}
 _NAMES = ("port", "state", "arguments", "metrics")
 
 
@@ -83,8 +90,12 @@ class Custom(Operator):
         """Import the functions."""
         self.functions = self._functions(self.parameters)
         self.takes = {name: tuple(inspect.signature(f).parameters) for name, f in self.functions.items()}
-        self.pure = "state" not in self.takes.get("function", ("state",))
+        self.pure = not any("state" in self.takes.get(name, ()) for name in ("function", "onTuple"))
         self.reset_to_initial_state()
+
+    def code_modules(self) -> tuple[str, ...]:
+        """Those of the functions."""
+        return tuple(function.__module__ for function in self.functions.values())
 
     def reset_to_initial_state(self) -> None:
         """The state that the parameters name."""
@@ -111,7 +122,7 @@ class Custom(Operator):
         arguments = self._arguments(parameter, port)
         if _ITEMS[parameter] in self.takes[parameter]:
             arguments[_ITEMS[parameter]] = item
-        for output, part in _outputs(self.functions[parameter](**arguments)):
+        for output, part in _outputs(self.functions[parameter](**arguments), parameter):
             if isinstance(part, Punctuation):
                 self.punctuate(part, output)
             else:
@@ -129,7 +140,7 @@ class Custom(Operator):
                 if type(result) is dict:
                     outputs.add(position, 0, result)
                 else:
-                    for output, part in _outputs(result):
+                    for output, part in _outputs(result, "onTuple"):
                         outputs.add(position, output, part)
         except TupleError:
             raise
@@ -147,12 +158,18 @@ class Custom(Operator):
         self.state = {name: value for name, value in state.items() if name != _EMPTIED}
 
 
-def _outputs(result: Any) -> Iterable[tuple[int, Any]]:
-    if result is None:
-        return
-    alone = isinstance(result, TupleBatch | Mapping | Punctuation | tuple)
-    for part in (result,) if alone else result:
-        yield part if isinstance(part, tuple) else (0, part)
+def _outputs(result: Any, parameter: str) -> Iterator[tuple[int, Any]]:
+    """What a function gave, each part with its output port."""
+    kinds = (Mapping, Punctuation) if parameter == "onTuple" else (TupleBatch, Mapping, Punctuation)
+    wanted = f"{parameter} of Custom {_WANTED[parameter]}, or returns None"
+    for part in parts_of(result, (*kinds, tuple), wanted):
+        if not isinstance(part, tuple):
+            yield 0, part
+        elif len(part) == 2 and isinstance(part[0], int) and isinstance(part[1], kinds):
+            yield part
+        else:
+            message = f"it gave {described(part)}; {wanted}"
+            raise ResultError(message)
 
 
 def _function(name: str, parameter: str) -> Callable[..., Any]:

@@ -7,6 +7,7 @@ from typing import Any
 
 from pydantic import TypeAdapter
 
+from streams_orchestration.runtime.errors import OperatorFailure
 from streams_orchestration.runtime.tasks.counts import Counts
 from streams_orchestration.runtime.transport.segments import Segment
 
@@ -131,6 +132,8 @@ class TaskResult:
     """An operator failed: its name and why."""
     permanent: bool = False
     """The same input would fail again."""
+    failure: OperatorFailure | None = None
+    """The error in parts, where an operator raised it."""
     metrics: Counts = field(default_factory=dict)
     """What the task's meter counted; nothing where measuring is off."""
 

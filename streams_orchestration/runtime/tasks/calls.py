@@ -2,30 +2,48 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import traceback
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import replace
 from typing import TypeVar
 
 from streams_orchestration.operators.errors import DataError, TupleError
-from streams_orchestration.runtime.errors import OperatorError
+from streams_orchestration.runtime.errors import OperatorError, OperatorFailure
+from streams_orchestration.runtime.tasks.instances import Instance
 from streams_orchestration.runtime.tasks.meter import Meter
 from streams_orchestration.runtime.tasks.program import OperatorProgram
 
 T = TypeVar("T")
+_PRODUCT = __name__.partition(".")[0]
 
 
 class OperatorCalls:
     """The calls of one task; an operator that submits calls others meanwhile."""
 
-    def __init__(self, meter: Meter) -> None:
-        self.meter = meter
+    def __init__(self, meter: Meter, instances: Mapping[int, Instance], batch: int) -> None:
+        """No call yet.
 
-    def call(self, program: OperatorProgram, call: Callable[[], T], at: Callable[[Exception], str] | None = None) -> T:
+        Args:
+            meter: of the task.
+            instances: the operators that there are, by index; others are being made.
+            batch: number of the micro-batch.
+        """
+        self.meter = meter
+        self._instances = instances
+        self._batch = batch
+
+    def call(
+        self,
+        program: OperatorProgram,
+        call: Callable[[], T],
+        at: Callable[[OperatorFailure, Exception], OperatorFailure] | None = None,
+    ) -> T:
         """Call into an operator.
 
         Args:
             program: the operator's.
             call: what to call.
-            at: the place in its streams, for what it raises.
+            at: adds the place in its streams to what it raised.
 
         Raises:
             OperatorError: it raised, or one that it submitted to; named is the innermost.
@@ -37,7 +55,37 @@ class OperatorCalls:
             raise
         except Exception as error:
             raised = error.__cause__ if isinstance(error, TupleError) and error.__cause__ else error
-            text = str(raised) if isinstance(raised, DataError) else f"{type(raised).__name__}: {raised}"
-            raise OperatorError(program.name, f"{text}; {at(error)}" if at else text) from raised
+            failure = self._failure(program, raised)
+            failure = at(failure, error) if at else failure
+            raise OperatorError(program.name, str(failure), failure) from raised
         finally:
             self.meter.switch(paying)
+
+    def _failure(self, program: OperatorProgram, raised: BaseException) -> OperatorFailure:
+        text = str(raised) if isinstance(raised, DataError) else f"{type(raised).__name__}: {raised}"
+        instance = self._instances.get(program.index)
+        modules = instance.operator.code_modules() if instance else (program.implementation.partition(":")[0],)
+        file, line = own_line(raised, modules)
+        return OperatorFailure(
+            program.name, text, file, line, pure=instance is not None and instance.operator.pure, batch=self._batch
+        )
+
+
+def at_mark(port: int, mark: str) -> Callable[[OperatorFailure, Exception], OperatorFailure]:
+    """The place of what an operator raises when a mark arrives."""
+    return lambda failure, _: replace(failure, port=port, mark=mark)
+
+
+def own_line(raised: BaseException, modules: Iterable[str]) -> tuple[str, int]:
+    """File and line of the innermost frame in an operator's own code; nothing where there is none.
+
+    Args:
+        raised: what it raised.
+        modules: with its code; all of their packages count. Code of the product is nobody's own.
+    """
+    packages = {module.partition(".")[0] for module in modules} - {_PRODUCT, "builtins"}
+    place = ("", 0)
+    for frame, line in traceback.walk_tb(raised.__traceback__):
+        if str(frame.f_globals.get("__name__")).partition(".")[0] in packages:
+            place = (frame.f_code.co_filename, line)
+    return place

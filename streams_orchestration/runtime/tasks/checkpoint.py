@@ -6,7 +6,8 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-from streams_orchestration.operators.contract import Operator
+from streams_orchestration.operators.contract import Operator, check_files
+from streams_orchestration.operators.results import check_state
 from streams_orchestration.runtime.tasks.batches import BatchPlan, SinkFile, StoredState
 from streams_orchestration.runtime.tasks.calls import OperatorCalls
 from streams_orchestration.runtime.tasks.instances import SPLITTERS, Instance
@@ -44,11 +45,11 @@ class Checkpoint:
         """
         operator = instance.operator
         if type(operator).prepare_commit is not Operator.prepare_commit:
-            for file in self._calls.call(program, operator.prepare_commit):
+            for file in self._calls.call(program, lambda: check_files(operator.prepare_commit())):
                 final = None if file.final is None else str(file.final)
                 self.files.append(SinkFile(program.name, str(file.pending), final, file.rows, file.size))
         if program.stateful and changed:
-            state = dict(self._calls.call(program, operator.checkpoint))
+            state = dict(self._calls.call(program, lambda: check_state(operator.checkpoint())))
             if instance.round_robin:
                 state[SPLITTERS] = dict(instance.round_robin)
             if state or instance.state is not None:

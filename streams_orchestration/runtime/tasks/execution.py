@@ -6,18 +6,19 @@ import json
 import time
 from collections import Counter
 from collections.abc import Callable, Iterator
+from functools import partial
 from pathlib import Path
-
-import pyarrow as pa
 
 from streams_orchestration.operators.arrow_types import arrow_schema, required_attributes
 from streams_orchestration.operators.batch import TupleBatch
-from streams_orchestration.operators.contract import Operator, Punctuation, SourceOperator
+from streams_orchestration.operators.contract import Operator, Punctuation, SourceOperator, check_produced
 from streams_orchestration.operators.encoding import forget
 from streams_orchestration.operators.errors import DataError
+from streams_orchestration.operators.results import check_nothing, type_text
 from streams_orchestration.runtime.directories import Directories
+from streams_orchestration.runtime.errors import OperatorFailure
 from streams_orchestration.runtime.tasks.batches import BatchPlan, TaskInput, TaskResult
-from streams_orchestration.runtime.tasks.calls import OperatorCalls
+from streams_orchestration.runtime.tasks.calls import OperatorCalls, at_mark
 from streams_orchestration.runtime.tasks.checkpoint import Checkpoint
 from streams_orchestration.runtime.tasks.counts import Counts
 from streams_orchestration.runtime.tasks.instances import Instance, InstanceCache, make_instance
@@ -46,12 +47,12 @@ class TaskRun:
         cache: InstanceCache, *, measured: bool = True,
     ) -> None:  # fmt: skip
         self.meter = Meter(program) if measured else NoMeter(program)
-        self._calls = OperatorCalls(self.meter)
         self.program = program
         self.task = task
         self.plan = plan
         self.directories = directories
         self.instances = {} if task.forwards else cache.of(program, task, plan)
+        self._calls = OperatorCalls(self.meter, self.instances, plan.batch)
         self.outbox = Outbox(program, directories, exchange, self.meter)
         self.prepared: set[int] = set()
         """Operators whose objects hold the state that the plan names."""
@@ -118,8 +119,8 @@ class TaskRun:
                 if item.schema != wanted:
                     name = self.program.operators[operator].name
                     message = (
-                        f"stream {segment.stream}: the segment {segment.path} has tuples of {_types(item.schema)}, "
-                        f"input port {port} of {name} takes {_types(wanted)}; start anew with --fresh"
+                        f"stream {segment.stream}: the segment {segment.path} has tuples of {type_text(item.schema)}, "
+                        f"input port {port} of {name} takes {type_text(wanted)}; start anew with --fresh"
                     )
                     raise SegmentError(message)
                 rows = f"rows {done + 1} to {done + len(item)}"
@@ -162,7 +163,7 @@ class TaskRun:
         self.origin = origin
         source.context.submit = counted
         try:
-            return self._calls.call(program, lambda: source.produce(offset, self.plan.limit))
+            return self._calls.call(program, lambda: check_produced(source.produce(offset, self.plan.limit)))
         finally:
             self.meter.worked(program.index, source.background.taken_ns())
             source.context.submit = submit
@@ -188,7 +189,7 @@ class TaskRun:
                 operator = self._instance(index).operator
                 if type(operator).drain is not Operator.drain:
                     self.changed.add(index)
-                    self._calls.call(program, operator.drain)
+                    self._calls.call(program, lambda run=operator.drain: check_nothing(run(), "drain"))
 
     def _call(self, index: int, port: int, item: Item) -> None:
         program = self.program.operators[index]
@@ -196,21 +197,19 @@ class TaskRun:
         self.changed.add(index)
         self.meter.arrives(index, port, item)
         if isinstance(item, Punctuation):
-            marker = f"at the {item.value} marker on input port {port}"
-            self._calls.call(program, lambda: operator.on_punctuation(port, item), lambda _: marker)
+            marked = partial(operator.on_punctuation, port, item)
+            self._calls.call(program, lambda: check_nothing(marked(), "on_punctuation"), at_mark(port, item.value))
             if item is Punctuation.WINDOW:
                 for output in (number for number, preserves in enumerate(program.preserves) if preserves):
                     self._punctuate(program, output, item)
         else:
-            tuples, before = item.untouched, self.arrived[index, port]
+            before, tuples = self.arrived[index, port], item.untouched
             self.arrived[index, port] += len(item)
 
-            def at(error: Exception) -> str:
-                if tuples is None:
-                    return f"at one of {len(item)} tuples behind tuple {before} of this batch on input port {port}"
-                return Place(self.plan.batch, port, before, tuples, self.origin()).at(operator, error)
+            def at(failure: OperatorFailure, error: Exception) -> OperatorFailure:
+                return Place(port, before, len(item), tuples, self.origin()).of(failure, operator, error)
 
-            self._calls.call(program, lambda: operator.process(port, item), at)
+            self._calls.call(program, lambda: check_nothing(operator.process(port, item), "process"), at)
 
     def _instance(self, index: int) -> Instance:
         """The operator object, with the state that the plan names."""
@@ -240,9 +239,6 @@ class TaskRun:
 
     def _submit(self, program: OperatorProgram, port: int, batch: TupleBatch) -> None:
         ddl = program.outputs[port]
-        if ddl is not None and batch.schema != arrow_schema(ddl):
-            message = f"it submits tuples of {_types(batch.schema)}, output port {port} has {_types(arrow_schema(ddl))}"
-            raise DataError(message)
         if ddl is not None and (required := required_attributes(ddl)):
             batch.refuse_nulls(required)
         self.meter.submits(program.index, port, batch)
@@ -293,7 +289,3 @@ class TaskRun:
         """What was measured of the task up to now."""
         objects = {index: instance.operator for index, instance in self.instances.items() if index in self.prepared}
         return self.meter.counts(self.outbox.copies, self.outbox.enqueued, objects)
-
-
-def _types(schema: pa.Schema) -> str:
-    return ", ".join(f"{field.name} {field.type}" for field in schema)

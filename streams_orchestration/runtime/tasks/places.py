@@ -5,11 +5,12 @@ from __future__ import annotations
 import contextlib
 import time
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from streams_orchestration.operators.batch import TupleBatch
 from streams_orchestration.operators.contract import Operator
 from streams_orchestration.operators.errors import TupleError
+from streams_orchestration.runtime.errors import OperatorFailure
 
 SEARCH_SECONDS = 2.0
 """How long an operator may be called again to find the tuple that it fails at."""
@@ -22,31 +23,30 @@ VALUES_SHOWN = 8
 class Place:
     """A run of tuples that arrived on an input port in one micro-batch."""
 
-    batch: int
-    """Number of the micro-batch."""
     port: int
     before: int
     """Tuples that arrived there before, in the same micro-batch."""
-    tuples: TupleBatch
+    count: int
+    tuples: TupleBatch | None
+    """None once the operator has written to them."""
     origin: str
     """File and rows, or segment and rows; empty for what came through a queue."""
 
-    def at(self, operator: Operator, error: Exception) -> str:
-        """Where the error is, as exactly as can be told."""
+    def of(self, failure: OperatorFailure, operator: Operator, error: Exception) -> OperatorFailure:
+        """A failure of the operator at these tuples, with its place as exactly as can be told."""
         first, count = self._culprits(operator, error)
-        number, port = self.before + first + 1, f"of batch {self.batch} on input port {self.port}"
-        if count == 1:
-            text = f"at tuple {number} {port}, {{{_shown(self.tuples.slice(first, 1))}}}"
-        else:
-            text = f"at one of the tuples {number} to {number + count - 1} {port}"
-        return f"{text}, read from {self.origin}" if self.origin else text
+        number = self.before + first + 1
+        values = "" if count > 1 or self.tuples is None else f"{{{_shown(self.tuples.slice(first, 1))}}}"
+        return replace(
+            failure, port=self.port, first=number, last=number + count - 1, values=values, origin=self.origin
+        )
 
     def _culprits(self, operator: Operator, error: Exception) -> tuple[int, int]:
         """The first one and the number of the tuples among which the one is that the operator fails at."""
         if isinstance(error, TupleError):
             return error.position, 1
-        if not operator.pure:
-            return 0, len(self.tuples)
+        if self.tuples is None or not operator.pure:
+            return 0, self.count
         return _narrowed(lambda part: operator.process(self.port, part), self.tuples, type(error), operator)
 
 

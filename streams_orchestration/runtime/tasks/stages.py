@@ -67,7 +67,10 @@ class Stage:
         except Exception as error:
             operator_logger("task", directories.log).exception("batch %s failed", plan.batch)
             permanent = isinstance(error, OperatorError) and isinstance(error.__cause__, DataError | StateError)
-            result = TaskResult(task.level, task.partition, error=_explained(error), permanent=permanent)
+            result = TaskResult(
+                task.level, task.partition, error=_explained(error), permanent=permanent,
+                failure=error.failure if isinstance(error, OperatorError) else None,
+            )  # fmt: skip
         if task.level == 0 and task.partition == 0:
             payload = plan_codec.dump_json(header)
             given += [(later.partition, later.level, PLAN, 0, 0, payload) for later in program.tasks if later.level]

@@ -188,7 +188,8 @@ def test_a_failing_operator_commits_nothing_and_says_whether_a_reset_helps(tmp_p
     assert [result.permanent for result in failed] == [permanent]
     kind = "" if permanent else "RuntimeError: "
     assert failed[0].error is not None
-    assert failed[0].error.startswith(f"operator Strict: {kind}n is {rows(COUNT)[12][1]}; at ")
+    assert failed[0].error.startswith(f"operator Strict: {kind}n is {rows(COUNT)[12][1]} (")
+    assert "sample_operators.py, line " in failed[0].error
 
 
 def test_a_batch_that_failed_leaves_nothing_in_memory(local: LocalApplication, monkeypatch: pytest.MonkeyPatch):

@@ -12,14 +12,19 @@ import pyarrow.parquet as pq
 import pytest
 
 from streams_orchestration.operators.batch import TupleBatch
+from streams_orchestration.operators.implementation import import_operator
+from streams_orchestration.operators.standard import STANDARD
+from streams_orchestration.runtime.errors import OperatorFailure
 from streams_orchestration.runtime.home import Home
 from streams_orchestration.runtime.tasks.batches import TaskResult
 from streams_orchestration.runtime.transport.segments import write_segment
 from streams_orchestration_tests.runtime.applications import compiled, node, sink, source
 from streams_orchestration_tests.runtime.local import LocalApplication
+from streams_orchestration_tests.runtime.sample_operators import Passing
 
 HERE = "streams_orchestration_tests.runtime.sample_operators"
 LONG = "k" * 100
+CODE = r"\(.*/sample_operators\.py, line \d+\)"
 PLACE = r"at tuple 13 of batch 0 on input port 0, {k: 'k{36}\.\.\., n: 0}, read from .*/rows\.parquet, rows 1 to 20"
 
 
@@ -58,7 +63,10 @@ def test_a_function_s_error_names_the_very_tuple(file: Path, tmp_path: Path, ope
     graph = [source("Rows", file), node("Inverse", operator, "Rows", parameters=parameters), sink("Out", "Inverse")]
     bad = failed(graph, tmp_path / "home")
     assert not bad.permanent
-    assert re.fullmatch(rf"operator Inverse: ZeroDivisionError: .* by zero; {PLACE}", str(bad.error)), bad.error
+    assert re.fullmatch(
+        rf"operator Inverse: ZeroDivisionError: .* by zero {CODE}; {PLACE}",
+        str(bad.error),
+    ), bad.error
 
 
 def test_the_number_counts_all_tuples_of_the_batch_not_of_the_piece_that_failed(file: Path, tmp_path: Path):
@@ -123,4 +131,90 @@ def test_a_segment_with_another_tuple_type_is_named_with_its_consumer(file: Path
     assert re.search(
         r"segment \S+ has tuples of k string, n string, input port 0 of Same takes k string, n int64; .*--fresh",
         str(bad.error),
+    )
+
+
+def test_an_error_is_known_in_parts_and_known_again(file: Path, tmp_path: Path):
+    graph = [source("Rows", file), node("Inverse", "inverse", "Rows"), sink("Out", "Inverse")]
+    first, again = (failed(graph, tmp_path / name, limit=limit).failure for name, limit in (("a", 20), ("b", 5)))
+    assert first is not None
+    assert again is not None
+    assert (first.operator, first.pure, first.port, first.mark) == ("Inverse", True, 0, "")
+    assert (first.batch, first.first, first.last) == (0, 13, 13)
+    assert (again.batch, again.first, again.last) == (2, 3, 3)
+    assert again.is_again(first)
+    assert re.fullmatch(r"{k: 'k{36}\.\.\., n: 0}", first.values)
+    assert first.origin == f"{file}, rows 1 to 20"
+    code = Path(first.file).read_text().splitlines()[first.line - 1]
+    assert code.strip() == 'return {"k": batch.arrow["k"], "n": [10 // n for n in values]}'
+
+
+FAILED = OperatorFailure("Inverse", "ValueError: no", "mine.py", 7, True, 3, 0, "", 4, 4, "{n: 0}", "rows.csv, 4")
+SOMEWHERE = replace(FAILED, values="", first=1, last=9)
+
+
+@pytest.mark.parametrize(
+    ("before", "after", "again"),
+    [
+        (FAILED, FAILED, True),
+        (FAILED, replace(FAILED, batch=9, first=1, last=1, origin=""), True),
+        (FAILED, replace(FAILED, values="{n: 1}"), False),
+        (FAILED, replace(FAILED, line=8), False),
+        (FAILED, replace(FAILED, file="yours.py"), False),
+        (FAILED, replace(FAILED, cause="ValueError: yes"), False),
+        (FAILED, replace(FAILED, operator="Other"), False),
+        (FAILED, replace(FAILED, port=1), False),
+        (FAILED, SOMEWHERE, False),
+        (SOMEWHERE, SOMEWHERE, True),
+        (SOMEWHERE, replace(SOMEWHERE, last=10), False),
+        (SOMEWHERE, replace(SOMEWHERE, batch=4), False),
+    ],
+)
+def test_a_failure_is_another_one_s_cause_at_its_tuples(before: OperatorFailure, after: OperatorFailure, again: bool):
+    assert after.is_again(before) is again
+
+
+@pytest.mark.parametrize(
+    ("failure", "text"),
+    [
+        (
+            FAILED,
+            "ValueError: no (mine.py, line 7); at tuple 4 of batch 3 on input port 0, {n: 0}, read from rows.csv, 4",
+        ),
+        (
+            replace(SOMEWHERE, file="", origin=""),
+            "ValueError: no; at one of the tuples 1 to 9 of batch 3 on input port 0",
+        ),
+        (replace(FAILED, mark="final"), "ValueError: no (mine.py, line 7); at the final marker on input port 0"),
+        (replace(FAILED, port=None), "ValueError: no (mine.py, line 7)"),
+    ],
+)
+def test_a_failure_says_what_is_known_of_its_place(failure: OperatorFailure, text: str):
+    assert str(failure) == text
+
+
+@pytest.mark.parametrize("operator", ["Filter", "Functor"])
+def test_code_of_the_product_is_nobody_s_own(
+    file: Path, tmp_path: Path, operator: str, monkeypatch: pytest.MonkeyPatch
+):
+    def process(*_: Any) -> None:
+        raise RuntimeError
+
+    monkeypatch.setattr(import_operator(STANDARD[operator]), "process", process)
+    bad = failed([source("Rows", file), node("Same", operator, "Rows"), sink("Out", "Same")], tmp_path / "home")
+    assert bad.failure is not None
+    assert (bad.failure.file, bad.failure.line) == ("", 0)
+
+
+def test_an_operator_that_cannot_be_made_is_named_with_its_line(
+    file: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+):
+    def setup(*_: Any) -> None:
+        message = "no connection"
+        raise ConnectionError(message)
+
+    monkeypatch.setattr(Passing, "setup", setup)
+    bad = failed([source("Rows", file), node("Same", "Passing", "Rows"), sink("Out", "Same")], tmp_path / "home")
+    assert re.fullmatch(
+        r"operator Same: ConnectionError: no connection \(.*/test_places\.py, line \d+\)", str(bad.error)
     )

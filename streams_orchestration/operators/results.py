@@ -1,0 +1,113 @@
+"""What operators give - return, yield, submit - is checked before it goes anywhere, in their own words."""
+
+from __future__ import annotations
+
+import inspect
+import json
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
+
+from streams_orchestration.operators.batch import TupleBatch
+from streams_orchestration.operators.errors import ResultError
+from streams_orchestration.operators.libraries import pa
+
+SHOWN = 60
+"""Characters of a value that are shown."""
+
+
+def described(value: object) -> str:
+    """A value as errors show it: the beginning of its text, and its type."""
+    try:
+        text = " ".join(repr(value).split())
+    except Exception:  # whatever the code of a user's class raises
+        text = "a value"
+    return f"{text if len(text) <= SHOWN else text[: SHOWN - 3] + '...'} ({type(value).__name__})"
+
+
+def parts_of(result: Any, kinds: tuple[type, ...], wanted: str) -> Iterator[Any]:
+    """The parts of what a function gave: none of None, the result itself, or what it holds or yields.
+
+    Args:
+        result: what it gave.
+        kinds: the types of a part.
+        wanted: what may be given, for errors.
+
+    Raises:
+        ResultError: the result or a part of it is of another type.
+    """
+    if result is None:
+        return
+    if isinstance(result, kinds):
+        yield result
+        return
+    try:
+        parts = iter(result)
+    except TypeError:
+        message = f"it returned {described(result)}; {wanted}"
+        raise ResultError(message) from None
+    for part in parts:
+        if not isinstance(part, kinds):
+            gave = f"yielded {described(part)}" if parts is result else f"returned {described(result)}"
+            message = f"it {gave}; {wanted}"
+            raise ResultError(message)
+        yield part
+
+
+def check_port(port: Any, outputs: Sequence[pa.Schema | None]) -> None:
+    """Raises ResultError when there is no output port of this number."""
+    if not isinstance(port, int) or not 0 <= port < len(outputs):
+        there = f"there are {len(outputs)}, numbered from 0" if outputs else "it has none"
+        message = f"there is no output port {port!r:.{SHOWN}}; {there}"
+        raise ResultError(message)
+
+
+def check_tuples(batch: Any, port: Any, outputs: Sequence[pa.Schema | None]) -> None:
+    """Raises ResultError when something else than tuples of an output port's type is submitted to it."""
+    if not isinstance(batch, TupleBatch):
+        message = (
+            f"it submits {described(batch)}; `submit` takes a TupleBatch: TupleBatch.from_columns(columns, schema) "
+            "makes one"
+        )
+        raise ResultError(message)
+    check_port(port, outputs)
+    schema = outputs[port]
+    if schema is not None and len(batch) and batch.schema != schema:
+        message = f"it submits tuples of {type_text(batch.schema)}, output port {port} has {type_text(schema)}"
+        raise ResultError(message)
+
+
+def check_nothing(result: object, method: str) -> None:
+    """Raises ResultError when a method gave something, which would be lost."""
+    if result is None:
+        return
+    if inspect.isgenerator(result) or inspect.iscoroutine(result):
+        message = f"its `{method}` contains `yield` or is `async`, so nothing of it ran; "
+    else:
+        message = f"its `{method}` returned {described(result)}; "
+    message += f"`{method}` returns nothing, what it makes is submitted: self.submit(batch)"
+    raise ResultError(message)
+
+
+def check_state(state: Any) -> Mapping[str, Any]:
+    """The parts of a state as `checkpoint` gave it; raises ResultError when it is something else."""
+    if not isinstance(state, Mapping) or not all(isinstance(name, str) for name in state):
+        message = f"its `checkpoint` returned {described(state)}; it returns the parts of the state by name"
+        raise ResultError(message)
+    return state
+
+
+def check_offset(offset: object) -> None:
+    """Raises ResultError when it is no offset of a source: values of JSON by name."""
+    try:
+        if isinstance(offset, dict):
+            json.dumps(offset)
+            return
+    except (TypeError, ValueError):
+        pass
+    message = f"the offset is {described(offset)}; an offset is a dictionary of JSON values by name"
+    raise ResultError(message)
+
+
+def type_text(schema: pa.Schema) -> str:
+    """A tuple type as errors show it."""
+    return ", ".join(f"{field.name} {field.type}" for field in schema)
