@@ -9,13 +9,13 @@ from __future__ import annotations
 
 import heapq
 import random
+from collections import Counter
 from collections.abc import Sequence
 
-from streams_orchestration.compiler.fusion.allocation import Allocation
 from streams_orchestration.compiler.fusion.unit_flows import UnitFlows
 
 _STEPS = 40_000
-"""Moves looked at in one search, so that its time has a bound whatever the size of the graph."""
+"""Moves that one search may consider, or one for each unit of a larger graph: this bounds its time."""
 _TRIES = 60
 """Times that the best packing is disturbed without a better one coming of it."""
 _PATIENCE = 64
@@ -24,28 +24,34 @@ _LEAST = 1e-9
 """What counts as a gain, since sums of rates are not exact."""
 
 
-class MoveChains(Allocation):
-    """The search, with the traffic that every unit shares with every container."""
+class MoveChains:
+    """Units that share containers with one another and with no others, and the traffic of each with every container."""
 
     def __init__(
         self, home: list[int], units: Sequence[int], sizes: Sequence[int], flows: UnitFlows, most: int
     ) -> None:
-        """Take a packing over, see `Allocation`; a container that is larger than `most` already does not grow."""
-        super().__init__(home, units, sizes, flows, most)
-        self._bound = {container: max(most, size) for container, size in self._operators.items()}
-        self._shared = {unit: self._shares(unit) for unit in units}
-        self._between: dict[int, dict[int, float]] = {}
-        for unit in units:
-            between = self._between[unit] = dict[int, float]()
-            for other, weight in flows.of(unit):
-                if other in self._shared:
-                    between[other] = between.get(other, 0.0) + weight
-        self._steps = _STEPS
+        """Take a packing over.
 
-    @staticmethod
-    def reach(units: Sequence[int]) -> bool:
-        """Are there few enough units for a chain to look at each?"""
-        return len(units) <= _STEPS
+        Args:
+            home: container of every unit; changed in place.
+            units: the units.
+            sizes: operators of every unit.
+            flows: what flows between units.
+            most: operators that a container may grow to; one that is larger already does not grow.
+        """
+        self._home = home
+        self._sizes = sizes
+        self._units: dict[int, int] = Counter(map(home.__getitem__, units))
+        self._operators = dict.fromkeys(self._units, 0)
+        for unit in units:
+            self._operators[home[unit]] += sizes[unit]
+        self._bound = {container: max(most, size) for container, size in self._operators.items()}
+        self._flows = flows
+        self._shared: dict[int, dict[int, float]] = {}
+        """Traffic of a unit with every container, kept up to date from the first look at it."""
+        self._between: dict[int, dict[int, float]] = {}
+        """Traffic of such a unit with every other unit."""
+        self._steps = max(_STEPS, len(units))
 
     def improve(self, units: Sequence[int]) -> None:
         """Move `units` for as long as it saves traffic, then disturb the packing and try again."""
@@ -84,7 +90,8 @@ class MoveChains(Allocation):
         waiting: dict[int, list[tuple[float, int, int]]] = {container: [] for container in self._operators}
         free = set(units)
         for unit in units:
-            self._offer(unit, waiting)
+            if self._at_border(unit):
+                self._offer(unit, waiting)
         moves: list[tuple[int, int]] = []
         gained = best = 0.0
         length, overfull = 0, -1
@@ -107,9 +114,28 @@ class MoveChains(Allocation):
             self._go(unit, container)
         return best
 
+    def _at_border(self, unit: int) -> bool:
+        """Has the unit traffic with another container? Only then a move of it alone can save any."""
+        home, here = self._home, self._home[unit]
+        return any(home[other] != here and home[other] in self._units for other, _ in self._flows.of(unit))
+
+    def _look(self, unit: int) -> dict[int, float]:
+        """Traffic of a unit with every container."""
+        known = self._shared.get(unit)
+        if known is not None:
+            return known
+        shared = self._shared[unit] = dict[int, float]()
+        between = self._between[unit] = dict[int, float]()
+        for other, weight in self._flows.of(unit):
+            container = self._home[other]
+            if container in self._units:
+                between[other] = between.get(other, 0.0) + weight
+                shared[container] = shared.get(container, 0.0) + weight
+        return shared
+
     def _offer(self, unit: int, waiting: dict[int, list[tuple[float, int, int]]]) -> None:
         """Queue the moves of a unit at its container: to those that it has traffic with, and to the smallest."""
-        here, shared = self._home[unit], self._shared[unit]
+        here, shared = self._home[unit], self._look(unit)
         stays = shared.get(here, 0.0)
         targets = {*shared, min(self._operators, key=self._operators.__getitem__)}
         targets.discard(here)
@@ -141,7 +167,7 @@ class MoveChains(Allocation):
         return None if found is None else found[1:]
 
     def _cost(self, unit: int, there: int) -> float:
-        shared = self._shared[unit]
+        shared = self._look(unit)
         return shared.get(self._home[unit], 0.0) - shared.get(there, 0.0)
 
     def _fits(self, unit: int, there: int, overfull: int) -> bool:
@@ -155,11 +181,15 @@ class MoveChains(Allocation):
         here = self._home[unit]
         if here == there:
             return 0.0
-        shared = self._shared[unit]
+        shared = self._look(unit)
         gain = shared.get(there, 0.0) - shared.get(here, 0.0)
-        self._move(unit, there)
+        self._home[unit] = there
+        for container, sign in ((here, -1), (there, 1)):
+            self._operators[container] += sign * self._sizes[unit]
+            self._units[container] += sign
         for other, weight in self._between[unit].items():
-            of_other = self._shared[other]
-            of_other[here] -= weight
-            of_other[there] = of_other.get(there, 0.0) + weight
+            of_other = self._shared.get(other)
+            if of_other is not None:
+                of_other[here] -= weight
+                of_other[there] = of_other.get(there, 0.0) + weight
         return gain

@@ -10,7 +10,6 @@ from functools import cached_property
 
 from streams_orchestration.compiler.fusion.frontier import DOWNSTREAM, UPSTREAM, Frontier
 from streams_orchestration.compiler.fusion.move_chains import MoveChains
-from streams_orchestration.compiler.fusion.refinement import Refinement
 from streams_orchestration.compiler.fusion.unit_flows import UnitFlows, unit_flows
 from streams_orchestration.compiler.logical_graph import LogicalGraph
 from streams_orchestration.compiler.physical_graph import PhysicalGraph
@@ -234,6 +233,4 @@ class Packing:
             return
         most = most_operators(sum(self._sizes[each] for each in members), count)
         free = [each for each in members if each not in self._bound]
-        Refinement(self._container_of, members, self._sizes, self._flows, most).improve(free)
-        if MoveChains.reach(members):
-            MoveChains(self._container_of, members, self._sizes, self._flows, most).improve(free)
+        MoveChains(self._container_of, members, self._sizes, self._flows, most).improve(free)
