@@ -10,6 +10,7 @@ import pulp
 
 from streams_orchestration.compiler.decoupling.contraction import Contraction, Fan
 from streams_orchestration.compiler.decoupling.dataflow import SINKS
+from streams_orchestration.compiler.decoupling.evaluation import evaluate
 
 Term = tuple[pulp.LpVariable, float]
 SCALE = 1000.0
@@ -81,6 +82,7 @@ class Formulation:
         if contraction.forward:
             last = {}
         self.binaries: dict[tuple[int, int], pulp.LpVariable] = {}
+        self._counts: list[list[pulp.LpVariable]] = []
         self._where: list[list[_Where]] = []
         for number, pin in enumerate(contraction.pins):
             fixed = pin if pin >= 0 else 0 if last.get(number) == 0 else -1
@@ -167,6 +169,7 @@ class Formulation:
             one = _sum((each, 1.0) for each in count)
             self.program.addConstraint(pulp.LpConstraint(one, pulp.LpConstraintEQ, rhs=1), f"count{machine}")
             spent += [(variable, float(each)) for each, variable in enumerate(count)]
+            self._counts.append(count)
             single = self._variable(f"e{machine}")
             for each in range(1, budget + 1):
                 part = ((variable, -factor / each) for variable, factor in load)
@@ -234,9 +237,10 @@ class Formulation:
         return result
 
     def start(self, assignment: Sequence[int]) -> dict[str, float]:
-        """Values of the binaries that tell where classes are.
+        """Values of all binaries for an assignment.
 
-        Machines that no pin names are numbered by the heaviest class on each, as the program wants them.
+        Machines that no pin names are numbered by the heaviest class on each, as the program wants them. No binary is
+        left out: HiGHS would find the missing ones with a smaller program, and report the bound of that one.
         """
         contraction = self._contraction
         ranked = sorted(range(contraction.size), key=lambda number: (-contraction.weights[number], number))
@@ -244,10 +248,17 @@ class Formulation:
         for number in ranked:
             if contraction.pins[number] < 0:
                 ours.setdefault(assignment[number], len(ours))
-        return {
+        values = {
             variable.name: float(ours[assignment[number]] == machine)
             for (number, machine), variable in self.binaries.items()
         }
+        if self._counts:
+            counts = evaluate(contraction.flow, contraction.outputs_of(assignment)).counts
+            used = {machine: counts[contraction.machines[number]] for number, machine in ours.items()}
+            for machine, count in enumerate(self._counts):
+                chosen = used.get(machine, 0)
+                values |= {variable.name: float(each == chosen) for each, variable in enumerate(count)}
+        return values
 
 
 def _negated(terms: Iterable[Term]) -> list[Term]:

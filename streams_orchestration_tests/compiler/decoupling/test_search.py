@@ -145,6 +145,16 @@ def test_a_search_and_a_bound_share_what_no_program_is_made_of(monkeypatch: pyte
     assert 0 < decision.bound <= decision.evaluation.objective <= 100
 
 
+@pytest.mark.parametrize("seed", [1, 2, 4])
+def test_a_bound_holds_with_a_budget_of_machines(seed: int):
+    document = graph(16, seed, machines=2, dearness=2.0)
+    document["params"]["machine_budget"] = 3
+    for each in document["ops"][4::5]:
+        each["state"] = each["kind"] == "op"
+    optimum = decided(document).evaluation.objective
+    assert decided(document, gap=0.5).bound <= optimum * (1 + 1e-6)
+
+
 def task(seconds: float, operators: int = 150) -> Task:
     return Task(contracted(large(operators)), "highs", None, 0.0, 0.0, seconds)
 
