@@ -155,6 +155,14 @@ def test_what_is_plain_about_standard_operators_is_checked_without_arrow_and_pol
     assert loaded_by(script, str(spec)).isdisjoint(HEAVY)
 
 
+@pytest.mark.parametrize("wrong", ["file: out, format: parket", "file: out, quoteStrings: maybe", "file: [out]"])
+def test_wrong_values_of_standard_operators_are_found_without_arrow_and_polars(tmp_path: Path, wrong: str):
+    spec = tmp_path / "standard.yaml"
+    spec.write_text(STANDARD.replace("file: out", wrong))
+    script = "import sys; from streams_orchestration.cli import main; assert main(['compile', sys.argv[1]]) == 1"
+    assert loaded_by(script, str(spec)).isdisjoint(HEAVY)
+
+
 def test_java_is_looked_for_with_the_standard_library_alone():
     loaded = loaded_by("import streams_orchestration.runtime.hosts.java")
     ours = {"streams_orchestration", "__main__"}

@@ -166,7 +166,10 @@ OWN_CODES: dict[str, Code] = {
         "The class that implements an operator cannot be imported.",
         "Install its package, or correct the name after `implementation`.",
     ),
-    "SO5003": error("An operator does not take this parameter or value.", "Use a parameter that the message names."),
+    "SO5003": error(
+        "An operator does not take this parameter or value.",
+        "Use what the message names in its place, or leave the parameter out.",
+    ),
     "SO5004": error(
         "An operator's parameters do not fit its streams or its files.",
         "Correct the parameter, the schema or the file that the message names.",
@@ -182,5 +185,9 @@ OWN_CODES: dict[str, Code] = {
     "SO5007": warning(
         "A queue is to drop tuples when it is full; here it holds the producer up, and nothing is lost.",
         "Use Sys.Wait, or thin the stream out with Filter or Throttle.",
+    ),
+    "SO5008": warning(
+        "An input file is not there, or cannot be read, where the application is compiled.",
+        "Correct the path that the message names, or put the file there before the application is deployed.",
     ),
 }

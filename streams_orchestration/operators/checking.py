@@ -11,12 +11,12 @@ from streams_orchestration.compiler.compilation import Compilation
 from streams_orchestration.compiler.logical_graph import LogicalOperator
 from streams_orchestration.compiler.parallel.intrinsics import substitute_channels
 from streams_orchestration.model.diagnostics import Diagnostic
-from streams_orchestration.model.names import nearest
 from streams_orchestration.model.schema import parse_schema
 from streams_orchestration.operators.arrow_types import arrow_schema
 from streams_orchestration.operators.contract import Operator, OperatorContext
 from streams_orchestration.operators.errors import UnknownAttributeError
 from streams_orchestration.operators.external_streams import check_external_streams
+from streams_orchestration.operators.files import resolve_inputs
 from streams_orchestration.operators.implementation import (
     ImplementationError,
     implementation_name,
@@ -24,15 +24,16 @@ from streams_orchestration.operators.implementation import (
     load_operator,
 )
 from streams_orchestration.operators.mentions import Mentions
+from streams_orchestration.operators.parameter_errors import parameter_errors
 from streams_orchestration.operators.running_limits import running_limits
 
 
 def check_parameters(compilation: Compilation) -> list[Diagnostic]:
     """What is wrong with standard operators wherever the application is to run.
 
-    A parameter that neither Streams nor this product knows, a value of another type, an attribute that the stream does
-    not have. What only matters when it runs here - files, required parameters, implementations of the user - is left to
-    `check_operators`, since an application may be compiled only.
+    A parameter or a value that neither Streams nor this product knows, a value of another type, an attribute that the
+    stream does not have. What only matters when it runs here - required parameters, implementations of the user - is
+    left to `check_operators`, since an application may be compiled only; of input files it is a warning.
     """
     standard = (operator for operator in compilation.logical.operators if is_standard(operator))
     return [
@@ -82,8 +83,10 @@ def _findings(
     except ValidationError as error:
         return [
             _Finding(_diagnostic("SO5003", operator, text), anywhere)
-            for text, anywhere in _parameter_errors(implementation, error)
+            for text, anywhere in parameter_errors(implementation, error)
         ]
+    if places is None and (missing := _missing_file(operator, implementation, parameters)):
+        return [_Finding(_diagnostic("SO5008", operator, missing), anywhere=True)]
     if conflict := _model_conflict(operator, implementation):
         return [_Finding(_diagnostic("SO5004", operator, conflict))]
     inputs = _input_types(compilation, operator)
@@ -110,31 +113,6 @@ def _parameters(compilation: Compilation, operator: LogicalOperator) -> dict[str
     return operator.parameters if replica is None else substitute_channels(operator.parameters, replica)
 
 
-def _parameter_errors(implementation: type[Operator], error: ValidationError) -> list[tuple[str, bool]]:
-    """What is wrong with each parameter, and whether it is wrong in Streams, too."""
-    fields = implementation.Parameters.model_fields
-    known = [field.alias or name for name, field in fields.items()]
-    texts: list[tuple[str, bool]] = []
-    for item in error.errors():
-        name = ".".join(str(part) for part in item["loc"])
-        match item["type"]:
-            case "extra_forbidden" if name in implementation.unsupported:
-                reason = implementation.unsupported[name]
-                texts.append((f"the parameter {name} of Streams cannot be used here: {reason}", False))
-            case "extra_forbidden" if len(item["loc"]) == 1:
-                texts.append((f"there is no parameter {name}{nearest(name, known)}", True))
-            case "missing":
-                texts.append((f"the parameter {name} is missing", False))
-            case "value_error" if not name:
-                texts.append((item["msg"].removeprefix("Value error, "), False))
-            case kind:
-                given = "" if name in fields and not fields[name].repr else f", not {item['input']!r}"
-                text = f"the parameter {name}: {item['msg'].removeprefix('Value error, ')}{given}"
-                # Streams takes a single value for a list, and texts for clauses like `output` and `state`
-                texts.append((text, kind.endswith("_type") and kind not in ("list_type", "dict_type")))
-    return texts
-
-
 def _model_conflict(operator: LogicalOperator, implementation: type[Operator]) -> str | None:
     """What the class says of its ports and the application's model of it does not."""
     if implementation.model is None:
@@ -156,6 +134,21 @@ def _model_conflict(operator: LogicalOperator, implementation: type[Operator]) -
         f"the code of {implementation.__name__} needs more of its ports than the application says; declare it: "
         f"operators: {{{name}: {{implementation: {implementation.__module__}:{implementation.__name__}, {wanted}}}}}"
     )
+
+
+def _missing_file(operator: LogicalOperator, implementation: type[Operator], parameters: Any) -> str | None:
+    """The first input file that cannot be read, and why."""
+    for file in implementation.input_files(parameters):
+        try:
+            resolve_inputs(file, _base(operator))
+        except ValueError as error:
+            return str(error)
+    return None
+
+
+def _base(operator: LogicalOperator) -> Path:
+    """Where relative input paths start from."""
+    return Path(operator.location.file).absolute().parent if operator.location else Path.cwd()
 
 
 def _input_types(compilation: Compilation, operator: LogicalOperator) -> list[str] | None:
@@ -185,12 +178,11 @@ def _plainly_known(operator: LogicalOperator, mentions: Mentions | None, inputs:
 
 def _context(operator: LogicalOperator, inputs: list[str]) -> OperatorContext:
     """The operator's surroundings."""
-    base = Path(operator.location.file).absolute().parent if operator.location else Path.cwd()
     return OperatorContext(
         name=operator.name,
         inputs=tuple(arrow_schema(ddl) for ddl in inputs),
         outputs=tuple(None if output.schema is None else arrow_schema(output.schema) for output in operator.outputs),
-        base=base,
+        base=_base(operator),
     )
 
 

@@ -144,6 +144,11 @@ class Operator:
         return None
 
     @classmethod
+    def input_files(cls, parameters: Any) -> tuple[str, ...]:
+        """Files to be read, or directories and patterns of such, as the parameters name them."""
+        return ()
+
+    @classmethod
     def published(cls, context: OperatorContext, parameters: Any) -> tuple[Path, ...]:
         """Files that look like what the operator publishes: left by an earlier life when it starts anew."""
         return ()

@@ -1,15 +1,21 @@
 from __future__ import annotations
 
+import json
 import re
 from pathlib import Path
 from textwrap import dedent
-from typing import Any
+from typing import Any, get_args
 
 import pytest
 
 from streams_orchestration.compiler.compilation import Compilation, compile_spec
+from streams_orchestration.model.diagnostics import Diagnostic
+from streams_orchestration.model.standard import STANDARD as STANDARD_SIGNATURES
 from streams_orchestration.operators.checking import check_operators, check_parameters
 from streams_orchestration.operators.contract import Operator
+from streams_orchestration.operators.implementation import import_operator
+from streams_orchestration.operators.standard import STANDARD
+from streams_orchestration.operators.standard.refused import STREAMS_VALUES
 
 SPEC = """\
 specVersion: 1
@@ -220,3 +226,80 @@ graph:
     assert (found.operator, found.severity) == ("F", "error")
     assert said in found.message
     assert found.location.endswith("spec.yaml:6")
+
+
+def enumerations() -> list[tuple[str, str, tuple[str, ...]]]:
+    """Operator, parameter and values of every enumeration and truth value that a standard operator takes."""
+    found = []
+    for name in sorted(STANDARD):
+        for field, about in import_operator(STANDARD[name]).Parameters.model_fields.items():
+            kinds = (about.annotation, *get_args(about.annotation))
+            values = tuple(value for kind in kinds for value in get_args(kind) if isinstance(value, str))
+            if values or bool in kinds:
+                found.append((name, about.alias or field, values or ("true", "false")))
+    known = {(name, parameter) for name, parameter, _ in found}
+    return found + [
+        (name, parameter, values)
+        for name, of_it in STREAMS_VALUES.items()
+        for parameter, values in of_it.items()
+        if (name, parameter) not in known
+    ]
+
+
+def of_one(directory: Path, operator: str, parameters: dict[str, Any]) -> list[Diagnostic]:
+    """What compiling finds of the parameters of an operator in line 5."""
+    ports = STANDARD_SIGNATURES[operator]
+    invocation = {"name": "X", "operator": operator, "parameters": parameters, "inputs": ["S"] * ports.least_inputs}
+    invocation["outputs"] = [{"stream": f"X{i}", "schema": "n int"} for i in range(ports.least_outputs)]
+    spec = directory / "one.yaml"
+    region = {"consistent": {"trigger": "periodic", "period": 1.0}} if "truncateOnReset" in parameters else {}
+    source = {"name": "S", "operator": "Beacon", "outputs": [{"stream": "S", "schema": "n int"}], "annotations": region}
+    head = "specVersion: 1\napplication: one\ngraph:"
+    spec.write_text(f"{head}\n  - {json.dumps(source)}\n  - {json.dumps(invocation)}\n")
+    return [found for found in check_parameters(compile_spec(spec)) if found.code == "SO5003"]
+
+
+@pytest.mark.parametrize(("operator", "parameter", "values"), enumerations())
+def test_a_value_that_is_none_of_a_parameter_s_is_said_when_compiling(
+    tmp_path: Path, operator: str, parameter: str, values: tuple[str, ...]
+):
+    truth = "true" in values
+    wrong = "maybe" if truth else f"{values[0][:-1]}_{values[0][-1]}"
+    (found,) = of_one(tmp_path, operator, {parameter: wrong})
+    hint = "" if truth else f"; the nearest is {values[0]}"
+    assert (
+        found.message == f"the parameter {parameter} is {', '.join(values[:-1])} or {values[-1]}, not '{wrong}'{hint}"
+    )
+    assert (found.severity, found.location) == ("error", f"{tmp_path / 'one.yaml'}:5")
+    for value in values:
+        assert of_one(tmp_path, operator, {parameter: value}) == []
+
+
+@pytest.mark.parametrize("value", ["txt", "bin", "block"])
+def test_a_value_of_streams_that_cannot_be_used_here_compiles_and_is_not_deployed(tmp_path: Path, value: str):
+    compilation = compiled(tmp_path, "FileSink", f"{{file: x, format: {value}}}", last="Rows", outputs="outputs: []")
+    assert check_parameters(compilation) == []
+    message = only(compilation, "SO5003")
+    assert message.startswith(
+        f"the parameter format: {value} of Streams cannot be used here; use parquet, csv, jsonl or"
+    )
+
+
+@pytest.mark.parametrize("file", ["absent.csv", "absent/*.csv", "absent/absent.csv", "package://absent_package/x.csv"])
+def test_a_missing_input_file_is_a_warning_when_compiling_and_an_error_when_deploying(tmp_path: Path, file: str):
+    spec = tmp_path / "spec.yaml"
+    source = (
+        f"{{name: S, operator: FileSource, outputs: [{{stream: S, schema: n int}}], parameters: {{file: {file!r}}}}}"
+    )
+    spec.write_text(f"specVersion: 1\napplication: one\ngraph:\n  - {source}\n")
+    compilation = compile_spec(spec)
+    (warning,) = check_parameters(compilation)
+    (error,) = check_operators(compilation)
+    assert (warning.code, warning.severity, warning.location) == ("SO5008", "warning", f"{spec}:4")
+    assert (error.code, error.severity, error.location) == ("SO5004", "error", f"{spec}:4")
+    assert warning.message == error.message
+    assert (file if file.startswith("package:") else str(tmp_path / file)) in warning.message
+
+
+def test_an_input_file_that_is_there_is_no_matter(tmp_path: Path):
+    assert check_parameters(compiled(tmp_path)) == []

@@ -93,6 +93,11 @@ class FileSource(SourceOperator):
         return Mentions()
 
     @classmethod
+    def input_files(cls, parameters: FileSourceParameters) -> tuple[str, ...]:
+        """The parameter `file`."""
+        return (parameters.file,)
+
+    @classmethod
     def check(cls, context: OperatorContext, parameters: FileSourceParameters) -> None:
         """Raises ValueError when a file is missing or does not have the output stream's attributes."""
         if context.inputs:

@@ -1,4 +1,4 @@
-"""Parameters of Streams' standard operators that mean nothing here, each with the reason and what to do instead."""
+"""What Streams' standard operators take and these do not: parameters with what to do instead, and values."""
 
 from __future__ import annotations
 
@@ -69,3 +69,31 @@ REFUSED: dict[str, dict[str, str]] = {
     },
 }
 """Operator -> parameter -> reason."""
+
+_TRUTH = ("true", "false")
+_FORMATS = ("txt", "csv", "bin", "block", "line")
+_COMPRESSIONS = ("zlib", "gzip", "bzip2")
+
+STREAMS_VALUES: dict[str, dict[str, tuple[str, ...]]] = {
+    "FileSink": {
+        "append": _TRUTH,
+        "closeMode": ("punct", "count", "size", "time", "dynamic", "never"),
+        "compression": _COMPRESSIONS,
+        "format": _FORMATS,
+        "hasDelayField": _TRUTH,
+        "writeFailureAction": ("ignore", "log", "terminate"),
+        "writePunctuations": _TRUTH,
+    },
+    "FileSource": {
+        "compression": _COMPRESSIONS,
+        "deleteFile": _TRUTH,
+        "format": _FORMATS,
+        "hasDelayField": _TRUTH,
+        "hotFile": _TRUTH,
+        "ignoreExtraCSVValues": _TRUTH,
+        "ignoreOpenErrors": _TRUTH,
+        "readPunctuations": _TRUTH,
+    },
+    "Throttle": {"includePunctuations": _TRUTH, "precise": _TRUTH},
+}
+"""Operator -> parameter -> its values in Streams, where some of them, or all, cannot be used here."""

@@ -50,6 +50,11 @@ class Split(Operator):
         return Mentions.of(parameters.key, *(str(index) for index in given if index is not None))
 
     @classmethod
+    def input_files(cls, parameters: SplitParameters) -> tuple[str, ...]:
+        """The file of keys."""
+        return () if parameters.file is None else (parameters.file,)
+
+    @classmethod
     def check(cls, context: OperatorContext, parameters: SplitParameters) -> None:
         """Raises ValueError when an expression or the file does not fit."""
         cls._compile(context, parameters)

@@ -1,0 +1,74 @@
+"""What is wrong with the values of an operator's parameters, in words that a user can act upon."""
+
+from __future__ import annotations
+
+from typing import Any, get_args
+
+from pydantic import ValidationError
+from pydantic_core import ErrorDetails
+
+from streams_orchestration.model.names import nearest
+from streams_orchestration.operators.contract import Operator
+from streams_orchestration.operators.standard.refused import STREAMS_VALUES
+
+
+def parameter_errors(implementation: type[Operator], error: ValidationError) -> list[tuple[str, bool]]:
+    """What is wrong with each parameter, and whether it is wrong in Streams, too."""
+    return [_explained(implementation, item) for item in error.errors()]
+
+
+def _explained(implementation: type[Operator], item: ErrorDetails) -> tuple[str, bool]:
+    fields = implementation.Parameters.model_fields
+    name, value, said = ".".join(map(str, item["loc"])), item["input"], item["msg"].removeprefix("Value error, ")
+    streams = STREAMS_VALUES.get(implementation.__name__, {}).get(name, ())
+    match item["type"]:
+        case "extra_forbidden" if name in implementation.unsupported:
+            if streams and not _is_one_of(value, streams):
+                return _none_of(name, value, streams), True
+            return f"the parameter {name} of Streams cannot be used here: {implementation.unsupported[name]}", False
+        case "extra_forbidden" if len(item["loc"]) == 1:
+            known = [field.alias or name for name, field in fields.items()]
+            return f"there is no parameter {name}{nearest(name, known)}", True
+        case "missing":
+            return f"the parameter {name} is missing", False
+        case "value_error" if not name:
+            return said, False
+        case "literal_error":
+            wanted = _values(implementation, str(item["loc"][0]))
+            if _is_one_of(value, streams):
+                return f"the parameter {name}: {value} of Streams cannot be used here; use {_or(wanted)}", False
+            return _none_of(name, value, wanted), True
+        case "bool_parsing" | "bool_type":
+            return _none_of(name, value, ("true", "false")), True
+        case kind:
+            given = "" if name in fields and not fields[name].repr else f", not {value!r}"
+            # Streams takes a single value for a list, and texts for clauses like `output` and `state`
+            return f"the parameter {name}: {said}{given}", kind.endswith("_type") and kind not in (
+                "list_type",
+                "dict_type",
+            )
+
+
+def _values(implementation: type[Operator], parameter: str) -> tuple[str, ...]:
+    """The values of an enumeration, a part of the parameter's type or all of it."""
+    fields = implementation.Parameters.model_fields.items()
+    kind = next(field.annotation for name, field in fields if parameter in (name, field.alias))
+    found: list[str] = []
+    kinds: list[Any] = [kind]
+    for each in kinds:
+        kinds += get_args(each)
+        found += [each] if isinstance(each, str) else []
+    return tuple(found)
+
+
+def _is_one_of(value: Any, values: tuple[str, ...]) -> bool:
+    return (str(value).lower() if isinstance(value, bool) else value) in values
+
+
+def _none_of(name: str, value: Any, values: tuple[str, ...]) -> str:
+    hint = "" if "true" in values else nearest(str(value), values)
+    return f"the parameter {name} is {_or(values)}, not {value!r}{hint}"
+
+
+def _or(values: tuple[str, ...]) -> str:
+    return f"{', '.join(values[:-1])} or {values[-1]}"
