@@ -18,8 +18,8 @@ from statistics import median
 from tempfile import TemporaryDirectory
 from typing import NamedTuple
 
+import dagster as dg
 import psutil
-from dagster._core.scheduler.instigation import SensorInstigatorData
 
 from benchmarks import graphs
 from benchmarks.harness import Row
@@ -136,14 +136,14 @@ def _until(home: Home, condition: Callable[[ApplicationStatus], bool]) -> Applic
 
 
 def _await_sensor(home: Home) -> None:
-    """Until the daemon is up and has asked the sensor once."""
+    """Until the daemon is up and its sensor has recorded the application once more than the deployment did."""
     until = time.monotonic() + LIMIT
-    while time.monotonic() < until:
-        with dagster_instance(home) as instance:
-            known = [state.instigator_data for state in instance.all_instigator_state()]
-        if any(isinstance(data, SensorInstigatorData) and data.last_tick_success_timestamp for data in known):
-            return
-        time.sleep(LOOK_SECONDS)
+    deployment = dg.AssetKey([NAME, "deployment"])
+    with dagster_instance(home) as instance:
+        while time.monotonic() < until:
+            if len(instance.fetch_materializations(deployment, limit=2).records) == 2:
+                return
+            time.sleep(LOOK_SECONDS)
     message = "Dagster's daemon does not ask the sensor"
     raise AssertionError(message)
 

@@ -145,8 +145,7 @@ class Follower:
 
 def _works(unit: UnitStatus, failure: UnitFailure) -> bool:
     """It was reset because of this failure, or a later one, and all its PEs run or are done."""
-    waits = unit.waits or unit.state in ("STARTED", "RESETTING", "MAXIMUM_RESET_ATTEMPTS_REACHED")
-    return unit.generation > failure.generation and not waits
+    return unit.generation > failure.generation and unit.works
 
 
 def _log(failure: UnitFailure) -> str:

@@ -18,6 +18,7 @@ from streams_orchestration.orchestration.artifacts import StageMissingError, art
 from streams_orchestration.orchestration.deployments import deployments_of
 from streams_orchestration.orchestration.instance import dagster_home, dagster_instance, run_job_in_process
 from streams_orchestration.orchestration.jobs import cancel_job, reset_job
+from streams_orchestration.orchestration.reset_runs import failure_tags, is_recorded, unit_tags
 from streams_orchestration.orchestration.settings import config_of
 from streams_orchestration.runtime.deployment import observed_status
 from streams_orchestration.runtime.errors import StateDirectoryError
@@ -47,6 +48,7 @@ def _instance(home: Home) -> dg.DagsterInstance:
     """The instance of a home, without the capture of a run's standard output.
 
     The capture would lead what we show through a child process for every step, and Ctrl-C reaches those children too.
+    Dagster has no public way to change one setting of an instance whose settings the user has written.
     """
     with dagster_instance(home):
         pass
@@ -87,19 +89,29 @@ class Jobs:
     def reset(self, unit: str, *, generation: int | None = None, force: bool = False) -> None:
         """Bring a unit back to its last complete epoch, and wait until its PEs work again."""
         config = {"unit": unit, "force": force, **({} if generation is None else {"generation": generation})}
-        self._run("reset", self._definitions(reset_job(self._application)), {"reset_unit": config})
+        self._run(
+            "reset",
+            self._definitions(reset_job(self._application)),
+            {"claim": config},
+            unit_tags(self._application, unit),
+        )
 
     def begin_reset(self, failure: UnitFailure) -> None:
         """Begin the reset of what failed, unless somebody else has done so. Several may be begun at the same time."""
         reset(self._home, self._application, failure.unit, generation=failure.generation)
 
     def record_reset(self, failure: UnitFailure) -> None:
-        """Show in Dagster that what failed works again: the reset job finds nothing left to do."""
+        """Show in Dagster that what failed works again, unless a run shows it already."""
+        deployment = int(deployments_of(self._home.root).status(self._application).deployed_at)
+        tags = failure_tags(self._application, failure.unit, failure.generation, deployment)
+        with _instance(self._home) as instance:
+            if is_recorded(instance, tags):
+                return
         config = {
-            "reset_unit": {"unit": failure.unit, "generation": failure.generation},
+            "claim": {"unit": failure.unit, "generation": failure.generation, "deployment": deployment},
             "await_unit": {"timeout": RECORD_SECONDS},
         }
-        self._run("reset", self._definitions(reset_job(self._application)), config)
+        self._run("reset", self._definitions(reset_job(self._application)), config, tags)
 
     def stop_orphans(self) -> tuple[Orphan, ...]:
         """Stop processes of hosts that nobody wants any more."""
@@ -112,10 +124,16 @@ class Jobs:
     def _definitions(self, job: dg.JobDefinition) -> dg.Definitions:
         return dg.Definitions(jobs=[job], resources={"deployments": deployments_of(self._home.root)})
 
-    def _run(self, job: str, defs: dg.Definitions, config: Mapping[str, Mapping[str, Any]]) -> None:
+    def _run(
+        self,
+        job: str,
+        defs: dg.Definitions,
+        config: Mapping[str, Mapping[str, Any]],
+        tags: Mapping[str, str] | None = None,
+    ) -> None:
         ops = {op: {"config": dict(settings)} for op, settings in config.items()}
         try:
             with _ONE_JOB, _instance(self._home) as instance:
-                run_job_in_process(instance, f"{job}_{self._application}", defs, {"ops": ops})
+                run_job_in_process(instance, f"{job}_{self._application}", defs, {"ops": ops}, tags)
         except DBAPIError as error:  # of Dagster's storage: the catalog says in its own words what is wrong
             raise StateDirectoryError(dagster_home(self._home), str(error.orig)) from error

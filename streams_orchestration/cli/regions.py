@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from streams_orchestration.cli.names import duration, plural, short_list
 from streams_orchestration.runtime.status import ApplicationStatus
-from streams_orchestration.runtime.unit_status import LOST_REMEDY, UnitStatus
+from streams_orchestration.runtime.unit_status import LOST_REMEDY, UnitStatus, last_cause
 
 LONGEST_CAUSE = 200
 """Characters; a log has all of it."""
@@ -66,7 +66,7 @@ def _resets(unit: UnitStatus, now: float, *, say_why: bool) -> str:
     if unit.phases:
         parts.append(", ".join(f"{name} {seconds:.1f} s" for name, seconds in unit.phases.items()))
     last = unit.events[-1] if unit.events else None
-    cause = unit.cause or next((event.cause for event in reversed(unit.events) if event.cause), None)
+    cause = unit.cause or last_cause(unit)
     if cause is not None and last is not None and say_why:
         parts.append(f"cause: {cause if len(cause) <= LONGEST_CAUSE else f'{cause[: LONGEST_CAUSE - 3]}...'}")
     return "; ".join(parts)

@@ -30,7 +30,7 @@ from streams_orchestration.orchestration.lineage import lineage_graph, stage_lin
 from streams_orchestration.orchestration.lineage_assets import external_assets
 from streams_orchestration.orchestration.profiling import profiling_assets, profiling_specs
 from streams_orchestration.orchestration.recompiling import recompile_op
-from streams_orchestration.orchestration.sensors import failed_units_sensor
+from streams_orchestration.orchestration.sensors import own_sensor
 from streams_orchestration.orchestration.stage_assets import ApplicationSource, stage_asset, stage_spec
 from streams_orchestration.orchestration.stages import STAGES
 from streams_orchestration.runtime.errors import StreamsRuntimeError
@@ -53,8 +53,9 @@ def build_application_definitions(
     profile: str = HOURLY,
     gain: float = GAIN,
     change: SpecChange = lambda asset: asset,
+    watched: bool = True,
 ) -> dg.Definitions:
-    """Assets, jobs, sensor and schedule of the application that a spec describes.
+    """Assets, jobs, sensors and schedules of the application that a spec describes.
 
     A spec with errors gives definitions too; its first stage fails with the diagnostics when it is materialized.
 
@@ -67,6 +68,8 @@ def build_application_definitions(
         profile: the same of the one that profiles, off as well.
         gain: predicted speed-up at which a sensor, off as well, applies a decoupling decision.
         change: called with every asset's spec, to add owners, tags, a group; it may not change keys.
+        watched: with a sensor of its own that resets what fails; False where one sensor watches many applications, see
+            `failed_units_sensor`.
     """
     home = home or Home.default()
     path = Path(spec).absolute()
@@ -88,7 +91,10 @@ def build_application_definitions(
             *(compiling, deploy_job(source.name), redeploying, cancel_job(source.name), resetting),
             *(measuring, decoupling),
         ],
-        sensors=[failed_units_sensor(source.name, resetting), gain_sensor(source.name, decoupling, gain)],
+        sensors=[
+            *([own_sensor(source.name, resetting)] if watched else []),
+            gain_sensor(source.name, decoupling, gain),
+        ],
         schedules=[
             dg.ScheduleDefinition(
                 name=f"redeploy_{source.name}",

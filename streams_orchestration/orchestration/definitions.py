@@ -16,6 +16,8 @@ import dagster as dg
 from streams_orchestration.orchestration.application import application_name, build_application_definitions
 from streams_orchestration.orchestration.connected_lineages import connection_of, links
 from streams_orchestration.orchestration.instance import OWN_WARNING
+from streams_orchestration.orchestration.jobs import reset_job
+from streams_orchestration.orchestration.sensors import failed_units_sensor
 from streams_orchestration.orchestration.stages import LOGICAL
 from streams_orchestration.runtime.home import Home
 
@@ -37,12 +39,13 @@ def build_definitions(specs: Path, home: Home) -> dg.Definitions:
         named.setdefault(path.stem if name in named else name, path)
     for name, path in _compiled(home):
         named.setdefault(name, path)
-    parts = {name: build_application_definitions(path, home, name=name) for name, path in named.items()}
+    parts = {name: build_application_definitions(path, home, name=name, watched=False) for name, path in named.items()}
     connect = connection_of(parts.values())
     for name, part in parts.items():
         if any(connect(spec) != spec for spec in links(part, "imports")):
-            parts[name] = build_application_definitions(named[name], home, name=name, change=connect)
-    return dg.Definitions.merge(*parts.values(), dg.Definitions(executor=dg.in_process_executor))
+            parts[name] = build_application_definitions(named[name], home, name=name, change=connect, watched=False)
+    sensors = [failed_units_sensor({name: reset_job(name) for name in parts})] if parts else []
+    return dg.Definitions.merge(*parts.values(), dg.Definitions(sensors=sensors, executor=dg.in_process_executor))
 
 
 def _compiled(home: Home) -> Iterator[tuple[str, Path]]:

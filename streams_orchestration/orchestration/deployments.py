@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from functools import cache
 from pathlib import Path
 from types import ModuleType
@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from streams_orchestration.compiler.decoupling.outcome import Outcome
     from streams_orchestration.model.profile import Profile
     from streams_orchestration.runtime.profiles.measuring import Measurement
+    from streams_orchestration.runtime.regions.watch import Pulse
 
 
 class Deployments(dg.ConfigurableResource):
@@ -68,9 +69,9 @@ class Deployments(dg.ConfigurableResource):
         """The same, after what has happened to its units is written down."""
         return _runtime().observed_status(self._home, application)
 
-    def await_trouble(self, application: str, seconds: float) -> bool:
-        """Wait at most so long until something asks for a reset; whether it does. See `runtime.watch.await_trouble`."""
-        return _runtime().await_trouble(self._home, application, seconds)
+    def watch(self, seconds: float) -> Iterator[dict[str, Pulse]]:
+        """Watch all applications for so many seconds; their pulses whenever one has changed. See `watch.watch`."""
+        return _runtime().watch(self._home, seconds)
 
     def look_at_cuts(self, application: str) -> None:
         """Look whether all files are there that the last cuts need; what is new is an event of its unit."""

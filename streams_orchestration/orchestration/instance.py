@@ -13,11 +13,6 @@ from pathlib import Path
 from typing import Any
 
 import dagster as dg
-from dagster._core.definitions.job_base import InMemoryJob
-from dagster._core.errors import DagsterExecutionInterruptedError, DagsterMaxRetriesExceededError
-from dagster._core.execution.api import execute_run
-from dagster._core.remote_origin import RegisteredCodeLocationOrigin, RemoteJobOrigin, RemoteRepositoryOrigin
-from dagster._core.storage.tags import MAX_RETRIES_TAG
 
 from streams_orchestration.runtime.errors import StateDirectoryError
 from streams_orchestration.runtime.home import Home
@@ -27,8 +22,10 @@ LOCATION = "streams"
 REPOSITORY = "__repository__"
 """What Dagster calls the one repository of a code location that is made of definitions."""
 QUIET = {"loggers": {"console": {"config": {"log_level": "CRITICAL"}}}}
-NOT_AGAIN = {MAX_RETRIES_TAG: "0"}
+NOT_AGAIN = {"dagster/max_retries": "0"}
 """Tag of runs whose failure somebody is told at once: the daemon would repeat them behind their back."""
+RETRIES_USED_UP = "DagsterMaxRetriesExceededError"
+"""What Dagster raises then; it is a `DagsterError` without a public name of its own."""
 SETTINGS = "dagster.yaml"
 OWN_WARNING = "Parameter `owners` of initializer `SensorDefinition"
 """Start of a warning that Dagster gives about itself whenever it copies a sensor."""
@@ -116,24 +113,21 @@ def run_job_in_process(
     with warnings.catch_warnings():
         warnings.filterwarnings("ignore", OWN_WARNING)
         job = defs.resolve_job_def(job_name)
-    repository = RemoteRepositoryOrigin(RegisteredCodeLocationOrigin(location), REPOSITORY)
-    run = instance.create_run_for_job(
-        job,
-        run_config={**(run_config or {}), **QUIET},
-        tags={**job.run_tags, **NOT_AGAIN, ".dagster/repository": f"{REPOSITORY}@{location}", **(tags or {})},
-        remote_job_origin=RemoteJobOrigin(repository, job_name),
-    )
+    filed = {".dagster/repository": f"{REPOSITORY}@{location}"}
     try:
-        return execute_run(InMemoryJob(job), run, instance, raise_on_error=True).dagster_run
-    except (dg.Failure, dg.RetryRequested, DagsterMaxRetriesExceededError) as error:
-        raise _original(error) from None
-    except DagsterExecutionInterruptedError:
+        return job.execute_in_process(
+            {**(run_config or {}), **QUIET}, instance=instance, tags={**NOT_AGAIN, **filed, **(tags or {})}
+        ).dagster_run
+    except dg.DagsterExecutionInterruptedError:
         raise KeyboardInterrupt from None
+    except (dg.Failure, dg.RetryRequested, dg.DagsterError) as error:
+        original = _original(error)
+        raise original from (original.__cause__ if original is error else None)
 
 
 def _original(error: BaseException) -> BaseException:
     """What an op raised, without what it or Dagster wrapped around it for the sake of retries and metadata."""
-    while isinstance(error, dg.Failure | dg.RetryRequested | DagsterMaxRetriesExceededError):
+    while isinstance(error, dg.Failure | dg.RetryRequested) or type(error).__name__ == RETRIES_USED_UP:
         inner = error.__cause__ or error.__context__
         if inner is None:
             break

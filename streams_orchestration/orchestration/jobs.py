@@ -6,16 +6,17 @@ All run in one process: their steps take milliseconds, a process for each would 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import cache
 
 import dagster as dg
-from dagster._core.definitions.unresolved_asset_job_definition import UnresolvedAssetJobDefinition
 
 from streams_orchestration.orchestration.ops import (
     APPLICATION_TAG,
     await_heartbeats,
     await_unit,
+    claim,
     launch_hosts,
-    reset_unit,
+    record,
     stop_hosts,
     write_wanted_state,
 )
@@ -28,7 +29,8 @@ def _tags(application: str) -> dict[str, str]:
     return {APPLICATION_TAG: application, dg.MAX_RUNTIME_SECONDS_TAG: str(MAX_RUNTIME)}
 
 
-def compile_job(application: str, stages: Sequence[dg.AssetKey]) -> UnresolvedAssetJobDefinition:
+# Dagster exports no name for what `define_asset_job` returns, so two functions leave it to inference.
+def compile_job(application: str, stages: Sequence[dg.AssetKey]):
     """Compile all stages, one after another, until a check fails."""
     return dg.define_asset_job(
         f"compile_{application}",
@@ -39,7 +41,7 @@ def compile_job(application: str, stages: Sequence[dg.AssetKey]) -> UnresolvedAs
     )
 
 
-def profile_job(application: str, assets: Sequence[dg.AssetKey]) -> UnresolvedAssetJobDefinition:
+def profile_job(application: str, assets: Sequence[dg.AssetKey]):
     """Measure the running application, decide what to move apart, and compare with what was promised before."""
     return dg.define_asset_job(
         f"profile_{application}",
@@ -100,8 +102,12 @@ def cancel_job(application: str) -> dg.JobDefinition:
     return cancel
 
 
+@cache
 def reset_job(application: str) -> dg.JobDefinition:
-    """Bring one unit back to its last cut, and wait until its PEs work again."""
+    """Bring one unit back to its last cut, wait until its PEs work again, and record that; skipped when nothing is due.
+
+    It is always the same object: the sensor that asks for it and the application's definitions must share it.
+    """
 
     @dg.job(
         name=f"reset_{application}",
@@ -110,6 +116,6 @@ def reset_job(application: str) -> dg.JobDefinition:
         description=f"Bring a consistent region, or an autonomous PE, of {application} back to its last cut.",
     )
     def reset() -> None:
-        await_unit(reset_unit())
+        record(await_unit(claim()))
 
     return reset

@@ -5,17 +5,22 @@
 import base64
 import functools
 import time
-from collections.abc import Callable
-from typing import Any
+from collections.abc import Callable, Iterator
+from typing import Any, TypeVar
 
 import dagster as dg
 from pydantic import Field
 
 from streams_orchestration.orchestration.artifacts import ArtifactStore
 from streams_orchestration.orchestration.deployments import Deployments
-from streams_orchestration.orchestration.progress import deployment_event, observation, pe_event, sink_event
+from streams_orchestration.orchestration.progress import deployment_event, observation, part_events
 from streams_orchestration.orchestration.timeline import draw_timeline
-from streams_orchestration.runtime.errors import CatalogUnavailableError, CommitUnknownError, HostLaunchError
+from streams_orchestration.runtime.errors import (
+    CatalogUnavailableError,
+    CommitUnknownError,
+    HostLaunchError,
+    NotDeployedError,
+)
 from streams_orchestration.runtime.status import ApplicationStatus
 
 APPLICATION_TAG = "streams/application"
@@ -24,6 +29,7 @@ APPLICATION_TAG = "streams/application"
 AFTER = {"after": dg.In(dg.Nothing)}
 NOTHING = dg.Out(dg.Nothing)
 RETRY_SECONDS = 2.0
+Result = TypeVar("Result")
 
 
 class DeployApplication(dg.Config):
@@ -59,16 +65,19 @@ class ResetUnit(dg.Config):
     generation: int | None = Field(
         default=None, description="The generation that failed; nothing is done when the unit is past it already."
     )
+    deployment: int | None = Field(
+        default=None, description="Unix seconds when what failed was deployed; nothing is done for a later deployment."
+    )
     force: bool = Field(default=False, description="Reset even if no attempt is left; as many as configured are added.")
 
 
-def _patient(op: Callable[..., None]) -> Callable[..., None]:
+def _patient(op: Callable[..., Result]) -> Callable[..., Result]:
     """An op that may be repeated: it is, when the catalog could not be used."""
 
     @functools.wraps(op)
-    def tried(*arguments: Any, **named: Any) -> None:
+    def tried(*arguments: Any, **named: Any) -> Result:
         try:
-            op(*arguments, **named)
+            return op(*arguments, **named)
         except CatalogUnavailableError as error:
             raise dg.RetryRequested(max_retries=2, seconds_to_wait=RETRY_SECONDS) from error
 
@@ -110,30 +119,25 @@ def await_heartbeats(context: dg.OpExecutionContext, config: AwaitHeartbeats, de
 
 @dg.op(out=NOTHING)
 @_patient
-def await_unit(context: dg.OpExecutionContext, config: AwaitHeartbeats, deployments: Deployments, unit: str) -> None:
-    """Wait until every PE of a unit works again, and record where the application stands, with its timeline."""
-    application = application_of(context)
-    status = deployments.await_running(application, config.timeout, unit)
-    _record(context, deployments, status, timeline=draw_timeline(status, deployments.cuts(application), time.time()))
-
-
-@dg.op(out=NOTHING)
-@_patient
 def stop_hosts(context: dg.OpExecutionContext, config: CancelApplication, deployments: Deployments) -> None:
     """Stop the application. What it has committed is kept; deploying it again goes on from there."""
     _stop_orphans(context, deployments)
     _record(context, deployments, deployments.cancel(application_of(context), config.timeout))
 
 
-@dg.op
-def reset_unit(context: dg.OpExecutionContext, config: ResetUnit, deployments: Deployments) -> str:
-    """Bring a consistent region, or an autonomous PE, back to its last cut. May be repeated after a crash in it.
+@dg.op(out=dg.Out(str, is_required=False, description="The unit; nothing when there is nothing to wait for."))
+def claim(context: dg.OpExecutionContext, config: ResetUnit, deployments: Deployments) -> Iterator[dg.Output[str]]:
+    """Begin the reset of a consistent region, or an autonomous PE, unless somebody has done so; may be repeated.
 
-    Returns:
-        The unit.
+    When the cause is gone - the unit was reset and works, or its application was stopped, completed or deployed anew -
+    the steps behind this one are skipped, and the log says why.
     """
     application = application_of(context)
     try:
+        gone = _past(deployments, application, config)
+        if gone is not None:
+            context.log.info("nothing is left to do: %s", gone)
+            return
         generation = deployments.reset(application, config.unit, generation=config.generation, force=config.force)
     except CommitUnknownError as error:
         if config.generation is None:  # it might be reset twice
@@ -142,13 +146,47 @@ def reset_unit(context: dg.OpExecutionContext, config: ResetUnit, deployments: D
     except (CatalogUnavailableError, HostLaunchError) as error:
         # Only these may pass by themselves; a retry policy would retry a misspelt unit too.
         raise dg.RetryRequested(max_retries=2, seconds_to_wait=RETRY_SECONDS) from error
-    if config.generation is not None and generation > config.generation + 1:
-        context.log.info("%s was reset already, its generation is %d", config.unit, generation)
-    elif config.generation is not None and generation == config.generation:
+    if generation == config.generation:
         context.log.info("%s goes back to its last cut as soon as its hosts are there", config.unit)
     else:
         context.log.info("%s goes on from its last cut as generation %d", config.unit, generation)
-    return config.unit
+    yield dg.Output(config.unit)
+
+
+def _past(deployments: Deployments, application: str, config: ResetUnit) -> str | None:
+    """Why the cause of a reset is gone; None when it is not, or when the reset was asked for without one."""
+    if config.generation is None:
+        return None
+    try:
+        status = deployments.status(application)
+    except NotDeployedError:
+        return f"{application} is not deployed any more"
+    if config.deployment is not None and int(status.deployed_at) != config.deployment:
+        return f"{application} was deployed anew since"
+    unit = next((each for each in status.units if each.name == config.unit), None)
+    if status.state in ("COMPLETED", "STOPPED"):
+        return f"{application} is {status.state}"
+    if unit is not None and unit.works and unit.generation > config.generation + 1:
+        return f"{unit.name} was reset again since, and works as generation {unit.generation}"
+    return None
+
+
+@dg.op
+@_patient
+def await_unit(context: dg.OpExecutionContext, config: AwaitHeartbeats, deployments: Deployments, unit: str) -> str:
+    """Wait until every PE of a unit works again; others may have to reset it once more meanwhile."""
+    deployments.await_running(application_of(context), config.timeout, unit)
+    return unit
+
+
+@dg.op(out=NOTHING)
+@_patient
+def record(context: dg.OpExecutionContext, deployments: Deployments, unit: str) -> None:
+    """Record where the application stands, with the timeline of its resets."""
+    application = application_of(context)
+    status = deployments.status(application)
+    context.log.info("%s works again", unit)
+    _record(context, deployments, status, timeline=draw_timeline(status, deployments.cuts(application), time.time()))
 
 
 def _stop_orphans(context: dg.OpExecutionContext, deployments: Deployments) -> None:
@@ -168,15 +206,12 @@ def _record(
         timeline: a drawing, of an application that was only reset: that alone completes no epoch.
     """
     metrics = deployments.metrics(status.application)
-    record = deployment_event(status, metrics, time.time())
+    event = deployment_event(status, metrics, time.time())
     if timeline is None:
-        context.log_event(record)
+        context.log_event(event)
     else:
         image = base64.b64encode(timeline.encode()).decode()
         drawn = dg.MetadataValue.md(f"![timeline](data:image/svg+xml;base64,{image})")
-        context.log_event(observation(record, {"streams/timeline": drawn}))
-    for pe in status.pes:
-        context.log_event(pe_event(status.application, pe, metrics))
-    for sink in status.sinks:
-        if sink.rows:
-            context.log_event(sink_event(status.application, sink))
+        context.log_event(observation(event, {"streams/timeline": drawn}))
+    for each in part_events(status, metrics, status.pes, [sink for sink in status.sinks if sink.rows]):
+        context.log_event(each)

@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from datetime import UTC, datetime
 
 import dagster as dg
 
-from streams_orchestration.orchestration.unit_events import unit_metadata
-from streams_orchestration.runtime.metrics import ApplicationMetrics
+from streams_orchestration.orchestration.unit_events import recovery_metadata, unit_metadata
+from streams_orchestration.orchestration.watching import Look
+from streams_orchestration.runtime.metrics import ApplicationMetrics, StreamMetrics
 from streams_orchestration.runtime.status import ApplicationStatus, PeStatus, SinkStatus
+from streams_orchestration.runtime.unit_status import UnitStatus
 
 LISTED_OPERATORS = 20
 """Operators in the table of an event: those that took most processor time."""
@@ -40,6 +42,22 @@ def deployment_event(status: ApplicationStatus, metrics: ApplicationMetrics, now
     )
 
 
+def progress_events(
+    status: ApplicationStatus, metrics: ApplicationMetrics, now: float, seen: Look
+) -> list[dg.AssetMaterialization | dg.AssetObservation]:
+    """What a look at an application has to record.
+
+    Args:
+        status: of the application.
+        metrics: of the same.
+        now: unix seconds.
+        seen: the look.
+    """
+    record = deployment_event(status, metrics, now)
+    parts = part_events(status, metrics, seen.pes, seen.sinks)
+    return [record if seen.advanced else observation(record), *parts]
+
+
 def observation(
     record: dg.AssetMaterialization, more: Mapping[str, dg.MetadataValue] | None = None
 ) -> dg.AssetObservation:
@@ -67,26 +85,76 @@ def _operators(metrics: ApplicationMetrics) -> dg.TableMetadataValue:
     return dg.MetadataValue.table(records, dg.TableSchema(columns))
 
 
-def pe_event(application: str, pe: PeStatus, metrics: ApplicationMetrics) -> dg.AssetMaterialization:
-    """Where one PE stands."""
+def part_events(
+    status: ApplicationStatus, metrics: ApplicationMetrics, pes: Iterable[PeStatus], sinks: Iterable[SinkStatus]
+) -> Iterator[dg.AssetMaterialization]:
+    """Where PEs, the streams that they write, and sinks stand.
+
+    Args:
+        status: of the application.
+        metrics: of the same.
+        pes: those to speak of.
+        sinks: the same.
+    """
+    units = {unit.name: unit for unit in status.units}
+    numbers = set()
+    for pe in pes:
+        numbers.add(pe.id)
+        yield pe_event(status.application, pe, metrics, units.get(pe.unit))
+    yield from _stream_events(status, metrics, numbers)
+    for sink in sinks:
+        yield sink_event(status.application, sink)
+
+
+def pe_event(
+    application: str, pe: PeStatus, metrics: ApplicationMetrics, unit: UnitStatus | None
+) -> dg.AssetMaterialization:
+    """Where one PE stands, and how its unit came back the last times."""
     cpu = sum(each.cpu_ns for each in (*metrics.pes, *metrics.operators) if each.pe == pe.id)
     cpu += sum(stream.serialise_ns for stream in metrics.streams if stream.pe == pe.id)
     cpu += sum(reader.deserialise_ns for stream in metrics.streams for reader in stream.readers if reader.pe == pe.id)
+    metadata: dict[str, dg.MetadataValue] = {
+        "streams/state": dg.MetadataValue.text(pe.state),
+        "streams/unit": dg.MetadataValue.text(pe.unit),
+        "streams/generation": dg.MetadataValue.int(pe.generation),
+        "streams/batch": dg.MetadataValue.int(pe.batch),
+        "streams/epoch": dg.MetadataValue.int(pe.epoch),
+        "streams/rows_in": dg.MetadataValue.int(pe.rows_in),
+        "streams/rows_out": dg.MetadataValue.int(pe.rows_out),
+        "streams/cpu_seconds": dg.MetadataValue.float(cpu / 1e9),
+        "streams/log": dg.MetadataValue.path(pe.log),
+    }
+    if pe.error:
+        metadata["streams/error"] = dg.MetadataValue.text(pe.error)
+    if unit is not None:
+        metadata |= recovery_metadata(unit, metrics.at)
     return dg.AssetMaterialization(
-        [application, "pes", f"pe_{pe.id}"],
-        description=f"PE {pe.id} is {pe.state}",
-        metadata={
-            "streams/state": dg.MetadataValue.text(pe.state),
-            "streams/unit": dg.MetadataValue.text(pe.unit),
-            "streams/generation": dg.MetadataValue.int(pe.generation),
-            "streams/batch": dg.MetadataValue.int(pe.batch),
-            "streams/epoch": dg.MetadataValue.int(pe.epoch),
-            "streams/rows_in": dg.MetadataValue.int(pe.rows_in),
-            "streams/rows_out": dg.MetadataValue.int(pe.rows_out),
-            "streams/cpu_seconds": dg.MetadataValue.float(cpu / 1e9),
-            "streams/log": dg.MetadataValue.path(pe.log),
-        },
+        [application, "pes", f"pe_{pe.id}"], description=f"PE {pe.id} is {pe.state}", metadata=metadata
     )
+
+
+def _stream_events(
+    status: ApplicationStatus, metrics: ApplicationMetrics, pes: Collection[int]
+) -> Iterator[dg.AssetMaterialization]:
+    """What passed the streams between PEs that these PEs write; the channels of a stream count together."""
+    exported = {export.stream for export in status.exports}
+    streams: dict[str, list[StreamMetrics]] = {}
+    for stream in metrics.streams:
+        if stream.pe in pes and (stream.readers or stream.name not in exported):
+            streams.setdefault(stream.name.partition(">")[0], []).append(stream)
+    for name, channels in streams.items():
+        rows = sum(channel.tuples for channel in channels)
+        waiting = max((reader.lag_tuples for channel in channels for reader in channel.readers), default=0)
+        yield dg.AssetMaterialization(
+            [status.application, "streams", name],
+            description=f"{rows} rows, {waiting} of them wait to be read",
+            metadata={
+                "dagster/row_count": dg.MetadataValue.int(rows),
+                "streams/waiting_rows": dg.MetadataValue.int(waiting),
+                "streams/bytes": dg.MetadataValue.int(sum(channel.bytes for channel in channels)),
+                "streams/segments": dg.MetadataValue.int(sum(channel.segments for channel in channels)),
+            },
+        )
 
 
 def sink_event(application: str, sink: SinkStatus) -> dg.AssetMaterialization:

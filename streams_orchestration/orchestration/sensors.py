@@ -1,18 +1,20 @@
-"""The sensor that watches one application, and asks for a reset when a unit of it fails."""
+"""The sensor that watches all applications of a code location, begins the reset of what fails and requests its run."""
 
 # Dagster reads the annotations of configs and resources here, so they may not be turned into text.
 
 import time
-from collections.abc import Sequence
-from dataclasses import replace
+from collections.abc import Mapping
+from concurrent.futures import Future, ThreadPoolExecutor
+from dataclasses import dataclass, field, replace
 
 import dagster as dg
 
 from streams_orchestration.orchestration.deployment_checks import evaluation
 from streams_orchestration.orchestration.deployments import Deployments
 from streams_orchestration.orchestration.ops import ResetUnit
-from streams_orchestration.orchestration.progress import deployment_event, observation, sink_event
-from streams_orchestration.orchestration.watching import Memory, look
+from streams_orchestration.orchestration.progress import progress_events
+from streams_orchestration.orchestration.reset_runs import failure_tags, run_under_way
+from streams_orchestration.orchestration.watching import Cursor, Memory, OwedRun, look
 from streams_orchestration.runtime.errors import (
     CatalogUnavailableError,
     CatalogVersionError,
@@ -20,106 +22,170 @@ from streams_orchestration.runtime.errors import (
     StreamsRuntimeError,
 )
 from streams_orchestration.runtime.regions.failures import UnitFailure
-from streams_orchestration.runtime.status import ApplicationStatus
 
-WATCH_SECONDS = 12.5
-"""How long a look lasts while nothing is wrong.
+SENSOR = "failed_units"
+WATCH_SECONDS = 4.5
+"""How long a tick watches. Dagster's daemon begins one every 5 s, unless the one before is not over."""
+WORKERS = 2
+"""Sensors that are evaluated at the same time, as `dagster.yaml` has it."""
+RESETS_AT_ONCE = 4
+"""Resets that are begun side by side; each may wait for processes to end."""
 
-Dagster's daemon asks every 5 s, unless the look before is not over, and nobody looks in between: so it lasts a little
-less than three times that.
-"""
+Event = dg.AssetMaterialization | dg.AssetObservation | dg.AssetCheckEvaluation
 
 
-def failed_units_sensor(application: str, reset_job: dg.JobDefinition) -> dg.SensorDefinition:
-    """A sensor that requests `reset_job` for every failed unit, and records epochs and results as they complete.
+def own_sensor(application: str, reset_job: dg.JobDefinition) -> dg.SensorDefinition:
+    """A sensor for one application, for code locations where each one is defined by itself, as components are."""
+    return failed_units_sensor({application: reset_job}, name=f"{SENSOR}_of_{application}", shared=True)
+
+
+def failed_units_sensor(
+    reset_jobs: Mapping[str, dg.JobDefinition], *, name: str = SENSOR, shared: bool = False
+) -> dg.SensorDefinition:
+    """A sensor that watches applications, resets what fails, and records epochs and results as they complete.
+
+    One sensor serves all applications of a code location: a tick takes a thread of the daemon and one of the code
+    server, so ticks of many sensors would wait for each other.
 
     Args:
-        application: the application to watch.
-        reset_job: its reset job.
+        reset_jobs: application -> its reset job.
+        name: of the sensor.
+        shared: other applications have sensors of their own, which need the daemon's threads as well: a tick is the
+            shorter, the more applications are deployed.
     """
 
     @dg.sensor(
-        name=f"failed_units_of_{application}",
-        job=reset_job,
+        name=name,
+        jobs=list(reset_jobs.values()),
         # The daemon looks every 5 s; an interval of 5 s would beat against that and make it 10.
         minimum_interval_seconds=1,
         default_status=dg.DefaultSensorStatus.RUNNING,
-        description=f"Requests a reset when a consistent region or an autonomous PE of {application} fails.",
-        tags={"streams/application": application},
+        description="Resets what fails of the applications, and records what they have done.",
     )
     def failed_units(context: dg.SensorEvaluationContext, deployments: Deployments) -> dg.SensorResult | dg.SkipReason:
-        memory = Memory.load(context.cursor)
+        cursor = Cursor.load(context.cursor)
+        if cursor.away:
+            try:
+                deployments.names()
+            except CatalogUnavailableError as error:
+                return dg.SkipReason(str(error))
+            context.update_cursor(Cursor(cursor.applications).dump())
+            return dg.SkipReason("the catalog can be used again; hosts have time for a heartbeat until the next look")
+        tick = _Tick(context, deployments, {name: cursor.applications.get(name) or Memory() for name in reset_jobs})
         try:
-            deployments.status(application)
-            if memory.away:
-                context.update_cursor(replace(memory, away=False).dump())
-                return dg.SkipReason(
-                    "the catalog can be used again; hosts have time for a heartbeat until the next look"
-                )
-            deployments.await_trouble(application, WATCH_SECONDS)
-            status = deployments.observed(application)
-        except NotDeployedError:
-            return dg.SkipReason(f"{application} is not deployed")
+            tick.watch(
+                WATCH_SECONDS * min(1.0, WORKERS / max(1, len(deployments.names()))) if shared else WATCH_SECONDS
+            )
         except CatalogVersionError as error:
             return dg.SkipReason(str(error))
         except CatalogUnavailableError as error:
-            context.update_cursor(replace(memory, away=True).dump())
-            return dg.SkipReason(str(error))
-        seen = look(status, time.time(), memory)
-        for reset in seen.resets:
-            _begin(context, deployments, reset.failure)
-        try:
-            for stopped in deployments.stop_orphans(application):
-                context.log.warning(stopped)
-        except CatalogUnavailableError as error:
-            context.log.warning(str(error))
-        for failure in seen.exhausted:
-            context.log.error("%s: %s. %s Log: %s", failure.unit, failure.reason, failure.remedy, failure.log)
-        events: list[dg.AssetMaterialization | dg.AssetObservation | dg.AssetCheckEvaluation] = []
-        if seen.report:
-            record = deployment_event(status, deployments.metrics(application), time.time())
-            events = [record if seen.advanced else observation(record)]
-            events += [sink_event(application, sink) for sink in seen.sinks]
-        events += [evaluation(application, check) for check in seen.checks]
-        return dg.SensorResult(
-            run_requests=[
-                dg.RunRequest(
-                    run_key=reset.key,
-                    run_config=dg.RunConfig(
-                        ops={"reset_unit": ResetUnit(unit=reset.failure.unit, generation=reset.failure.generation)}
-                    ),
-                    tags={
-                        "streams/region": f"{application}/{reset.failure.unit}",
-                        "streams/reason": reset.failure.reason[:200],
-                    },
-                )
-                for reset in seen.resets
-            ],
-            skip_reason=None if seen.resets else _quiet(status, seen.exhausted),
-            asset_events=events,
-            cursor=seen.memory.dump(),
-        )
+            tick.away = str(error)
+        return tick.result({application: job.name for application, job in reset_jobs.items()})
 
     return failed_units
 
 
-def _quiet(status: ApplicationStatus, exhausted: Sequence[UnitFailure]) -> str:
-    """Why no reset is requested."""
-    if exhausted:
-        return " ".join(f"{failure.unit}: {failure.reason}. {failure.remedy}" for failure in exhausted)
-    if status.state != "RUNNING":
-        return f"{status.application} is {status.state}"
-    waiting = [f"{unit.name} is {unit.state}" for unit in status.units if unit.waits or unit.state == "RESETTING"]
-    if waiting:
-        return f"on the way back to the last cut: {', '.join(waiting)}"
-    return "nothing has failed"
+@dataclass(slots=True)
+class _Tick:
+    """One evaluation of the sensor."""
+
+    context: dg.SensorEvaluationContext
+    deployments: Deployments
+    memories: dict[str, Memory]
+    deployed: set[str] = field(default_factory=set)
+    events: list[Event] = field(default_factory=list)
+    away: str = ""
+    """Why the catalog cannot be used."""
+
+    def watch(self, seconds: float) -> None:
+        """Look at every application at which something happens, for so long; begin the resets that are due."""
+        looked_at: set[str] = set()
+        with ThreadPoolExecutor(RESETS_AT_ONCE) as pool:
+            resets: list[Future[None]] = []
+            for pulses in self.deployments.watch(seconds):
+                self.deployed = set(pulses)
+                for application in self.memories.keys() & pulses.keys():
+                    if self.memories[application].wants_look(pulses[application], time.time()):
+                        looked_at.add(application)
+                        resets += [pool.submit(self.begin, failure) for failure in self.look(application)]
+                        self.memories[application] = replace(self.memories[application], mark=pulses[application].mark)
+        for reset in resets:
+            reset.result()
+        for application in sorted(looked_at):
+            self.stop_orphans(application)
+
+    def look(self, application: str) -> list[UnitFailure]:
+        """Record what is new of an application; the failures whose reset is due."""
+        try:
+            status = self.deployments.observed(application)
+        except NotDeployedError:  # since the pulse was read
+            return []
+        now, before = time.time(), self.memories[application]
+        seen = look(status, now, before)
+        if seen.memory.remark != before.remark:
+            for failure in seen.exhausted:
+                self.context.log.error("%s: %s. %s Log: %s", failure.unit, failure.reason, failure.remedy, failure.log)
+        if seen.report:
+            self.events += progress_events(status, self.deployments.metrics(application), now, seen)
+        self.events += [evaluation(application, check) for check in seen.checks]
+        self.memories[application] = seen.memory
+        return [reset.failure for reset in seen.resets]
+
+    def begin(self, failure: UnitFailure) -> None:
+        """Begin a reset here, where all is loaded: a run is seconds away. What cannot be begun is left to the run."""
+        name = f"{failure.application}: {failure.unit}"
+        try:
+            generation = self.deployments.reset(
+                failure.application, failure.unit, generation=failure.generation, force=False
+            )
+        except StreamsRuntimeError as error:
+            self.context.log.warning("%s: %s; it is for the run to reset it", name, error)
+        else:
+            self.context.log.info("%s: %s; its reset has begun, generation %d", name, failure.reason, generation)
+
+    def stop_orphans(self, application: str) -> None:
+        """Stop processes of hosts that nobody wants any more."""
+        try:
+            for stopped in self.deployments.stop_orphans(application):
+                self.context.log.warning(stopped)
+        except StreamsRuntimeError as error:
+            self.context.log.warning(str(error))
+
+    def result(self, jobs: Mapping[str, str]) -> dg.SensorResult:
+        """Runs to request, events and the cursor of this tick.
+
+        Args:
+            jobs: application -> the name of its reset job.
+        """
+        requests: list[dg.RunRequest] = []
+        remarks: list[str] = [self.away] if self.away else []
+        for application, memory in self.memories.items():
+            waiting: dict[str, OwedRun] = {}
+            for unit, owed in memory.owed.items():
+                run = run_under_way(self.context.instance, application, unit)
+                if run is None:
+                    requests.append(_request(application, jobs[application], owed))
+                else:
+                    waiting[unit] = owed
+                    remarks.append(f"{application}: {unit} is being reset by run {run}")
+            self.memories[application] = replace(memory, owed=waiting)
+            if memory.remark and application in self.deployed:
+                remarks.append(memory.remark)
+        quiet = "nothing has failed" if self.deployed & self.memories.keys() else "nothing is deployed"
+        kept = {name: memory for name, memory in self.memories.items() if name in self.deployed or self.away}
+        return dg.SensorResult(
+            run_requests=requests,
+            skip_reason=None if requests else "; ".join(remarks) or quiet,
+            asset_events=self.events,
+            cursor=Cursor(kept, bool(self.away)).dump(),
+        )
 
 
-def _begin(context: dg.SensorEvaluationContext, deployments: Deployments, failure: UnitFailure) -> None:
-    """Begin a reset here, where all is loaded; the run repeats what this has not done, and waits for the rest."""
-    try:
-        generation = deployments.reset(failure.application, failure.unit, generation=failure.generation, force=False)
-    except StreamsRuntimeError as error:
-        context.log.warning("%s: %s; it is for the run to reset it", failure.unit, error)
-    else:
-        context.log.info("%s: %s; its reset has begun, generation %d", failure.unit, failure.reason, generation)
+def _request(application: str, job: str, owed: OwedRun) -> dg.RunRequest:
+    reset = ResetUnit(unit=owed.unit, generation=owed.generation, deployment=owed.deployment)
+    return dg.RunRequest(
+        run_key=owed.key,
+        job_name=job,
+        run_config=dg.RunConfig(ops={"claim": reset}),
+        tags=failure_tags(application, owed.unit, owed.generation, owed.deployment) | {"streams/reason": owed.reason},
+    )

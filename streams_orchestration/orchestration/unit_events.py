@@ -9,7 +9,7 @@ import dagster as dg
 
 from streams_orchestration.runtime.regions.recoveries import Recovery, recoveries
 from streams_orchestration.runtime.status import ApplicationStatus
-from streams_orchestration.runtime.unit_status import UnitStatus
+from streams_orchestration.runtime.unit_status import UnitStatus, last_cause
 
 LISTED_UNITS = 100
 LISTED_RECOVERIES = 20
@@ -17,6 +17,7 @@ LISTED_RECOVERIES = 20
 PLOTTED_REGIONS = 8
 """Regions that have numbers of their own, which Dagster draws over time."""
 PHASES = ("detect", "decide", "hosts", "restart", "first commit")
+RECOVERY_COLUMNS = {"to epoch": "int", **{f"{name} (s)": "float" for name in PHASES}}
 
 
 def unit_metadata(status: ApplicationStatus, now: float) -> dict[str, dg.MetadataValue]:
@@ -48,9 +49,30 @@ def unit_metadata(status: ApplicationStatus, now: float) -> dict[str, dg.Metadat
     past = sorted(((each, unit) for unit in status.units for each in recoveries(unit.events)), key=lambda p: p[0].began)
     if past:
         rows = [_recovery(unit, each, now) for each, unit in reversed(past[-LISTED_RECOVERIES:])]
-        found["streams/recoveries"] = _table(rows, {"to epoch": "int", **{f"{name} (s)": "float" for name in PHASES}})
+        found["streams/recoveries"] = _table(rows, RECOVERY_COLUMNS)
     for unit in [each for each in status.units if each.region is not None][:PLOTTED_REGIONS]:
         found |= _numbers(unit)
+    return found
+
+
+def recovery_metadata(unit: UnitStatus, now: float) -> dict[str, dg.MetadataValue]:
+    """How often a unit was reset, why, and its last recoveries by phase; nothing of one that never was.
+
+    Args:
+        unit: of recovery.
+        now: unix seconds.
+    """
+    if not (unit.resets or unit.cause or unit.lost):
+        return {}
+    cause = unit.lost or unit.cause or last_cause(unit) or ""
+    found: dict[str, dg.MetadataValue] = {
+        "streams/resets": dg.MetadataValue.int(unit.resets),
+        "streams/last_cause": dg.MetadataValue.text(cause),
+    }
+    past = recoveries(unit.events)[-LISTED_RECOVERIES:]
+    if past:
+        rows = [_recovery(unit, each, now) for each in reversed(past)]
+        found["streams/recoveries"] = _table(rows, RECOVERY_COLUMNS)
     return found
 
 
@@ -72,7 +94,7 @@ def _standing(status: ApplicationStatus, unit: UnitStatus, now: float) -> dict[s
 
 
 def _resets(unit: UnitStatus, now: float) -> dict[str, str | int | float | None]:
-    cause = unit.lost or unit.cause or next((event.cause for event in reversed(unit.events) if event.cause), "")
+    cause = unit.lost or unit.cause or last_cause(unit) or ""
     return {
         "unit": unit.name,
         "resets": unit.resets,

@@ -1,57 +1,68 @@
-"""What one look at a running application leads to: resets to request, progress to record; pure, so easy to test."""
+"""What one look at a running application leads to: resets to begin, progress to record; pure, so easy to test."""
 
 from __future__ import annotations
 
 import json
 from dataclasses import asdict, dataclass, field, replace
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from streams_orchestration.orchestration.cut_checks import Judgement, judge
 from streams_orchestration.runtime.regions.failures import UnitFailure
 from streams_orchestration.runtime.regions.healing import Known, ResetRequest, heal
-from streams_orchestration.runtime.status import ApplicationStatus, SinkStatus
+from streams_orchestration.runtime.status import ApplicationStatus, PeStatus, SinkStatus
+
+if TYPE_CHECKING:
+    from streams_orchestration.runtime.regions.watch import Pulse
 
 REPORT_INTERVAL = 60.0
 """Seconds between two records of progress; Dagster keeps events for ever."""
+SLOW_INTERVAL, SETTLED_SECONDS = 600.0, 3600.0
+"""The same for PEs, streams and sinks as soon as an application has run for so long without a change of state."""
+
+
+@dataclass(frozen=True, slots=True)
+class OwedRun:
+    """A run of the reset job that is to be requested as soon as no other one of the unit is queued or under way."""
+
+    key: str
+    unit: str
+    generation: int
+    deployment: int
+    """Unix seconds when the application was deployed."""
+    reason: str
 
 
 @dataclass(frozen=True, slots=True)
 class Memory:
-    """What one look leaves for the next; a sensor's cursor. Times are unix seconds."""
+    """What one look at an application leaves for the next. Times are unix seconds."""
 
     known: dict[str, Known] = field(default_factory=dict)
     """Of every unit, the failure that was last met."""
+    owed: dict[str, OwedRun] = field(default_factory=dict)
+    """Unit -> the run that its last reset is to have."""
+    mark: str = ""
+    """Of the application's pulse."""
+    looked_at: float = 0.0
+    remark: str = ""
+    """Why no reset is due; empty when nothing has failed."""
     state: str = ""
     """State of the application, its exhausted units and the resets of all, when last recorded."""
+    changed_at: float = 0.0
+    """When that changed."""
     epochs: dict[str, int] = field(default_factory=dict)
-    rows: dict[str, int] = field(default_factory=dict)
-    """Rows per sink when last recorded."""
+    recorded: dict[str, str] = field(default_factory=dict)
+    """PE or sink -> what of it was last recorded: state and rows."""
+    recorded_at: float = 0.0
     reported_at: float = 0.0
-    away: bool = False
-    """The catalog could not be used at the last look."""
     behind: bool = False
     """Some unit had completed no epoch when it was last recorded."""
     checks: dict[str, bool] = field(default_factory=dict)
     """Check -> whether it passed when it was last recorded."""
 
-    @classmethod
-    def load(cls, cursor: str | None) -> Memory:
-        """From a cursor; one that cannot be read counts as none."""
-        try:
-            fields = json.loads(cursor or "{}")
-            fields["known"] = {unit: _known(known) for unit, known in fields.get("known", {}).items()}
-            return cls(**fields)
-        except (ValueError, TypeError, AttributeError, KeyError):
-            return cls()
-
-    def dump(self) -> str:
-        """As a cursor."""
-        return json.dumps(asdict(self), separators=(",", ":"))
-
-
-def _known(fields: dict[str, Any]) -> Known:
-    known = Known(**fields)
-    return replace(known, gone=tuple((host, launched) for host, launched in known.gone))
+    def wants_look(self, pulse: Pulse, now: float) -> bool:
+        """Is the application to be looked at: something has happened, is amiss, or a record is due?"""
+        amiss = pulse.troubled or self.behind or not all(self.checks.values())
+        return bool(amiss) or pulse.mark != self.mark or now - self.looked_at >= REPORT_INTERVAL
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,8 +74,10 @@ class Look:
     """Failed units that have no attempt left."""
     report: bool
     """The state or an epoch has changed and is to be recorded."""
+    pes: tuple[PeStatus, ...]
+    """Those that have changed since they were last recorded."""
     sinks: tuple[SinkStatus, ...]
-    """Sinks that have published since the last record."""
+    """Those that have published since."""
     advanced: bool
     """Every unit that is not complete has completed an epoch since the last record."""
     checks: tuple[Judgement, ...]
@@ -73,25 +86,106 @@ class Look:
 
 
 def look(status: ApplicationStatus, now: float, memory: Memory) -> Look:
-    """Judge an application: which resets to request (see `heal`), and what to record."""
+    """Judge an application: which resets to begin (see `heal`), and what to record."""
     healing = heal(status, now, memory.known)
-    counted = (f"{unit.name}:{unit.resets}" for unit in status.units if unit.resets)
-    state = " ".join([status.state, *(failure.unit for failure in healing.exhausted), *counted])
-    epochs = {unit.name: unit.completed_epoch for unit in status.units}
-    sinks = tuple(sink for sink in status.sinks if sink.rows != memory.rows.get(sink.operator, 0))
+    judged = judge(status, now)
+    checks = tuple(check for check in judged if memory.checks.get(check.name) != check.passed)
     advanced = all(
         unit.state == "COMPLETED" or unit.completed_epoch > memory.epochs.get(unit.name, -1) for unit in status.units
     )
-    judged = judge(status, now)
-    checks = tuple(check for check in judged if memory.checks.get(check.name) != check.passed)
-    passed = {check.name: check.passed for check in judged}
+    state = _state(status, healing.exhausted)
+    epochs = {unit.name: unit.completed_epoch for unit in status.units}
+    pes, sinks = _changed(status, memory)
     changed = state != memory.state
+    changed_at = now if changed else memory.changed_at
     due = now - memory.reported_at >= REPORT_INTERVAL
-    back = memory.behind and advanced
-    report = changed or back or (due and (epochs != memory.epochs or bool(sinks)))
-    if not report:
-        kept = replace(memory, known=healing.known, away=False, checks=passed)
-        return Look(healing.resets, healing.exhausted, False, (), False, checks, kept)
-    rows = {sink.operator: sink.rows for sink in status.sinks}
-    kept = Memory(healing.known, state, epochs, rows, now, behind=not advanced, checks=passed)
-    return Look(healing.resets, healing.exhausted, True, sinks, advanced, checks, kept)
+    ends_due = changed or now - memory.recorded_at >= _interval(now - changed_at)
+    report = changed or (memory.behind and advanced) or (due and (epochs != memory.epochs or bool(pes or sinks)))
+    kept = replace(
+        memory,
+        known=healing.known,
+        owed=memory.owed | {reset.failure.unit: _owed(status, reset) for reset in healing.resets},
+        looked_at=now,
+        remark=_remark(status, healing.exhausted),
+        checks={check.name: check.passed for check in judged},
+    )
+    if report:
+        kept = replace(kept, state=state, changed_at=changed_at, epochs=epochs, reported_at=now, behind=not advanced)
+    if not report or not ends_due:
+        return Look(healing.resets, healing.exhausted, report, (), (), advanced, checks, kept)
+    shown = {_pe_name(pe): _pe_facts(pe) for pe in pes} | {sink.operator: str(sink.rows) for sink in sinks}
+    kept = replace(kept, recorded=memory.recorded | shown, recorded_at=now)
+    return Look(healing.resets, healing.exhausted, report, pes, sinks, advanced, checks, kept)
+
+
+def _state(status: ApplicationStatus, exhausted: tuple[UnitFailure, ...]) -> str:
+    counted = (f"{unit.name}:{unit.resets}" for unit in status.units if unit.resets)
+    return " ".join([status.state, *(failure.unit for failure in exhausted), *counted])
+
+
+def _interval(quiet: float) -> float:
+    return REPORT_INTERVAL if quiet < SETTLED_SECONDS else SLOW_INTERVAL
+
+
+def _changed(status: ApplicationStatus, memory: Memory) -> tuple[tuple[PeStatus, ...], tuple[SinkStatus, ...]]:
+    return (
+        tuple(pe for pe in status.pes if memory.recorded.get(_pe_name(pe)) != _pe_facts(pe)),
+        tuple(sink for sink in status.sinks if memory.recorded.get(sink.operator, "0") != str(sink.rows)),
+    )
+
+
+def _pe_name(pe: PeStatus) -> str:
+    return f"pe_{pe.id}"
+
+
+def _pe_facts(pe: PeStatus) -> str:
+    return f"{pe.state} {pe.generation} {pe.rows_in} {pe.rows_out}"
+
+
+def _owed(status: ApplicationStatus, reset: ResetRequest) -> OwedRun:
+    failure = reset.failure
+    return OwedRun(reset.key, failure.unit, failure.generation, int(status.deployed_at), failure.reason[:200])
+
+
+def _remark(status: ApplicationStatus, exhausted: tuple[UnitFailure, ...]) -> str:
+    """Why no reset is due; empty when nothing has failed."""
+    if exhausted:
+        return " ".join(f"{failure.unit}: {failure.reason}. {failure.remedy}" for failure in exhausted)[:600]
+    if status.state != "RUNNING":
+        return f"{status.application} is {status.state}"
+    waiting = [f"{unit.name} is {unit.state}" for unit in status.units if unit.waits or unit.state == "RESETTING"]
+    return f"{status.application} is on the way back to its last cut: {', '.join(waiting)}" if waiting else ""
+
+
+@dataclass(slots=True)
+class Cursor:
+    """What a tick of the sensor leaves for the next one."""
+
+    applications: dict[str, Memory] = field(default_factory=dict)
+    away: bool = False
+    """The catalog could not be used."""
+
+    @classmethod
+    def load(cls, text: str | None) -> Cursor:
+        """From a sensor's cursor; one that cannot be read counts as none."""
+        try:
+            fields = json.loads(text or "{}")
+            memories = {name: _memory(memory) for name, memory in fields.get("applications", {}).items()}
+            return cls(memories, bool(fields.get("away", False)))
+        except (ValueError, TypeError, AttributeError, KeyError):
+            return cls()
+
+    def dump(self) -> str:
+        """As a sensor's cursor."""
+        return json.dumps(asdict(self), separators=(",", ":"))
+
+
+def _memory(fields: dict[str, Any]) -> Memory:
+    known = {unit: _known(each) for unit, each in fields.get("known", {}).items()}
+    owed = {unit: OwedRun(**each) for unit, each in fields.get("owed", {}).items()}
+    return Memory(**(fields | {"known": known, "owed": owed}))
+
+
+def _known(fields: dict[str, Any]) -> Known:
+    known = Known(**fields)
+    return replace(known, gone=tuple((host, launched) for host, launched in known.gone))

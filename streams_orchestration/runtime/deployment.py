@@ -33,7 +33,7 @@ from streams_orchestration.runtime.queries.spread import spread
 from streams_orchestration.runtime.regions.cut_files import look_at_cuts
 from streams_orchestration.runtime.regions.reset import reset
 from streams_orchestration.runtime.regions.units import Unit, recovery_units
-from streams_orchestration.runtime.regions.watch import await_trouble, observed_status
+from streams_orchestration.runtime.regions.watch import observed_status, watch
 from streams_orchestration.runtime.settings import Settings
 from streams_orchestration.runtime.sinks.outputs import insert_sinks, published_files
 from streams_orchestration.runtime.tasks.batches import Position
@@ -42,7 +42,6 @@ from streams_orchestration.runtime.transport.connections import connect, declare
 
 __all__ = [
     "await_running",
-    "await_trouble",
     "cancel",
     "deploy",
     "deployed_applications",
@@ -58,6 +57,7 @@ __all__ = [
     "read_status",
     "reset",
     "stop_orphans",
+    "watch",
 ]
 
 STOP_SECONDS = 30.0

@@ -123,6 +123,11 @@ class UnitStatus:
         return self.state == "UNHEALTHY" or (self.state == "STARTED" and self.dirty)
 
     @property
+    def works(self) -> bool:
+        """Its PEs run, or are done."""
+        return not self.waits and self.state in ("PROCESSING", "DRAINING", "COMPLETED")
+
+    @property
     def lost(self) -> str | None:
         """Why it cannot go back to its last cut any more: a file that the cut needs is gone; None when it can."""
         kinds = ("cut lost", "cut restored")
@@ -133,3 +138,8 @@ class UnitStatus:
     def phases(self) -> dict[str, float]:
         """What the last reset spent its time on; see `phases_of`."""
         return phases_of(self.outage or {})
+
+
+def last_cause(unit: UnitStatus) -> str | None:
+    """Why a unit was last unhealthy, or reset, as far as its events go back."""
+    return next((event.cause for event in reversed(unit.events) if event.cause), None)

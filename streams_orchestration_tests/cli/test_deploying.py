@@ -136,7 +136,7 @@ def test_run_config_fits_the_jobs(
     spec.write_text(TINY)
     ran: dict[str, Any] = {}
 
-    def run(_instance: object, name: str, defs: dg.Definitions, config: dict[str, Any]) -> None:
+    def run(_instance: object, name: str, defs: dg.Definitions, config: dict[str, Any], _tags: object) -> None:
         ran[name] = config
         dg.validate_run_config(defs.resolve_job_def(name), config)
 

@@ -50,6 +50,9 @@ def test_resets_that_are_recorded_at_the_same_time_do_not_block_each_other(
     with dagster_instance(Home(tmp_path / "home")) as instance:
         assert [run.status for run in instance.get_runs()] == [dg.DagsterRunStatus.SUCCESS] * 2
     assert {call[2:4] for call in runtime.calls if call[0] == "reset"} == {(unit, 1) for unit in units}
+    runtime.calls.clear()
+    controls.record_reset(failure("region-0"))
+    assert "reset" not in runtime.names, "a run shows it already"
 
 
 def test_a_reset_is_begun_while_another_one_is_being_recorded(

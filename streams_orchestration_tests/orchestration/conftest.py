@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+from collections.abc import Iterator
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -12,6 +13,9 @@ from streams_orchestration.orchestration.application import build_application_de
 from streams_orchestration.runtime.errors import NotDeployedError
 from streams_orchestration.runtime.home import Home
 from streams_orchestration.runtime.metrics import ApplicationMetrics
+from streams_orchestration.runtime.regions.failures import failures
+from streams_orchestration.runtime.regions.watch import Pulse
+from streams_orchestration.runtime.status import ApplicationStatus
 from streams_orchestration.runtime.unit_status import Cut
 from streams_orchestration_tests.orchestration.statuses import NOW, measured, running
 
@@ -61,14 +65,16 @@ def defs(spec: Path, home: Home) -> dg.Definitions:
 
 
 class Runtime(SimpleNamespace):
-    """Stands in for `runtime.deployment`: records calls, answers with `status`."""
+    """Stands in for `runtime.deployment`: records calls, answers with `status`, or with `error` (to `refused` only)."""
+
+    status: ApplicationStatus | None
 
     def __init__(self) -> None:
-        super().__init__(calls=[], status=None, orphans=(), generation=1, error=None)
+        super().__init__(calls=[], status=None, orphans=(), generation=1, error=None, refused=None)
 
     def _called(self, name: str, *arguments: Any) -> None:
         self.calls.append((name, *arguments))
-        if self.error is not None:
+        if self.error is not None and self.refused in (None, name):
             raise self.error
 
     def deploy(self, home: Home, compilation: Any, *, fresh: bool = False) -> str:
@@ -106,8 +112,15 @@ class Runtime(SimpleNamespace):
     def observed_status(self, home: Home, application: str) -> Any:
         return self.read_status(home, application)
 
-    def await_trouble(self, home: Home, application: str, seconds: float) -> bool:
-        return self.status is not None
+    def watch(self, home: Home, seconds: float) -> Iterator[dict[str, Pulse]]:
+        """One view, and the next one if `status` was changed meanwhile."""
+        self._called("watch", seconds)
+        shown = None
+        while self.status is not None and self.status != shown:
+            shown = self.status
+            units = tuple((unit.name, unit.state, unit.generation, unit.resets) for unit in shown.units)
+            troubled = tuple(failure.unit for failure in failures(shown, NOW))
+            yield {"demo": Pulse(shown.state, shown.deployed_at, units, troubled)}
 
     def look_at_cuts(self, home: Home, application: str) -> None:
         self._called("look_at_cuts", application)
@@ -119,6 +132,8 @@ class Runtime(SimpleNamespace):
         return {"region-0": (Cut(3, NOW - 1, 0.1),)}
 
     def deployed_applications(self, home: Home) -> tuple[str, ...]:
+        if self.error is not None:
+            raise self.error
         return ("demo",) if self.status else ()
 
     @property

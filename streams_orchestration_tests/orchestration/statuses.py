@@ -6,7 +6,13 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from streams_orchestration.runtime.metrics import ApplicationMetrics, OperatorMetrics, PortMetrics
+from streams_orchestration.runtime.metrics import (
+    ApplicationMetrics,
+    OperatorMetrics,
+    PortMetrics,
+    ReaderMetrics,
+    StreamMetrics,
+)
 from streams_orchestration.runtime.status import ApplicationStatus, HostStatus, PeStatus, SinkStatus
 from streams_orchestration.runtime.unit_status import UnitStatus
 
@@ -51,7 +57,9 @@ def measured() -> ApplicationMetrics:
         OperatorMetrics("Numbers", 0, cpu_ns=1_500_000_000, inputs=(), outputs=(port,), **common),
         OperatorMetrics("Results", 1, cpu_ns=2_000_000_000, inputs=(port,), outputs=(), **common),
     )
-    return ApplicationMetrics("demo", "life", NOW, measured=True, operators=operators)
+    reader = ReaderMetrics(1, 900, 7200, 2, 0, lag_segments=1, lag_tuples=100, lag_seconds=0.1)
+    stream = StreamMetrics("Numbers", 0, 1000, 8000, 3, 0, tuples_per_second=10.0, readers=(reader,))
+    return ApplicationMetrics("demo", "life", NOW, measured=True, operators=operators, streams=(stream,))
 
 
 def failed(status: ApplicationStatus, **changes: Any) -> ApplicationStatus:

@@ -28,7 +28,9 @@ from streams_orchestration.runtime.status import ApplicationStatus
 
 POLL_SECONDS = 0.1
 FAILING_SECONDS = 3.0
-"""A unit that needs a reset for so long will not get one from those who work on it already."""
+"""A unit that needs a reset for so long while the application starts will not get one."""
+HEALING_SECONDS = 12.0
+"""The same of one unit that is being reset: Dagster's sensor has looked twice in this time."""
 
 
 def launch(
@@ -132,13 +134,14 @@ def await_running(home: Home, application: str, timeout: float, unit: str | None
         home: the state directory.
         application: its name.
         timeout: seconds.
-        unit: whose PEs to wait for; those of all units when None.
+        unit: whose PEs to wait for, while others reset it as often as it fails; those of all units when None.
 
     Raises:
         HostLaunchError: a host or a PE failed, a unit needs a reset (again), the application was stopped, or the time
             ran out; names the log.
     """
     catalog = Catalog(home)
+    patience = FAILING_SECONDS if unit is None else HEALING_SECONDS
     failing: dict[str, float] = {}  # unit -> since when
 
     def running(status: ApplicationStatus) -> bool:
@@ -148,23 +151,15 @@ def await_running(home: Home, application: str, timeout: float, unit: str | None
         observe(catalog, application)
         units = {each.name: each for each in status.units if unit in (None, each.name)}
         pes = [pe for pe in status.pes if pe.unit in units]
-        hosts = {pe.host for pe in pes}
-        for host in status.hosts:
-            if host.id not in hosts:
-                continue
-            if host.state == "FAILED" or (not host.alive and host.state in ("STARTING", "RUNNING")):
-                reason = host.error or f"its process {host.pid} is gone"
-                message = f"host {host.id} of {application} failed: {reason} (log: {host.log})"
-                raise HostLaunchError(message)
-        for pe in pes:
-            if pe.state == "FAILED" and not units[pe.unit].asked:
-                raise HostLaunchError(pe.error or f"PE {pe.id} failed (log: {pe.log})")
+        if unit is None:
+            _require_working(status)
         now = time.time()
         failed = {failure.unit: failure for failure in failures(status, now) if failure.unit in units}
         for name in units.keys() - failed.keys():
             failing.pop(name, None)
         for name, failure in failed.items():
-            if now - failing.setdefault(name, now) > FAILING_SECONDS:
+            hopeless = unit is not None and failure.exhausted
+            if hopeless or now - failing.setdefault(name, now) > patience:
                 log = "" if str(failure.log) in failure.reason else f" (log: {failure.log})"
                 message = f"{name} of {application} needs a reset: {failure.reason}{log}"
                 raise HostLaunchError(message)
@@ -178,6 +173,19 @@ def await_running(home: Home, application: str, timeout: float, unit: str | None
         message = f"the PEs of {unit or application} did not all run after {timeout:.0f} s (logs: {logs})"
         raise HostLaunchError(message)
     return status
+
+
+def _require_working(status: ApplicationStatus) -> None:
+    """No host and no PE of an application that starts has failed."""
+    for host in status.hosts:
+        if host.state == "FAILED" or (not host.alive and host.state in ("STARTING", "RUNNING")):
+            reason = host.error or f"its process {host.pid} is gone"
+            message = f"host {host.id} of {status.application} failed: {reason} (log: {host.log})"
+            raise HostLaunchError(message)
+    taken_up = {unit.name for unit in status.units if unit.asked}
+    for pe in status.pes:
+        if pe.state == "FAILED" and pe.unit not in taken_up:
+            raise HostLaunchError(pe.error or f"PE {pe.id} failed (log: {pe.log})")
 
 
 def cancel(home: Home, application: str, timeout: float) -> ApplicationStatus:

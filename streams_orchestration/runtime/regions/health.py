@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
 from typing import Any
 
 from sqlalchemy import Connection, select
@@ -14,28 +14,38 @@ from streams_orchestration.runtime.status import HostStatus, host_failure
 
 
 def read_health(connection: Connection, application: str, now: float) -> dict[str, Health]:
+    """The health of every unit of an application, by name; see `read_healths`."""
+    return read_healths(connection, [application], now)[application]
+
+
+def read_healths(connection: Connection, applications: Collection[str], now: float) -> dict[str, dict[str, Health]]:
     """Look at the processes of all hosts, and at what they report of their PEs.
 
     Args:
         connection: in a transaction.
-        application: its name.
+        applications: their names.
         now: unix seconds.
 
     Returns:
-        The health of every unit, by name.
+        Application -> unit -> its health.
     """
     p, h = tables.pe, tables.host
     hosts = {
-        row.id: (row, LAUNCHER.alive(row.pid, row.process_started))
-        for row in connection.execute(select(h).where(h.c.application == application))
+        (row.application, row.id): (row, LAUNCHER.alive(row.pid, row.process_started))
+        for row in connection.execute(select(h).where(h.c.application.in_(applications)))
     }
-    pes: dict[str, list[Any]] = {}
+    units: dict[tuple[str, str], list[Any]] = {}
     for row in connection.execute(
-        select(p.c.id, p.c.unit, p.c.host, p.c.state, p.c.error, p.c.final).where(p.c.application == application)
+        select(p.c.application, p.c.id, p.c.unit, p.c.host, p.c.state, p.c.error, p.c.final).where(
+            p.c.application.in_(applications)
+        )
     ):
-        pes.setdefault(row.unit, []).append(row)
-    return {unit: _judge(members, [hosts[host] for host in sorted({pe.host for pe in members})], now)
-            for unit, members in pes.items()}  # fmt: skip
+        units.setdefault((row.application, row.unit), []).append(row)
+    health: dict[str, dict[str, Health]] = {application: {} for application in applications}
+    for (application, unit), pes in units.items():
+        members = [hosts[application, host] for host in sorted({pe.host for pe in pes})]
+        health[application][unit] = _judge(pes, members, now)
+    return health
 
 
 def _judge(pes: Iterable[Any], hosts: Iterable[tuple[Any, bool]], now: float) -> Health:

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
 from typing import Any
 
-from sqlalchemy import Connection, select
+from sqlalchemy import select
 
 from streams_orchestration.runtime.catalog import tables
 from streams_orchestration.runtime.catalog.catalog import Catalog
@@ -14,15 +15,15 @@ from streams_orchestration.runtime.home import Home
 from streams_orchestration.runtime.inspection import read_status
 from streams_orchestration.runtime.regions.controller import advance, units_with_news
 from streams_orchestration.runtime.regions.cut_files import check_cuts
-from streams_orchestration.runtime.regions.health import read_health
-from streams_orchestration.runtime.regions.unit_facts import ENDED
+from streams_orchestration.runtime.regions.health import read_health, read_healths
+from streams_orchestration.runtime.regions.unit_facts import ENDED, Health
 from streams_orchestration.runtime.status import ApplicationStatus
 from streams_orchestration.runtime.transport.files import remove_files
 
 LOOK_SECONDS = 0.25
 """Between two looks while nothing is wrong."""
-WATCHERS = 2
-"""Applications that are watched at the same time: the threads that `dagster.yaml` gives to sensors."""
+TROUBLED_SECONDS = 1.0
+"""The same while something is wrong that has not changed: a reset may be due."""
 
 
 def observed_status(home: Home, application: str) -> ApplicationStatus:
@@ -43,46 +44,88 @@ def observed_status(home: Home, application: str) -> ApplicationStatus:
     return status
 
 
-def await_trouble(home: Home, application: str, seconds: float) -> bool:
-    """Wait until something of an application asks for a reset, at most for so long.
+@dataclass(frozen=True, slots=True)
+class Pulse:
+    """What of an application changes when something has happened to it; it is read for all applications at once."""
 
-    When several applications run, the wait is shorter, so that watching all of them takes no longer.
+    state: str
+    deployed_at: float
+    """Unix seconds."""
+    units: tuple[tuple[str, str, int, int], ...]
+    """Name, condition (`works`, or the state of one that does not), generation and number of resets of every unit."""
+    troubled: tuple[str, ...] = ()
+    """Units that may need a reset: `failures` judges that."""
 
-    Args:
-        home: the state directory.
-        application: its name.
-        seconds: how long; less when more than `WATCHERS` applications run.
+    @property
+    def mark(self) -> str:
+        """A short text that is another one when something has happened."""
+        units = (f"{name}:{':'.join(map(str, facts))}" for name, *facts in self.units)
+        return " ".join([self.state, f"{self.deployed_at:.3f}", *units, *(f"!{unit}" for unit in self.troubled)])
 
-    Returns:
-        Whether there is something. It is judged by `failures`, this only sees that there may be.
-    """
-    a = tables.application
+
+def read_pulses(home: Home) -> dict[str, Pulse]:
+    """The pulses of all deployed applications, by name."""
     catalog = Catalog(home)
-    began = time.monotonic()
+    if not catalog.exists:
+        return {}
+    a, u = tables.application, tables.unit
+    now = time.time()
+    with catalog.read() as connection:
+        applications = connection.execute(select(a.c.name, a.c.wanted, a.c.state, a.c.deployed_at)).all()
+        running = [row.name for row in applications if row.wanted == row.state == "RUNNING"]
+        health = read_healths(connection, running, now)
+        units: dict[str, list[Any]] = {}
+        for row in connection.execute(select(u).order_by(u.c.name)):
+            units.setdefault(row.application, []).append(row)
+    return {
+        row.name: Pulse(
+            row.state if row.wanted == "RUNNING" or row.state == "COMPLETED" else "STOPPED",
+            row.deployed_at,
+            tuple((unit.name, _condition(unit), unit.generation, unit.reset_count) for unit in units.get(row.name, ())),
+            tuple(
+                unit.name
+                for unit in units.get(row.name, ())
+                if row.name in health and _troubled(unit, health[row.name].get(unit.name), now)
+            ),
+        )
+        for row in applications
+    }
+
+
+def watch(home: Home, seconds: float) -> Iterator[dict[str, Pulse]]:
+    """Watch all applications for so many seconds.
+
+    Yields:
+        All pulses: at once, whenever one of them has changed, and every second while an application is in trouble.
+    """
+    until = time.monotonic() + seconds
+    before: dict[str, Pulse] | None = None
+    shown_at = 0.0
     while True:
-        with catalog.read() as connection:
-            running = connection.scalars(select(a.c.name).where(a.c.wanted == "RUNNING", a.c.state == "RUNNING")).all()
-            if application not in running or _troubled(connection, application):
-                return application in running
-        left = began + seconds * min(1.0, WATCHERS / len(running)) - time.monotonic()
+        pulses = read_pulses(home)
+        in_trouble = any(pulse.troubled for pulse in pulses.values())
+        if pulses != before or (in_trouble and time.monotonic() - shown_at >= TROUBLED_SECONDS):
+            yield pulses
+            before, shown_at = pulses, time.monotonic()
+        left = until - time.monotonic()
         if left <= 0:
-            return False
+            return
         time.sleep(min(LOOK_SECONDS, left))
 
 
-def _troubled(connection: Connection, application: str) -> bool:
-    u = tables.unit
-    now = time.time()
-    health = read_health(connection, application, now)
-    for row in connection.execute(select(u).where(u.c.application == application)):
-        if row.state in ENDED:
-            continue
-        late = row.timer in ("drain", "reset") and row.deadline is not None and now >= row.deadline
-        waits = (row.state == "UNHEALTHY" or row.dirty) and row.asked != row.generation
-        found = health.get(row.name)
-        if late or waits or (found is not None and found.trouble is not None):
-            return True
-    return False
+def _condition(row: Any) -> str:
+    """An epoch that ends and begins is no news."""
+    if row.state == "PROCESSING" or row.state == "DRAINING":
+        return "works"
+    return f"{row.state} dirty" if row.dirty else row.state
+
+
+def _troubled(row: Any, health: Health | None, now: float) -> bool:
+    if row.state in ENDED:
+        return False
+    late = row.timer in ("drain", "reset") and row.deadline is not None and now >= row.deadline
+    waits = (row.state == "UNHEALTHY" or row.dirty) and row.asked != row.generation
+    return late or waits or (health is not None and health.trouble is not None)
 
 
 def observe(catalog: Catalog, application: str, units: Iterable[str] | None = None) -> tuple[str, ...]:

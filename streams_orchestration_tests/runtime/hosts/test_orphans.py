@@ -36,7 +36,7 @@ from streams_orchestration.runtime.inspection import read_status
 from streams_orchestration.runtime.regions import reset as resetting
 from streams_orchestration.runtime.regions.failures import failures
 from streams_orchestration.runtime.regions.reset import reset
-from streams_orchestration.runtime.regions.watch import await_trouble, observe
+from streams_orchestration.runtime.regions.watch import observe, watch
 from streams_orchestration_tests.runtime.applications import compiled, sink, source, totals, write_rows
 from streams_orchestration_tests.runtime.catalogs import remove_catalog
 from streams_orchestration_tests.runtime.running import joined
@@ -155,13 +155,14 @@ def test_a_host_that_dies_takes_down_only_its_own_pes(tmp_path: Path, launcher: 
     assert sorted((unit.state, unit.generation) for unit in came_back) == [("PROCESSING", 1), ("RESETTING", 2)]
 
 
-def test_a_host_that_dies_is_seen_by_who_waits_for_trouble(home: Home, launcher: FakeLauncher):
+def test_a_host_that_dies_is_seen_by_who_watches(home: Home, launcher: FakeLauncher):
     launch(home, "app")
-    assert not await_trouble(home, "app", 0.0)
+    watching = watch(home, 60.0)
+    assert next(watching)["app"].troubled == ()
     killed(launcher.pid(0))
-    assert await_trouble(home, "app", 60.0)
+    assert next(watching)["app"].troubled == ("region-0",)
     reset(home, "app", "region-0")
-    assert not await_trouble(home, "app", 0.0), "it is seen to"
+    assert next(watch(home, 0.0))["app"].troubled == (), "it is seen to"
 
 
 def test_what_a_dead_host_left_is_stopped_when_another_is_started(home: Home, launcher: FakeLauncher):

@@ -114,7 +114,7 @@ def test_a_failure_that_went_by_is_reset_all_the_same(running: Running):
 
 
 def test_who_waits_for_a_reset_sees_that_a_host_hangs(running: Running, monkeypatch: pytest.MonkeyPatch):
-    monkeypatch.setattr(control, "FAILING_SECONDS", 0.0)
+    monkeypatch.setattr(control, "HEALING_SECONDS", 0.0)
     running.work()
     reset(running.home, running.name, "region-0")
     running.set(tables.host, heartbeat_at=time.time() - 2 * HEARTBEAT_LIMIT)
@@ -123,7 +123,7 @@ def test_who_waits_for_a_reset_sees_that_a_host_hangs(running: Running, monkeypa
 
 
 def test_who_waits_for_a_reset_sees_that_a_pe_fails_again(running: Running, monkeypatch: pytest.MonkeyPatch):
-    monkeypatch.setattr(control, "FAILING_SECONDS", 0.0)
+    monkeypatch.setattr(control, "HEALING_SECONDS", 0.0)
     running.work()
     reset(running.home, running.name, "region-0")
     running.local.settle()

@@ -1,0 +1,216 @@
+"""What a tick of the sensor does: begins resets, requests their runs, records progress, says why it does nothing."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import dagster as dg
+import pytest
+
+from streams_orchestration.orchestration.application import build_application_definitions
+from streams_orchestration.orchestration.cut_checks import RESTORABLE
+from streams_orchestration.orchestration.definitions import build_definitions
+from streams_orchestration.orchestration.reset_runs import is_recorded
+from streams_orchestration.orchestration.sensors import SENSOR, WATCH_SECONDS
+from streams_orchestration.orchestration.watching import Cursor
+from streams_orchestration.runtime.errors import CatalogUnavailableError, CatalogVersionError, HostLaunchError
+from streams_orchestration.runtime.home import Home
+from streams_orchestration.runtime.status import ApplicationStatus
+from streams_orchestration.runtime.unit_status import UnitEvent
+from streams_orchestration_tests.orchestration.conftest import DEMO, Runtime
+from streams_orchestration_tests.orchestration.statuses import NOW, failed, running
+
+
+class Daemon:
+    """Evaluates the sensor as Dagster's daemon does, one tick after another, and creates the runs it requests."""
+
+    def __init__(self, defs: dg.Definitions, instance: dg.DagsterInstance) -> None:
+        self.defs, self.instance = defs, instance
+        self.sensor = defs.resolve_sensor_def(SENSOR)
+        self.cursor: str | None = None
+
+    def tick(self) -> Any:
+        assert self.defs.resources is not None
+        context = dg.build_sensor_context(
+            instance=self.instance, cursor=self.cursor, resources={"deployments": self.defs.resources["deployments"]},
+            repository_def=self.defs.get_repository_def(),
+        )  # fmt: skip
+        tick = self.sensor.evaluate_tick(context)
+        self.cursor = tick.cursor
+        return tick
+
+    def run(self, request: dg.RunRequest) -> dg.ExecuteInProcessResult:
+        job = self.defs.resolve_job_def(request.job_name or "")
+        return job.execute_in_process(request.run_config, instance=self.instance, tags=request.tags)
+
+    def queue(self, request: dg.RunRequest) -> str:
+        job = self.defs.resolve_job_def(request.job_name or "")
+        run = self.instance.create_run_for_job(
+            job, run_config=request.run_config, tags=request.tags, status=dg.DagsterRunStatus.STARTING
+        )
+        return run.run_id
+
+
+@pytest.fixture
+def daemon(spec: Path, home: Home) -> Iterator[Daemon]:
+    with dg.instance_for_test() as instance:
+        yield Daemon(build_definitions(spec.parent, home), instance)
+
+
+def test_one_sensor_watches_all_applications_and_is_on(spec: Path, home: Home):
+    (spec.parent / "other.yaml").write_text(DEMO.replace("application: demo", "application: other"))
+    defs = build_definitions(spec.parent, home)
+    repository = defs.get_repository_def()
+    on = [each for each in repository.sensor_defs if each.default_status is dg.DefaultSensorStatus.RUNNING]
+    assert [each.name for each in on] == [SENSOR]
+    assert {job.name for job in on[0].jobs} == {"reset_demo", "reset_other"}
+    schedule = defs.resolve_schedule_def("redeploy_demo")
+    assert schedule.default_status is dg.DefaultScheduleStatus.STOPPED
+    assert schedule.job_name == "redeploy_demo"
+
+
+def test_an_application_by_itself_has_a_sensor_of_its_own(spec: Path, home: Home):
+    defs = build_application_definitions(spec, home)
+    assert [job.name for job in defs.resolve_sensor_def(f"{SENSOR}_of_demo").jobs] == ["reset_demo"]
+
+
+def test_it_skips_what_is_not_deployed(daemon: Daemon, runtime: Runtime):
+    assert daemon.tick().skip_message == "nothing is deployed"
+    assert runtime.calls == [("watch", WATCH_SECONDS)]
+
+
+def test_a_failure_is_reset_in_the_tick_and_one_run_sees_to_the_rest(daemon: Daemon, runtime: Runtime):
+    runtime.status = failed(running())
+    (request,) = daemon.tick().run_requests
+    assert ("reset", "demo", "region-0", 1, False) in runtime.calls
+    assert request.run_key == f"demo:{int(running().deployed_at)}:region-0:1:0"
+    assert (request.job_name, request.tags["streams/region"]) == ("reset_demo", "demo/region-0")
+    assert not daemon.tick().run_requests
+    runtime.status = running(units=(replace(running().units[0], generation=2),))
+    runtime.generation = 2
+    result = daemon.run(request)
+    assert [event.step_key for event in result.all_events if event.is_step_success] == ["claim", "await_unit", "record"]
+    assert is_recorded(daemon.instance, {"streams/failure": request.tags["streams/failure"]})
+
+
+def test_no_run_is_added_while_one_is_queued_and_the_next_failure_has_its_own_then(daemon: Daemon, runtime: Runtime):
+    runtime.status = failed(running())
+    (first,) = daemon.tick().run_requests
+    queued = daemon.queue(first)
+    runtime.status = failed(running(), generation=2, attempts=1)
+    tick = daemon.tick()
+    assert ("reset", "demo", "region-0", 2, False) in runtime.calls, "its reset begins all the same"
+    assert not tick.run_requests
+    assert f"is being reset by run {queued}" in tick.skip_message
+    daemon.instance.delete_run(queued)
+    (second,) = daemon.tick().run_requests
+    assert second.run_config["ops"]["claim"]["config"]["generation"] == 2
+    assert not daemon.tick().run_requests
+
+
+def test_what_happens_while_a_tick_watches_is_seen_in_it(
+    daemon: Daemon, runtime: Runtime, monkeypatch: pytest.MonkeyPatch
+):
+    observed = runtime.observed_status
+
+    def fails_then(home: Home, application: str) -> ApplicationStatus:
+        status = observed(home, application)
+        runtime.status = failed(running())
+        return status
+
+    runtime.status = running()
+    monkeypatch.setattr(runtime, "observed_status", fails_then)
+    assert daemon.tick().run_requests
+
+
+@pytest.mark.parametrize(
+    ("status", "said"),
+    [
+        (running(), "nothing has failed"),
+        (running(state="STOPPED"), "demo is STOPPED"),
+        (running(units=(replace(running().units[0], state="RESETTING"),)), "region-0 is RESETTING"),
+        (failed(running(), attempts=5), "5 of 5 resets in a row have failed. Mend the cause"),
+    ],
+)
+def test_a_tick_without_a_reset_says_why(daemon: Daemon, runtime: Runtime, status: ApplicationStatus, said: str):
+    runtime.status = status
+    tick = daemon.tick()
+    assert said in (tick.skip_message or "")
+    assert tick.asset_events
+
+
+def test_a_reset_that_it_cannot_begin_is_left_to_the_run(
+    daemon: Daemon, runtime: Runtime, monkeypatch: pytest.MonkeyPatch
+):
+    def refuse(*_arguments: object, **_named: object) -> int:
+        message = "host 0 could not be started"
+        raise HostLaunchError(message)
+
+    runtime.status = failed(running())
+    monkeypatch.setattr(runtime, "reset", refuse)
+    assert daemon.tick().run_requests
+
+
+def events(tick: Any, kind: type) -> list[Any]:
+    return [event for event in tick.asset_events if isinstance(event, kind)]
+
+
+def test_pes_streams_and_results_are_recorded_when_they_have_changed(daemon: Daemon, runtime: Runtime):
+    runtime.status = running()
+    recorded = [e.asset_key.to_user_string() for e in events(daemon.tick(), dg.AssetMaterialization)]
+    assert recorded == [
+        "demo/deployment", "demo/pes/pe_0", "demo/pes/pe_1", "demo/streams/Numbers", "demo/sinks/Results",
+    ]  # fmt: skip
+    assert not daemon.tick().asset_events
+
+
+def test_only_cuts_count_for_freshness(daemon: Daemon, runtime: Runtime):
+    runtime.status = running()
+    daemon.tick()
+    runtime.status = replace(running(), units=(replace(running().units[0], resets=1),))
+    tick = daemon.tick()
+    assert events(tick, dg.AssetObservation)
+    assert not events(tick, dg.AssetMaterialization)
+
+
+def test_a_lost_cut_fails_the_check_once_and_when_somebody_runs_it(daemon: Daemon, runtime: Runtime):
+    lost = UnitEvent(NOW, "cut lost", 1, 3, 0, cause="the state s1 is gone. Bring it back")
+    runtime.status = replace(running(), units=(replace(running().units[0], events=(lost,)),))
+    seen = {e.check_name: e for e in events(daemon.tick(), dg.AssetCheckEvaluation)}
+    assert not seen[RESTORABLE].passed
+    assert (seen[RESTORABLE].description or "").startswith(lost.cause or "nothing")
+    assert not [event for event in events(daemon.tick(), dg.AssetCheckEvaluation) if not event.passed]
+    checks = dg.AssetSelection.checks(dg.AssetCheckKey(dg.AssetKey(["demo", "deployment"]), RESTORABLE))
+    merged = dg.Definitions.merge(daemon.defs, dg.Definitions(jobs=[dg.define_asset_job("look", selection=checks)]))
+    (result,) = merged.resolve_job_def("look").execute_in_process().get_asset_check_evaluations()
+    assert (result.check_name, result.passed) == (RESTORABLE, False)
+    assert runtime.names.count("look_at_cuts") == 1, "who runs it wants to know how it is now"
+
+
+def test_a_catalog_that_was_away_is_looked_at_later_and_hosts_have_time_for_a_heartbeat(
+    daemon: Daemon, runtime: Runtime
+):
+    runtime.status = failed(running())
+    runtime.error = CatalogUnavailableError("locked")
+    assert daemon.tick().skip_message == "locked"
+    assert daemon.tick().skip_message == "locked"
+    runtime.error = None
+    assert "time for a heartbeat" in (daemon.tick().skip_message or "")
+    assert daemon.tick().run_requests
+
+
+def test_a_catalog_of_another_version_is_left_alone(daemon: Daemon, runtime: Runtime):
+    runtime.status = running()
+    runtime.error = CatalogVersionError("older")
+    assert daemon.tick().skip_message == "older"
+
+
+def test_an_application_that_is_dropped_is_forgotten(daemon: Daemon, runtime: Runtime):
+    runtime.status = failed(running(), attempts=5)
+    daemon.tick()
+    runtime.status = None
+    assert daemon.tick().skip_message == "nothing is deployed"
+    assert Cursor.load(daemon.cursor) == Cursor()
