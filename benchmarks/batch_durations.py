@@ -34,14 +34,14 @@ from streams_orchestration.compiler.options import Options
 from streams_orchestration.model.loading import application_from_mapping
 from streams_orchestration.runtime.catalog import tables
 from streams_orchestration.runtime.catalog.catalog import Catalog
-from streams_orchestration.runtime.deployment import deploy, launch
-from streams_orchestration.runtime.home import Home
+from streams_orchestration.runtime.deployment.deployment import deploy, launch
+from streams_orchestration.runtime.engine.spark.session import session_settings, spark_session
 from streams_orchestration.runtime.hosts.host import Host
 from streams_orchestration.runtime.hosts.launcher import HostStart
-from streams_orchestration.runtime.hosts.processes import ProcessIdentity, identify
-from streams_orchestration.runtime.hosts.session import session_settings, spark_session
-from streams_orchestration.runtime.inspection import read_status
+from streams_orchestration.runtime.observing.reading import read_status
+from streams_orchestration.runtime.processes import ProcessIdentity, identify
 from streams_orchestration.runtime.settings import LIMIT, METRICS
+from streams_orchestration.runtime.storage.home import Home
 
 TASKS, TUPLES = 2, 10
 WARM, COUNTED = 8, 25

@@ -12,7 +12,7 @@ import pyarrow.parquet as pq
 from benchmarks import graphs
 from benchmarks.application import run
 from benchmarks.harness import Row
-from streams_orchestration.runtime.home import Home
+from streams_orchestration.runtime.storage.home import Home
 
 OPERATORS = 8
 TUPLES = 12_000_000

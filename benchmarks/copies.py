@@ -18,7 +18,7 @@ from benchmarks.sample_operators import SEEN, WIDE_ROWS
 from streams_orchestration.compiler.compilation import Compilation, compile_application
 from streams_orchestration.compiler.options import Options
 from streams_orchestration.model.loading import application_from_mapping
-from streams_orchestration.runtime.home import Home
+from streams_orchestration.runtime.storage.home import Home
 from streams_orchestration_tests.runtime.local import LocalApplication
 
 ATTRIBUTES, BATCHES, READERS = 100, 2, 3

@@ -17,8 +17,8 @@ from benchmarks.microbatch import durations
 from streams_orchestration.compiler.compilation import Compilation, compile_application
 from streams_orchestration.compiler.options import Options
 from streams_orchestration.model.loading import application_from_mapping
-from streams_orchestration.runtime.home import Home
-from streams_orchestration.runtime.tasks.scratch import Scratch
+from streams_orchestration.runtime.queries.scratch import Scratch
+from streams_orchestration.runtime.storage.home import Home
 from streams_orchestration_tests.runtime.local import LocalApplication
 
 BATCHES, WARM = 150, 10

@@ -22,7 +22,7 @@ import pyarrow.parquet as pq
 from benchmarks import graphs
 from benchmarks.application import last_commits, run
 from benchmarks.harness import Row
-from streams_orchestration.runtime.home import Home
+from streams_orchestration.runtime.storage.home import Home
 
 NAME = "placements"
 CHAIN = ("Made", "First", "Quick", "Second", "Result")

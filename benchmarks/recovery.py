@@ -24,10 +24,10 @@ import psutil
 from benchmarks import graphs
 from benchmarks.harness import Row
 from streams_orchestration.orchestration.instance import LOCATION, dagster_home, dagster_instance
-from streams_orchestration.runtime.home import Home
-from streams_orchestration.runtime.inspection import read_status
-from streams_orchestration.runtime.status import ApplicationStatus
-from streams_orchestration.runtime.unit_status import PHASES
+from streams_orchestration.runtime.observing.reading import read_status
+from streams_orchestration.runtime.storage.home import Home
+from streams_orchestration.runtime.units.status import ApplicationStatus
+from streams_orchestration.runtime.units.unit_status import PHASES
 
 NAME = "recovery"
 ROUNDS = 5

@@ -21,8 +21,8 @@ import psutil
 
 from benchmarks import graphs
 from benchmarks.harness import Row
-from streams_orchestration.runtime.home import Home
-from streams_orchestration.runtime.inspection import read_status
+from streams_orchestration.runtime.observing.reading import read_status
+from streams_orchestration.runtime.storage.home import Home
 
 MINUTES, QUICK_MINUTES = 10, 1
 SAMPLE_SECONDS = 2.0

@@ -23,7 +23,7 @@ from streams_orchestration.compiler.compilation import compile_application
 from streams_orchestration.compiler.options import Options
 from streams_orchestration.model.loading import application_from_mapping
 from streams_orchestration.operators.libraries import compute
-from streams_orchestration.runtime.home import Home
+from streams_orchestration.runtime.storage.home import Home
 from streams_orchestration_tests.runtime.local import LocalApplication
 
 ONLY_CSV = pytest.mark.parametrize("data", ["csv"], indirect=True, scope="module")

@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
+from streams_orchestration.runtime.engine.spark.query import PeQuery
 from streams_orchestration.runtime.hosts.host_process import StartingSession
-from streams_orchestration.runtime.queries.query import PeQuery
 from streams_orchestration_tests.chaos.__main__ import main
 from streams_orchestration_tests.chaos.local_host import LocalQuery, LocalSession
 from streams_orchestration_tests.chaos.shapes import SHAPES, shape_of

@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 import yaml
 
+from streams_orchestration.compiler.checking.checking import check_operators, check_parameters
 from streams_orchestration.compiler.compilation import compile_spec
 from streams_orchestration.compiler.decoupling import solve
 from streams_orchestration.compiler.decoupling.application_decision import decide
@@ -21,7 +22,6 @@ from streams_orchestration.model.decoupling_document import read_problem
 from streams_orchestration.model.diagnostics import CODES, ApplicationError, Diagnostic
 from streams_orchestration.model.diagnostics_page import PAGE, diagnostics_page, main
 from streams_orchestration.model.profile_document import read_profile
-from streams_orchestration.operators.checking import check_operators, check_parameters
 from streams_orchestration_tests.specs import CASES
 
 RAISING: dict[str, dict[str, Any]] = {

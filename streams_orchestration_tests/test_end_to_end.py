@@ -22,10 +22,10 @@ import pytest
 from streams_orchestration.compiler.compilation import compile_spec
 from streams_orchestration.model.assignment_document import mapping_of_assignment
 from streams_orchestration.orchestration.instance import dagster_instance
-from streams_orchestration.runtime.home import Home
-from streams_orchestration.runtime.inspection import deployed_applications, read_status
+from streams_orchestration.runtime.observing.reading import deployed_applications, read_status
 from streams_orchestration.runtime.queries.recording import read_metrics
-from streams_orchestration.runtime.status import ApplicationStatus
+from streams_orchestration.runtime.storage.home import Home
+from streams_orchestration.runtime.units.status import ApplicationStatus
 from streams_orchestration_tests.compiler.assignments import assignment
 from streams_orchestration_tests.postgresql import Server
 

@@ -14,14 +14,14 @@ import pytest
 import streams_orchestration
 
 ROOT = Path(streams_orchestration.__file__).parent
-LAYERS = ("model", "compiler", "operators", "runtime", "orchestration", "cli")
+LAYERS = ("model", "operators", "compiler", "runtime", "orchestration", "cli")
 """A package imports from itself and from those before it."""
 COMPILER_LAYERS = (
     *("options", "documents", "misleading", "disjoint_sets"),
-    *("logical_graph", "physical_graph", "components", "stage_results", "fusion_fingerprint"),
+    *("logical_graph", "physical_graph", "components", "stage_results", "fusion_fingerprint", "implementations"),
     *("logical", "parallel", "regions", "profiles", "placement", "decoupling"),
     *("fusion", "rewriting", "threads", "copies"),
-    *("compilation", "plan", "drawing", "changes", "explain"),
+    *("compilation", "deployment", "checking", "plan", "drawing", "changes", "explain"),
 )
 """The same within the compiler: what all stages share, the stages, all of them, and what is done with the result."""
 HEAVY = ("pyspark", "dagster", "polars", "pyarrow", "pandas", "numpy", "sqlalchemy")
@@ -119,12 +119,12 @@ def test_every_way_to_import_is_seen():
 import os, streams_orchestration.cli.entry as e
 from streams_orchestration import runtime
 def f():
-    from ..runtime import home
+    from ..runtime.storage import home
     from . import names
 """
     found = {module for _, module in imported(source, ("streams_orchestration", "model"))}
     assert {"os", "streams_orchestration.cli.entry", "streams_orchestration.runtime"} <= found
-    assert {"streams_orchestration.runtime.home", "streams_orchestration.model.names"} <= found
+    assert {"streams_orchestration.runtime.storage.home", "streams_orchestration.model.names"} <= found
 
 
 def loaded_by(script: str, *arguments: str) -> set[str]:
@@ -164,6 +164,6 @@ def test_wrong_values_of_standard_operators_are_found_without_arrow_and_polars(t
 
 
 def test_java_is_looked_for_with_the_standard_library_alone():
-    loaded = loaded_by("import streams_orchestration.runtime.hosts.java")
+    loaded = loaded_by("import streams_orchestration.runtime.engine.spark.java")
     ours = {"streams_orchestration", "__main__"}
     assert {name for name in loaded - ours if name not in sys.stdlib_module_names and "distutils" not in name} == set()

@@ -11,11 +11,11 @@ from typing import Any
 import pytest
 import yaml
 
+from streams_orchestration.compiler.checking.checking import check_parameters
 from streams_orchestration.compiler.compilation import compile_spec
 from streams_orchestration.compiler.options import Options
 from streams_orchestration.compiler.plan.plan import plan_document
 from streams_orchestration.model.diagnostics import ApplicationError
-from streams_orchestration.operators.checking import check_parameters
 
 HERE = Path(__file__).parent
 EDITS = 5_000

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import click
 
 if TYPE_CHECKING:
-    from streams_orchestration.runtime.home import Home
+    from streams_orchestration.runtime.storage.home import Home
 
 
 @click.group()
@@ -20,8 +20,8 @@ def show() -> None:
     """Show where it is, the revision of its tables, and what is deployed in it."""
     from streams_orchestration.runtime.catalog.catalog import Catalog
     from streams_orchestration.runtime.catalog.versions import NEWEST
-    from streams_orchestration.runtime.home import Home
-    from streams_orchestration.runtime.inspection import deployed_applications
+    from streams_orchestration.runtime.observing.reading import deployed_applications
+    from streams_orchestration.runtime.storage.home import Home
 
     home = Home.default()
     opened = Catalog(home)
@@ -43,7 +43,7 @@ def upgrade() -> None:
     from streams_orchestration.runtime.catalog.catalog import Catalog
     from streams_orchestration.runtime.catalog.upgrading import upgrade
     from streams_orchestration.runtime.catalog.versions import NEWEST
-    from streams_orchestration.runtime.home import Home
+    from streams_orchestration.runtime.storage.home import Home
 
     opened = Catalog(Home.default())
     before = upgrade(opened)

@@ -68,7 +68,7 @@ def check(spec: Path, options: Options, *, deployable: bool) -> Compilation:
     diagnostics = compilation.diagnostics
     if deployable or any(each.parameters and each.kind in STANDARD for each in compilation.logical.operators):
         # imported only when there is something to check
-        from streams_orchestration.operators.checking import check_operators, check_parameters
+        from streams_orchestration.compiler.checking.checking import check_operators, check_parameters
 
         diagnostics = (*diagnostics, *(check_operators if deployable else check_parameters)(compilation))
     if any(diagnostic.severity == "error" for diagnostic in diagnostics):

@@ -44,7 +44,7 @@ def redeploy(spec: Path, decoupling: Assignment | None, fresh: bool) -> None:
     """
     from streams_orchestration.cli.jobs import last_options
     from streams_orchestration.model.loading import load_application
-    from streams_orchestration.runtime.home import Home
+    from streams_orchestration.runtime.storage.home import Home
 
     options = last_options(Home.default(), load_application(spec).application)
     if decoupling is None:
@@ -57,12 +57,12 @@ def redeploy(spec: Path, decoupling: Assignment | None, fresh: bool) -> None:
 def _deploy(spec: Path, checked: Options, options: Options | None, *, fresh: bool) -> None:
     from streams_orchestration.cli.catalogs import upgrade_catalog
     from streams_orchestration.cli.compiling import compiled
-    from streams_orchestration.runtime.hosts.java import require_java
+    from streams_orchestration.runtime.engine.spark.java import require_java
 
     name = compiled(spec, checked, deployable=True).logical.application
     require_java()
     from streams_orchestration.cli.jobs import Jobs
-    from streams_orchestration.runtime.home import Home
+    from streams_orchestration.runtime.storage.home import Home
 
     home = Home.default().prepare()
     upgrade_catalog(home)
@@ -94,8 +94,8 @@ def cancel(application: str, timeout: float) -> None:
 
     Deploying or running it again goes on from there.
     """
-    from streams_orchestration.runtime.deployment import read_status
-    from streams_orchestration.runtime.home import Home
+    from streams_orchestration.runtime.deployment.deployment import read_status
+    from streams_orchestration.runtime.storage.home import Home
 
     home = Home.default()
     read_status(home, application)
@@ -115,10 +115,10 @@ def reset(application: str, unit: str | None, force: bool) -> None:
     """Bring a failed region or PE back to its last complete epoch."""
     import time
 
-    from streams_orchestration.runtime.deployment import read_status
+    from streams_orchestration.runtime.deployment.deployment import read_status
     from streams_orchestration.runtime.errors import StreamsRuntimeError
-    from streams_orchestration.runtime.home import Home
-    from streams_orchestration.runtime.regions.failures import failures
+    from streams_orchestration.runtime.storage.home import Home
+    from streams_orchestration.runtime.units.failures import failures
 
     home = Home.default()
     status = read_status(home, application)

@@ -63,8 +63,8 @@ def _compilation(application: str, options: Options) -> Compilation:
     from streams_orchestration.cli.compiling import compiled
     from streams_orchestration.model.loading import read_application
     from streams_orchestration.runtime.errors import NotDeployedError
-    from streams_orchestration.runtime.home import Home
-    from streams_orchestration.runtime.inspection import deployed_compilation
+    from streams_orchestration.runtime.observing.reading import deployed_compilation
+    from streams_orchestration.runtime.storage.home import Home
 
     if Path(application).is_file():
         return compiled(Path(application), options)

@@ -22,13 +22,13 @@ def logs(application: str, pe: int | None, lines: int, follow: bool) -> None:
     import time
 
     from streams_orchestration.runtime.errors import StreamsRuntimeError
-    from streams_orchestration.runtime.home import Home
+    from streams_orchestration.runtime.storage.home import Home
 
     home = Home.default()
     directory = home.logs(application)
     paths = log_files(directory, pe)
     if not paths:
-        from streams_orchestration.runtime.deployment import read_status
+        from streams_orchestration.runtime.deployment.deployment import read_status
 
         status = read_status(home, application)
         there = ", ".join(str(known.id) for known in status.pes)

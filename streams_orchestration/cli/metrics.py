@@ -9,8 +9,8 @@ from rich.table import Table
 from rich.text import Text
 
 from streams_orchestration.cli.names import count, duration, plural
-from streams_orchestration.runtime.metrics import ApplicationMetrics, CustomMetric, PortMetrics
-from streams_orchestration.runtime.queries.pacing import OUTSTANDING_LIMIT
+from streams_orchestration.runtime.limits import OUTSTANDING_LIMIT
+from streams_orchestration.runtime.observing.metrics import ApplicationMetrics, CustomMetric, PortMetrics
 
 BUSIEST = 3
 """Operators that are named as the ones that work most."""

@@ -14,9 +14,9 @@ from streams_orchestration.cli.options import format_option
 if TYPE_CHECKING:
     from rich.console import RenderableType
 
-    from streams_orchestration.runtime.home import Home
-    from streams_orchestration.runtime.metrics import ApplicationMetrics
-    from streams_orchestration.runtime.status import ApplicationStatus, SinkStatus
+    from streams_orchestration.runtime.observing.metrics import ApplicationMetrics
+    from streams_orchestration.runtime.storage.home import Home
+    from streams_orchestration.runtime.units.status import ApplicationStatus, SinkStatus
 
 
 @click.command()
@@ -33,9 +33,9 @@ def status(application: str | None, measured: bool, timeline: Path | None, forma
     """Show what one application does, or all that are deployed."""
     import time
 
-    from streams_orchestration.runtime.deployment import deployed_applications, read_status
-    from streams_orchestration.runtime.home import Home
+    from streams_orchestration.runtime.deployment.deployment import deployed_applications, read_status
     from streams_orchestration.runtime.queries.recording import read_metrics
+    from streams_orchestration.runtime.storage.home import Home
 
     if measured and application is None:
         message = "--metrics is of one application. Write `streams status APP --metrics`."
@@ -77,7 +77,7 @@ def _draw(home: Home, application: str, place: Path) -> None:
 
     from streams_orchestration.cli.options import write_output
     from streams_orchestration.orchestration.timeline import draw_timeline
-    from streams_orchestration.runtime.inspection import read_cuts, read_status
+    from streams_orchestration.runtime.observing.reading import read_cuts, read_status
 
     found = read_status(home, application)
     write_output(draw_timeline(found, read_cuts(home, application), time.time()), place, "--timeline")
@@ -85,7 +85,7 @@ def _draw(home: Home, application: str, place: Path) -> None:
 
 def status_if_deployed(home: Home, application: str) -> ApplicationStatus | None:
     """The status of an application, None when it was never deployed here."""
-    from streams_orchestration.runtime.deployment import read_status
+    from streams_orchestration.runtime.deployment.deployment import read_status
     from streams_orchestration.runtime.errors import NotDeployedError
 
     try:
@@ -96,7 +96,7 @@ def status_if_deployed(home: Home, application: str) -> ApplicationStatus | None
 
 def document(status: ApplicationStatus, metrics: ApplicationMetrics, now: float) -> dict[str, Any]:
     """The status as a JSON document, with what has failed and what was measured."""
-    from streams_orchestration.runtime.regions.failures import failures
+    from streams_orchestration.runtime.units.failures import failures
 
     failed = [asdict(failure) for failure in failures(status, now)]
     found = {**asdict(status), "failures": failed, "metrics": asdict(metrics)}
@@ -121,7 +121,7 @@ def details(status: ApplicationStatus, now: float, metrics: ApplicationMetrics) 
     from streams_orchestration.cli.regions import region_lines
     from streams_orchestration.cli.tasks import tasks_table
     from streams_orchestration.runtime.hosts.start_up import in_words
-    from streams_orchestration.runtime.regions.failures import failures
+    from streams_orchestration.runtime.units.failures import failures
 
     failed = failures(status, now)
     told = {failure.unit for failure in failed}
@@ -163,7 +163,7 @@ def overview(statuses: list[ApplicationStatus], now: float) -> RenderableType:
 
     from streams_orchestration.cli.names import count, duration
     from streams_orchestration.cli.progress import styled_state
-    from streams_orchestration.runtime.regions.failures import failures
+    from streams_orchestration.runtime.units.failures import failures
 
     table = Table(box=None, padding=(0, 2, 0, 0), header_style="dim")
     for title in ("application", "state", "deployed", "PEs", "epoch", "rows in", "failed"):

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
     from streams_orchestration.compiler.decoupling.outcome import Outcome
     from streams_orchestration.model.profile import Profile
-    from streams_orchestration.runtime.home import Home
+    from streams_orchestration.runtime.storage.home import Home
 
 SHOWN = 12
 """Operators that the table names, the hottest first."""
@@ -54,8 +54,8 @@ def profile(application: str, seconds: float, format_: str | None, output: Path 
     The profile is what `--profile` takes: `streams decouple SPEC --profile FILE` and the commands that compile.
     """
     from streams_orchestration.cli.interrupts import Interrupts
-    from streams_orchestration.runtime.home import Home
-    from streams_orchestration.runtime.profiles.measuring import measure
+    from streams_orchestration.runtime.observing.profiles.measuring import measure
+    from streams_orchestration.runtime.storage.home import Home
 
     decision = _decision(compare) if compare is not None else None
     with Interrupts(lambda: None) as interrupts:
@@ -96,8 +96,8 @@ def _decision(path: Path) -> dict[str, Any]:
 def _compare(home: Home, application: str, profile: Profile, decision: dict[str, Any], *, alone: bool) -> None:
     """Show a decision beside what was measured, and keep the comparison; `alone`: not on standard output."""
     from streams_orchestration.cli.terminal import messages, results
-    from streams_orchestration.runtime.inspection import deployed_compilation
-    from streams_orchestration.runtime.profiles.outcomes import keep_outcome, outcome_of
+    from streams_orchestration.runtime.observing.profiles.outcomes import keep_outcome, outcome_of
+    from streams_orchestration.runtime.observing.reading import deployed_compilation
 
     found = outcome_of(deployed_compilation(home, application), profile, decision)
     if found is None:

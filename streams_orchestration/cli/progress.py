@@ -11,8 +11,8 @@ from rich.table import Table
 from rich.text import Text
 
 from streams_orchestration.cli.names import count, duration, plural, short_list
-from streams_orchestration.runtime.status import ApplicationStatus, PeStatus
-from streams_orchestration.runtime.unit_status import UnitStatus
+from streams_orchestration.runtime.units.status import ApplicationStatus, PeStatus
+from streams_orchestration.runtime.units.unit_status import UnitStatus
 
 WINDOW = 5.0
 """Seconds over which a rate is taken."""

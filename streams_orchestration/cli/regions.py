@@ -6,8 +6,8 @@ from collections.abc import Collection
 from typing import TYPE_CHECKING
 
 from streams_orchestration.cli.names import duration, plural, short_list
-from streams_orchestration.runtime.status import ApplicationStatus
-from streams_orchestration.runtime.unit_status import LOST_REMEDY, UnitStatus, last_cause
+from streams_orchestration.runtime.units.status import ApplicationStatus
+from streams_orchestration.runtime.units.unit_status import LOST_REMEDY, UnitStatus, last_cause
 
 LONGEST_CAUSE = 200
 """Characters; a log has all of it."""

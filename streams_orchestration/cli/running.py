@@ -14,8 +14,8 @@ from streams_orchestration.cli.options import compile_options, fresh_option, spe
 from streams_orchestration.compiler.options import Options
 
 if TYPE_CHECKING:
-    from streams_orchestration.runtime.home import Home
-    from streams_orchestration.runtime.status import ApplicationStatus
+    from streams_orchestration.runtime.storage.home import Home
+    from streams_orchestration.runtime.units.status import ApplicationStatus
 
 
 @click.command()
@@ -33,11 +33,11 @@ def run(spec: Path, options: Options, fresh: bool, max_rows: int) -> int:
     from streams_orchestration.cli.catalogs import upgrade_catalog
     from streams_orchestration.cli.compiling import compiled
     from streams_orchestration.cli.observing import status_if_deployed
+    from streams_orchestration.runtime.deployment.fingerprint import difference, fingerprint
+    from streams_orchestration.runtime.engine.spark.java import require_java
     from streams_orchestration.runtime.errors import ApplicationChangedError
-    from streams_orchestration.runtime.fingerprint import difference, fingerprint
-    from streams_orchestration.runtime.home import Home
-    from streams_orchestration.runtime.hosts.java import require_java
-    from streams_orchestration.runtime.inspection import deployed_compilation
+    from streams_orchestration.runtime.observing.reading import deployed_compilation
+    from streams_orchestration.runtime.storage.home import Home
 
     compilation = compiled(spec, options, deployable=True)
     name = compilation.logical.application

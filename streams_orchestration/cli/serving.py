@@ -20,7 +20,7 @@ import click
 def ui(port: int, specs: Path) -> int:
     """Serve Dagster's UI and daemon on this machine until Ctrl-C."""
     from streams_orchestration.orchestration.ui import serve
-    from streams_orchestration.runtime.home import Home
+    from streams_orchestration.runtime.storage.home import Home
 
     click.echo("Starting Dagster ...", err=True)
     return serve(Home.default(), port, specs)

@@ -3,46 +3,14 @@
 from __future__ import annotations
 
 import importlib
-import sys
-from pathlib import Path
 from typing import Any
 
-from streams_orchestration.compiler.logical_graph import LogicalOperator
 from streams_orchestration.model.names import nearest
 from streams_orchestration.operators.contract import Operator
-from streams_orchestration.operators.standard import STANDARD
 
 
 class ImplementationError(ValueError):
     """An operator cannot run: no class implements it, or the class cannot be imported."""
-
-
-def implementation_name(operator: LogicalOperator) -> str:
-    """The `package.module:Class` that implements an operator.
-
-    Raises:
-        ImplementationError: the operator is compile-only.
-    """
-    name = operator.implementation or STANDARD.get(operator.kind)
-    if name is None:
-        message = (
-            f"{operator.kind} has no implementation that could run; declare one: "
-            f"operators: {{{operator.kind}: {{implementation: package.module:Class}}}}"
-        )
-        raise ImplementationError(message)
-    return name
-
-
-def is_standard(operator: LogicalOperator) -> bool:
-    """Is it a standard operator that can run, not one that the application declares."""
-    return operator.implementation is None and operator.kind in STANDARD
-
-
-def load_operator(operator: LogicalOperator) -> type[Operator]:
-    """The class that implements an operator; modules beside the spec and in the working directory are found too."""
-    places = [Path.cwd()] + ([Path(operator.location.file).absolute().parent] if operator.location else [])
-    sys.path += [str(place) for place in places if str(place) not in sys.path]
-    return import_operator(implementation_name(operator))
 
 
 def import_operator(name: str) -> type[Operator]:

@@ -34,7 +34,7 @@ from streams_orchestration.orchestration.sensors import own_sensor
 from streams_orchestration.orchestration.stage_assets import ApplicationSource, stage_asset, stage_spec
 from streams_orchestration.orchestration.stages import STAGES
 from streams_orchestration.runtime.errors import StreamsRuntimeError
-from streams_orchestration.runtime.home import Home
+from streams_orchestration.runtime.storage.home import Home
 
 NIGHTLY = "0 3 * * *"
 HOURLY = "0 * * * *"

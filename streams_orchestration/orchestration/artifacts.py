@@ -19,7 +19,7 @@ from streams_orchestration.compiler.options import Options
 from streams_orchestration.model.diagnostics import ApplicationError, Diagnostic
 from streams_orchestration.orchestration.stages import LOGICAL, STAGES, Progress, content_version
 from streams_orchestration.runtime.errors import StreamsRuntimeError
-from streams_orchestration.runtime.home import Home
+from streams_orchestration.runtime.storage.home import Home
 
 SPEC = "spec"
 """What the first stage is made from, next to the names of stages in `StageDocument.inputs`."""

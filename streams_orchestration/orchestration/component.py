@@ -14,7 +14,7 @@ from streams_orchestration.model.profile_document import read_profile
 from streams_orchestration.orchestration.application import HOURLY, NIGHTLY, build_application_definitions
 from streams_orchestration.orchestration.decoupling import GAIN
 from streams_orchestration.orchestration.settings import CompileOptions
-from streams_orchestration.runtime.home import Home
+from streams_orchestration.runtime.storage.home import Home
 
 EXAMPLE = """\
 specVersion: 1

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
-from streams_orchestration.runtime.regions.failures import failures
-from streams_orchestration.runtime.status import ApplicationStatus
-from streams_orchestration.runtime.unit_status import LOST_REMEDY
+from streams_orchestration.runtime.units.failures import failures
+from streams_orchestration.runtime.units.status import ApplicationStatus
+from streams_orchestration.runtime.units.unit_status import LOST_REMEDY
 
 FRESH, RESTORABLE, MENDED = "cuts_are_fresh", "cuts_can_be_restored", "failures_are_mended"
 CHECKS = {

@@ -19,7 +19,7 @@ from streams_orchestration.orchestration.instance import OWN_WARNING
 from streams_orchestration.orchestration.jobs import reset_job
 from streams_orchestration.orchestration.sensors import failed_units_sensor
 from streams_orchestration.orchestration.stages import LOGICAL
-from streams_orchestration.runtime.home import Home
+from streams_orchestration.runtime.storage.home import Home
 
 ENDINGS = (".yaml", ".yml")
 

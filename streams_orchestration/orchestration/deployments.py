@@ -15,16 +15,16 @@ from streams_orchestration.compiler.compilation import Compilation
 from streams_orchestration.compiler.physical_graph import PhysicalGraph
 from streams_orchestration.compiler.stage_results import FusionPlan
 from streams_orchestration.runtime.errors import NotDeployedError
-from streams_orchestration.runtime.home import Home
-from streams_orchestration.runtime.metrics import ApplicationMetrics
-from streams_orchestration.runtime.status import ApplicationStatus
-from streams_orchestration.runtime.unit_status import Cut
+from streams_orchestration.runtime.observing.metrics import ApplicationMetrics
+from streams_orchestration.runtime.storage.home import Home
+from streams_orchestration.runtime.units.status import ApplicationStatus
+from streams_orchestration.runtime.units.unit_status import Cut
 
 if TYPE_CHECKING:
     from streams_orchestration.compiler.decoupling.outcome import Outcome
     from streams_orchestration.model.profile import Profile
-    from streams_orchestration.runtime.profiles.measuring import Measurement
-    from streams_orchestration.runtime.regions.watch import Pulse
+    from streams_orchestration.runtime.observing.profiles.measuring import Measurement
+    from streams_orchestration.runtime.units.watch import Pulse
 
 
 class Deployments(dg.ConfigurableResource):
@@ -116,7 +116,7 @@ class Deployments(dg.ConfigurableResource):
 
 def _runtime() -> ModuleType:
     """Loaded on use: it brings Arrow and all operators, which a process that only shows assets does without."""
-    from streams_orchestration.runtime import deployment
+    from streams_orchestration.runtime.deployment import deployment
 
     return deployment
 

@@ -15,7 +15,7 @@ from typing import Any
 import dagster as dg
 
 from streams_orchestration.runtime.errors import StateDirectoryError
-from streams_orchestration.runtime.home import Home
+from streams_orchestration.runtime.storage.home import Home
 
 LOCATION = "streams"
 """Name of the code location, as in `workspace.yaml`; runs carry it, so that the UI files them under their job."""

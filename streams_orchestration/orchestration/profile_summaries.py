@@ -14,7 +14,7 @@ from streams_orchestration.orchestration.summaries import Metadata, drawing
 
 if TYPE_CHECKING:
     from streams_orchestration.compiler.decoupling.outcome import Outcome
-    from streams_orchestration.runtime.profiles.measuring import Measurement
+    from streams_orchestration.runtime.observing.profiles.measuring import Measurement
 
 HOTTEST = 20
 """Operators in the table of a profile."""

@@ -9,9 +9,9 @@ import dagster as dg
 
 from streams_orchestration.orchestration.unit_events import recovery_metadata, unit_metadata
 from streams_orchestration.orchestration.watching import Look
-from streams_orchestration.runtime.metrics import ApplicationMetrics, StreamMetrics
-from streams_orchestration.runtime.status import ApplicationStatus, PeStatus, SinkStatus
-from streams_orchestration.runtime.unit_status import UnitStatus
+from streams_orchestration.runtime.observing.metrics import ApplicationMetrics, StreamMetrics
+from streams_orchestration.runtime.units.status import ApplicationStatus, PeStatus, SinkStatus
+from streams_orchestration.runtime.units.unit_status import UnitStatus
 
 LISTED_OPERATORS = 20
 """Operators in the table of an event: those that took most processor time."""

@@ -21,7 +21,7 @@ from streams_orchestration.runtime.errors import (
     NotDeployedError,
     StreamsRuntimeError,
 )
-from streams_orchestration.runtime.regions.failures import UnitFailure
+from streams_orchestration.runtime.units.failures import UnitFailure
 
 SENSOR = "failed_units"
 WATCH_SECONDS = 4.5

@@ -17,7 +17,7 @@ from types import FrameType
 
 from streams_orchestration.orchestration.instance import LOCATION, dagster_home, dagster_instance
 from streams_orchestration.runtime.errors import StreamsRuntimeError
-from streams_orchestration.runtime.home import Home
+from streams_orchestration.runtime.storage.home import Home
 
 ADDRESS = "127.0.0.1"
 START_LIMIT = 90.0

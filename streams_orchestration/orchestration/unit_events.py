@@ -7,9 +7,9 @@ from datetime import UTC, datetime
 
 import dagster as dg
 
-from streams_orchestration.runtime.regions.recoveries import Recovery, recoveries
-from streams_orchestration.runtime.status import ApplicationStatus
-from streams_orchestration.runtime.unit_status import UnitStatus, last_cause
+from streams_orchestration.runtime.units.recoveries import Recovery, recoveries
+from streams_orchestration.runtime.units.status import ApplicationStatus
+from streams_orchestration.runtime.units.unit_status import UnitStatus, last_cause
 
 LISTED_UNITS = 100
 LISTED_RECOVERIES = 20

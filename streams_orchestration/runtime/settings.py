@@ -7,7 +7,7 @@ import re
 from dataclasses import dataclass
 
 from streams_orchestration.runtime.errors import StreamsRuntimeError
-from streams_orchestration.runtime.queries.pacing import MOST
+from streams_orchestration.runtime.limits import SOURCE_LIMIT
 
 LIMIT, MEMORY, METRICS = "STREAMS_SOURCE_LIMIT", "STREAMS_DRIVER_MEMORY", "STREAMS_METRICS"
 COMPRESSION, HANG = "STREAMS_COMPRESSION", "STREAMS_HANG_LIMIT"
@@ -24,7 +24,7 @@ class SettingError(StreamsRuntimeError):
 class Settings:
     """What every host of the application starts with, also after a reset."""
 
-    source_limit: int = MOST
+    source_limit: int = SOURCE_LIMIT
     """Most tuples that a source may produce in one batch (`STREAMS_SOURCE_LIMIT`)."""
     driver_memory: str = "1g"
     """Heap of a host's JVM (`STREAMS_DRIVER_MEMORY`)."""

@@ -15,10 +15,10 @@ import psutil
 
 from streams_orchestration.orchestration.instance import LOCATION, dagster_home, dagster_instance
 from streams_orchestration.runtime.errors import StreamsRuntimeError
-from streams_orchestration.runtime.home import Home
-from streams_orchestration.runtime.regions.failures import failures
-from streams_orchestration.runtime.regions.reset import reset
-from streams_orchestration.runtime.regions.watch import observed_status
+from streams_orchestration.runtime.storage.home import Home
+from streams_orchestration.runtime.units.failures import failures
+from streams_orchestration.runtime.units.reset import reset
+from streams_orchestration.runtime.units.watch import observed_status
 
 STREAMS = (sys.executable, "-m", "streams_orchestration")
 LOOK_SECONDS = 0.5

@@ -9,11 +9,11 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-from streams_orchestration.runtime.home import Home
 from streams_orchestration.runtime.hosts import control
 from streams_orchestration.runtime.hosts.launcher import LAUNCHER
-from streams_orchestration.runtime.regions import controller
-from streams_orchestration.runtime.regions import reset as resetting
+from streams_orchestration.runtime.storage.home import Home
+from streams_orchestration.runtime.units import controller
+from streams_orchestration.runtime.units import reset as resetting
 
 PLACES = ("nowhere", "in the transaction", "behind the transaction", "behind the launch of a host")
 

@@ -14,9 +14,9 @@ import signal
 import sys
 from pathlib import Path
 
-from streams_orchestration.runtime.queries.reader import Planner
-from streams_orchestration.runtime.tasks.rows import PLAN
-from streams_orchestration.runtime.tasks.scratch import Scratch
+from streams_orchestration.runtime.engine.spark.rows import PLAN
+from streams_orchestration.runtime.queries.planner import Planner
+from streams_orchestration.runtime.queries.scratch import Scratch
 from streams_orchestration_tests.runtime.levels import run_levels
 
 STOP = "stop"

@@ -12,15 +12,15 @@ from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
-from streams_orchestration.runtime.directories import Directories
+from streams_orchestration.compiler.deployment.program import PeProgram
+from streams_orchestration.runtime.engine.spark import query
 from streams_orchestration.runtime.errors import StreamsRuntimeError
-from streams_orchestration.runtime.home import Home
 from streams_orchestration.runtime.hosts import host_process
-from streams_orchestration.runtime.hosts.processes import is_alive, process_started
-from streams_orchestration.runtime.queries import query
-from streams_orchestration.runtime.queries.pacing import MOST
-from streams_orchestration.runtime.tasks.program import PeProgram
-from streams_orchestration.runtime.tasks.scratch import Launched, Scratch
+from streams_orchestration.runtime.limits import SOURCE_LIMIT
+from streams_orchestration.runtime.processes import is_alive, process_started
+from streams_orchestration.runtime.queries.scratch import Launched, Scratch
+from streams_orchestration.runtime.storage.directories import Directories
+from streams_orchestration.runtime.storage.home import Home
 from streams_orchestration_tests.chaos.local_engine import STOP
 
 STOP_SECONDS = 2.0
@@ -66,7 +66,7 @@ class LocalQuery:
 
     def __init__(
         self, spark: Any, home: Home, program: PeProgram, directories: Directories, generation: int,
-        *, source_limit: int = MOST, measured: bool = True,
+        *, source_limit: int = SOURCE_LIMIT, measured: bool = True,
     ) -> None:  # fmt: skip
         self.spark, self.generation, self.permanent = spark, generation, False
         self.pe = program.pe

@@ -11,13 +11,13 @@ from typing import Any, NamedTuple
 import pyarrow as pa
 import pyarrow.parquet as pq
 
+from streams_orchestration.compiler.deployment.program import PeProgram
 from streams_orchestration.operators.dict_state import DictState
 from streams_orchestration.operators.keyed_state import KeyedState
 from streams_orchestration.runtime.catalog.catalog import Catalog
-from streams_orchestration.runtime.home import Home
-from streams_orchestration.runtime.queries.states import newest_states
-from streams_orchestration.runtime.tasks.program import PeProgram
+from streams_orchestration.runtime.storage.home import Home
 from streams_orchestration.runtime.tasks.state_files import read_state
+from streams_orchestration.runtime.tasks.stored_states import newest_states
 from streams_orchestration_tests.chaos.shapes import Shape
 from streams_orchestration_tests.runtime.local import LocalApplication
 

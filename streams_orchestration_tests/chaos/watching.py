@@ -12,10 +12,10 @@ from sqlalchemy import select
 from streams_orchestration.runtime.catalog import tables
 from streams_orchestration.runtime.catalog.catalog import Catalog
 from streams_orchestration.runtime.errors import StreamsRuntimeError
-from streams_orchestration.runtime.home import Home
-from streams_orchestration.runtime.inspection import read_status
-from streams_orchestration.runtime.regions.failures import failures
-from streams_orchestration.runtime.status import ApplicationStatus
+from streams_orchestration.runtime.observing.reading import read_status
+from streams_orchestration.runtime.storage.home import Home
+from streams_orchestration.runtime.units.failures import failures
+from streams_orchestration.runtime.units.status import ApplicationStatus
 
 LOOK_SECONDS = 0.1
 STATUS_LOOKS = 3

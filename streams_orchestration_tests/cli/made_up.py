@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
-from streams_orchestration.runtime.metrics import (
+from streams_orchestration.runtime.observing.metrics import (
     ApplicationMetrics,
     ConnectionMetrics,
     CustomMetric,
@@ -16,8 +16,8 @@ from streams_orchestration.runtime.metrics import (
     ReaderMetrics,
     StreamMetrics,
 )
-from streams_orchestration.runtime.status import ApplicationStatus, HostStatus, PeStatus, SinkStatus
-from streams_orchestration.runtime.unit_status import UnitStatus
+from streams_orchestration.runtime.units.status import ApplicationStatus, HostStatus, PeStatus, SinkStatus
+from streams_orchestration.runtime.units.unit_status import UnitStatus
 
 NOW = 1_700_000_000.0
 LOGS = Path("/logs")

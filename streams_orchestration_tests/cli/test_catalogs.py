@@ -9,7 +9,7 @@ from streams_orchestration.runtime.catalog.catalog import Catalog
 from streams_orchestration.runtime.catalog.creation import create_catalog
 from streams_orchestration.runtime.catalog.migrations import migrate
 from streams_orchestration.runtime.catalog.versions import NEWEST
-from streams_orchestration.runtime.home import Home
+from streams_orchestration.runtime.storage.home import Home
 
 
 @pytest.fixture

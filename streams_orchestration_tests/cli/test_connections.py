@@ -6,7 +6,7 @@ from dataclasses import replace
 from pathlib import Path
 
 from streams_orchestration.cli.connections import connection_lines
-from streams_orchestration.runtime.status import ApplicationStatus, ConnectionStatus, ExportStatus, ImportStatus
+from streams_orchestration.runtime.units.status import ApplicationStatus, ConnectionStatus, ExportStatus, ImportStatus
 
 CONNECTED = ConnectionStatus("flights", "Delays", "alarms", "Late", 2, True, 3, 1200, 0, None)
 LOSING = ConnectionStatus("flights", "Delays", "slow", "Late", 0, False, 0, 0, 50, None)

@@ -15,10 +15,10 @@ from streams_orchestration.compiler.compilation import compile_spec
 from streams_orchestration.compiler.options import Options
 from streams_orchestration.model.assignment import Assignment
 from streams_orchestration.model.assignment_document import mapping_of_assignment
-from streams_orchestration.runtime import deployment
+from streams_orchestration.runtime.deployment import deployment
 from streams_orchestration.runtime.errors import StateDirectoryError, StreamsRuntimeError
-from streams_orchestration.runtime.home import Home
-from streams_orchestration.runtime.status import ApplicationStatus
+from streams_orchestration.runtime.storage.home import Home
+from streams_orchestration.runtime.units.status import ApplicationStatus
 from streams_orchestration_tests.cli.made_up import pe, status, unit
 from streams_orchestration_tests.cli.specs import TINY
 from streams_orchestration_tests.compiler.assignments import assignment
@@ -166,7 +166,7 @@ def test_redeploy_takes_another_decision_and_keeps_the_other_options(
     new = replace(assignment(plan, {"Out": 1}), location=f"{decision}:1")
     decision.write_text(json.dumps(mapping_of_assignment(new)))
     monkeypatch.setattr(jobs, "last_options", lambda _home, _application: last)
-    monkeypatch.setattr("streams_orchestration.runtime.hosts.java.require_java", lambda: None)
+    monkeypatch.setattr("streams_orchestration.runtime.engine.spark.java.require_java", lambda: None)
     monkeypatch.setattr("streams_orchestration.cli.catalogs.upgrade_catalog", lambda _home: None)
     assert main(["redeploy", str(spec), "--decoupling", str(decision), "--fresh"]) == 0
     assert main(["redeploy", str(spec)]) == 0

@@ -9,9 +9,9 @@ from streams_orchestration.cli import main
 from streams_orchestration.cli.observing import details, document, overview, status_if_deployed
 from streams_orchestration.cli.progress import progress_table
 from streams_orchestration.cli.terminal import rendered
-from streams_orchestration.runtime.home import Home
-from streams_orchestration.runtime.queries.spread import LevelSpread, Share
-from streams_orchestration.runtime.unit_status import UnitEvent
+from streams_orchestration.runtime.programs.spread import LevelSpread, Share
+from streams_orchestration.runtime.storage.home import Home
+from streams_orchestration.runtime.units.unit_status import UnitEvent
 from streams_orchestration_tests.cli.made_up import NOW, host, metrics, pe, sink, status, unit
 
 FAILED = status(pes=(pe(0, state="FAILED", error="boom"), pe(1)))

@@ -22,8 +22,8 @@ from streams_orchestration.model.profile import (
     Unmeasured,
 )
 from streams_orchestration.model.profile_document import read_profile
-from streams_orchestration.runtime.profiles import measuring
-from streams_orchestration.runtime.profiles.measuring import Measurement
+from streams_orchestration.runtime.observing.profiles import measuring
+from streams_orchestration.runtime.observing.profiles.measuring import Measurement
 
 FOUND = Profile(
     "demo",

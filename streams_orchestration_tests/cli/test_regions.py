@@ -1,8 +1,8 @@
 from __future__ import annotations
 
 from streams_orchestration.cli.regions import region_lines
-from streams_orchestration.runtime.regions.region_record import Times
-from streams_orchestration.runtime.unit_status import UnitEvent
+from streams_orchestration.runtime.units.region_record import Times
+from streams_orchestration.runtime.units.unit_status import UnitEvent
 from streams_orchestration_tests.cli.made_up import NOW, status, unit
 
 

@@ -7,9 +7,10 @@ import polars as pl
 import pytest
 
 from streams_orchestration.cli import foreground, main, observing, results, running
-from streams_orchestration.runtime import fingerprint, inspection
-from streams_orchestration.runtime.hosts import java
-from streams_orchestration.runtime.status import ApplicationStatus
+from streams_orchestration.runtime.deployment import fingerprint
+from streams_orchestration.runtime.engine.spark import java
+from streams_orchestration.runtime.observing import reading as inspection
+from streams_orchestration.runtime.units.status import ApplicationStatus
 from streams_orchestration_tests.cli.made_up import host, sink, status, unit
 
 Capture = pytest.CaptureFixture[str]

@@ -15,7 +15,7 @@ from streams_orchestration.operators.contract import Punctuation
 from streams_orchestration.operators.errors import DataError
 from streams_orchestration.operators.standard import aggregate
 from streams_orchestration.operators.standard.aggregate import Aggregate
-from streams_orchestration.runtime.home import Home
+from streams_orchestration.runtime.storage.home import Home
 from streams_orchestration_tests.operators import naive_windows as naive
 from streams_orchestration_tests.operators.harness import Bench, Row, division
 from streams_orchestration_tests.runtime.applications import compiled, node, published, rows, sink, source, write_rows

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from streams_orchestration.operators.contract import Punctuation
 from streams_orchestration.operators.standard import beacon
 from streams_orchestration.operators.standard.beacon import Beacon
-from streams_orchestration.runtime.home import Home
+from streams_orchestration.runtime.storage.home import Home
 from streams_orchestration_tests.operators.harness import Bench
 from streams_orchestration_tests.runtime.applications import PERIODIC, compiled, published, sink
 from streams_orchestration_tests.runtime.local import LocalApplication

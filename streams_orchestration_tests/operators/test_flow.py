@@ -16,7 +16,7 @@ from streams_orchestration.operators.standard.punctor import Punctor
 from streams_orchestration.operators.standard.split import Split
 from streams_orchestration.operators.standard.throttle import Throttle
 from streams_orchestration.operators.standard.union import Union
-from streams_orchestration.runtime.home import Home
+from streams_orchestration.runtime.storage.home import Home
 from streams_orchestration_tests.operators.harness import Bench, Row, division
 from streams_orchestration_tests.runtime.applications import compiled, node, published, rows, sink, source, write_rows
 from streams_orchestration_tests.runtime.local import LocalApplication

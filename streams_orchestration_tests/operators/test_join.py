@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from streams_orchestration.operators.standard import join
 from streams_orchestration.operators.standard.join import Join
-from streams_orchestration.runtime.home import Home
+from streams_orchestration.runtime.storage.home import Home
 from streams_orchestration_tests.operators.harness import Bench, Row
 from streams_orchestration_tests.runtime.applications import compiled, node, published, rows, sink, source, write_rows
 from streams_orchestration_tests.runtime.local import LocalApplication

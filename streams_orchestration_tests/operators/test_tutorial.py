@@ -13,11 +13,11 @@ from pathlib import Path
 import pyarrow.csv
 import pytest
 
+from streams_orchestration.compiler.checking.checking import check_operators
 from streams_orchestration.compiler.compilation import compile_spec
-from streams_orchestration.operators.checking import check_operators
 from streams_orchestration.operators.standard.custom import Custom
 from streams_orchestration.operators.testing import OperatorHarness
-from streams_orchestration.runtime.home import Home
+from streams_orchestration.runtime.storage.home import Home
 from streams_orchestration_tests.runtime.local import LocalApplication
 
 ROOT = Path(__file__).parents[2]

@@ -6,15 +6,15 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from streams_orchestration.runtime.metrics import (
+from streams_orchestration.runtime.observing.metrics import (
     ApplicationMetrics,
     OperatorMetrics,
     PortMetrics,
     ReaderMetrics,
     StreamMetrics,
 )
-from streams_orchestration.runtime.status import ApplicationStatus, HostStatus, PeStatus, SinkStatus
-from streams_orchestration.runtime.unit_status import UnitStatus
+from streams_orchestration.runtime.units.status import ApplicationStatus, HostStatus, PeStatus, SinkStatus
+from streams_orchestration.runtime.units.unit_status import UnitStatus
 
 NOW = 1_800_000_000.0
 LOGS = Path("logs")

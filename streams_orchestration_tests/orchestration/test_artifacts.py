@@ -12,7 +12,7 @@ from streams_orchestration.orchestration.application import build_application_de
 from streams_orchestration.orchestration.artifacts import ArtifactStore, StageMissingError, StagesOutOfStepError
 from streams_orchestration.orchestration.stages import COPIES, LOGICAL, STAGES
 from streams_orchestration.runtime.errors import StateDirectoryError
-from streams_orchestration.runtime.home import Home
+from streams_orchestration.runtime.storage.home import Home
 from streams_orchestration_tests.orchestration.conftest import DEMO
 
 

@@ -8,8 +8,8 @@ import pytest
 
 from streams_orchestration.orchestration.application import build_application_definitions
 from streams_orchestration.orchestration.cut_checks import LATE_SECONDS, judge
-from streams_orchestration.runtime.home import Home
-from streams_orchestration.runtime.unit_status import LOST_REMEDY, UnitEvent
+from streams_orchestration.runtime.storage.home import Home
+from streams_orchestration.runtime.units.unit_status import LOST_REMEDY, UnitEvent
 from streams_orchestration_tests.orchestration.statuses import NOW, failed, running
 
 

@@ -15,7 +15,7 @@ from streams_orchestration.orchestration.definitions import build_definitions
 from streams_orchestration.orchestration.instance import dagster_instance, run_job_in_process
 from streams_orchestration.orchestration.stage_assets import OtherApplicationError
 from streams_orchestration.orchestration.stages import STAGES
-from streams_orchestration.runtime.home import Home
+from streams_orchestration.runtime.storage.home import Home
 from streams_orchestration_tests.orchestration.conftest import DEMO
 
 
@@ -162,7 +162,7 @@ def test_the_code_location_does_not_load_spark(tmp_path: Path):
 
 
 def test_what_ops_and_sensors_call_does_not_load_spark_either():
-    assert not loaded("import streams_orchestration.runtime.deployment") & {"pyspark", "py4j"}
+    assert not loaded("import streams_orchestration.runtime.deployment.deployment") & {"pyspark", "py4j"}
 
 
 def test_the_package_loads_dagster_on_demand_only():

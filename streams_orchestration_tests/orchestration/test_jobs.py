@@ -17,8 +17,8 @@ from streams_orchestration.runtime.errors import (
     HostLaunchError,
     NotDeployedError,
 )
-from streams_orchestration.runtime.home import Home
-from streams_orchestration.runtime.status import ApplicationStatus
+from streams_orchestration.runtime.storage.home import Home
+from streams_orchestration.runtime.units.status import ApplicationStatus
 from streams_orchestration_tests.orchestration.conftest import Runtime
 from streams_orchestration_tests.orchestration.statuses import NOW, failed, running
 

@@ -21,9 +21,9 @@ from streams_orchestration.model.profile import (
 from streams_orchestration.model.profile_document import profile_from_mapping
 from streams_orchestration.orchestration.artifacts import ArtifactStore, StageMissingError, artifacts_of
 from streams_orchestration.orchestration.decoupling import NotDecoupledError
-from streams_orchestration.runtime.home import Home
-from streams_orchestration.runtime.profiles.measuring import Measurement
-from streams_orchestration.runtime.profiles.outcomes import keep_outcome, outcome_of
+from streams_orchestration.runtime.observing.profiles.measuring import Measurement
+from streams_orchestration.runtime.observing.profiles.outcomes import keep_outcome, outcome_of
+from streams_orchestration.runtime.storage.home import Home
 from streams_orchestration_tests.orchestration.conftest import Runtime
 from streams_orchestration_tests.orchestration.statuses import running
 

@@ -14,7 +14,7 @@ from streams_orchestration.orchestration import stage_assets
 from streams_orchestration.orchestration.artifacts import ArtifactStore
 from streams_orchestration.orchestration.checks import INVARIANTS, Invariant
 from streams_orchestration.orchestration.stages import STAGES
-from streams_orchestration.runtime.home import Home
+from streams_orchestration.runtime.storage.home import Home
 
 
 def materialize(defs: dg.Definitions, instance: dg.DagsterInstance | None = None, **config: object):

@@ -4,8 +4,8 @@ import xml.etree.ElementTree as ET
 from dataclasses import replace
 
 from streams_orchestration.orchestration.timeline import draw_timeline
-from streams_orchestration.runtime.regions.recoveries import recoveries
-from streams_orchestration.runtime.unit_status import Cut, EventKind, UnitEvent
+from streams_orchestration.runtime.units.recoveries import recoveries
+from streams_orchestration.runtime.units.unit_status import Cut, EventKind, UnitEvent
 from streams_orchestration_tests.orchestration.statuses import NOW, running
 
 

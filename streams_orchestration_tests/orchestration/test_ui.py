@@ -13,13 +13,13 @@ import psutil
 import pytest
 
 from streams_orchestration.orchestration.ui import UserInterfaceError, serve
-from streams_orchestration.runtime.home import Home
+from streams_orchestration.runtime.storage.home import Home
 
 SERVE = """
 import sys
 from pathlib import Path
 from streams_orchestration.orchestration.ui import serve
-from streams_orchestration.runtime.home import Home
+from streams_orchestration.runtime.storage.home import Home
 sys.exit(serve(Home(Path(sys.argv[1])), int(sys.argv[2]), Path(sys.argv[3])))
 """
 

@@ -7,8 +7,8 @@ from dataclasses import replace
 import dagster as dg
 
 from streams_orchestration.orchestration.unit_events import LISTED_RECOVERIES, PLOTTED_REGIONS, unit_metadata
-from streams_orchestration.runtime.regions.region_record import Times
-from streams_orchestration.runtime.unit_status import UnitEvent
+from streams_orchestration.runtime.units.region_record import Times
+from streams_orchestration.runtime.units.unit_status import UnitEvent
 from streams_orchestration_tests.orchestration.statuses import NOW, running
 
 UNIT = running().units[0]

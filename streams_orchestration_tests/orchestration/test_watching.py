@@ -8,7 +8,7 @@ from streams_orchestration.orchestration.watching import (
     Memory,
     look,
 )
-from streams_orchestration.runtime.regions.healing import FIRST_RETRY
+from streams_orchestration.runtime.units.healing import FIRST_RETRY
 from streams_orchestration_tests.orchestration.statuses import NOW, failed, running
 
 

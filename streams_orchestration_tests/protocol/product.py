@@ -11,19 +11,25 @@ from sqlalchemy import select, update
 
 from streams_orchestration.runtime.catalog import tables
 from streams_orchestration.runtime.catalog.catalog import Catalog
-from streams_orchestration.runtime.deployment import deploy
+from streams_orchestration.runtime.deployment.deployment import deploy
 from streams_orchestration.runtime.errors import StaleGenerationError
-from streams_orchestration.runtime.home import Home
+from streams_orchestration.runtime.programs.batches import (
+    BatchPlan,
+    Segment,
+    SinkFile,
+    StateFile,
+    StoredState,
+    TaskResult,
+)
 from streams_orchestration.runtime.queries.commits import commit_batch
 from streams_orchestration.runtime.queries.planning import PeView
-from streams_orchestration.runtime.queries.states import newest_states
 from streams_orchestration.runtime.queries.views import read_view
-from streams_orchestration.runtime.regions.reset import reset
-from streams_orchestration.runtime.regions.watch import observe
 from streams_orchestration.runtime.sinks.publishing import complete
-from streams_orchestration.runtime.tasks.batches import BatchPlan, SinkFile, StateFile, StoredState, TaskResult
-from streams_orchestration.runtime.transport.garbage import collect_garbage
-from streams_orchestration.runtime.transport.segments import Segment
+from streams_orchestration.runtime.storage.home import Home
+from streams_orchestration.runtime.tasks.stored_states import newest_states
+from streams_orchestration.runtime.units.garbage import collect_garbage
+from streams_orchestration.runtime.units.reset import reset
+from streams_orchestration.runtime.units.watch import observe
 from streams_orchestration_tests.protocol.steps import Protocol
 from streams_orchestration_tests.protocol.world import Flight, World
 from streams_orchestration_tests.runtime.local import publish

@@ -11,10 +11,9 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from functools import partial
 
-from streams_orchestration.runtime.queries.pacing import OUTSTANDING_LIMIT
+from streams_orchestration.runtime.limits import OUTSTANDING_LIMIT
+from streams_orchestration.runtime.programs.batches import BatchPlan, Position, Segment
 from streams_orchestration.runtime.queries.planning import PeView, StreamView, plan_batch
-from streams_orchestration.runtime.tasks.batches import BatchPlan, Position
-from streams_orchestration.runtime.transport.segments import Segment
 from streams_orchestration_tests.protocol.topologies import Topology
 from streams_orchestration_tests.protocol.world import Boundary, File, Flight, Pe, Piece, Unit, ViolationError, World
 

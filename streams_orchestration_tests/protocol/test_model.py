@@ -20,7 +20,7 @@ PUBLISHING = ("move", "mark")
 
 @pytest.fixture(autouse=True)
 def no_hosts(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("streams_orchestration.runtime.regions.reset.launch", lambda *_, **__: ())
+    monkeypatch.setattr("streams_orchestration.runtime.units.reset.launch", lambda *_, **__: ())
 
 
 @pytest.mark.parametrize("name", GRAPHS)

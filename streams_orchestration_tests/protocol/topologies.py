@@ -7,8 +7,8 @@ from dataclasses import dataclass
 from typing import Any
 
 from streams_orchestration.compiler.compilation import Compilation
-from streams_orchestration.runtime.deployment import build_programs
-from streams_orchestration.runtime.tasks.program import PeProgram
+from streams_orchestration.compiler.deployment.program import PeProgram
+from streams_orchestration.runtime.deployment.deployment import build_programs
 from streams_orchestration_tests.runtime.applications import compiled, node, sink
 
 PERIODIC: dict[str, Any] = {"consistent": {"trigger": "periodic", "period": 1e6}}

@@ -7,7 +7,7 @@ import psycopg
 from streams_orchestration.runtime.catalog.address import database_of
 from streams_orchestration.runtime.catalog.postgresql import PostgresqlDatabase
 from streams_orchestration.runtime.catalog.sqlite import SqliteDatabase
-from streams_orchestration.runtime.home import Home
+from streams_orchestration.runtime.storage.home import Home
 
 
 def remove_catalog(home: Home) -> None:

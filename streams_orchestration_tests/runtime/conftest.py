@@ -13,7 +13,7 @@ from sqlalchemy import URL, event, make_url
 from sqlalchemy.pool import Pool
 
 from streams_orchestration.runtime.catalog import address
-from streams_orchestration.runtime.home import Home
+from streams_orchestration.runtime.storage.home import Home
 from streams_orchestration_tests.postgresql import Server
 from streams_orchestration_tests.runtime.running import FakeHosts, Running
 
@@ -73,7 +73,7 @@ def forget_engines() -> None:
 @pytest.fixture
 def no_hosts(monkeypatch: pytest.MonkeyPatch) -> None:
     """A reset starts none; the tests step the PEs themselves."""
-    monkeypatch.setattr("streams_orchestration.runtime.regions.reset.launch", lambda *_, **__: ())
+    monkeypatch.setattr("streams_orchestration.runtime.units.reset.launch", lambda *_, **__: ())
 
 
 @pytest.fixture(scope="module")
@@ -85,7 +85,7 @@ def data(tmp_path_factory: pytest.TempPathFactory) -> Path:
 @pytest.fixture
 def hosts(monkeypatch: pytest.MonkeyPatch) -> FakeHosts:
     fake = FakeHosts()
-    for module in ("hosts.control", "regions.health", "inspection", "regions.reset"):
+    for module in ("hosts.control", "units.health", "observing.reading", "units.reset"):
         monkeypatch.setattr(f"streams_orchestration.runtime.{module}.LAUNCHER", fake)
     monkeypatch.setattr("streams_orchestration.runtime.hosts.control.stop_orphans", lambda *_, **__: ())
     monkeypatch.setattr("streams_orchestration.runtime.hosts.control.record_processes", lambda *_: None)

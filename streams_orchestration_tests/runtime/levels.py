@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Iterable
 
-from streams_orchestration.runtime.tasks.rows import Row, record_batches
-from streams_orchestration.runtime.tasks.scratch import Scratch
-from streams_orchestration.runtime.tasks.stages import Stage
+from streams_orchestration.runtime.engine.spark.rows import Row, record_batches
+from streams_orchestration.runtime.engine.spark.stages import Stage
+from streams_orchestration.runtime.queries.scratch import Scratch
 
 
 def run_levels(scratch: Scratch, rows: Iterable[Row]) -> list[Row]:

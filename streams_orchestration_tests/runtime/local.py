@@ -10,23 +10,23 @@ from pathlib import Path
 from sqlalchemy import select, update
 
 from streams_orchestration.compiler.compilation import Compilation
+from streams_orchestration.compiler.deployment.program import PeProgram
 from streams_orchestration.runtime.catalog import tables
 from streams_orchestration.runtime.catalog.catalog import Catalog
-from streams_orchestration.runtime.deployment import base_directory, build_programs, deploy
-from streams_orchestration.runtime.directories import directories_of
-from streams_orchestration.runtime.home import Home
+from streams_orchestration.runtime.deployment.deployment import base_directory, build_programs, deploy
+from streams_orchestration.runtime.engine.spark.rows import PLAN
+from streams_orchestration.runtime.programs.batches import BatchPlan, TaskResult, plan_codec
 from streams_orchestration.runtime.queries.commits import commit_batch
 from streams_orchestration.runtime.queries.planning import plan_batch
+from streams_orchestration.runtime.queries.scratch import Launched, Scratch
 from streams_orchestration.runtime.queries.views import read_view
-from streams_orchestration.runtime.regions.watch import observe
 from streams_orchestration.runtime.settings import Settings
 from streams_orchestration.runtime.sinks.delivering import deliverers
 from streams_orchestration.runtime.sinks.publishing import complete, due, publish_files
+from streams_orchestration.runtime.storage.directories import directories_of
+from streams_orchestration.runtime.storage.home import Home
 from streams_orchestration.runtime.tasks.answers import take_answers
-from streams_orchestration.runtime.tasks.batches import BatchPlan, TaskResult, plan_codec
-from streams_orchestration.runtime.tasks.program import PeProgram
-from streams_orchestration.runtime.tasks.rows import PLAN
-from streams_orchestration.runtime.tasks.scratch import Launched, Scratch
+from streams_orchestration.runtime.units.watch import observe
 from streams_orchestration_tests.runtime.levels import run_levels
 
 

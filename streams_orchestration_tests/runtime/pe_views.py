@@ -4,10 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
+from streams_orchestration.compiler.deployment.program import InputStream, OperatorProgram, PeProgram, Task
+from streams_orchestration.runtime.programs.batches import Position, Segment
 from streams_orchestration.runtime.queries.planning import PeView, StreamView
-from streams_orchestration.runtime.tasks.batches import Position
-from streams_orchestration.runtime.tasks.program import InputStream, OperatorProgram, PeProgram, Task
-from streams_orchestration.runtime.transport.segments import Segment
 
 SOURCE, OPERATOR = 0, 1
 

@@ -9,8 +9,8 @@ import pytest
 from sqlalchemy import func, select
 
 from streams_orchestration.runtime.catalog import tables
-from streams_orchestration.runtime.home import Home
-from streams_orchestration.runtime.queries.pacing import OUTSTANDING_LIMIT
+from streams_orchestration.runtime.limits import OUTSTANDING_LIMIT
+from streams_orchestration.runtime.storage.home import Home
 from streams_orchestration_tests.runtime.applications import (
     compiled,
     expected_totals,

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from streams_orchestration.compiler.compilation import Compilation
-from streams_orchestration.runtime.home import Home
+from streams_orchestration.runtime.storage.home import Home
 from streams_orchestration_tests.runtime.applications import (
     ALONE,
     compiled,

@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from streams_orchestration.compiler.compilation import Compilation
 from streams_orchestration.model.assignment import Assignment
 from streams_orchestration.operators import Operator, TupleBatch
-from streams_orchestration.runtime.home import Home
+from streams_orchestration.runtime.storage.home import Home
 from streams_orchestration_tests.compiler.assignments import assignment, forward
 from streams_orchestration_tests.runtime.applications import compiled, node, published, sink, source, write_rows
 from streams_orchestration_tests.runtime.local import LocalApplication

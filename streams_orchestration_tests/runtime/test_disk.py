@@ -7,9 +7,9 @@ from pathlib import Path
 import pytest
 
 from streams_orchestration.runtime.errors import HostLaunchError
-from streams_orchestration.runtime.home import Home
 from streams_orchestration.runtime.hosts.launcher import HostStart, LocalLauncher
-from streams_orchestration.runtime.transport.files import remove_files
+from streams_orchestration.runtime.storage.files import remove_files
+from streams_orchestration.runtime.storage.home import Home
 
 
 def test_what_cannot_be_removed_is_named_and_holds_nothing_up(tmp_path: Path, caplog: pytest.LogCaptureFixture):

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from streams_orchestration.runtime.errors import NotDeployableError
-from streams_orchestration.runtime.home import Home
+from streams_orchestration.runtime.storage.home import Home
 from streams_orchestration_tests.runtime.applications import (
     expected_totals,
     published,

@@ -8,15 +8,14 @@ from pathlib import Path
 import pytest
 from hypothesis import given, settings
 
-from streams_orchestration.runtime.deployment import deploy
-from streams_orchestration.runtime.home import Home
+from streams_orchestration.runtime.deployment.deployment import deploy
 from streams_orchestration.runtime.hosts.control import cancel
-from streams_orchestration.runtime.inspection import read_status
-from streams_orchestration.runtime.queries.pacing import OUTSTANDING_LIMIT
-from streams_orchestration.runtime.queries.planning import SEGMENTS_LIMIT
+from streams_orchestration.runtime.limits import OUTSTANDING_LIMIT, SEGMENTS_LIMIT
+from streams_orchestration.runtime.observing.reading import read_status
 from streams_orchestration.runtime.sinks.publishing import complete
-from streams_orchestration.runtime.transport.garbage import collect_garbage
+from streams_orchestration.runtime.storage.home import Home
 from streams_orchestration.runtime.transport.readers import KEPT_SEGMENTS
+from streams_orchestration.runtime.units.garbage import collect_garbage
 from streams_orchestration_tests.runtime.applications import (
     compiled,
     expected_totals,

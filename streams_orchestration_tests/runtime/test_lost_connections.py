@@ -14,18 +14,18 @@ import pytest
 from sqlalchemy import select
 
 from streams_orchestration.compiler.compilation import Compilation
+from streams_orchestration.compiler.deployment.program import PeProgram
 from streams_orchestration.runtime.catalog import outage, tables
 from streams_orchestration.runtime.catalog.catalog import Catalog
 from streams_orchestration.runtime.errors import CatalogLostError
-from streams_orchestration.runtime.home import Home
-from streams_orchestration.runtime.queries import reader
-from streams_orchestration.runtime.queries.reader import Planner
+from streams_orchestration.runtime.programs.batches import BatchPlan
+from streams_orchestration.runtime.queries import planner as reader
+from streams_orchestration.runtime.queries.planner import Planner
 from streams_orchestration.runtime.queries.views import read_view
-from streams_orchestration.runtime.regions.reset import reset
+from streams_orchestration.runtime.storage.home import Home
 from streams_orchestration.runtime.tasks.answers import give_answer
-from streams_orchestration.runtime.tasks.batches import BatchPlan
-from streams_orchestration.runtime.tasks.program import PeProgram
-from streams_orchestration.runtime.transport.garbage import collect_garbage
+from streams_orchestration.runtime.units.garbage import collect_garbage
+from streams_orchestration.runtime.units.reset import reset
 from streams_orchestration_tests.postgresql import Server
 from streams_orchestration_tests.runtime import applications
 from streams_orchestration_tests.runtime import local as stepping
@@ -47,7 +47,7 @@ STEPPED = ("commit_batch", "publish", "complete", "read_view", "observe")
 def at_once(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(outage, "FIRST_PAUSE", 0.0)
     monkeypatch.setattr(outage, "LONGEST_PAUSE", 0.0)
-    monkeypatch.setattr("streams_orchestration.runtime.regions.reset.launch", lambda *_, **__: ())
+    monkeypatch.setattr("streams_orchestration.runtime.units.reset.launch", lambda *_, **__: ())
     # no epoch ends by itself, however long a run takes
     monkeypatch.setitem(applications.PERIODIC["consistent"], "period", 1e6)
 

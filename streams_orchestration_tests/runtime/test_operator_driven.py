@@ -10,12 +10,12 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from streams_orchestration.compiler.compilation import Compilation
+from streams_orchestration.compiler.deployment.cutting import build_program
 from streams_orchestration.operators.contract import Offset, ProducedTo, SourceOperator
 from streams_orchestration.operators.region import NotTheTriggerError, RegionRole
 from streams_orchestration.operators.testing import OperatorHarness
-from streams_orchestration.runtime.home import Home
-from streams_orchestration.runtime.queries.cutting import build_program
-from streams_orchestration.runtime.regions.reset import reset
+from streams_orchestration.runtime.storage.home import Home
+from streams_orchestration.runtime.units.reset import reset
 from streams_orchestration_tests.runtime.applications import compiled, node, published, rows, sink, source, write_rows
 from streams_orchestration_tests.runtime.local import LocalApplication
 

@@ -11,9 +11,9 @@ import pytest
 from streams_orchestration.operators.batch import TupleBatch
 from streams_orchestration.operators.contract import Operator
 from streams_orchestration.operators.standard.file_source import FileSource
-from streams_orchestration.runtime.home import Home
-from streams_orchestration.runtime.tasks import stages
-from streams_orchestration.runtime.tasks.batches import TaskResult
+from streams_orchestration.runtime.engine.spark import stages
+from streams_orchestration.runtime.programs.batches import TaskResult
+from streams_orchestration.runtime.storage.home import Home
 from streams_orchestration.runtime.tasks.instances import InstanceCache
 from streams_orchestration_tests.runtime import sample_operators
 from streams_orchestration_tests.runtime.applications import compiled, node, sink, source, totals, write_rows

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from streams_orchestration.runtime.home import Home
+from streams_orchestration.runtime.storage.home import Home
 from streams_orchestration_tests.runtime.applications import compiled, node, published, rows, sink, source, write_rows
 from streams_orchestration_tests.runtime.local import LocalApplication
 

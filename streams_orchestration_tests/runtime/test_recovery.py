@@ -12,7 +12,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from streams_orchestration.compiler.compilation import Compilation
-from streams_orchestration.runtime.home import Home
+from streams_orchestration.runtime.storage.home import Home
 from streams_orchestration_tests.runtime.applications import expected_of_network, network
 from streams_orchestration_tests.runtime.ordeals import ACTIONS, COUNT, Ordeal
 

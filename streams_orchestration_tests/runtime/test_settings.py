@@ -8,14 +8,14 @@ from pathlib import Path
 import pytest
 from sqlalchemy import select, update
 
-from streams_orchestration.runtime import deployment
 from streams_orchestration.runtime.catalog import tables
 from streams_orchestration.runtime.catalog.catalog import Catalog
+from streams_orchestration.runtime.deployment import deployment
 from streams_orchestration.runtime.errors import NotDeployableError, StreamsRuntimeError
-from streams_orchestration.runtime.home import Home
-from streams_orchestration.runtime.hosts.processes import process_started
-from streams_orchestration.runtime.regions.reset import reset
+from streams_orchestration.runtime.processes import process_started
 from streams_orchestration.runtime.settings import SettingError, Settings
+from streams_orchestration.runtime.storage.home import Home
+from streams_orchestration.runtime.units.reset import reset
 from streams_orchestration_tests.runtime.applications import totals, write_rows
 
 pytestmark = pytest.mark.usefixtures("database")

@@ -11,7 +11,7 @@ from streams_orchestration.runtime.catalog.database import Database
 from streams_orchestration.runtime.catalog.postgresql import PostgresqlDatabase
 from streams_orchestration.runtime.catalog.sqlite import SqliteDatabase
 from streams_orchestration.runtime.errors import CATALOG, CatalogPlaceError
-from streams_orchestration.runtime.home import Home
+from streams_orchestration.runtime.storage.home import Home
 
 BUSY_SECONDS = 20.0
 """How long a writer waits for its turn."""

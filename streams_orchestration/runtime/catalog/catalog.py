@@ -27,7 +27,7 @@ from streams_orchestration.runtime.errors import (
     CatalogPlaceError,
     CommitUnknownError,
 )
-from streams_orchestration.runtime.home import Home
+from streams_orchestration.runtime.storage.home import Home
 
 PATIENCE_SECONDS = 5.0
 """How long a transaction that cannot begin, since the database is not reached, is tried anew."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from streams_orchestration.runtime.catalog.catalog import Catalog
 from streams_orchestration.runtime.catalog.upgrading import upgrade_older
-from streams_orchestration.runtime.home import Home
+from streams_orchestration.runtime.storage.home import Home
 
 
 def create_catalog(home: Home) -> Catalog:

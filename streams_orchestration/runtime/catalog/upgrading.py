@@ -10,7 +10,7 @@ from streams_orchestration.runtime.catalog.catalog import Catalog
 from streams_orchestration.runtime.catalog.versions import NEWEST, REVISIONS, check_version
 from streams_orchestration.runtime.errors import CatalogMissingError, CatalogVersionError
 from streams_orchestration.runtime.hosts.launcher import LAUNCHER
-from streams_orchestration.runtime.status import HEARTBEAT_LIMIT
+from streams_orchestration.runtime.limits import HEARTBEAT_LIMIT
 
 _COLUMNS = ("application", "id", "pid", "process_started", "heartbeat_at", "state")
 _host = table("host", *map(column, _COLUMNS))

@@ -13,18 +13,18 @@ from sqlalchemy import Connection, Row, select, update
 from streams_orchestration.runtime.catalog import tables
 from streams_orchestration.runtime.catalog.catalog import Catalog
 from streams_orchestration.runtime.errors import CatalogUnavailableError, HostLaunchError
-from streams_orchestration.runtime.home import Home
 from streams_orchestration.runtime.hosts.launcher import LAUNCHER, HostLauncher, HostStart
 from streams_orchestration.runtime.hosts.orphans import record_processes, stop_orphans
-from streams_orchestration.runtime.inspection import read_status
-from streams_orchestration.runtime.regions.controller import advance, take_up
-from streams_orchestration.runtime.regions.failures import failures
-from streams_orchestration.runtime.regions.region_machine import WORKING
-from streams_orchestration.runtime.regions.unit_facts import Health, Trouble
-from streams_orchestration.runtime.regions.watch import observe
+from streams_orchestration.runtime.observing.reading import read_status
 from streams_orchestration.runtime.settings import Settings
 from streams_orchestration.runtime.sinks.publishing import remove_empty
-from streams_orchestration.runtime.status import ApplicationStatus
+from streams_orchestration.runtime.storage.home import Home
+from streams_orchestration.runtime.units.controller import advance, take_up
+from streams_orchestration.runtime.units.failures import failures
+from streams_orchestration.runtime.units.region_machine import WORKING
+from streams_orchestration.runtime.units.status import ApplicationStatus
+from streams_orchestration.runtime.units.unit_facts import Health, Trouble
+from streams_orchestration.runtime.units.watch import observe
 
 POLL_SECONDS = 0.1
 FAILING_SECONDS = 3.0

@@ -7,7 +7,7 @@ import threading
 from collections.abc import Callable, Iterable
 from pathlib import Path
 
-from streams_orchestration.runtime.hosts.processes import kill, process_started
+from streams_orchestration.runtime.processes import kill, process_started
 
 BACKGROUND = "jemalloc_bg_thd"
 """A thread of Arrow's that wakes up now and then, whatever the others do."""

@@ -15,8 +15,8 @@ from typing import Any
 from streams_orchestration.runtime.errors import StreamsRuntimeError
 from streams_orchestration.runtime.hosts.hangs import HungTasks, Pulse
 from streams_orchestration.runtime.hosts.presence import Presence, UnwantedHostError
-from streams_orchestration.runtime.hosts.processes import kill, process_started
 from streams_orchestration.runtime.hosts.stalls import Stalls
+from streams_orchestration.runtime.processes import kill, process_started
 
 HEARTBEAT_SECONDS = 1.0
 FAMILY_BEATS = 5

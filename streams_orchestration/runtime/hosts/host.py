@@ -14,27 +14,27 @@ from typing import TYPE_CHECKING, Any
 from sqlalchemy import func, select, update
 
 from streams_orchestration.compiler.compilation import Compilation
+from streams_orchestration.compiler.deployment.cutting import cut_pes
+from streams_orchestration.compiler.deployment.program import PeProgram
 from streams_orchestration.compiler.documents import load
 from streams_orchestration.runtime.catalog import tables
 from streams_orchestration.runtime.catalog.catalog import Catalog
 from streams_orchestration.runtime.catalog.outage import SETTLE_SECONDS, Outage
-from streams_orchestration.runtime.directories import directories_of
 from streams_orchestration.runtime.errors import CatalogUnavailableError, StreamsRuntimeError
-from streams_orchestration.runtime.home import Home
 from streams_orchestration.runtime.hosts.heart import Heart
 from streams_orchestration.runtime.hosts.presence import Presence
 from streams_orchestration.runtime.hosts.start_up import StartUp
-from streams_orchestration.runtime.queries.cutting import cut_pes
-from streams_orchestration.runtime.regions.cut_files import check_cuts
-from streams_orchestration.runtime.regions.region_machine import LIMIT
-from streams_orchestration.runtime.regions.watch import changes_soon, observe
 from streams_orchestration.runtime.settings import Settings
 from streams_orchestration.runtime.sinks.delivering import deliverers
 from streams_orchestration.runtime.sinks.publisher import Publisher
 from streams_orchestration.runtime.sinks.publishing import complete
-from streams_orchestration.runtime.tasks.program import PeProgram
-from streams_orchestration.runtime.transport.garbage import collect_garbage, sweep
-from streams_orchestration.runtime.unit_status import LOST_REMEDY
+from streams_orchestration.runtime.storage.directories import directories_of
+from streams_orchestration.runtime.storage.home import Home
+from streams_orchestration.runtime.units.cut_files import check_cuts
+from streams_orchestration.runtime.units.garbage import collect_garbage, sweep
+from streams_orchestration.runtime.units.region_machine import LIMIT
+from streams_orchestration.runtime.units.unit_status import LOST_REMEDY
+from streams_orchestration.runtime.units.watch import changes_soon, observe
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -228,7 +228,7 @@ class Host:
         log.info("PE %s: %s files that no commit names were removed", pe, removed)
 
     def _start(self, pe: int, generation: int) -> None:
-        from streams_orchestration.runtime.queries.query import PeQuery
+        from streams_orchestration.runtime.engine.spark.query import PeQuery
 
         directories = directories_of(self.home, self.application, pe, self.base, compression=self.settings.compression)
         query = PeQuery(

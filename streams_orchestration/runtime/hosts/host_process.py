@@ -51,9 +51,9 @@ def main(arguments: list[str] | None = None) -> int:
     session = StartingSession(given)
     from streams_orchestration.runtime.catalog.outage import Outage
     from streams_orchestration.runtime.errors import CatalogMissingError, StreamsRuntimeError
-    from streams_orchestration.runtime.home import Home
     from streams_orchestration.runtime.hosts.host import Host
     from streams_orchestration.runtime.hosts.presence import UnwantedHostError
+    from streams_orchestration.runtime.storage.home import Home
 
     host: Host | None = None
     try:
@@ -87,12 +87,12 @@ class StartingSession:
     """Spark's session, which starts on a thread with its JVM and its workers."""
 
     def __init__(self, given: argparse.Namespace) -> None:
-        from streams_orchestration.runtime.home import Home
-        from streams_orchestration.runtime.hosts.class_archive import ClassArchive
-        from streams_orchestration.runtime.hosts.fork_server import start_fork_server
-        from streams_orchestration.runtime.hosts.java import java_program
-        from streams_orchestration.runtime.hosts.session import JAVA_OPTIONS, session_settings
-        from streams_orchestration.runtime.tasks.owners import DIRECTORY
+        from streams_orchestration.runtime.engine.spark.class_archive import ClassArchive
+        from streams_orchestration.runtime.engine.spark.fork_server import start_fork_server
+        from streams_orchestration.runtime.engine.spark.java import java_program
+        from streams_orchestration.runtime.engine.spark.owners import DIRECTORY
+        from streams_orchestration.runtime.engine.spark.session import JAVA_OPTIONS, session_settings
+        from streams_orchestration.runtime.storage.home import Home
 
         scratch = Home(given.home).data(given.application) / "spark"
         own = scratch / f"python-{given.host}-{given.incarnation}"
@@ -109,7 +109,7 @@ class StartingSession:
         threading.Thread(target=self._start, daemon=True).start()
 
     def _start(self) -> None:
-        from streams_orchestration.runtime.hosts.session import spark_session, warm_up
+        from streams_orchestration.runtime.engine.spark.session import spark_session, warm_up
 
         try:
             self._session = spark_session(self._settings, self._directory)
@@ -138,7 +138,7 @@ class StartingSession:
             return
         from pyspark import SparkContext
 
-        from streams_orchestration.runtime.hosts.processes import kill, process_started
+        from streams_orchestration.runtime.processes import kill, process_started
 
         gateway: Any = SparkContext._gateway
         jvm = gateway.proc.pid

@@ -9,10 +9,10 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Protocol
 
+from streams_orchestration.runtime.engine.spark.java import java_program, require_java
 from streams_orchestration.runtime.errors import HostLaunchError
-from streams_orchestration.runtime.home import Home
-from streams_orchestration.runtime.hosts.java import java_program, require_java
-from streams_orchestration.runtime.hosts.processes import ProcessIdentity, identify, is_alive, kill
+from streams_orchestration.runtime.processes import ProcessIdentity, identify, is_alive, kill
+from streams_orchestration.runtime.storage.home import Home
 
 
 @dataclass(frozen=True, slots=True)

@@ -11,8 +11,8 @@ from sqlalchemy import Connection, delete, insert, select
 
 from streams_orchestration.runtime.catalog import tables
 from streams_orchestration.runtime.catalog.catalog import Catalog
-from streams_orchestration.runtime.home import Home
-from streams_orchestration.runtime.hosts.processes import ProcessIdentity, kill, living
+from streams_orchestration.runtime.processes import ProcessIdentity, kill, living
+from streams_orchestration.runtime.storage.home import Home
 
 GRACE_SECONDS = 3.0
 """The JVM and the workers of a host that has ended go by themselves within this time, as a rule."""

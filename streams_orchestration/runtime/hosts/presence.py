@@ -12,7 +12,7 @@ from streams_orchestration.runtime.catalog import tables
 from streams_orchestration.runtime.catalog.catalog import Catalog
 from streams_orchestration.runtime.errors import CatalogMissingError, StreamsRuntimeError
 from streams_orchestration.runtime.hosts.orphans import record_processes
-from streams_orchestration.runtime.hosts.processes import ProcessIdentity, family
+from streams_orchestration.runtime.processes import ProcessIdentity, family
 
 LAUNCH_SECONDS = 30.0
 """A launcher writes a host down within this time after it has started it, or has died itself."""

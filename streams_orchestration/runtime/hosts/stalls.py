@@ -7,7 +7,7 @@ from collections.abc import Iterable
 
 import psutil
 
-from streams_orchestration.runtime.hosts.processes import ProcessIdentity, is_alive, kill
+from streams_orchestration.runtime.processes import ProcessIdentity, is_alive, kill
 
 STALL_SECONDS = 10.0
 """A process that is stopped for so long does not go on: its tasks are run anew elsewhere."""

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 
-from streams_orchestration.runtime.hosts.processes import ProcessIdentity
+from streams_orchestration.runtime.processes import ProcessIdentity
 
-WORKERS = "streams_orchestration.runtime.tasks.daemon"
+WORKERS = "streams_orchestration.runtime.engine.spark.daemon"
 """In the command line of the process that Python workers fork from."""
 
 

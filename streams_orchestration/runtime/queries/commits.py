@@ -9,14 +9,14 @@ from typing import Any
 
 from sqlalchemy import Connection, func, insert, select, update
 
+from streams_orchestration.compiler.deployment.program import PeProgram
 from streams_orchestration.runtime.catalog import tables
 from streams_orchestration.runtime.catalog.catalog import Catalog
 from streams_orchestration.runtime.errors import StaleGenerationError
+from streams_orchestration.runtime.programs.batches import BatchPlan, Position, TaskResult
 from streams_orchestration.runtime.queries.recording import batch_counts, record
-from streams_orchestration.runtime.regions.controller import advance, note_commit
-from streams_orchestration.runtime.regions.region_machine import LIMIT
-from streams_orchestration.runtime.tasks.batches import BatchPlan, Position, TaskResult
-from streams_orchestration.runtime.tasks.program import PeProgram
+from streams_orchestration.runtime.units.controller import advance, note_commit
+from streams_orchestration.runtime.units.region_machine import LIMIT
 
 _KEPT = ("exhausted", "final", "position", "rows_in", "rows_out", "busy_seconds", "committed_at")
 """What a reset to the batch goes back to."""

@@ -11,12 +11,11 @@ from collections.abc import Iterable
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from streams_orchestration.runtime.tasks.batches import TaskResult
+    from streams_orchestration.runtime.programs.batches import TaskResult
 
 FIRST = 65_536
 """Tuples of the first batch, when nothing is known yet."""
 LEAST = 1_024
-MOST = 1 << 24
 GROWTH = 8
 """At most from one batch to the next; less where a batch that takes as long for every tuple would take too long."""
 SECONDS = (0.1, 1.0)
@@ -27,9 +26,6 @@ PART = 1 / 3
 """Of the period."""
 BYTES = 256 << 20
 """That the tuples of a batch should have, as they come in."""
-OUTSTANDING_LIMIT = 32
-"""Segments of a stream that a consumer may be behind, or epochs that a sink may be late, before the producer waits for
-it: the back-pressure."""
 
 
 class Pace:

@@ -10,13 +10,10 @@ import itertools
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 
-from streams_orchestration.runtime.queries.pacing import FIRST, OUTSTANDING_LIMIT
-from streams_orchestration.runtime.tasks.batches import BatchPlan, Position, StoredState, TaskInput
-from streams_orchestration.runtime.tasks.program import InputStream, PeProgram, Task
-from streams_orchestration.runtime.transport.segments import Segment
-
-SEGMENTS_LIMIT = 64
-"""Segments that a batch may read from one stream."""
+from streams_orchestration.compiler.deployment.program import InputStream, PeProgram, Task
+from streams_orchestration.runtime.limits import OUTSTANDING_LIMIT, SEGMENTS_LIMIT
+from streams_orchestration.runtime.programs.batches import BatchPlan, Position, Segment, StoredState, TaskInput
+from streams_orchestration.runtime.queries.pacing import FIRST
 
 
 @dataclass(frozen=True, slots=True)

@@ -9,12 +9,12 @@ from typing import Any
 
 from sqlalchemy import Connection, bindparam, func, select
 
+from streams_orchestration.compiler.deployment.program import PeProgram
 from streams_orchestration.runtime.catalog import tables
 from streams_orchestration.runtime.catalog.catalog import Catalog
 from streams_orchestration.runtime.catalog.upserts import upsert
 from streams_orchestration.runtime.errors import NotDeployedError
-from streams_orchestration.runtime.home import Home
-from streams_orchestration.runtime.metrics import (
+from streams_orchestration.runtime.observing.metrics import (
     WINDOW_SECONDS,
     ApplicationMetrics,
     ReaderMetrics,
@@ -26,9 +26,9 @@ from streams_orchestration.runtime.metrics import (
     reader_metrics,
     stream_metrics,
 )
-from streams_orchestration.runtime.tasks.batches import BatchPlan, TaskResult
-from streams_orchestration.runtime.tasks.counts import Counts, add
-from streams_orchestration.runtime.tasks.program import PeProgram
+from streams_orchestration.runtime.programs.batches import BatchPlan, TaskResult
+from streams_orchestration.runtime.programs.counts import Counts, add
+from streams_orchestration.runtime.storage.home import Home
 
 SAMPLE_SECONDS = 5.0
 """Between two totals in the ring, at least."""

@@ -8,19 +8,19 @@ from typing import Any
 from pydantic import TypeAdapter
 from sqlalchemy import Connection, or_, select
 
+from streams_orchestration.compiler.deployment.program import InputStream, PeProgram
 from streams_orchestration.runtime.catalog import tables
 from streams_orchestration.runtime.catalog.catalog import Catalog
 from streams_orchestration.runtime.errors import StaleGenerationError
-from streams_orchestration.runtime.queries.planning import SEGMENTS_LIMIT, PeView, StreamView, uncommitted_streams
-from streams_orchestration.runtime.queries.states import newest_states
-from streams_orchestration.runtime.regions.region_machine import LIMIT
+from streams_orchestration.runtime.limits import SEGMENTS_LIMIT
+from streams_orchestration.runtime.programs.batches import Position, Segment
+from streams_orchestration.runtime.queries.planning import PeView, StreamView, uncommitted_streams
 from streams_orchestration.runtime.sinks.sinks import late_epochs
-from streams_orchestration.runtime.tasks.batches import Position
-from streams_orchestration.runtime.tasks.program import InputStream, PeProgram
+from streams_orchestration.runtime.tasks.stored_states import newest_states
 from streams_orchestration.runtime.transport.connections import imported_streams
 from streams_orchestration.runtime.transport.readers import outstanding
-from streams_orchestration.runtime.transport.segments import Segment
 from streams_orchestration.runtime.transport.visibility import Producer, producer_of
+from streams_orchestration.runtime.units.region_machine import LIMIT
 
 _position: TypeAdapter[Position] = TypeAdapter(Position)
 

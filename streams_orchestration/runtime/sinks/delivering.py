@@ -11,16 +11,16 @@ from typing import Any
 import pyarrow as pa
 from sqlalchemy import Row, select
 
+from streams_orchestration.compiler.deployment.program import PeProgram
 from streams_orchestration.operators.batch import TupleBatch
 from streams_orchestration.operators.epoch_sink import DeliveryKey, EpochSink, read_batches
 from streams_orchestration.runtime.catalog import tables
 from streams_orchestration.runtime.catalog.catalog import Catalog
 from streams_orchestration.runtime.errors import OutputError
-from streams_orchestration.runtime.home import Home
 from streams_orchestration.runtime.sinks.outputs import operators_of
 from streams_orchestration.runtime.sinks.publishing import waits
 from streams_orchestration.runtime.sinks.sinks import settle
-from streams_orchestration.runtime.tasks.program import PeProgram
+from streams_orchestration.runtime.storage.home import Home
 
 log = logging.getLogger("streams.publisher")
 

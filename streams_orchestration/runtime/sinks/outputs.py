@@ -9,13 +9,13 @@ from typing import Any
 from pydantic import BaseModel
 from sqlalchemy import Connection, insert
 
+from streams_orchestration.compiler.deployment.program import PeProgram
 from streams_orchestration.operators.contract import Operator, OperatorContext
 from streams_orchestration.operators.implementation import import_operator
 from streams_orchestration.runtime.catalog import tables
-from streams_orchestration.runtime.directories import directories_of
-from streams_orchestration.runtime.home import Home
+from streams_orchestration.runtime.storage.directories import directories_of
+from streams_orchestration.runtime.storage.home import Home
 from streams_orchestration.runtime.tasks.instances import operator_context
-from streams_orchestration.runtime.tasks.program import PeProgram
 
 
 def published_files(home: Home, program: PeProgram) -> list[Path]:

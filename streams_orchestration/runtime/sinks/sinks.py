@@ -11,8 +11,8 @@ from sqlalchemy import Connection, Row, case, func, select, update
 from streams_orchestration.runtime.catalog import tables
 from streams_orchestration.runtime.catalog.catalog import Catalog
 from streams_orchestration.runtime.errors import OutputError
-from streams_orchestration.runtime.queries.pacing import OUTSTANDING_LIMIT
-from streams_orchestration.runtime.status import SinkStatus
+from streams_orchestration.runtime.limits import OUTSTANDING_LIMIT
+from streams_orchestration.runtime.units.status import SinkStatus
 
 
 def settle(connection: Connection, application: str, row: Row[Any], outputs: int = 1) -> bool:

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from streams_orchestration.runtime.tasks.batches import TaskResult, result_codec
+from streams_orchestration.runtime.programs.batches import TaskResult, result_codec
 
 
 def give_answer(directory: str, batch: int, result: TaskResult) -> None:

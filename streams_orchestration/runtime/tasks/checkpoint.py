@@ -6,12 +6,12 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
+from streams_orchestration.compiler.deployment.program import OperatorProgram
 from streams_orchestration.operators.contract import Operator, check_files
 from streams_orchestration.operators.results import check_state
-from streams_orchestration.runtime.tasks.batches import BatchPlan, SinkFile, StoredState
+from streams_orchestration.runtime.programs.batches import BatchPlan, SinkFile, StoredState
 from streams_orchestration.runtime.tasks.calls import OperatorCalls
 from streams_orchestration.runtime.tasks.instances import SPLITTERS, Instance
-from streams_orchestration.runtime.tasks.program import OperatorProgram
 from streams_orchestration.runtime.tasks.state_files import state_data, write_state_file
 
 

@@ -9,23 +9,7 @@ from collections.abc import Callable, Iterator
 from functools import partial
 from pathlib import Path
 
-from streams_orchestration.operators.arrow_types import arrow_schema, required_attributes
-from streams_orchestration.operators.batch import TupleBatch
-from streams_orchestration.operators.contract import Operator, Punctuation, SourceOperator, check_produced
-from streams_orchestration.operators.encoding import forget
-from streams_orchestration.operators.errors import DataError
-from streams_orchestration.operators.results import check_nothing, type_text
-from streams_orchestration.runtime.directories import Directories
-from streams_orchestration.runtime.errors import OperatorFailure
-from streams_orchestration.runtime.tasks.batches import BatchPlan, TaskInput, TaskResult
-from streams_orchestration.runtime.tasks.calls import OperatorCalls, at_mark
-from streams_orchestration.runtime.tasks.checkpoint import Checkpoint
-from streams_orchestration.runtime.tasks.counts import Counts
-from streams_orchestration.runtime.tasks.instances import Instance, InstanceCache, make_instance
-from streams_orchestration.runtime.tasks.meter import Meter, NoMeter
-from streams_orchestration.runtime.tasks.outbox import Outbox, frozen
-from streams_orchestration.runtime.tasks.places import Place
-from streams_orchestration.runtime.tasks.program import (
+from streams_orchestration.compiler.deployment.program import (
     Delivery,
     Direct,
     Exchange,
@@ -34,9 +18,25 @@ from streams_orchestration.runtime.tasks.program import (
     Split,
     Task,
 )
+from streams_orchestration.operators.arrow_types import arrow_schema, required_attributes
+from streams_orchestration.operators.batch import TupleBatch
+from streams_orchestration.operators.contract import Operator, Punctuation, SourceOperator, check_produced
+from streams_orchestration.operators.encoding import forget
+from streams_orchestration.operators.errors import DataError
+from streams_orchestration.operators.results import check_nothing, type_text
+from streams_orchestration.runtime.errors import OperatorFailure
+from streams_orchestration.runtime.programs.batches import BatchPlan, Segment, TaskInput, TaskResult
+from streams_orchestration.runtime.programs.counts import Counts
+from streams_orchestration.runtime.storage.directories import Directories
+from streams_orchestration.runtime.tasks.calls import OperatorCalls, at_mark
+from streams_orchestration.runtime.tasks.checkpoint import Checkpoint
+from streams_orchestration.runtime.tasks.instances import Instance, InstanceCache, make_instance
+from streams_orchestration.runtime.tasks.meter import Meter, NoMeter
+from streams_orchestration.runtime.tasks.outbox import Outbox, frozen
+from streams_orchestration.runtime.tasks.places import Place
 from streams_orchestration.runtime.tasks.routing import hash_channels, round_robin_channels, split
 from streams_orchestration.runtime.tasks.selection import selected
-from streams_orchestration.runtime.transport.segments import Item, Segment, SegmentError, read_segment
+from streams_orchestration.runtime.transport.segments import Item, SegmentError, read_segment
 
 
 class TaskRun:

@@ -5,14 +5,14 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from streams_orchestration.compiler.deployment.program import OperatorProgram, PeProgram, Task
 from streams_orchestration.operators.arrow_types import arrow_schema
 from streams_orchestration.operators.contract import Operator, OperatorContext
 from streams_orchestration.operators.implementation import import_operator
 from streams_orchestration.operators.state import plain_digest
-from streams_orchestration.runtime.directories import Directories
 from streams_orchestration.runtime.logs import operator_logger
-from streams_orchestration.runtime.tasks.batches import BatchPlan, StoredState
-from streams_orchestration.runtime.tasks.program import OperatorProgram, PeProgram, Task
+from streams_orchestration.runtime.programs.batches import BatchPlan, StoredState
+from streams_orchestration.runtime.storage.directories import Directories
 from streams_orchestration.runtime.tasks.state_files import read_state
 
 SPLITTERS = "@splitters"

@@ -7,12 +7,13 @@ from collections import defaultdict
 from collections.abc import Callable, Iterator, Mapping
 from typing import TypeVar
 
+from streams_orchestration.compiler.deployment.program import PeProgram
 from streams_orchestration.operators.background import background_cpu_ns
 from streams_orchestration.operators.batch import TupleBatch
 from streams_orchestration.operators.contract import Operator
-from streams_orchestration.runtime.tasks.counts import Counts
-from streams_orchestration.runtime.tasks.program import PeProgram
-from streams_orchestration.runtime.transport.segments import Item, Segment
+from streams_orchestration.runtime.programs.batches import Segment
+from streams_orchestration.runtime.programs.counts import Counts
+from streams_orchestration.runtime.transport.segments import Item
 
 Result = TypeVar("Result")
 

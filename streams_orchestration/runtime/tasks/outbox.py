@@ -7,13 +7,14 @@ from collections.abc import Iterator
 from functools import partial
 from pathlib import Path
 
+from streams_orchestration.compiler.deployment.program import Direct, Exchange, PeProgram, Remote
 from streams_orchestration.operators.arrow_types import arrow_schema
 from streams_orchestration.operators.batch import TupleBatch
-from streams_orchestration.runtime.directories import Directories
+from streams_orchestration.runtime.programs.batches import Segment
+from streams_orchestration.runtime.storage.directories import Directories
 from streams_orchestration.runtime.tasks.exchange import Sender
 from streams_orchestration.runtime.tasks.meter import Meter, NoMeter
-from streams_orchestration.runtime.tasks.program import Direct, Exchange, PeProgram, Remote
-from streams_orchestration.runtime.transport.segments import Item, Segment, write_segment
+from streams_orchestration.runtime.transport.segments import Item, write_segment
 
 
 class Outbox:

@@ -10,8 +10,8 @@ from typing import Any
 
 from streams_orchestration.operators.state import State, StateDump, StateError, dump_state, load_state
 from streams_orchestration.runtime.errors import OperatorError
-from streams_orchestration.runtime.tasks.batches import StateFile, StoredState
-from streams_orchestration.runtime.transport.segments import write_durably
+from streams_orchestration.runtime.programs.batches import StateFile, StoredState
+from streams_orchestration.runtime.storage.files import write_durably
 
 
 def state_data(state: State, batch: int, former: StoredState | None, plain: bytes) -> StateDump:

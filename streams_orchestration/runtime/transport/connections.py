@@ -13,12 +13,12 @@ from typing import Any
 from sqlalchemy import Connection, delete, insert, select
 
 from streams_orchestration.compiler.compilation import Compilation
+from streams_orchestration.compiler.deployment.pe_streams import shows_uncommitted, stream_name
+from streams_orchestration.compiler.deployment.program import InputStream
 from streams_orchestration.compiler.stage_results import PeOutputPort
 from streams_orchestration.model.subscription import is_about
 from streams_orchestration.operators.arrow_types import arrow_schema
 from streams_orchestration.runtime.catalog import tables
-from streams_orchestration.runtime.queries.pe_streams import shows_uncommitted, stream_name
-from streams_orchestration.runtime.tasks.program import InputStream
 from streams_orchestration.runtime.transport.visibility import visible_end, written_end
 
 _e, _i, _c = tables.stream_export, tables.stream_import, tables.stream_connection

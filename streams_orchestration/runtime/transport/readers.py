@@ -16,11 +16,10 @@ from typing import Any
 
 from sqlalchemy import Connection, delete, func, select, update
 
+from streams_orchestration.compiler.deployment.program import PeProgram
 from streams_orchestration.runtime.catalog import tables
-from streams_orchestration.runtime.queries.pacing import OUTSTANDING_LIMIT
-from streams_orchestration.runtime.queries.planning import SEGMENTS_LIMIT
-from streams_orchestration.runtime.tasks.batches import Position
-from streams_orchestration.runtime.tasks.program import PeProgram
+from streams_orchestration.runtime.limits import OUTSTANDING_LIMIT, SEGMENTS_LIMIT
+from streams_orchestration.runtime.programs.batches import Position
 from streams_orchestration.runtime.transport.visibility import readable_segments, visible_end
 
 SILENT_SECONDS = 60.0

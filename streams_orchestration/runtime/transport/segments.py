@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-import os
 import uuid
 import zlib
 from collections.abc import Iterator
-from dataclasses import dataclass
 from pathlib import Path
 
 import pyarrow as pa
@@ -14,6 +12,8 @@ import pyarrow as pa
 from streams_orchestration.operators.batch import TupleBatch
 from streams_orchestration.operators.contract import Punctuation
 from streams_orchestration.runtime.errors import StreamsRuntimeError
+from streams_orchestration.runtime.programs.batches import Segment
+from streams_orchestration.runtime.storage.files import write_durably
 
 REMEDY = (
     "A reset of the region that writes it makes it anew, unless its epoch is complete: "
@@ -28,19 +28,6 @@ Item = TupleBatch | Punctuation
 
 class SegmentError(StreamsRuntimeError):
     """A segment that a commit names is gone or was altered."""
-
-
-@dataclass(frozen=True, slots=True)
-class Segment:
-    """One immutable piece of a stream."""
-
-    stream: str
-    path: str
-    rows: int
-    size: int
-    """Bytes."""
-    checksum: int
-    """CRC-32 of the file."""
 
 
 def write_segment(
@@ -116,11 +103,3 @@ def decode(data: pa.Buffer | bytes) -> Iterator[Item]:
                 if marks is not None and _ORIGIN in marks:
                     tuples.origin = marks[_ORIGIN].decode()
                 yield tuples
-
-
-def write_durably(path: Path, data: bytes | pa.Buffer) -> None:
-    """Write a new file and have it on disk when this returns."""
-    with path.open("wb") as file:
-        file.write(data)
-        file.flush()
-        os.fsync(file.fileno())

@@ -19,7 +19,7 @@ from streams_orchestration.runtime.errors import (
     CatalogPlaceError,
     CatalogUnavailableError,
 )
-from streams_orchestration.runtime.home import Home
+from streams_orchestration.runtime.storage.home import Home
 
 HOST = {"application": "app", "id": 0, "state": "STOPPED"}
 

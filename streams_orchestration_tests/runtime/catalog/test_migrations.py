@@ -19,9 +19,9 @@ from streams_orchestration.runtime.catalog.migrations import migrate
 from streams_orchestration.runtime.catalog.upgrading import upgrade
 from streams_orchestration.runtime.catalog.versions import NEWEST, REVISIONS, VERSION_TABLE
 from streams_orchestration.runtime.errors import CatalogMissingError, CatalogVersionError
-from streams_orchestration.runtime.home import Home
-from streams_orchestration.runtime.hosts.processes import process_started
+from streams_orchestration.runtime.processes import process_started
 from streams_orchestration.runtime.sinks.sinks import read_sinks
+from streams_orchestration.runtime.storage.home import Home
 
 pytestmark = pytest.mark.usefixtures("database")
 FIRST_LAYOUT = 915179378

@@ -20,7 +20,7 @@ from streams_orchestration.runtime.errors import (
     CatalogLostError,
     CommitUnknownError,
 )
-from streams_orchestration.runtime.home import Home
+from streams_orchestration.runtime.storage.home import Home
 from streams_orchestration_tests.postgresql import Server
 from streams_orchestration_tests.runtime.conftest import forget_engines
 

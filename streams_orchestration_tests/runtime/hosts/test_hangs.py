@@ -11,11 +11,11 @@ from typing import Any, cast
 
 import pytest
 
+from streams_orchestration.runtime.engine.spark.owners import Worker
 from streams_orchestration.runtime.hosts.hangs import HungTasks, Pulse, thread_runs
 from streams_orchestration.runtime.hosts.heart import Heart
-from streams_orchestration.runtime.hosts.processes import process_started
-from streams_orchestration.runtime.tasks.owners import Worker
-from streams_orchestration.runtime.tasks.scratch import Scratch
+from streams_orchestration.runtime.processes import process_started
+from streams_orchestration.runtime.queries.scratch import Scratch
 
 LIMIT = 15.0
 WAITS = "import sys; print('up', flush=True); sys.stdin.read()"

@@ -10,12 +10,12 @@ from sqlalchemy import update
 
 from streams_orchestration.runtime.catalog import tables
 from streams_orchestration.runtime.catalog.catalog import Catalog
-from streams_orchestration.runtime.deployment import deploy
+from streams_orchestration.runtime.deployment.deployment import deploy
 from streams_orchestration.runtime.errors import StreamsRuntimeError
-from streams_orchestration.runtime.home import Home
 from streams_orchestration.runtime.hosts.host import Host
-from streams_orchestration.runtime.inspection import read_status
-from streams_orchestration.runtime.regions.watch import observe
+from streams_orchestration.runtime.observing.reading import read_status
+from streams_orchestration.runtime.storage.home import Home
+from streams_orchestration.runtime.units.watch import observe
 from streams_orchestration_tests.runtime.applications import totals, write_rows
 from streams_orchestration_tests.runtime.running import joined
 
@@ -47,7 +47,7 @@ def host(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Host:
     home = Home(tmp_path / "home")
     deploy(home, totals(write_rows(tmp_path / "rows.parquet", 3), fusion="manual", pes=3))
     joined(home)
-    monkeypatch.setattr("streams_orchestration.runtime.queries.query.PeQuery", Query)
+    monkeypatch.setattr("streams_orchestration.runtime.engine.spark.query.PeQuery", Query)
     return Host(home, "app", 0, "mine")
 
 
@@ -100,7 +100,7 @@ def test_what_a_query_has_left_is_removed_when_the_next_generation_takes_its_pla
     home = Home(tmp_path / "home")
     deploy(home, totals(write_rows(tmp_path / "rows.parquet", 3), fusion="manual", pes=1))
     joined(home)
-    monkeypatch.setattr("streams_orchestration.runtime.queries.query.PeQuery", Query)
+    monkeypatch.setattr("streams_orchestration.runtime.engine.spark.query.PeQuery", Query)
     host = Host(home, "app", 0, "mine")
     host._reconcile()
     left = home.data("app") / "streams" / "pe-0" / "uncommitted.arrow"

@@ -21,9 +21,8 @@ from sqlalchemy import select, update
 from streams_orchestration.runtime.catalog import tables
 from streams_orchestration.runtime.catalog.catalog import Catalog
 from streams_orchestration.runtime.catalog.creation import create_catalog
-from streams_orchestration.runtime.deployment import deploy
+from streams_orchestration.runtime.deployment.deployment import deploy
 from streams_orchestration.runtime.errors import CatalogMissingError
-from streams_orchestration.runtime.home import Home
 from streams_orchestration.runtime.hosts import control, host, orphans
 from streams_orchestration.runtime.hosts.control import cancel, launch
 from streams_orchestration.runtime.hosts.heart import Heart
@@ -31,12 +30,13 @@ from streams_orchestration.runtime.hosts.host import Host
 from streams_orchestration.runtime.hosts.launcher import HostStart
 from streams_orchestration.runtime.hosts.orphans import record_processes, stop_orphans
 from streams_orchestration.runtime.hosts.presence import Presence, UnwantedHostError
-from streams_orchestration.runtime.hosts.processes import ProcessIdentity, family, identify, is_alive, kill
-from streams_orchestration.runtime.inspection import read_status
-from streams_orchestration.runtime.regions import reset as resetting
-from streams_orchestration.runtime.regions.failures import failures
-from streams_orchestration.runtime.regions.reset import reset
-from streams_orchestration.runtime.regions.watch import observe, watch
+from streams_orchestration.runtime.observing.reading import read_status
+from streams_orchestration.runtime.processes import ProcessIdentity, family, identify, is_alive, kill
+from streams_orchestration.runtime.storage.home import Home
+from streams_orchestration.runtime.units import reset as resetting
+from streams_orchestration.runtime.units.failures import failures
+from streams_orchestration.runtime.units.reset import reset
+from streams_orchestration.runtime.units.watch import observe, watch
 from streams_orchestration_tests.runtime.applications import compiled, sink, source, totals, write_rows
 from streams_orchestration_tests.runtime.catalogs import remove_catalog
 from streams_orchestration_tests.runtime.running import joined
@@ -315,7 +315,7 @@ def test_a_running_host_ends_when_its_catalog_goes(home: Home, monkeypatch: pyte
     jvm = subprocess.Popen([sys.executable, "-c", "input()"], stdin=subprocess.PIPE)
     context = SimpleNamespace(_gateway=SimpleNamespace(proc=jvm), _jsc=SimpleNamespace(startTime=int))
     spark: Any = SimpleNamespace(version="0", sparkContext=context)
-    monkeypatch.setattr("streams_orchestration.runtime.queries.query.PeQuery", Query)
+    monkeypatch.setattr("streams_orchestration.runtime.engine.spark.query.PeQuery", Query)
     monkeypatch.setattr(Heart, "_beat", lambda _self: None)
     monkeypatch.setattr(host, "TICK_SECONDS", 0.0)
     joined(home)

@@ -9,8 +9,8 @@ from collections.abc import Iterator
 import psutil
 import pytest
 
-from streams_orchestration.runtime.hosts.processes import ProcessIdentity, identify
 from streams_orchestration.runtime.hosts.stalls import STALL_SECONDS, Stalls
+from streams_orchestration.runtime.processes import ProcessIdentity, identify
 
 WORKER = "import time; print('up', flush=True); time.sleep(600)"
 

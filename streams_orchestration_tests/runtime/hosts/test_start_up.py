@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from streams_orchestration.runtime.hosts.processes import ProcessIdentity
 from streams_orchestration.runtime.hosts.start_up import WORKERS, StartUp
+from streams_orchestration.runtime.processes import ProcessIdentity
 
 JVM = ProcessIdentity(1, 102.0, "/usr/bin/java -cp jars")
 

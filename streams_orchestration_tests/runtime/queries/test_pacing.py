@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
+from streams_orchestration.runtime.programs.batches import TaskResult
 from streams_orchestration.runtime.queries.pacing import BYTES, FIRST, LEAST, PART, Pace
-from streams_orchestration.runtime.tasks.batches import TaskResult
 
 PERIOD = 3.0
 TARGET = PERIOD * PART

@@ -16,13 +16,13 @@ from streams_orchestration.operators.contract import Parameters
 from streams_orchestration.operators.epoch_sink import DeliveryKey, EpochSink
 from streams_orchestration.runtime.catalog import tables
 from streams_orchestration.runtime.errors import OutputError
-from streams_orchestration.runtime.home import Home
-from streams_orchestration.runtime.inspection import read_status
-from streams_orchestration.runtime.queries.pacing import OUTSTANDING_LIMIT
-from streams_orchestration.runtime.regions.reset import reset
+from streams_orchestration.runtime.limits import OUTSTANDING_LIMIT
+from streams_orchestration.runtime.observing.reading import read_status
 from streams_orchestration.runtime.sinks import delivering
 from streams_orchestration.runtime.sinks.delivering import deliverers
 from streams_orchestration.runtime.sinks.publisher import FIRST_PAUSE, Publisher
+from streams_orchestration.runtime.storage.home import Home
+from streams_orchestration.runtime.units.reset import reset
 from streams_orchestration_tests.runtime.applications import compiled, rows, source, write_rows
 from streams_orchestration_tests.runtime.local import LocalApplication
 

@@ -10,12 +10,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from streams_orchestration.compiler.deployment.program import OperatorProgram, PeProgram
 from streams_orchestration.operators.batch import TupleBatch
 from streams_orchestration.operators.contract import Punctuation
+from streams_orchestration.runtime.programs.batches import Segment
 from streams_orchestration.runtime.tasks import meter as meters
 from streams_orchestration.runtime.tasks.meter import Meter, NoMeter
-from streams_orchestration.runtime.tasks.program import OperatorProgram, PeProgram
-from streams_orchestration.runtime.transport.segments import Segment
 
 BATCH = TupleBatch(pa.record_batch({"k": ["a", "bc"], "n": [1, 2]}))
 SEGMENT = Segment("S", "/S", 2, 100, 0)

@@ -10,9 +10,9 @@ from hypothesis import strategies as st
 from streams_orchestration.operators.arrow_types import arrow_schema
 from streams_orchestration.operators.batch import TupleBatch
 from streams_orchestration.operators.contract import Punctuation
+from streams_orchestration.runtime.programs.batches import Segment
 from streams_orchestration.runtime.transport.segments import (
     Item,
-    Segment,
     SegmentError,
     decode,
     encode,

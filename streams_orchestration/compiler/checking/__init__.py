@@ -1,0 +1,1 @@
+"""Checks of a compiled application that need the operators themselves."""

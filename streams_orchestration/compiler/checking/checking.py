@@ -1,0 +1,186 @@
+"""Checks what only the operators themselves know: their parameters, expressions, attributes and files."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from pydantic import ValidationError
+
+from streams_orchestration.compiler.checking.external_streams import check_external_streams
+from streams_orchestration.compiler.checking.running_limits import running_limits
+from streams_orchestration.compiler.compilation import Compilation
+from streams_orchestration.compiler.implementations import implementation_name, is_standard, load_operator
+from streams_orchestration.compiler.logical_graph import LogicalOperator
+from streams_orchestration.compiler.parallel.intrinsics import substitute_channels
+from streams_orchestration.model.diagnostics import Diagnostic
+from streams_orchestration.model.schema import parse_schema
+from streams_orchestration.operators.arrow_types import arrow_schema
+from streams_orchestration.operators.contract import Operator, OperatorContext
+from streams_orchestration.operators.errors import UnknownAttributeError
+from streams_orchestration.operators.files import resolve_inputs
+from streams_orchestration.operators.implementation import ImplementationError
+from streams_orchestration.operators.mentions import Mentions
+from streams_orchestration.operators.parameter_errors import parameter_errors
+
+
+def check_parameters(compilation: Compilation) -> list[Diagnostic]:
+    """What is wrong with standard operators wherever the application is to run.
+
+    A parameter or a value that neither Streams nor this product knows, a value of another type, an attribute that the
+    stream does not have. What only matters when it runs here - required parameters, implementations of the user - is
+    left to `check_operators`, since an application may be compiled only; of input files it is a warning.
+    """
+    standard = (operator for operator in compilation.logical.operators if is_standard(operator))
+    return [
+        finding.diagnostic
+        for operator in standard
+        for finding in _findings(compilation, operator, None)
+        if finding.anywhere
+    ]
+
+
+def check_operators(compilation: Compilation) -> list[Diagnostic]:
+    """All that keeps an application from running here, and what of it will not act."""
+    found = [*running_limits(compilation.logical), *check_external_streams(compilation.physical)]
+    places: dict[Path, LogicalOperator] = {}
+    for operator in compilation.logical.operators:
+        try:
+            implementation_name(operator)
+        except ImplementationError as error:
+            found.append(_diagnostic("SO5001", operator, str(error)))
+            continue
+        found += (finding.diagnostic for finding in _findings(compilation, operator, places))
+    return found
+
+
+class _Finding(NamedTuple):
+    diagnostic: Diagnostic
+    anywhere: bool = False
+    """Wrong in Streams, too."""
+
+
+def _findings(
+    compilation: Compilation, operator: LogicalOperator, places: dict[Path, LogicalOperator] | None
+) -> list[_Finding]:
+    """What is wrong with one operator.
+
+    Args:
+        compilation: the application.
+        operator: one of its operators.
+        places: directories that the operators before it publish into; None where only what is wrong anywhere counts.
+    """
+    try:
+        implementation = load_operator(operator)
+    except ImplementationError as error:
+        return [_Finding(_diagnostic("SO5002", operator, str(error)))]
+    try:
+        parameters = implementation.Parameters.model_validate(_parameters(compilation, operator))
+    except ValidationError as error:
+        return [
+            _Finding(_diagnostic("SO5003", operator, text), anywhere)
+            for text, anywhere in parameter_errors(implementation, error)
+        ]
+    if places is None and (missing := _missing_file(operator, implementation, parameters)):
+        return [_Finding(_diagnostic("SO5008", operator, missing), anywhere=True)]
+    if conflict := _model_conflict(operator, implementation):
+        return [_Finding(_diagnostic("SO5004", operator, conflict))]
+    inputs = _input_types(compilation, operator)
+    if inputs is None or (places is None and _plainly_known(operator, implementation.mentions(parameters), inputs)):
+        return []
+    context = _context(operator, inputs)
+    try:
+        implementation.check(context, parameters)
+        place = implementation.directory(context, parameters)
+    except Exception as error:  # whatever the code of a user's operator raises
+        text = str(error) if isinstance(error, ValueError) else f"{type(error).__name__}: {error}"
+        return [_Finding(_diagnostic("SO5004", operator, text), isinstance(error, UnknownAttributeError))]
+    if place is None or places is None or places.setdefault(place, operator) is operator:
+        return []
+    text = f"{place}: {places[place].name} publishes into this directory, too; give each a directory of its own"
+    return [_Finding(_diagnostic("SO5004", operator, text))]
+
+
+def _parameters(compilation: Compilation, operator: LogicalOperator) -> dict[str, Any]:
+    """The parameters as its first replica has them: channel functions are numbers there (rule 32)."""
+    if "${" not in str(operator.parameters):
+        return operator.parameters
+    replica = next((each for each in compilation.physical.operators if each.logical == operator.index), None)
+    return operator.parameters if replica is None else substitute_channels(operator.parameters, replica)
+
+
+def _model_conflict(operator: LogicalOperator, implementation: type[Operator]) -> str | None:
+    """What the class says of its ports and the application's model of it does not."""
+    if implementation.model is None:
+        return None
+    signature, wanted = implementation.model.signature(), ""
+    for number, port in enumerate(operator.inputs):
+        needs = signature.input(number)
+        covered = port.mutable and (port.mutates is None or set(needs.mutates or port.mutates) <= set(port.mutates))
+        if needs.is_mutable and not (covered and (needs.mutates or port.mutates is None)):
+            what = f"mutates: [{', '.join(needs.mutates)}]" if needs.mutates else "mutable: true"
+            wanted = f"inputs: [{{{what}}}]"
+    for number, output in enumerate(operator.outputs):
+        if signature.output(number).preserves_window_punctuation and not output.preserves_window_punctuation:
+            wanted += (", " if wanted else "") + "outputs: [{mutable: true, preservesWindowPunctuation: true}]"
+    if not wanted:
+        return None
+    name = operator.kind.rpartition(":")[2]
+    return (
+        f"the code of {implementation.__name__} needs more of its ports than the application says; declare it: "
+        f"operators: {{{name}: {{implementation: {implementation.__module__}:{implementation.__name__}, {wanted}}}}}"
+    )
+
+
+def _missing_file(operator: LogicalOperator, implementation: type[Operator], parameters: Any) -> str | None:
+    """The first input file that cannot be read, and why."""
+    for file in implementation.input_files(parameters):
+        try:
+            resolve_inputs(file, _base(operator))
+        except ValueError as error:
+            return str(error)
+    return None
+
+
+def _base(operator: LogicalOperator) -> Path:
+    """Where relative input paths start from."""
+    return Path(operator.location.file).absolute().parent if operator.location else Path.cwd()
+
+
+def _input_types(compilation: Compilation, operator: LogicalOperator) -> list[str] | None:
+    """The tuple type of every input port, None when a stream has no schema, which other checks report."""
+    inputs: list[str | None] = [None] * len(operator.inputs)
+    for connection in compilation.logical.connections:
+        if connection.target == operator.index:
+            source = compilation.logical.operators[connection.source]
+            inputs[connection.target_port] = source.outputs[connection.source_port].schema
+    for link in compilation.logical.imports:
+        if link.operator == operator.index:
+            inputs[link.port] = inputs[link.port] or link.schema
+    known = [ddl for ddl in inputs if ddl is not None]
+    return known if len(known) == len(inputs) else None
+
+
+def _plainly_known(operator: LogicalOperator, mentions: Mentions | None, inputs: list[str]) -> bool:
+    """Do the streams have all attributes that are named, as far as that is seen without Arrow and Polars?"""
+    if mentions is None:
+        return False
+    outputs = [output.schema for output in operator.outputs]
+    known = [inputs[0] if ddl is None and inputs else ddl for ddl in outputs]
+    return mentions.are_known(
+        [parse_schema(ddl).names for ddl in inputs], [parse_schema(ddl).names if ddl else () for ddl in known]
+    )
+
+
+def _context(operator: LogicalOperator, inputs: list[str]) -> OperatorContext:
+    """The operator's surroundings."""
+    return OperatorContext(
+        name=operator.name,
+        inputs=tuple(arrow_schema(ddl) for ddl in inputs),
+        outputs=tuple(None if output.schema is None else arrow_schema(output.schema) for output in operator.outputs),
+        base=_base(operator),
+    )
+
+
+def _diagnostic(code: str, operator: LogicalOperator, message: str) -> Diagnostic:
+    return Diagnostic.of(code, message, operator=operator.name, location=operator.location)

@@ -1,0 +1,1 @@
+"""The compilation stage that cuts PEs into the programs which run."""

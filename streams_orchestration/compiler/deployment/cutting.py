@@ -1,0 +1,157 @@
+"""Cuts the operators of a PE into the tasks and levels of a Spark query.
+
+Threads are tasks, queues are exchanges, locks are merges. A *task* is a set of operators that one Spark task runs by
+direct calls; its entries are where tuples come in. Tuples leave a task through an exchange: at a threaded port, and in
+front of a stateful operator that several tasks would enter (the place of its port mutex). Where the thread plan could
+not prove it single-threaded, but one task only enters it, there is nothing to lock.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+
+import networkx as nx
+
+from streams_orchestration.compiler.compilation import Compilation
+from streams_orchestration.compiler.deployment.errors import CannotRunError
+from streams_orchestration.compiler.deployment.operator_programs import OperatorPrograms
+from streams_orchestration.compiler.deployment.pe_graph import PeGraph
+from streams_orchestration.compiler.deployment.pe_streams import PeStreams
+from streams_orchestration.compiler.deployment.program import InputStream, PeProgram, Task
+from streams_orchestration.compiler.deployment.recovery_units import Unit, recovery_units
+from streams_orchestration.compiler.stage_results import ProcessingElement
+
+
+def cut_pes(compilation: Compilation) -> tuple[PeProgram, ...]:
+    """The programs of all PEs.
+
+    Raises:
+        CannotRunError: see `build_program` and `recovery_units`.
+    """
+    units = recovery_units(compilation)
+    return tuple(build_program(compilation, pe, units) for pe in compilation.fusion.pes)
+
+
+def build_program(compilation: Compilation, pe: ProcessingElement, units: Sequence[Unit] | None = None) -> PeProgram:
+    """Cut one PE into tasks and levels.
+
+    Args:
+        compilation: the application.
+        pe: one of its PEs.
+        units: its units of recovery; found anew when None.
+
+    Raises:
+        CannotRunError: an operator has no implementation or no schema, or a loop goes through the PE.
+    """
+    found = recovery_units(compilation) if units is None else units
+    unit = next(unit for unit in found if pe.id in unit.pes)
+    return _Cut(PeGraph(compilation, pe), unit).program()
+
+
+class _Cut:
+    """One PE while it is cut."""
+
+    def __init__(self, graph: PeGraph, unit: Unit) -> None:
+        self.graph = graph
+        self.unit = unit
+        self.streams = PeStreams(graph, unit)
+
+    def program(self) -> PeProgram:
+        """Cut until no state is shared: every cut makes a task, which may share what is behind it with others."""
+        remote = self.streams.inputs()
+        breaks = {port for port in self.graph.inside_ports(self.graph.members) if port in self.graph.queues}
+        reach = self._reaches(remote, breaks)
+        while shared := self._shared(reach, breaks):
+            breaks |= self.graph.inside_ports(shared)
+            reach = self._reaches(remote, breaks)
+        homes = set(reach)
+        exchanges = nx.DiGraph()
+        exchanges.add_nodes_from(homes)
+        for home in homes:
+            for operator in reach[home]:
+                for target in self._exchange_targets(operator, breaks):
+                    exchanges.add_edge(home, target)
+        try:
+            generations = list(nx.topological_generations(exchanges))
+        except nx.NetworkXUnfeasible:
+            loop = " -> ".join(self.graph.physical.operators[a].name for a, _ in nx.find_cycle(exchanges))
+            message = f"PE {self.graph.pe.id}: a loop goes through {loop}; loops inside of one PE cannot run"
+            raise CannotRunError(message) from None
+        level_of = {home: level for level, generation in enumerate(generations) for home in generation}
+        tasks = self._tasks(level_of, reach, remote)
+        programs = OperatorPrograms(self.graph, self.streams, breaks)
+        return PeProgram(
+            application=self.graph.compilation.logical.application,
+            pe=self.graph.pe.id,
+            unit=self.unit.name,
+            starts=self.graph.pe.id in self.unit.starts,
+            autonomous=self.unit.region is None,
+            operators={i: programs.of(i) for i in sorted(self.graph.members)},
+            tasks=tasks,
+            consumers=self.streams.consumers(),
+            exports=self.streams.exports(),
+            uncommitted=self.streams.uncommitted(),
+            uncommitted_exports=self.streams.uncommitted_exports(),
+        )
+
+    def _reaches(
+        self, remote: Mapping[int, list[InputStream]], breaks: set[tuple[int, int]]
+    ) -> dict[int, tuple[int, ...]]:
+        """The operators that every task runs, by the operator that the task begins with."""
+        homes = {i for i in self.graph.members if self.graph.is_source(i)} | set(remote) | {o for o, _ in breaks}
+        # what nothing feeds is drained and ended nevertheless
+        homes |= {i for i in self.graph.members if not self.graph.is_fed(i)}
+        calls = self._calls(breaks)
+        return {home: self._reach(home, calls) for home in homes}
+
+    def _shared(self, reach: Mapping[int, tuple[int, ...]], breaks: set[tuple[int, int]]) -> set[int]:
+        """Stateful operators that several tasks would run, without those that are behind others."""
+        tasks = Counter(operator for part in reach.values() for operator in part)
+        shared = {operator for operator, count in tasks.items() if count > 1 and self.graph.stateful[operator]}
+        calls = self._calls(breaks)
+        # a merge in front of the first ones may make one task of what calls the others
+        return {operator for operator in shared if not shared & nx.ancestors(calls, operator)}
+
+    def _calls(self, breaks: set[tuple[int, int]]) -> nx.DiGraph:
+        graph = nx.DiGraph()
+        graph.add_nodes_from(sorted(self.graph.members))
+        for numbers in self.graph.outgoing.values():
+            for number in numbers:
+                c = self.graph.physical.connections[number]
+                if c.target in self.graph.members and (c.target, c.target_port) not in breaks:
+                    graph.add_edge(c.source, c.target)
+        if not nx.is_directed_acyclic_graph(graph):
+            loop = " -> ".join(self.graph.physical.operators[a].name for a, _ in nx.find_cycle(graph))
+            message = f"PE {self.graph.pe.id}: a loop goes through {loop}; loops inside of one PE cannot run"
+            raise CannotRunError(message)
+        return graph
+
+    def _reach(self, home: int, calls: nx.DiGraph) -> tuple[int, ...]:
+        part = calls.subgraph({home, *nx.descendants(calls, home)})
+        return tuple(nx.lexicographical_topological_sort(part))
+
+    def _exchange_targets(self, operator: int, breaks: set[tuple[int, int]]) -> set[int]:
+        ports = range(len(self.graph.logical_of[operator].outputs))
+        targets = (self.graph.physical.connections[n] for port in ports for n in self.graph.outgoing[operator, port])
+        return {c.target for c in targets if c.target in self.graph.members and (c.target, c.target_port) in breaks}
+
+    def _tasks(
+        self, level_of: dict[int, int], reach: dict[int, tuple[int, ...]], remote: dict[int, list[InputStream]]
+    ) -> tuple[Task, ...]:
+        planned: list[tuple[int, int, bool]] = []
+        for home in sorted(level_of):
+            planned.append((level_of[home], home, False))
+            if level_of[home] and home in remote:
+                planned.append((0, home, True))
+        tasks: list[Task] = []
+        for level, home, forwards in sorted(planned):
+            partition = sum(task.level == level for task in tasks)
+            reads = tuple(remote.get(home, ())) if level == 0 else ()
+            imports = tuple(port for port in self.graph.imported if port[0] == home) if level == 0 else ()
+            sources = (home,) if self.graph.is_source(home) else ()
+            operators = () if forwards else reach[home]
+            tasks.append(Task(level, partition, home, operators, sources, reads, imports, forwards=forwards))
+        owner = {operator: task.home for task in tasks for operator in task.operators}
+        return tuple(replace(task, owns=tuple(o for o in task.operators if owner[o] == task.home)) for task in tasks)

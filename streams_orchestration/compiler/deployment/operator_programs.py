@@ -1,0 +1,112 @@
+"""What tasks need to know of every operator of a PE: its parameters and schemas, and where its tuples go."""
+
+from __future__ import annotations
+
+from streams_orchestration.compiler.deployment.errors import CannotRunError
+from streams_orchestration.compiler.deployment.pe_graph import PeGraph
+from streams_orchestration.compiler.deployment.pe_streams import PeStreams
+from streams_orchestration.compiler.deployment.program import Delivery, Direct, Exchange, OperatorProgram, Remote, Split
+from streams_orchestration.compiler.parallel.intrinsics import substitute_channels
+from streams_orchestration.compiler.stage_results import PeOutputPort
+from streams_orchestration.model.schema import parse_schema
+from streams_orchestration.operators.region import RegionRole
+
+
+class OperatorPrograms:
+    """The programs of the operators of one PE that was cut into tasks."""
+
+    def __init__(self, graph: PeGraph, streams: PeStreams, breaks: set[tuple[int, int]]) -> None:
+        """Nothing yet.
+
+        Args:
+            graph: of the PE.
+            streams: that it reads and writes.
+            breaks: (operator, input port) where tuples leave one task for another.
+        """
+        self.graph = graph
+        self.streams = streams
+        self.breaks = breaks
+
+    def of(self, index: int) -> OperatorProgram:
+        """The program of one operator.
+
+        Raises:
+            CannotRunError: a stream that it reads has no schema, or two have different ones.
+        """
+        physical, logical = self.graph.physical.operators[index], self.graph.logical_of[index]
+        implementation = self.graph.implementations[index]
+        return OperatorProgram(
+            index=index,
+            name=physical.name,
+            implementation=f"{implementation.__module__}:{implementation.__qualname__}",
+            parameters=substitute_channels(logical.parameters, physical),
+            inputs=tuple(self._input_schema(index, port) for port in range(len(logical.inputs))),
+            mutable=tuple(port.mutable and port.mutates != () for port in logical.inputs),
+            outputs=tuple(output.schema for output in logical.outputs),
+            channel=physical.channel,
+            max_channels=physical.max_channels,
+            local_channel=physical.local_channel,
+            local_max_channels=physical.local_max_channels,
+            stateful=self.graph.stateful[index],
+            source=self.graph.is_source(index),
+            preserves=tuple(output.preserves_window_punctuation for output in logical.outputs),
+            deliveries=tuple(self._branch(index, port, -1, -1) for port in range(len(logical.outputs))),
+            region=self._role(index),
+            pe=self.graph.pe.original,
+        )
+
+    def _role(self, index: int) -> RegionRole | None:
+        regions = self.graph.compilation.regions
+        if regions.region_of[index] < 0:
+            return None
+        region = regions.expanded[regions.region_of[index]]
+        start = index in region.starts
+        return RegionRole(
+            region.index, start, start and region.trigger == "operatorDriven", index in region.ends,
+            frozenset(dict(region.autonomous_ports).get(index, ())),
+        )  # fmt: skip
+
+    def _input_schema(self, operator: int, port: int) -> str:
+        found = set()
+        for number in self.graph.incoming[operator, port]:
+            connection = self.graph.physical.connections[number]
+            source = self.graph.compilation.logical.operators[self.graph.physical.operators[connection.source].logical]
+            found.add(source.outputs[connection.source_port].schema)
+        links = (link for link in self.graph.physical.imports if (link.operator, link.port) == (operator, port))
+        found |= {link.schema for link in links}
+        name = self.graph.physical.operators[operator].name
+        if None in found:
+            message = f"operator {name}: the stream on input port {port} has no schema; declare it where it is produced"
+            raise CannotRunError(message)
+        found = {parse_schema(ddl).nullable.ddl for ddl in found if ddl}
+        if len(found) > 1:
+            message = f"operator {name}: the streams on input port {port} have different schemas: {sorted(found)}"
+            raise CannotRunError(message)
+        return found.pop() if found else ""
+
+    def _branch(self, operator: int, port: int, splitter: int, channel: int) -> tuple[Delivery, ...]:
+        """What hangs on a port, or on one channel of a splitter: remote, then direct, then splitters (rule 81)."""
+        deliveries: list[Delivery] = []
+        connections = self.graph.physical.connections
+        place = (splitter, channel)
+        outgoing = self.graph.outgoing[operator, port]
+        here = [n for n in outgoing if (connections[n].splitter, connections[n].channel) == place]
+        exported = splitter < 0 and (operator, port) in self.graph.exported
+        if exported or any(connections[n].target not in self.graph.members for n in here):
+            deliveries.append(Remote(self.streams.written[PeOutputPort(operator, port, splitter, channel)]))
+        for number in here:
+            connection = connections[number]
+            if connection.target not in self.graph.members:
+                continue
+            target = (connection.target, connection.target_port)
+            if target in self.breaks:
+                deliveries.append(Exchange(*target, number, target in self.graph.queues))
+            else:
+                passing = self.graph.compilation.copies.connections[number]
+                mutable = passing.constness == "mutable"
+                deliveries.append(Direct(*target, passing.passing == "copy", mutable, passing.attributes, number))
+        for index in self.graph.splitters[operator, port, splitter, channel]:
+            s = self.graph.physical.splitters[index]
+            channels = tuple(self._branch(operator, port, index, c) for c in range(s.width))
+            deliveries.append(Split(s.id, s.policy, s.attributes, s.start, s.drops_window_punctuation, channels))
+        return tuple(deliveries)

@@ -1,0 +1,73 @@
+"""The part of the physical graph that is in one PE: its operators, with the connections that enter and leave them."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Collection
+
+from streams_orchestration.compiler.compilation import Compilation
+from streams_orchestration.compiler.implementations import load_operator
+from streams_orchestration.compiler.stage_results import ProcessingElement
+from streams_orchestration.operators.contract import SourceOperator
+from streams_orchestration.operators.implementation import keeps_tuples
+
+
+class PeGraph:
+    """One PE of an application. Operators, connections and splitters have their physical numbers."""
+
+    def __init__(self, compilation: Compilation, pe: ProcessingElement) -> None:
+        """Find them.
+
+        Args:
+            compilation: the application.
+            pe: one of its PEs.
+
+        Raises:
+            ImplementationError: an operator cannot be imported.
+        """
+        self.compilation = compilation
+        self.pe = pe
+        self.members = set(pe.operators)
+        physical, logical = compilation.physical, compilation.logical
+        self.physical = physical
+        self.logical_of = {i: logical.operators[physical.operators[i].logical] for i in pe.operators}
+        self.implementations = {i: load_operator(self.logical_of[i]) for i in pe.operators}
+        self.queues = {(queue.operator, queue.port) for queue in compilation.threads.queues}
+        self.outgoing: dict[tuple[int, int], list[int]] = defaultdict(list)
+        self.incoming: dict[tuple[int, int], list[int]] = defaultdict(list)
+        for number in compilation.copies.order:
+            connection = physical.connections[number]
+            if connection.source in self.members:
+                self.outgoing[connection.source, connection.source_port].append(number)
+            if connection.target in self.members:
+                self.incoming[connection.target, connection.target_port].append(number)
+        self.splitters: dict[tuple[int, int, int, int], list[int]] = defaultdict(list)
+        for splitter in physical.splitters:
+            if splitter.operator in self.members:
+                key = (splitter.operator, splitter.port, splitter.parent, splitter.parent_channel)
+                self.splitters[key].append(splitter.index)
+        self.stateful = {i: self._is_stateful(i) for i in pe.operators}
+        self.imported = sorted(
+            {(link.operator, link.port) for link in physical.imports if link.operator in self.members}
+        )
+        self.exported = {(link.operator, link.port) for link in physical.exports if link.operator in self.members}
+
+    def is_source(self, operator: int) -> bool:
+        """It produces tuples by itself."""
+        return issubclass(self.implementations[operator], SourceOperator)
+
+    def is_fed(self, operator: int) -> bool:
+        """A connection comes in, from wherever."""
+        return any(self.incoming[operator, port] for port in range(len(self.logical_of[operator].inputs)))
+
+    def _is_stateful(self, operator: int) -> bool:
+        round_robin = any(s.operator == operator and s.policy == "roundRobin" for s in self.physical.splitters)
+        return self.logical_of[operator].stateful or keeps_tuples(self.implementations[operator]) or round_robin
+
+    def inside_ports(self, operators: Collection[int]) -> set[tuple[int, int]]:
+        """Input ports of these operators that something inside of the PE feeds."""
+        return {
+            (operator, port)
+            for (operator, port), numbers in self.incoming.items()
+            if operator in operators and any(self.physical.connections[n].source in self.members for n in numbers)
+        }

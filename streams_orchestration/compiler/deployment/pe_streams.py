@@ -1,0 +1,103 @@
+"""The streams of the transport that one PE reads and writes: their names, their readers, when they may be read."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+
+from streams_orchestration.compiler.compilation import Compilation
+from streams_orchestration.compiler.deployment.pe_graph import PeGraph
+from streams_orchestration.compiler.deployment.program import InputStream
+from streams_orchestration.compiler.deployment.recovery_units import Unit
+from streams_orchestration.compiler.physical_graph import PortLink
+from streams_orchestration.compiler.stage_results import PeOutputPort
+
+
+def stream_name(compilation: Compilation, output: PeOutputPort) -> str:
+    """The name of a stream of the transport: the producer's stream, with the splitter channel where there is one."""
+    stream = compilation.physical.operators[output.operator].streams[output.port]
+    if output.splitter < 0:
+        return stream
+    # the region's port with its channels: a nested splitter is there once per channel around it
+    entered = compilation.physical.splitters[output.splitter].id.partition(">")[2]
+    return f"{stream}>{entered}[{output.channel}]"
+
+
+def shows_uncommitted(export: PortLink) -> bool:
+    """May Imports see what an Export offers before its epoch is complete."""
+    return export.parameters.get("visibility") == "read_uncommitted"
+
+
+class PeStreams:
+    """Of one PE, which belongs to a unit of recovery."""
+
+    def __init__(self, graph: PeGraph, unit: Unit) -> None:
+        self.graph = graph
+        self.unit = unit
+        self.written = {output: stream_name(graph.compilation, output) for output in graph.pe.outputs}
+        """By the output port of the PE."""
+
+    def inputs(self) -> dict[int, list[InputStream]]:
+        """What it reads of other PEs and of imports, by operator."""
+        found: dict[int, list[InputStream]] = defaultdict(list)
+        pe_of = self.graph.compilation.fusion.pe_of
+        for operator, port in self.graph.pe.inputs:
+            seen: set[str] = set()
+            for number in self.graph.incoming[operator, port]:
+                connection = self.graph.physical.connections[number]
+                if connection.source in self.graph.members:
+                    continue
+                output = PeOutputPort(
+                    connection.source, connection.source_port, connection.splitter, connection.channel
+                )
+                name = stream_name(self.graph.compilation, output)
+                if name not in seen:
+                    seen.add(name)
+                    producer = pe_of[connection.source]
+                    foreign = producer not in self.unit.pes
+                    uncommitted = foreign and self._shows_uncommitted(connection.source)
+                    found[operator].append(InputStream(name, producer, operator, port, foreign, uncommitted))
+        for operator, _ in self.graph.imported:
+            found.setdefault(operator, [])
+        return found
+
+    def _shows_uncommitted(self, operator: int) -> bool:
+        """May operators outside of its region see its streams before an epoch is complete."""
+        logical = self.graph.compilation.logical.operators[self.graph.physical.operators[operator].logical]
+        return logical.uncommitted and self.graph.compilation.regions.region_of[operator] >= 0
+
+    def uncommitted(self) -> tuple[str, ...]:
+        """The streams that it writes, that PEs outside of its unit read, and that these see uncommitted."""
+        consumers = self.consumers()
+        return tuple(
+            sorted(
+                name
+                for output, name in self.written.items()
+                if self._shows_uncommitted(output.operator) and set(consumers[name]) - set(self.unit.pes)
+            )
+        )
+
+    def uncommitted_exports(self) -> tuple[str, ...]:
+        """Those of its exports that Imports may see uncommitted."""
+        found = (
+            self.written[PeOutputPort(link.operator, link.port, -1, -1)]
+            for link in self.graph.physical.exports
+            if link.operator in self.graph.members and shows_uncommitted(link)
+        )
+        return tuple(sorted({*found}))
+
+    def consumers(self) -> dict[str, tuple[int, ...]]:
+        """The PEs that read each stream that this one writes."""
+        pe_of = self.graph.compilation.fusion.pe_of
+        found: dict[str, set[int]] = {name: set() for name in self.written.values()}
+        for numbers in self.graph.outgoing.values():
+            for connection in (self.graph.physical.connections[number] for number in numbers):
+                if connection.target not in self.graph.members:
+                    output = PeOutputPort(
+                        connection.source, connection.source_port, connection.splitter, connection.channel
+                    )
+                    found[self.written[output]].add(pe_of[connection.target])
+        return {stream: tuple(sorted(pes)) for stream, pes in found.items()}
+
+    def exports(self) -> tuple[str, ...]:
+        """Those that it writes for Imports."""
+        return tuple(sorted(self.written[PeOutputPort(*port, -1, -1)] for port in self.graph.exported))

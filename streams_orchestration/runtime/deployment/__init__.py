@@ -1,0 +1,1 @@
+"""Deploys compiled applications: writes into the catalog what is wanted."""

@@ -1,0 +1,284 @@
+"""Deploys a compiled application: writes into the catalog what is wanted, and keeps the state that is there."""
+
+from __future__ import annotations
+
+import shutil
+import time
+import uuid
+from dataclasses import asdict
+from pathlib import Path
+
+import networkx as nx
+from sqlalchemy import Connection, delete, insert, select, update
+
+from streams_orchestration.compiler.checking.checking import check_operators
+from streams_orchestration.compiler.compilation import Compilation
+from streams_orchestration.compiler.deployment.cutting import cut_pes
+from streams_orchestration.compiler.deployment.errors import CannotRunError
+from streams_orchestration.compiler.deployment.program import PeProgram
+from streams_orchestration.compiler.deployment.recovery_units import Unit, recovery_units
+from streams_orchestration.compiler.documents import dump, load
+from streams_orchestration.operators.contract import SourceOperator
+from streams_orchestration.operators.implementation import import_operator
+from streams_orchestration.runtime.catalog import tables
+from streams_orchestration.runtime.catalog.catalog import Catalog
+from streams_orchestration.runtime.catalog.creation import create_catalog
+from streams_orchestration.runtime.deployment.fingerprint import difference, fingerprint
+from streams_orchestration.runtime.errors import ApplicationChangedError, NotDeployableError
+from streams_orchestration.runtime.hosts.control import await_running, cancel, launch
+from streams_orchestration.runtime.hosts.orphans import stop_orphans
+from streams_orchestration.runtime.observing.profiles.measuring import measure
+from streams_orchestration.runtime.observing.profiles.outcomes import keep_outcome, outcome_of
+from streams_orchestration.runtime.observing.reading import (
+    deployed_applications,
+    deployed_compilation,
+    read_cuts,
+    read_status,
+)
+from streams_orchestration.runtime.programs.batches import Position
+from streams_orchestration.runtime.programs.spread import spread
+from streams_orchestration.runtime.queries.recording import read_metrics
+from streams_orchestration.runtime.settings import Settings
+from streams_orchestration.runtime.sinks.outputs import insert_sinks, published_files
+from streams_orchestration.runtime.storage.home import Home
+from streams_orchestration.runtime.transport.connections import connect, declare, disconnect
+from streams_orchestration.runtime.units.cut_files import look_at_cuts
+from streams_orchestration.runtime.units.reset import reset
+from streams_orchestration.runtime.units.watch import observed_status, watch
+
+__all__ = [
+    "await_running",
+    "cancel",
+    "deploy",
+    "deployed_applications",
+    "deployed_compilation",
+    "keep_outcome",
+    "launch",
+    "look_at_cuts",
+    "measure",
+    "observed_status",
+    "outcome_of",
+    "read_cuts",
+    "read_metrics",
+    "read_status",
+    "reset",
+    "stop_orphans",
+    "watch",
+]
+
+STOP_SECONDS = 30.0
+
+
+def deploy(home: Home, compilation: Compilation, *, fresh: bool = False) -> str:
+    """Write the wanted state of an application; hosts are started by `launch`.
+
+    Deploying what is deployed already changes nothing but that it is wanted to run again: it goes on where it stood.
+
+    Args:
+        home: the state directory.
+        compilation: the application.
+        fresh: drop everything that is kept of it, published results too, and start from nothing.
+
+    Returns:
+        The fingerprint of the application.
+
+    Raises:
+        NotDeployableError: it compiles but cannot run, or is running and was to be dropped.
+        SettingError: a setting in the environment cannot be used.
+        ApplicationError: operators have wrong parameters.
+        ApplicationChangedError: kept state belongs to another application of the same name.
+        StateDirectoryError, CatalogError: the home cannot be used.
+    """
+    application, identity = compilation.logical.application, fingerprint(compilation)
+    programs = build_programs(compilation)
+    units = recovery_units(compilation)
+    catalog = create_catalog(home)
+    Settings.from_environment()
+    if fresh:
+        _refuse_running(home, application)
+        _forget(home, catalog, application, programs)
+    with catalog.write() as connection:
+        a = tables.application
+        row = connection.execute(select(a).where(a.c.name == application)).one_or_none()
+        if row is not None:
+            if row.fingerprint != identity:
+                raise ApplicationChangedError(application, difference(load(Compilation, row.compilation), compilation))
+            _resume(connection, application, row.state)
+        else:
+            if leftover := _published(home, programs):
+                message = (
+                    f"{leftover[0].parent}: {len(leftover)} files of an earlier run are there, whose state is gone; "
+                    "move them away, or drop them with --fresh"
+                )
+                raise NotDeployableError(message)
+            _insert(connection, compilation, identity, units, programs)
+            for program in programs:
+                insert_sinks(connection, home, program)
+        declare(connection, compilation)
+        connect(connection)
+    return identity
+
+
+def build_programs(compilation: Compilation) -> tuple[PeProgram, ...]:
+    """The programs of all PEs.
+
+    Raises:
+        NotDeployableError: an operator cannot run, or has parameters or attributes that do not fit.
+    """
+    errors = [d for d in check_operators(compilation) if d.severity == "error"]
+    if errors:
+        raise NotDeployableError("\n".join(str(error) for error in errors))
+    try:
+        programs = cut_pes(compilation)
+    except CannotRunError as error:
+        raise NotDeployableError(str(error)) from error
+    _refuse_loops(programs)
+    return programs
+
+
+def _refuse_running(home: Home, application: str) -> None:
+    """What somebody is running is not dropped under them."""
+    if application not in deployed_applications(home):
+        return
+    status = read_status(home, application)
+    alive = [str(host.pid) for host in status.hosts if host.alive]
+    if status.state == "RUNNING" and alive:
+        message = (
+            f"{application} is running (pid {', '.join(alive)}), and --fresh would drop its state. "
+            f"Stop it first: streams cancel {application}"
+        )
+        raise NotDeployableError(message)
+
+
+def _refuse_loops(programs: tuple[PeProgram, ...]) -> None:
+    """PEs of one region that feed each other would wait for each other at every boundary of an epoch."""
+    graph = nx.DiGraph()
+    for program in programs:
+        graph.add_edges_from((stream.producer, program.pe) for stream in program.inputs if not stream.foreign)
+    loop = next((part for part in nx.strongly_connected_components(graph) if len(part) > 1), None)
+    if loop is not None:
+        names = ", ".join(str(pe) for pe in sorted(loop))
+        message = (
+            f"the PEs {names} of one consistent region feed each other in a loop, so none could close an epoch; "
+            "fuse the operators in between as well, or keep the first and the last apart with partitionExlocation"
+        )
+        raise NotDeployableError(message)
+
+
+def _insert(
+    connection: Connection, compilation: Compilation, identity: str, units: tuple[Unit, ...],
+    programs: tuple[PeProgram, ...],
+) -> None:  # fmt: skip
+    application = compilation.logical.application
+    connection.execute(
+        insert(tables.application).values(
+            name=application,
+            life=uuid.uuid4().hex,
+            fingerprint=identity,
+            compilation=dump(compilation),
+            base=str(base_directory(compilation)),
+            settings=asdict(Settings.from_environment()),
+            wanted="RUNNING",
+            state="RUNNING",
+            deployed_at=time.time(),
+        )
+    )
+    for unit in units:
+        connection.execute(
+            insert(tables.unit).values(
+                application=application,
+                name=unit.name,
+                region=unit.region,
+                period=unit.period,
+                drain_timeout=unit.drain_timeout,
+                reset_timeout=unit.reset_timeout,
+                since=time.time(),
+                max_attempts=unit.max_attempts,
+                configured_attempts=unit.max_attempts,
+            )
+        )
+    hosts = {pe.id: pe.host for pe in compilation.fusion.pes}
+    restartable = {pe.id: pe.restartable for pe in compilation.fusion.pes}
+    for host in sorted(set(hosts.values())):
+        connection.execute(insert(tables.host).values(application=application, id=host, state="STOPPED"))
+    for program in programs:
+        sources = {program.operators[i].name: _initial_offset(program, i) for i in program.sources}
+        position = asdict(Position(inputs={stream.stream: 0 for stream in program.inputs}, sources=sources))
+        connection.execute(
+            insert(tables.pe).values(
+                application=application,
+                id=program.pe,
+                unit=program.unit,
+                host=hosts[program.pe],
+                feeds=bool(
+                    program.starts or program.sources or program.imports or any(s.foreign for s in program.inputs)
+                ),
+                restartable=restartable[program.pe],
+                operators=[program.operators[i].name for i in sorted(program.operators)],
+                levels=[asdict(level) for level in spread(program)],
+                initial=position,
+                position=position,
+            )
+        )
+
+
+def _initial_offset(program: PeProgram, source: int) -> dict:
+    implementation = import_operator(program.operators[source].implementation)
+    assert issubclass(implementation, SourceOperator)
+    return implementation.initial_offset()
+
+
+def _resume(connection: Connection, application: str, state: str) -> None:
+    """Wanted again: every PE goes on after its last commit, in a new generation that fences off what may still run."""
+    a, u, p = tables.application, tables.unit, tables.pe
+    connection.execute(update(a).where(a.c.name == application).values(wanted="RUNNING"))
+    if state != "STOPPED":
+        return
+    settings = asdict(Settings.from_environment())
+    connection.execute(update(a).where(a.c.name == application).values(state="RUNNING", settings=settings))
+    open_units = (u.c.application == application, u.c.state != "COMPLETED")
+    connection.execute(
+        update(u)
+        .where(*open_units)
+        .values(
+            state="STARTED",
+            dirty=False,
+            since=time.time(),
+            timer=None,
+            deadline=None,
+            cause=None,
+            pending_epoch=0,
+            generation=u.c.generation + 1,
+            attempts=0,
+            max_attempts=u.c.configured_attempts,
+        )
+    )
+    connection.execute(
+        update(p).where(p.c.application == application, ~p.c.final).values(state="WANTED", error=None, permanent=False)
+    )
+
+
+def _forget(home: Home, catalog: Catalog, application: str, programs: tuple[PeProgram, ...]) -> None:
+    """Stop the application's hosts and remove all that is kept of it."""
+    if application in deployed_applications(home):
+        cancel(home, application, STOP_SECONDS)
+    for path in _published(home, programs):
+        path.unlink(missing_ok=True)
+    with catalog.write() as connection:
+        for table in tables.metadata.sorted_tables:
+            column = table.c.name if table is tables.application else table.c.application
+            connection.execute(delete(table).where(column == application))
+        disconnect(connection, application)
+    for directory in (home.data(application), home.results(application), home.logs(application)):
+        shutil.rmtree(directory, ignore_errors=True)
+
+
+def _published(home: Home, programs: tuple[PeProgram, ...]) -> list[Path]:
+    return [path for program in programs for path in published_files(home, program)]
+
+
+def base_directory(compilation: Compilation) -> Path:
+    """The directory of the spec; the working directory for an application that was built in Python."""
+    locations = (operator.location for operator in compilation.logical.operators)
+    file = next((location.file for location in locations if location is not None), None)
+    return Path(file).absolute().parent if file else Path.cwd()

@@ -1,0 +1,30 @@
+"""The parent of a host's Python workers: imports what every task needs once, so that workers start by a mere fork.
+
+Spark runs it with `python -m` and the name of a worker module; its setting is `spark.python.daemon.module`.
+"""
+
+from __future__ import annotations
+
+import gc
+
+import pandas as pd  # noqa: F401 (pyarrow looks for it when it first makes an array)
+from pyspark.daemon import manager
+
+from streams_orchestration.runtime.engine.spark import stages
+
+
+def settle() -> None:
+    """Have the garbage collection, which a worker does after every task, leave alone what is there now.
+
+    That is what was imported, before it began and for its operators: looking at it takes longer than many a task.
+    """
+    gc.unfreeze()  # so that what a reset has made garbage goes
+    gc.collect()
+    gc.freeze()
+
+
+stages.settle = settle
+
+if __name__ == "__main__":
+    settle()
+    manager()

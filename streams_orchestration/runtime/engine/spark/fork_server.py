@@ -1,0 +1,219 @@
+"""The fork server of a host: imports once what Spark's Python processes need, and forks all of them.
+
+Spark starts a Python process for everything that it asks of a source, one to plan for each query, and a parent for its
+workers; each of them would import the same for a second or two. `PYSPARK_PYTHON` names a script that has them forked.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import gc
+import importlib
+import marshal
+import os
+import runpy
+import selectors
+import shlex
+import shutil
+import signal
+import socket
+import subprocess
+import sys
+import traceback
+import warnings
+from collections.abc import Sequence
+from pathlib import Path
+from typing import NamedTuple, NoReturn
+
+from streams_orchestration.runtime.engine.spark import forked_python
+
+IMPORTED = (
+    "pandas",
+    "pyspark.daemon",
+    "pyspark.worker",
+    "pyspark.sql.worker.lookup_data_sources",
+    "pyspark.sql.worker.create_data_source",
+    "pyspark.sql.worker.plan_data_source_read",
+    "pyspark.sql.streaming.python_streaming_source_runner",
+    "streams_orchestration.runtime.engine.spark.stages",
+    "streams_orchestration.runtime.queries.planner",
+)
+REQUEST_SECONDS = 10.0
+"""A process that asks has said everything by then."""
+
+
+def start_fork_server(directory: Path, imported: Sequence[str] = IMPORTED) -> subprocess.Popen[bytes] | None:
+    """Start one as a child of this process, and have Spark ask it; before the JVM starts, which inherits that.
+
+    Its processes work in the working directory of this process, whatever that of the JVM is.
+
+    Args:
+        directory: of this server alone; made anew. Where no program may be run from there, there is no server.
+        imported: modules that the processes find imported.
+
+    Returns:
+        The server, which is to be kept: it ends as soon as its standard input is closed.
+    """
+    for old in directory.parent.glob(f"{directory.name.rpartition('-')[0]}-*"):
+        shutil.rmtree(old, ignore_errors=True)
+    directory.mkdir(parents=True)
+    script = directory / "python"
+    client = [sys.executable, "-I", "-S", forked_python.__file__, str(directory)]
+    here = Path.cwd()
+    script.write_text(f'#!/bin/sh\ncd {shlex.quote(str(here))}\nexec {shlex.join(client)} "$@"\n')
+    script.chmod(0o700)
+    if not os.access(script, os.X_OK):
+        return None
+    listener = socket.socket(socket.AF_UNIX)
+    try:
+        os.chdir(directory)  # the path of a socket may not have more than some 100 bytes
+        listener.bind("socket")
+    finally:
+        os.chdir(here)
+    listener.listen()
+    server = subprocess.Popen(
+        [sys.executable, "-u", "-m", __name__, str(listener.fileno()), str(directory), *imported],
+        stdin=subprocess.PIPE,  # ends with this process, and so ends the server
+        pass_fds=[listener.fileno()],
+        # what Spark would start each of them with, so that `hash` is the same after every start
+        env=os.environ | {"PYTHONHASHSEED": os.environ.get("PYTHONHASHSEED", "0")},
+    )
+    listener.close()
+    os.environ["PYSPARK_PYTHON"] = os.environ["PYSPARK_DRIVER_PYTHON"] = str(script)
+    return server
+
+
+class ForkServer:
+    """Answers one request after another: a process, its pid at once, and its exit status when it has ended."""
+
+    def __init__(self, listener: socket.socket) -> None:
+        self._listener = listener
+        self._clients: dict[int, socket.socket] = {}
+        """Pid of a process that was forked -> who asked for it."""
+        self._ended, self._wakes = socket.socketpair()
+        self._ended.setblocking(False)
+        self._wakes.setblocking(False)
+        self._selector = selectors.DefaultSelector()
+
+    def serve(self) -> None:
+        """Go on until the host is gone."""
+        signal.signal(signal.SIGCHLD, lambda *_: None)
+        signal.set_wakeup_fd(self._wakes.fileno(), warn_on_full_buffer=False)
+        for source in (sys.stdin, self._listener, self._ended):
+            self._selector.register(source, selectors.EVENT_READ)
+        while True:
+            for key, _ in self._selector.select():
+                if key.fileobj is sys.stdin:
+                    return
+                if key.fileobj is self._listener:
+                    self._accept()
+                elif key.fileobj is self._ended:
+                    self._ended.recv(4096)
+                    self._reap()
+                elif key.data in self._clients:
+                    self._abandoned(key.data)
+
+    def _accept(self) -> None:
+        client, _ = self._listener.accept()
+        try:
+            request = Request.received(client)
+            pid = os.fork()
+        except (OSError, EOFError, ValueError) as error:
+            print(f"no process was forked: {error}", file=sys.stderr)
+            client.close()
+            return
+        if pid == 0:
+            for mine in (self._listener, self._ended, self._wakes, client, *self._clients.values()):
+                mine.close()
+            request.become()
+        request.close()
+        self._clients[pid] = client
+        self._selector.register(client, selectors.EVENT_READ, pid)
+        with contextlib.suppress(OSError):
+            client.sendall(pid.to_bytes(4, "little"))
+
+    def _reap(self) -> None:
+        while self._clients:
+            pid, status = os.waitpid(-1, os.WNOHANG)
+            if pid == 0:
+                return
+            if pid in self._clients:
+                code = os.waitstatus_to_exitcode(status)
+                with contextlib.suppress(OSError):
+                    self._forget(pid).sendall((128 - code if code < 0 else code).to_bytes(4, "little"))
+
+    def _abandoned(self, pid: int) -> None:
+        """Who asked for a process was killed: Spark does not want it any more."""
+        with contextlib.suppress(ProcessLookupError):
+            os.kill(pid, signal.SIGTERM)
+        self._selector.unregister(self._clients[pid])
+
+    def _forget(self, pid: int) -> socket.socket:
+        client = self._clients.pop(pid)
+        with contextlib.suppress(KeyError):
+            self._selector.unregister(client)
+        return client
+
+
+class Request(NamedTuple):
+    """What a process that is asked for shall be."""
+
+    arguments: list[str]
+    """`-m`, a module, and what the module is given."""
+    environment: dict[bytes, bytes]
+    directory: bytes
+    streams: list[int]
+    """File descriptors of its standard input, output and error."""
+
+    @classmethod
+    def received(cls, client: socket.socket) -> Request:
+        """The one that somebody sends.
+
+        Raises:
+            OSError: they went away, or say nothing.
+            EOFError, ValueError: it is incomplete.
+        """
+        client.settimeout(REQUEST_SECONDS)
+        size, streams, _, _ = socket.recv_fds(client, 4, 3)
+        with client.makefile("rb") as sent:
+            arguments, environment, directory = marshal.loads(sent.read(int.from_bytes(size, "little")))
+        return cls(arguments, environment, directory, streams)
+
+    def close(self) -> None:
+        """The process has its streams: let go of them."""
+        for stream in self.streams:
+            os.close(stream)
+
+    def become(self) -> NoReturn:
+        """Be that process, in one that was just forked."""
+        status = 1
+        try:
+            signal.set_wakeup_fd(-1)
+            signal.signal(signal.SIGCHLD, signal.SIG_DFL)
+            for number, stream in enumerate(self.streams):
+                os.dup2(stream, number)
+            self.close()
+            os.chdir(self.directory)
+            os.environb.clear()
+            os.environb.update(self.environment)
+            sys.argv = self.arguments[1:]
+            runpy.run_module(self.arguments[1], run_name="__main__", alter_sys=True)
+            status = 0
+        except SystemExit as ended:
+            status = ended.code if isinstance(ended.code, int) else int(ended.code is not None)
+        except BaseException:
+            traceback.print_exc()
+        finally:
+            sys.stdout.flush()
+            sys.stderr.flush()
+            os._exit(status & 0xFF)
+
+
+if __name__ == "__main__":
+    warnings.filterwarnings("ignore", message=".*found in sys.modules", module="runpy")
+    for name in sys.argv[3:]:
+        importlib.import_module(name)
+    gc.collect()
+    gc.freeze()
+    ForkServer(socket.socket(fileno=int(sys.argv[1]))).serve()
+    shutil.rmtree(sys.argv[2], ignore_errors=True)

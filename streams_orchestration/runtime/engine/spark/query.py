@@ -1,0 +1,147 @@
+"""A PE as a Structured Streaming query of its host's Spark session."""
+
+from __future__ import annotations
+
+import time
+
+from pyspark.sql import SparkSession
+from pyspark.sql.streaming.query import StreamingQuery
+
+from streams_orchestration.compiler.deployment.program import PeProgram
+from streams_orchestration.runtime.engine.spark.source import PeSource
+from streams_orchestration.runtime.engine.spark.stages import pe_query
+from streams_orchestration.runtime.errors import StreamsRuntimeError
+from streams_orchestration.runtime.limits import SOURCE_LIMIT
+from streams_orchestration.runtime.logs import pe_logger
+from streams_orchestration.runtime.queries.scratch import Launched, Scratch
+from streams_orchestration.runtime.storage.directories import Directories
+from streams_orchestration.runtime.storage.home import Home
+
+PROGRESS = {"asyncProgressTrackingEnabled": "true", "asyncProgressTrackingCheckpointIntervalMs": "3600000"}
+"""Spark need not write down where the query stands: the catalog is the authority on that."""
+SLOW_START = "Python worker failed to connect back"
+"""Spark gives the process of a source 10 seconds to start, which a busy machine does not always make."""
+START_PAUSES = (1.0, 2.0, 4.0, 8.0, 16.0, 32.0)
+"""Seconds before a query that could not start is started again. It has done nothing yet, so nothing goes back."""
+
+
+class PeQuery:
+    """One generation of one PE: starts a query and knows why it ended. Batches are committed by its planner."""
+
+    def __init__(
+        self, spark: SparkSession, home: Home, program: PeProgram, directories: Directories, generation: int,
+        *, source_limit: int = SOURCE_LIMIT, measured: bool = True,
+    ) -> None:  # fmt: skip
+        self.spark = spark
+        self.home = home
+        self.program = program
+        self.directories = directories
+        self.generation = generation
+        self.source_limit = source_limit
+        self.error: StreamsRuntimeError | None = None
+        self.permanent = False
+        self.log = pe_logger(directories.log)
+        self._query: StreamingQuery | None = None
+        self._starts = 0
+        self._again_at: float | None = None
+        path = home.data(program.application) / "spark" / f"pe-{program.pe}-g{generation}-{time.time_ns()}"
+        self._scratch = Scratch.create(path, Launched(program, directories, measured))
+
+    def start(self) -> None:
+        """Start the query with a checkpoint directory of its own, which serves this generation only."""
+        self._starts += 1
+        self._again_at = None
+        self._query = self._begin()
+        self.log.info("generation %s started", self.generation)
+
+    def _begin(self) -> StreamingQuery:
+        first = (
+            self.spark.readStream.format(PeSource.name())
+            .option("home", str(self.home.root))
+            .option("scratch", self._scratch.path)
+            .option("generation", str(self.generation))
+            .option("limit", str(self.source_limit))
+            .load()
+        )
+        return (
+            pe_query(first, self._scratch)
+            .writeStream.queryName(f"{self.program.application} PE {self.program.pe}")
+            .option("checkpointLocation", self._scratch.checkpoint)
+            .options(**PROGRESS)
+            .format("noop")
+            .start()
+        )
+
+    @property
+    def active(self) -> bool:
+        """The query runs."""
+        return self._query is not None and self._query.isActive
+
+    @property
+    def begun(self) -> bool:
+        """Spark runs the query, and its planner knows where it stands."""
+        return self._scratch.begun
+
+    @property
+    def starting(self) -> bool:
+        """Spark was told to start it, and its planner is not there yet."""
+        return self.active and not self.begun
+
+    def busy(self) -> list[int]:
+        """Processes that have tasks of the batch under way to run. It does not ask the JVM, which may hang."""
+        return self._scratch.busy()
+
+    @property
+    def idle(self) -> bool:
+        """No batch is under way and none will begin, since the application is not wanted any more."""
+        return not self.active or self._scratch.resting
+
+    def failure(self) -> StreamsRuntimeError | None:
+        """Why the query ended by itself; None while it runs, or is to start again since Python was slow to start."""
+        if self.active or self._query is None:
+            return None
+        if self.error is None:
+            told = self._scratch.failure
+            if told is not None:
+                message, self.permanent = told
+                self.error = StreamsRuntimeError(message)
+                return self.error
+            exception = self._query.exception()
+            if self._starts_again(str(exception)):
+                return None
+            why = reason(str(exception)) if exception else "the query stopped by itself"
+            message = f"PE {self.program.pe}: {why} (log: {self.directories.log})"
+            self.error = StreamsRuntimeError(message)
+            self.log.error("%s\n%s", message, exception)
+        return self.error
+
+    def _starts_again(self, why: str) -> bool:
+        """Start once more, in a while, what could not start because Python was slow."""
+        if SLOW_START not in why or self._starts > len(START_PAUSES):
+            return False
+        now = time.monotonic()
+        if self._again_at is None:
+            self._again_at = now + START_PAUSES[self._starts - 1]
+            self.log.warning("Python was slow to start (%s); once more in a while", SLOW_START)
+        elif now >= self._again_at:
+            self.start()
+        return True
+
+    def stop(self) -> None:
+        """Stop the query and remove what only it needed; an uncommitted batch leaves nothing but garbage."""
+        if self._query is not None and self._query.isActive:
+            self._query.stop()
+        self._scratch.remove()
+        self.log.info("generation %s stopped", self.generation)
+
+
+def reason(text: str) -> str:
+    """The telling line of a Spark exception."""
+    if "Python worker exited unexpectedly" in text:
+        return "a Python process that ran its tasks has ended: killed, or out of memory; see the host's log"
+    text = text.partition("=== Streaming Query ===")[0]  # what follows says which query, not what happened
+    if "(no cause message)" in text:
+        return "the Python process that planned its batches has ended: killed, or out of memory; see the host's log"
+    lines = [line.strip() for line in text.splitlines() if line.strip() and not line.strip().startswith("at ")]
+    telling = [line for line in lines if "Error" in line or "Exception" in line or "crashed" in line]
+    return (telling or lines or ["unknown"])[-1][:500]

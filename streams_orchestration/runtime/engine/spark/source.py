@@ -1,0 +1,81 @@
+"""The source of a PE's query, as Spark sees it.
+
+Several short-lived Python processes of Spark load this module only to look at the source, before the first batch. So
+it imports nothing that takes time: the planner and the tasks do when they work.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING, Any
+
+from pyspark.sql.datasource import DataSource, DataSourceStreamReader, InputPartition
+
+from streams_orchestration.runtime.engine.spark.descriptor import Descriptor
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+    from streams_orchestration.runtime.queries.planner import Planner
+
+
+class PeSource(DataSource):
+    """`spark.readStream.format("streams_pe")`; options: home, scratch, generation, limit."""
+
+    @classmethod
+    def name(cls) -> str:
+        """The format's name."""
+        return "streams_pe"
+
+    def schema(self) -> str:
+        """The rows of every level."""
+        from streams_orchestration.runtime.engine.spark.rows import ROW_DDL
+
+        return ROW_DDL
+
+    def streamReader(self, schema: Any) -> PeReader:  # noqa: N802 (Spark's name)
+        """A reader for one query."""
+        return PeReader({key: str(value) for key, value in self.options.items()})
+
+
+class PeReader(DataSourceStreamReader):
+    """Plans and commits batches in a Python process of its own beside the driver; `read` runs in Spark's workers."""
+
+    def __init__(self, options: dict[str, str]) -> None:
+        self.options = options
+        self._made: Planner | None = None
+
+    def initialOffset(self) -> dict[str, int]:  # noqa: N802
+        """The last committed batch."""
+        return self._planner.initialOffset()
+
+    def latestOffset(self, start: dict[str, int], limit: Any) -> dict[str, int]:  # noqa: N802
+        """The next batch as soon as there is one, after the one that Spark has run is committed."""
+        return self._planner.latestOffset(start, limit)
+
+    def partitions(self, start: dict[str, int], end: dict[str, int]) -> list[Descriptor]:
+        """One descriptor for every task of level 0."""
+        return self._planner.partitions(start, end)
+
+    def read(self, partition: InputPartition) -> Iterator[pa.RecordBatch]:
+        """Run a task of level 0; its rows are for the tasks of later levels."""
+        from streams_orchestration.runtime.engine.spark.rows import PLAN, record_batches
+        from streams_orchestration.runtime.engine.spark.stages import Stage
+        from streams_orchestration.runtime.queries.scratch import Scratch
+
+        assert isinstance(partition, Descriptor)
+        rows = record_batches([(partition.partition, 0, PLAN, 0, 0, partition.payload)])
+        yield from Stage(Scratch(self.options["scratch"]), 0)(rows)
+
+    def stop(self) -> None:
+        """The query has ended."""
+        if self._made is not None:
+            self._made.stop()
+
+    @property
+    def _planner(self) -> Planner:
+        if self._made is None:
+            from streams_orchestration.runtime.queries.planner import Planner
+
+            self._made = Planner(self.options)
+        return self._made

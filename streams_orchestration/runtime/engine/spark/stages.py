@@ -1,0 +1,140 @@
+"""The levels of a PE's Spark query: functions for `mapInArrow` that run the level's tasks."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from typing import Any
+
+import pyarrow as pa
+
+from streams_orchestration.compiler.deployment.program import PeProgram, Task
+from streams_orchestration.operators.errors import DataError
+from streams_orchestration.operators.state import StateError
+from streams_orchestration.runtime.engine.spark.owners import Worker
+from streams_orchestration.runtime.engine.spark.rows import PLAN, ROW_DDL, Row, record_batches
+from streams_orchestration.runtime.errors import OperatorError, StreamsRuntimeError
+from streams_orchestration.runtime.logs import operator_logger
+from streams_orchestration.runtime.programs.batches import BatchPlan, TaskResult, plan_codec
+from streams_orchestration.runtime.queries.scratch import Scratch
+from streams_orchestration.runtime.tasks.answers import give_answer
+from streams_orchestration.runtime.tasks.exchange import take_over
+from streams_orchestration.runtime.tasks.execution import TaskRun
+from streams_orchestration.runtime.tasks.instances import InstanceCache
+from streams_orchestration.runtime.tasks.meter import Meter
+from streams_orchestration.runtime.transport.segments import Item, decode
+
+_CACHE = InstanceCache()
+"""One per worker process: what a worker still has in memory it need not read."""
+
+
+def settle() -> None:
+    """Called when operators were made; a worker process has something to do then (`runtime/tasks/daemon.py`)."""
+
+
+@dataclass(frozen=True)
+class Stage:
+    """One level of a PE, callable by `mapInArrow`."""
+
+    scratch: Scratch
+    level: int
+
+    def __call__(self, batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        """Run the tasks whose plans are among the rows; pass on what belongs to later levels."""
+        here: list[Row] = []
+        passing: list[Row] = []
+        for batch in batches:
+            for row in zip(*(column.to_pylist() for column in batch.columns), strict=True):
+                (here if row[1] == self.level else passing).append(row)  # type: ignore[arg-type]
+        yield from record_batches(passing)
+        plans = sorted(row for row in here if row[2] == PLAN)
+        items = sorted((row for row in here if row[2] != PLAN), key=lambda row: (row[2], row[3], row[4]))
+        for row in plans:
+            own = [item for item in items if item[0] == row[0]]
+            request = Request(self, row[0], row[5], own)
+            yield from record_batches(_WORKER.run(self.scratch.owner(self.level, row[0]), request))
+
+    def run(self, task: Task, plan: BatchPlan, rows: list[Row]) -> list[Row]:
+        """Run a task in this process, which is its owner."""
+        launched = self.scratch.launched
+        program, directories = launched.program, launched.directories
+        header = plan.header()
+        run = TaskRun(program, task, header, directories, self.scratch.exchange, _CACHE, measured=launched.measured)
+        given: list[Row] = []
+        try:
+            result = run.run(plan.inputs[0] if plan.inputs else None, _items(rows, run.meter))
+            given = list(self._exchanged(program, task, run))
+        except Exception as error:
+            operator_logger("task", directories.log).exception("batch %s failed", plan.batch)
+            permanent = isinstance(error, OperatorError) and isinstance(error.__cause__, DataError | StateError)
+            result = TaskResult(
+                task.level, task.partition, error=_explained(error), permanent=permanent,
+                failure=error.failure if isinstance(error, OperatorError) else None,
+            )  # fmt: skip
+        if task.level == 0 and task.partition == 0:
+            payload = plan_codec.dump_json(header)
+            given += [(later.partition, later.level, PLAN, 0, 0, payload) for later in program.tasks if later.level]
+        if result.error is None:
+            result = replace(result, metrics=run.counts(), seconds=run.seconds)
+        give_answer(self.scratch.answers, plan.batch, result)
+        if run.made:
+            settle()
+        return given
+
+    def _exchanged(self, program: PeProgram, task: Task, run: TaskRun) -> Iterator[Row]:
+        """What goes to tasks of later levels."""
+        origin = task.level * 1_000_000 + task.partition
+        for operator, port, payload in run.outbox.exchanged():
+            target = program.task_of[operator]
+            yield (target.partition, target.level, operator, port, origin, payload)
+
+
+@dataclass(frozen=True)
+class Request:
+    """A task to run, as it is sent to its owner."""
+
+    stage: Stage
+    partition: int
+    plan: bytes
+    rows: list[Row]
+
+
+def _serve(request: Request) -> list[Row]:
+    stage = request.stage
+    task = stage.scratch.launched.program.levels[stage.level][request.partition]
+    return stage.run(task, plan_codec.validate_json(request.plan), request.rows)
+
+
+_WORKER = Worker(_serve)
+
+
+def announce() -> None:
+    """This process is a worker of its host."""
+    _WORKER.announce()
+
+
+def pe_query(first: Any, scratch: Scratch) -> Any:
+    """The query of a PE: one level behind another, an exchange between them.
+
+    Args:
+        first: Spark data frame of `ROW_DDL`, the rows that level 0 gives.
+        scratch: of the query.
+    """
+    frame = first
+    for level, tasks in enumerate(scratch.launched.program.levels[1:], start=1):
+        frame = frame.repartitionById(len(tasks), "partition").mapInArrow(Stage(scratch, level), ROW_DDL)
+    return frame
+
+
+def _explained(error: Exception) -> str:
+    """What happened, in one line; of the file system also where and what to do."""
+    if isinstance(error, OSError) and error.strerror:
+        return f"{error.filename or 'a file'} could not be written or read: {error.strerror}; mend the disk, then reset"
+    return str(error) if isinstance(error, StreamsRuntimeError) else f"{type(error).__name__}: {error}"
+
+
+def _items(rows: list[Row], meter: Meter) -> Iterator[tuple[int, int, Item]]:
+    for _, _, operator, port, _, payload in rows:
+        data = take_over(payload)
+        for item in meter.receiving(operator, port, decode(data), data.size):
+            yield operator, port, item

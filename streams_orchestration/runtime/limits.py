@@ -1,0 +1,15 @@
+"""Limits that several rooms of the runtime go by."""
+
+from __future__ import annotations
+
+SOURCE_LIMIT = 1 << 24
+"""Tuples that a source may produce in one batch, unless a setting says less."""
+OUTSTANDING_LIMIT = 32
+"""Segments of a stream that a consumer may be behind, or epochs that a sink may be late, before the producer waits for
+it: the back-pressure."""
+SEGMENTS_LIMIT = 64
+"""Segments that a batch may read from one stream."""
+HEARTBEAT_LIMIT = 20.0
+"""Seconds without a heartbeat after which a running host counts as dead."""
+START_LIMIT = 90.0
+"""Seconds a host may take from launch to its first heartbeat."""

@@ -1,0 +1,1 @@
+"""What an application does while it runs: status, metrics, profiles."""

@@ -1,0 +1,84 @@
+"""Reads which Imports and Exports an application has, and how their connections do."""
+
+from __future__ import annotations
+
+import json
+import time
+from collections.abc import Iterator
+from typing import Any
+
+from sqlalchemy import ColumnElement, Connection, func, select
+
+from streams_orchestration.runtime.catalog import tables
+from streams_orchestration.runtime.transport.readers import importing_pes
+from streams_orchestration.runtime.transport.visibility import visible_end, written_end
+from streams_orchestration.runtime.units.status import ConnectionStatus, ExportStatus, ImportStatus
+
+_e, _i, _c = tables.stream_export, tables.stream_import, tables.stream_connection
+
+
+def read_imports(connection: Connection, application: str) -> tuple[ImportStatus, ...]:
+    """The Imports of an application, by name and PE."""
+    rows = connection.execute(
+        select(_i).where(_i.c.application == application).order_by(_i.c.name, _i.c.operator)
+    ).all()
+    found = tuple(_connections(connection, _c.c.application == application)) if rows else ()
+    return tuple(
+        ImportStatus(
+            row.name,
+            row.pe,
+            row.subscription or (f"{row.exporter}, streamId {row.stream_id}" if row.stream_id else "nothing"),
+            tuple(each for each in found if (each.name, each.pe) == (row.name, row.pe)),
+        )
+        for row in rows
+    )
+
+
+def read_exports(connection: Connection, application: str) -> tuple[ExportStatus, ...]:
+    """The Exports of an application, by name and PE."""
+    rows = connection.execute(select(_e).where(_e.c.application == application).order_by(_e.c.name, _e.c.pe)).all()
+    found = tuple(_connections(connection, _c.c.exporter == application)) if rows else ()
+    return tuple(
+        ExportStatus(
+            row.name,
+            row.pe,
+            row.stream,
+            f"streamId {row.stream_id}" if row.stream_id else json.dumps(row.properties, ensure_ascii=False),
+            row.waits,
+            tuple(each for each in found if each.stream == row.stream),
+            "read_uncommitted" if row.uncommitted else "read_committed",
+        )
+        for row in rows
+    )
+
+
+def _connections(connection: Connection, which: ColumnElement[bool]) -> Iterator[ConnectionStatus]:
+    now = time.time()
+    rows = connection.execute(select(_c).where(which).order_by(_c.c.exporter, _c.c.stream, _c.c.application, _c.c.key))
+    readers: dict[str, Any] = {}
+    for row in rows.all():
+        if row.exporter not in readers:
+            importing = importing_pes(connection, row.exporter, now)
+            readers[row.exporter] = {(r.application, r.key): r for found in importing.values() for r in found}
+        reader = readers[row.exporter].get((row.application, row.key))
+        end = written_end if row.uncommitted else visible_end
+        behind = (reader.position, end(connection, row.exporter, row.stream)) if reader else (0, 0)
+        segments, tuples = _lag(connection, row, *behind)
+        yield ConnectionStatus(
+            row.exporter, row.stream, row.application, row.name, row.pe, bool(reader and reader.waited), segments,
+            tuples, row.lost, row.problem, row.uncommitted,
+        )  # fmt: skip
+
+
+def _lag(connection: Connection, row: Any, position: int, end: int) -> tuple[int, int]:
+    s = tables.segment
+    found = connection.execute(
+        select(func.count().label("segments"), func.sum(s.c.rows).label("tuples")).where(
+            s.c.application == row.exporter,
+            s.c.stream == row.stream,
+            s.c.number >= position,
+            s.c.number < end,
+            ~s.c.retracted,
+        )
+    ).one()
+    return found.segments, int(found.tuples or 0)

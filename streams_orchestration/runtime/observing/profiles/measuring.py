@@ -1,0 +1,177 @@
+"""Measures a running application over a stated time: the difference of its metrics at the end and at the beginning."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from contextlib import suppress
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+import psutil
+from sqlalchemy import select
+
+from streams_orchestration.model.profile import PassageCost, Profile
+from streams_orchestration.runtime.catalog import tables
+from streams_orchestration.runtime.catalog.catalog import Catalog
+from streams_orchestration.runtime.observing.metrics import ApplicationMetrics
+from streams_orchestration.runtime.observing.profiles.calibration import calibrate
+from streams_orchestration.runtime.observing.profiles.differences import NotProfiledError, profile_of
+from streams_orchestration.runtime.observing.reading import deployed_compilation, read_status
+from streams_orchestration.runtime.queries.recording import read_metrics
+from streams_orchestration.runtime.settings import Settings
+from streams_orchestration.runtime.storage.directories import directories_of
+from streams_orchestration.runtime.storage.home import Home
+from streams_orchestration.runtime.units.failures import failures
+from streams_orchestration.runtime.units.status import ApplicationStatus
+
+POLL_SECONDS = 0.5
+START_SECONDS = 120.0
+"""An application that was just deployed is given so long for its first batch."""
+
+
+@dataclass(frozen=True, slots=True)
+class Measurement:
+    """A profile, and how it came about."""
+
+    profile: Profile
+    remarks: tuple[str, ...] = ()
+    """What somebody who reads the profile should know: it ended early, it was reset meanwhile."""
+
+
+def measure(
+    home: Home,
+    application: str,
+    seconds: float,
+    pause: Callable[[float], bool],
+    say: Callable[[str], None] = lambda _: None,
+    clock: Callable[[], float] = time.time,
+) -> Measurement:
+    """Measure an application for some time; it ends early when the application does, or when somebody wants it to.
+
+    Args:
+        home: the state directory.
+        application: its name.
+        seconds: how long to measure.
+        pause: waits so many seconds; True as soon as somebody wants to stop.
+        say: is told what is waited for.
+        clock: unix seconds.
+
+    Raises:
+        NotDeployedError: the catalog does not know it.
+        NotProfiledError: it does not run, was deployed with measuring off, or carried no tuples in that time.
+    """
+    before = _begin(home, application, pause, say, clock)
+    status = read_status(home, application)
+    resets = _resets(status)
+    spent = _processor_seconds(status)
+    say(f"Measuring {application} for {seconds:g} s ...")
+    remarks: list[str] = []
+    end = before.at + seconds
+    while clock() < end:
+        if pause(min(POLL_SECONDS, max(0.0, end - clock()))):
+            remarks.append("it was ended early")
+            break
+        status = read_status(home, application)
+        if status.state != "RUNNING":
+            remarks.append(f"the application was {status.state.lower()} before the time was over")
+            break
+    after = read_metrics(home, application, clock())
+    hosts = None if spent is None else _spent_since(spent, status)
+    if after.life != before.life:
+        message = f"{application} was started anew while it was measured, so nothing can be said. Measure again."
+        raise NotProfiledError(message)
+    if again := _resets(read_status(home, application)) - resets:
+        remarks.append(f"{again} {'reset' if again == 1 else 'resets'} happened: what was done twice counts twice")
+    compilation = deployed_compilation(home, application)
+    ended = None if status.state == "RUNNING" else max((each.at for each in after.pes), default=None)
+    profile = profile_of(compilation, before, after, lambda rows: _calibrated(home, application, rows), ended)
+    if hosts is not None:
+        around = max(0.0, hosts - sum(pe.cpu_seconds for pe in profile.pes))
+        profile = replace(profile, surroundings_seconds=round(around, 3))
+    return Measurement(profile, tuple(remarks))
+
+
+def _processor_seconds(status: ApplicationStatus) -> dict[int, float] | None:
+    """Processor time of each host's processes so far, by host; None when one of them is not to be seen."""
+    found: dict[int, float] = {}
+    for host in status.hosts:
+        if host.pid is None or not host.alive:
+            return None
+        try:
+            process = psutil.Process(host.pid)
+            family = [process, *process.children(recursive=True)]
+        except psutil.Error:
+            return None
+        total = 0.0
+        for each in family:
+            with suppress(psutil.Error):  # it ended: its parent, or nobody, has its time now
+                times = each.cpu_times()
+                total += times.user + times.system + times.children_user + times.children_system
+        found[host.id] = total
+    return found
+
+
+def _spent_since(before: dict[int, float], status: ApplicationStatus) -> float | None:
+    """What all hosts took since then; None when one was started anew or is gone."""
+    now = _processor_seconds(status)
+    if now is None or now.keys() != before.keys() or any(now[host] < before[host] for host in now):
+        return None
+    return sum(now[host] - before[host] for host in now)
+
+
+def _begin(
+    home: Home, application: str, pause: Callable[[float], bool], say: Callable[[str], None], clock: Callable[[], float]
+) -> ApplicationMetrics:
+    """The metrics as soon as every PE has committed a batch, or the time for that is over."""
+    began, told = clock(), False
+    while True:
+        status = read_status(home, application)
+        _refuse(status, clock())
+        metrics = read_metrics(home, application, clock())
+        if not metrics.measured:
+            message = (
+                f"{application} was deployed with measuring off (STREAMS_METRICS=off), so there is nothing to read. "
+                "Deploy it anew without that setting."
+            )
+            raise NotProfiledError(message)
+        if {each.pe for each in metrics.pes} == {each.id for each in status.pes} or (
+            metrics.pes and clock() > began + START_SECONDS / 4
+        ):
+            return metrics
+        if clock() > began + START_SECONDS:
+            message = (
+                f"{application} committed no batch in {START_SECONDS:g} s. Look at `streams status {application}`."
+            )
+            raise NotProfiledError(message)
+        if not told:
+            say(f"{application} has just begun; waiting for its first batches ...")
+            told = True
+        if pause(POLL_SECONDS):
+            message = f"{application}: you ended it before anything was measured."
+            raise NotProfiledError(message)
+
+
+def _refuse(status: ApplicationStatus, now: float) -> None:
+    name = status.application
+    if status.state != "RUNNING":
+        message = (
+            f"{name} is {status.state.lower()}, so there is nothing to measure. "
+            f"Run it (`streams run SPEC`), and profile it while it works."
+        )
+        raise NotProfiledError(message)
+    for failure in failures(status, now):
+        message = f"{name} does not work: {failure.reason}. See `streams status {name}`, and profile it when it runs."
+        raise NotProfiledError(message)
+
+
+def _resets(status: ApplicationStatus) -> int:
+    return sum(unit.resets for unit in status.units)
+
+
+def _calibrated(home: Home, application: str, rows: int) -> tuple[PassageCost, PassageCost]:
+    a = tables.application
+    with Catalog(home).read() as connection:
+        settings = connection.execute(select(a.c.settings).where(a.c.name == application)).scalar_one()
+    directories = directories_of(home, application, 0, compression=Settings(**settings).compression)
+    return calibrate(Path(directories.streams), rows, directories.compression)

@@ -1,0 +1,88 @@
+"""Comparisons of what decisions promised with what was measured then, kept under the application's artifacts."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from streams_orchestration.compiler.compilation import Compilation
+from streams_orchestration.compiler.profiles.costs import measured_costs
+from streams_orchestration.model.assignment_document import assignment_from_mapping
+from streams_orchestration.model.profile import Profile
+from streams_orchestration.runtime.errors import StreamsRuntimeError
+from streams_orchestration.runtime.storage.home import Home
+
+if TYPE_CHECKING:
+    from streams_orchestration.compiler.decoupling.outcome import Outcome
+
+KEPT = 50
+"""Comparisons of an application that are kept."""
+
+
+class OutcomesError(StreamsRuntimeError):
+    """What was kept of comparisons cannot be read or written."""
+
+
+def outcome_of(compilation: Compilation, profile: Profile, document: Mapping[str, Any]) -> Outcome | None:
+    """The decision in a document beside a profile; None when the application does not run with that decision.
+
+    Args:
+        compilation: the application as it is deployed.
+        profile: measured of it.
+        document: of the decision, with what was known when it was decided.
+    """
+    from streams_orchestration.compiler.decoupling.outcome import outcome
+
+    applied = compilation.options.decoupling
+    if applied is None or assignment_from_mapping(document).machines != applied.machines:
+        return None
+    plan = compilation.logical, compilation.physical, compilation.fusion
+    costs, _ = measured_costs(plan[0], plan[1], profile)
+    return outcome(*plan, costs, profile, document["decision"])
+
+
+def kept_outcomes(home: Home, application: str) -> list[dict[str, Any]]:
+    """The comparisons so far, the oldest first.
+
+    Raises:
+        OutcomesError: they cannot be read.
+    """
+    path = _path(home, application)
+    try:
+        return json.loads(path.read_bytes())
+    except FileNotFoundError:
+        return []
+    except (OSError, ValueError) as error:
+        message = f"{path}: cannot be read: {error}. Move it away; a new one is begun then."
+        raise OutcomesError(message) from error
+
+
+def keep_outcome(home: Home, application: str, found: Outcome, at: float) -> tuple[Path, list[dict[str, Any]]]:
+    """Add a comparison; where they are kept, and all of them.
+
+    Args:
+        home: the state directory.
+        application: its name.
+        found: the comparison.
+        at: unix seconds.
+
+    Raises:
+        OutcomesError: they cannot be read or written.
+    """
+    kept = [*kept_outcomes(home, application), {"at": at, **found.document()}][-KEPT:]
+    path = _path(home, application)
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        new = path.with_suffix(".new")
+        new.write_text(json.dumps(kept, indent=2) + "\n", encoding="utf-8")
+        new.replace(path)
+    except OSError as error:
+        message = f"{path}: cannot be written: {error.strerror}. Make room, or give it write permission."
+        raise OutcomesError(message) from error
+    return path, kept
+
+
+def _path(home: Home, application: str) -> Path:
+    return home.artifacts / application / "decoupling_outcome.json"

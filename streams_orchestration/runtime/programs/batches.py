@@ -1,0 +1,154 @@
+"""What a micro-batch is, before and after: the plan that tasks get, and the results that they give back."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Any
+
+from pydantic import TypeAdapter
+
+from streams_orchestration.runtime.errors import OperatorFailure
+from streams_orchestration.runtime.programs.counts import Counts
+
+
+@dataclass(frozen=True, slots=True)
+class Segment:
+    """One immutable piece of a stream."""
+
+    stream: str
+    path: str
+    rows: int
+    size: int
+    """Bytes."""
+    checksum: int
+    """CRC-32 of the file."""
+
+
+@dataclass(frozen=True, slots=True)
+class Position:
+    """Where a PE stands after a commit: everything that a replay needs."""
+
+    inputs: dict[str, int] = field(default_factory=dict)
+    """Stream -> number of the next segment to read, or of one before it: numbers have gaps after a reset."""
+    sources: dict[str, dict[str, Any]] = field(default_factory=dict)
+    """Source operator -> its offset."""
+    exhausted: tuple[str, ...] = ()
+    """Source operators that have no more tuples, foreign streams that have ended."""
+    outputs: dict[str, int] = field(default_factory=dict)
+    """Stream -> number of the next segment to write."""
+
+
+@dataclass(frozen=True, slots=True)
+class StateFile:
+    """One file of a stored state."""
+
+    path: str
+    size: int
+    """Bytes."""
+    checksum: int
+    """CRC-32 of the file."""
+    batch: int
+    """The batch that wrote it."""
+
+
+@dataclass(frozen=True, slots=True)
+class StoredState:
+    """The stored state of one operator replica: a file that holds it whole, then files with what changed, in order."""
+
+    operator: str
+    files: tuple[StateFile, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class TaskInput:
+    """What one task of level 0 reads in a batch."""
+
+    partition: int
+    sources: dict[str, dict[str, Any]] = field(default_factory=dict)
+    """Source operator -> the offset to start from."""
+    segments: tuple[tuple[int, int, Segment], ...] = ()
+    """(operator, input port, segment), in order."""
+    filters: dict[str, str] = field(default_factory=dict)
+    """Stream -> the condition under which its tuples are taken."""
+
+
+@dataclass(frozen=True, slots=True)
+class BatchPlan:
+    """One micro-batch of a PE."""
+
+    life: str
+    generation: int
+    batch: int
+    epoch: int
+    boundary: bool
+    """The batch ends the epoch."""
+    final: bool
+    """The epoch is the last one: final punctuation follows the tuples."""
+    limit: int
+    """Tuples that a source may produce."""
+    position: Position
+    """After the batch, but for the sources, which report themselves."""
+    inputs: tuple[TaskInput, ...]
+    states: dict[str, StoredState] = field(default_factory=dict)
+    """Operator -> its newest state before the batch."""
+    planned_at: float = 0.0
+    """Unix seconds; 0 when nobody took the time."""
+    plan_seconds: float = 0.0
+    token: str = ""
+    """By which whoever plans it knows its commit again; empty when it is tried once only."""
+
+    def header(self) -> BatchPlan:
+        """The same without the inputs: what tasks of later levels need."""
+        return BatchPlan(
+            self.life, self.generation, self.batch, self.epoch, self.boundary, self.final, self.limit, self.position,
+            (), self.states, self.planned_at, self.plan_seconds,
+        )  # fmt: skip
+
+
+@dataclass(frozen=True, slots=True)
+class SinkFile:
+    """A file that a sink wrote, not visible yet. Paths are absolute."""
+
+    operator: str
+    pending: str
+    final: str | None
+    """None when the sink delivers it to something else than a file."""
+    rows: int
+    size: int
+
+
+@dataclass(frozen=True, slots=True)
+class TaskResult:
+    """What one task did; a commit is made of the results of all tasks."""
+
+    level: int
+    partition: int
+    rows_in: int = 0
+    rows_out: int = 0
+    bytes_in: int = 0
+    """Size of the tuples that came in."""
+    seconds: float = 0.0
+    """That the task took, without making its operators."""
+    sources: dict[str, dict[str, Any]] = field(default_factory=dict)
+    exhausted: tuple[str, ...] = ()
+    segments: tuple[Segment, ...] = ()
+    states: tuple[StoredState, ...] = ()
+    files: tuple[SinkFile, ...] = ()
+    copies: dict[int, int] = field(default_factory=dict)
+    """Connection -> batches copied by the sender."""
+    enqueued: dict[int, int] = field(default_factory=dict)
+    """Connection -> batches copied into a queue."""
+    consistent: bool = False
+    """The trigger operator of the region wants the epoch to end here."""
+    error: str | None = None
+    """An operator failed: its name and why."""
+    permanent: bool = False
+    """The same input would fail again."""
+    failure: OperatorFailure | None = None
+    """The error in parts, where an operator raised it."""
+    metrics: Counts = field(default_factory=dict)
+    """What the task's meter counted; nothing where measuring is off."""
+
+
+plan_codec: TypeAdapter[BatchPlan] = TypeAdapter(BatchPlan)
+result_codec: TypeAdapter[TaskResult] = TypeAdapter(TaskResult)

@@ -1,0 +1,56 @@
+"""How the operators and channels of a PE are spread over the tasks of its query."""
+
+from __future__ import annotations
+
+import re
+from collections import defaultdict
+from dataclasses import dataclass, field
+
+from streams_orchestration.compiler.deployment.program import PeProgram, Task
+
+_REPLICA = re.compile(r"(.*)\[\d+\]")
+_NUMBERS = re.compile(r"\[\d+\]")
+
+
+@dataclass(frozen=True, slots=True)
+class Share:
+    """What the tasks of a level have of something."""
+
+    total: int
+    least: int
+    """In one task, of those that have any."""
+    most: int
+
+
+@dataclass(frozen=True, slots=True)
+class LevelSpread:
+    """One level of a PE's query: its tasks run at the same time, those of the next level after them."""
+
+    tasks: int
+    operators: Share
+    """Operators in all tasks; a stateless one may be in several."""
+    channels: dict[str, Share] = field(default_factory=dict)
+    """Parallel region -> its channels; those of a nested region once for every channel around them."""
+
+
+def spread(program: PeProgram) -> tuple[LevelSpread, ...]:
+    """The levels of a PE."""
+    return tuple(_level(program, [task for task in level if not task.forwards]) for level in program.levels)
+
+
+def _level(program: PeProgram, tasks: list[Task]) -> LevelSpread:
+    found: dict[str, list[set[str]]] = defaultdict(list)
+    for task in tasks:
+        channels: dict[str, set[str]] = defaultdict(set)
+        for operator in task.operators:
+            if replica := _REPLICA.match(program.operators[operator].name):
+                channels[_NUMBERS.sub("", replica[1])].add(replica[0])
+        for region, mine in channels.items():
+            found[region].append(mine)
+    shares = {region: _share([len(mine) for mine in parts], set().union(*parts)) for region, parts in found.items()}
+    run = [set(task.operators) for task in tasks]
+    return LevelSpread(len(tasks), _share([len(part) for part in run], set().union(*run)), shares)
+
+
+def _share(counts: list[int], all_: set) -> Share:
+    return Share(len(all_), min(counts, default=0), max(counts, default=0))

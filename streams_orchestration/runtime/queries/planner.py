@@ -1,0 +1,185 @@
+"""Plans the micro-batches of a PE's query, and commits what Spark has run.
+
+Spark's offset of a PE is the number of its batch. The vector of stream positions and source offsets lives in the
+catalog, which is the authority on where a PE stands; so a query that starts anew goes on where the catalog says.
+"""
+
+from __future__ import annotations
+
+import logging
+import os
+import time
+import uuid
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+from streams_orchestration.runtime.catalog.catalog import Catalog
+from streams_orchestration.runtime.catalog.outage import Outage
+from streams_orchestration.runtime.engine.spark.descriptor import Descriptor
+from streams_orchestration.runtime.errors import CatalogUnavailableError, StaleGenerationError, StreamsRuntimeError
+from streams_orchestration.runtime.logs import pe_logger
+from streams_orchestration.runtime.programs.batches import BatchPlan, TaskResult, plan_codec
+from streams_orchestration.runtime.queries.commits import commit_batch
+from streams_orchestration.runtime.queries.pacing import Pace
+from streams_orchestration.runtime.queries.planning import PeView, plan_batch
+from streams_orchestration.runtime.queries.scratch import Scratch
+from streams_orchestration.runtime.queries.views import read_view
+from streams_orchestration.runtime.storage.home import Home
+from streams_orchestration.runtime.tasks.answers import take_answers
+
+POLL_SECONDS = (0.005, 0.1)
+"""Between two looks at the catalog while there is nothing to do: doubled from the first to the second."""
+PATIENCE_SECONDS = 0.25
+"""How long one call waits for work before it gives Spark the word back."""
+
+
+class Planner:
+    """Plans and commits the batches of one query, for its `PeReader`."""
+
+    def __init__(self, options: dict[str, str]) -> None:
+        self.options = options
+        self.scratch = Scratch(options["scratch"])
+        self._planned: BatchPlan | None = None
+        self._pace = Pace(int(options["limit"]), os.cpu_count() or 1)
+        self._period: float | None = None
+        self._began = 0.0
+        self._commit_seconds = 0.0
+        """Of the last commit, which counts with the next one."""
+        self._opened: Catalog | None = None
+        self._outage = Outage(log=pe_logger(self.scratch.launched.directories.log))
+        self._done: tuple[list[TaskResult], float] | None = None
+        """Of the planned batch, when Spark has run it and the catalog has not taken it yet: results and seconds."""
+
+    def initialOffset(self) -> dict[str, int]:  # noqa: N802
+        """The last committed batch."""
+        view = self._outage.through(lambda: read_view(self._catalog, self.scratch.launched.program))
+        self.scratch.begin()
+        return {"batch": view.batch}
+
+    def latestOffset(self, start: dict[str, int], limit: Any) -> dict[str, int]:  # noqa: N802
+        """The next batch as soon as there is one, after the one that Spark has run is committed.
+
+        Returns:
+            `start` if there is nothing to do for a while, or the catalog is out of reach: Spark asks again.
+
+        Raises:
+            StreamsRuntimeError: a task failed, the commit came too late, or the catalog is away for too long.
+        """
+        try:
+            offset = self._next(start)
+        except CatalogUnavailableError as error:
+            try:
+                self._outage.met(error)
+            except CatalogUnavailableError:
+                self.scratch.fail(str(error), permanent=False)
+                raise
+            return start
+        self._outage.over()
+        return offset
+
+    def _next(self, start: dict[str, int]) -> dict[str, int]:
+        """Commit the batch that Spark has run; then the next one as soon as there is something to do.
+
+        A commit of which nobody knows whether it was made is tried again by the next call.
+        """
+        self._finish(start)
+        until = time.monotonic() + PATIENCE_SECONDS
+        pause, longest = POLL_SECONDS
+        while True:
+            began = time.monotonic()
+            program = self.scratch.launched.program
+            view = read_view(self._catalog, program)
+            if self._over(view):
+                self.scratch.rest()
+                time.sleep(longest)
+                return start
+            plan = plan_batch(program, view, source_limit=self._pace.limit, stream_limit=self._pace.limit)
+            if plan is not None:
+                self._period = view.period
+                self._began = time.monotonic()
+                self._planned = replace(
+                    plan, planned_at=time.time(), plan_seconds=self._began - began, token=uuid.uuid4().hex
+                )
+                return {"batch": plan.batch}
+            if time.monotonic() > until:
+                return start
+            time.sleep(pause)
+            pause = min(2 * pause, longest)
+
+    def partitions(self, start: dict[str, int], end: dict[str, int]) -> list[Descriptor]:
+        """One descriptor for every task of level 0; none where Spark asks for an empty batch.
+
+        Raises:
+            StreamsRuntimeError: Spark asks for a batch that was not planned here; going on would skip it.
+        """
+        if start == end:
+            return []
+        if self._planned is None or self._planned.batch != end["batch"]:
+            message = f"Spark asks for batch {end['batch']}, which this reader has not planned"
+            raise StreamsRuntimeError(message)
+        self.scratch.plan(self._planned.batch)
+        return [
+            Descriptor(given.partition, plan_codec.dump_json(replace(self._planned, inputs=(given,))))
+            for given in self._planned.inputs
+        ]
+
+    def _over(self, view: PeView) -> bool:
+        """This query is to plan no more: it is not wanted, or its unit goes back to its cut."""
+        return not view.wanted or view.waits or view.generation != int(self.options["generation"])
+
+    def stop(self) -> None:
+        """Close the catalog."""
+        if self._opened is not None:
+            self._opened.close()
+
+    @property
+    def _catalog(self) -> Catalog:
+        if self._opened is None:
+            self._opened = Catalog(Home(Path(self.options["home"])), patience=PATIENCE_SECONDS)
+        return self._opened
+
+    def _finish(self, offset: dict[str, int]) -> None:
+        """Commit the batch that was planned, if Spark has run it."""
+        plan = self._planned
+        if plan is None or plan.batch != offset["batch"]:
+            return
+        self.scratch.take_back()
+        launched = self.scratch.launched
+        program, log = launched.program, pe_logger(launched.directories.log)
+        if self._done is None:
+            took = time.monotonic() - self._began
+            self._done = take_answers(self.scratch.answers, plan.batch), took
+        results, took = self._done
+        failed = next((result for result in results if result.error is not None), None)
+        try:
+            if failed is not None:
+                message = f"PE {program.pe}, batch {plan.batch}: {failed.error} (log: {launched.directories.log})"
+                raise StreamsRuntimeError(message)
+            if len(results) != len(program.tasks):
+                message = f"PE {program.pe}: {len(results)} of {len(program.tasks)} tasks answered"
+                raise StreamsRuntimeError(message)
+            began = time.monotonic()
+            commit_batch(self._catalog, program, plan, results, took, commit_before=self._commit_seconds)
+            self._commit_seconds = time.monotonic() - began
+        except CatalogUnavailableError:
+            raise
+        except StaleGenerationError as error:
+            # of a query that another one takes the place of, this is no failure
+            if not self._over(read_view(self._catalog, program)):
+                log.error("%s", error)
+                self.scratch.fail(str(error), permanent=False)
+                raise
+            log.info("%s", error)
+            self._planned = self._done = None
+            return
+        except StreamsRuntimeError as error:
+            log.error("%s", error)
+            self.scratch.fail(str(error), permanent=failed is not None and failed.permanent)
+            raise
+        self._planned = self._done = None
+        self._pace.learn(results, took, self._period)
+        if log.isEnabledFor(logging.INFO):
+            rows_in, rows_out = sum(r.rows_in for r in results), sum(r.rows_out for r in results)
+            end = " final" if plan.final else " boundary" if plan.boundary else ""
+            log.info("batch %s epoch %s%s: %s in, %s out", plan.batch, plan.epoch, end, rows_in, rows_out)

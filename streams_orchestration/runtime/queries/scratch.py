@@ -1,0 +1,132 @@
+"""The scratch directory of one generation of a PE: where the host, the planner and the tasks of its query meet.
+
+Everything in it serves one query and is removed with it.
+"""
+
+from __future__ import annotations
+
+import functools
+import json
+import pickle
+import shutil
+from dataclasses import dataclass
+from pathlib import Path
+
+from streams_orchestration.compiler.deployment.program import PeProgram
+from streams_orchestration.runtime.engine.spark.owners import owner_pid
+from streams_orchestration.runtime.storage.directories import Directories
+
+
+@dataclass(frozen=True)
+class Launched:
+    """What the query runs."""
+
+    program: PeProgram
+    directories: Directories
+    measured: bool = True
+    """Do the tasks count and time."""
+
+
+@dataclass(frozen=True)
+class Scratch:
+    """The directory; it travels to the planner and the workers as its path."""
+
+    path: str
+
+    @classmethod
+    def create(cls, path: Path, launched: Launched) -> Scratch:
+        """Make the directory for a query."""
+        scratch = cls(str(path))
+        Path(scratch.answers).mkdir(parents=True)
+        (path / "owners").mkdir()
+        Path(scratch.exchange).mkdir()
+        (path / "launched.pickle").write_bytes(pickle.dumps(launched))
+        return scratch
+
+    @property
+    def launched(self) -> Launched:
+        """What the query runs; read once in a process."""
+        return _read(self.path)
+
+    @property
+    def answers(self) -> str:
+        """Where tasks say what they did."""
+        return f"{self.path}/answers"
+
+    @property
+    def exchange(self) -> str:
+        """Where what is too large for a row passes from level to level."""
+        return f"{self.path}/exchange"
+
+    def owner(self, level: int, partition: int) -> Path:
+        """Which worker runs a task."""
+        return Path(self.path) / "owners" / f"{level}-{partition}"
+
+    @property
+    def checkpoint(self) -> str:
+        """Spark's checkpoint, which nothing is ever read from."""
+        return f"{self.path}/checkpoint"
+
+    def begin(self) -> None:
+        """The planner is there: Spark runs the query."""
+        (Path(self.path) / "begun").touch()
+
+    @property
+    def begun(self) -> bool:
+        """Spark runs the query."""
+        return (Path(self.path) / "begun").exists()
+
+    def plan(self, batch: int) -> None:
+        """The planner has given a batch to Spark."""
+        (Path(self.path) / "planned").write_text(str(batch))
+
+    def take_back(self) -> None:
+        """Spark has run the batch."""
+        (Path(self.path) / "planned").unlink(missing_ok=True)
+
+    def busy(self) -> list[int]:
+        """Processes that own tasks of the batch under way that have not answered, of the first level with any.
+
+        Spark begins a level when the one before has ended.
+        """
+        waiting: dict[int, list[int]] = {}
+        try:
+            batch = int((Path(self.path) / "planned").read_text())
+            for register in (Path(self.path) / "owners").iterdir():
+                level, _, partition = register.name.partition("-")
+                if partition.isdecimal() and not (Path(self.answers) / f"{batch}-{register.name}.json").exists():
+                    waiting.setdefault(int(level), []).append(owner_pid(register.read_text()))
+        except (OSError, ValueError):  # no batch is under way, or it has just ended
+            return []
+        return waiting[min(waiting)] if waiting else []
+
+    def rest(self) -> None:
+        """The planner has committed what it planned, and plans no more."""
+        (Path(self.path) / "resting").touch()
+
+    @property
+    def resting(self) -> bool:
+        """No batch is under way, and none will begin."""
+        return (Path(self.path) / "resting").exists()
+
+    def fail(self, message: str, *, permanent: bool) -> None:
+        """The planner gives up: leave word for the host."""
+        (Path(self.path) / "failure.json").write_text(json.dumps([message, permanent]))
+
+    @property
+    def failure(self) -> tuple[str, bool] | None:
+        """Why the planner gave up, and whether the same input would fail again."""
+        try:
+            message, permanent = json.loads((Path(self.path) / "failure.json").read_text())
+        except FileNotFoundError:
+            return None
+        return message, permanent
+
+    def remove(self) -> None:
+        """The query has ended."""
+        shutil.rmtree(self.path, ignore_errors=True)
+
+
+@functools.lru_cache(maxsize=256)
+def _read(path: str) -> Launched:
+    return pickle.loads((Path(path) / "launched.pickle").read_bytes())

@@ -1,0 +1,1 @@
+"""Where bytes lie: the state directory and the files in it."""

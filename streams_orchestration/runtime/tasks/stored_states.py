@@ -1,0 +1,88 @@
+"""Stored states of operators in the catalog: which one a commit names, and which files nobody needs any more.
+
+A commit names the whole chain of files of every state that it wrote, so going back to it is reading that chain. Chains
+share files; one is garbage when it is in no chain that is left.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+from sqlalchemy import Connection, and_, delete, func, select
+
+from streams_orchestration.runtime.catalog import tables
+from streams_orchestration.runtime.programs.batches import StateFile, StoredState
+
+_s = tables.state
+
+
+def newest_states(connection: Connection, application: str, pe: int) -> dict[str, StoredState]:
+    """The newest state of every operator of a PE, as far as one was stored."""
+    newest = (
+        select(_s.c.operator, func.max(_s.c.batch).label("batch"))
+        .where(_s.c.application == application, _s.c.pe == pe)
+        .group_by(_s.c.operator)
+        .subquery()
+    )
+    rows = connection.execute(
+        select(_s.c.operator, _s.c.files)
+        .join(newest, (newest.c.operator == _s.c.operator) & (newest.c.batch == _s.c.batch))
+        .where(_s.c.application == application)
+    )
+    return {row.operator: StoredState(row.operator, tuple(StateFile(**file) for file in row.files)) for row in rows}
+
+
+def state_files(connection: Connection, application: str) -> set[str]:
+    """The paths of all files that are needed."""
+    return _paths(connection.execute(select(_s.c.files).where(_s.c.application == application)))
+
+
+def drop_states_after(connection: Connection, application: str, pe: int, batch: int) -> list[str]:
+    """Forget the states that a PE stored after a batch; returns the files that nobody needs now."""
+    rows = connection.execute(select(_s).where(_s.c.application == application, _s.c.pe == pe)).all()
+    return _drop(connection, rows, {(row.operator, row.batch) for row in rows if row.batch <= batch})
+
+
+def drop_unneeded_states(connection: Connection, application: str, cuts: Mapping[int, int]) -> list[str]:
+    """Forget all states that neither a cut can need nor the next batch.
+
+    Needed are those of the last cut, of later boundaries, each of which may become a cut yet, and the newest ones.
+
+    Args:
+        connection: in a transaction that writes.
+        application: its name.
+        cuts: PE -> its batch in the cut of the last complete epoch, as far as there is one.
+
+    Returns:
+        The files that nobody needs now.
+    """
+    c, p = tables.commit, tables.pe
+    needed: dict[int, list[int]] = defaultdict(list)
+    boundaries = select(c.c.pe, c.c.batch).where(c.c.application == application, c.c.boundary)
+    for pe, batch in (*cuts.items(), *connection.execute(boundaries)):
+        if batch >= cuts.get(pe, 0):
+            needed[pe].append(batch)
+    for pe, batch in connection.execute(select(p.c.id, p.c.batch).where(p.c.application == application)):
+        needed[pe].append(batch)
+    rows = connection.execute(select(_s).where(_s.c.application == application).order_by(_s.c.batch)).all()
+    newest: dict[tuple[str, int], int] = {}
+    for row in rows:
+        newest |= {(row.operator, batch): row.batch for batch in needed[row.pe] if row.batch <= batch}
+    return _drop(connection, rows, {(operator, stored) for (operator, _), stored in newest.items()})
+
+
+def _drop(connection: Connection, rows: Iterable[Any], keep: set[tuple[str, int]]) -> list[str]:
+    """Forget all of these rows but some; returns the files that only the others had."""
+    rows = list(rows)
+    kept = [row for row in rows if (row.operator, row.batch) in keep]
+    dropped = [row for row in rows if (row.operator, row.batch) not in keep]
+    for row in dropped:
+        this = and_(_s.c.application == row.application, _s.c.operator == row.operator, _s.c.batch == row.batch)
+        connection.execute(delete(_s).where(this))
+    return sorted(_paths(dropped) - _paths(kept))
+
+
+def _paths(rows: Iterable[Any]) -> set[str]:
+    return {file["path"] for row in rows for file in row.files}

@@ -1,0 +1,161 @@
+"""The controller of units: tells their state machines what the catalog knows, and does what they ask for.
+
+Nothing of it lives in memory. Everybody may call it at any time - hosts, Dagster's sensor, `streams run`,
+`streams reset`, the commit that closes an epoch - and every call is one transaction. Whoever dies, another goes on.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+from sqlalchemy import Connection, Row, insert, select
+
+from streams_orchestration.runtime.catalog import tables
+from streams_orchestration.runtime.units.region_events import Action, Event, ResetFailed, TriggerReset
+from streams_orchestration.runtime.units.region_machine import step
+from streams_orchestration.runtime.units.region_record import RegionRecord
+from streams_orchestration.runtime.units.roll_back import roll_back
+from streams_orchestration.runtime.units.unit_facts import ENDED, Health, read_facts, settle
+from streams_orchestration.runtime.units.unit_store import STEADY_SECONDS, log_event, record_of, settings_of, store
+
+
+def unit_row(connection: Connection, application: str, unit: str) -> Row[Any]:
+    """The row of a unit."""
+    u = tables.unit
+    return connection.execute(select(u).where(u.c.application == application, u.c.name == unit)).one()
+
+
+def units_with_news(
+    connection: Connection, units: Iterable[Row[Any]], health: Mapping[str, Health], now: float
+) -> list[str]:
+    """The units that `advance` would change; reads only."""
+    open_units = {unit.name: unit for unit in units if unit.state not in ENDED}
+    found = []
+    for name, facts in read_facts(connection, open_units.values(), health).items():
+        unit = open_units[name]
+        record = record_of(unit)
+        if settle(settings_of(unit, facts), record, facts, now)[0] != record:
+            found.append(name)
+    return found
+
+
+def take_up(connection: Connection, application: str, units: Iterable[str]) -> None:
+    """Somebody sees to the reset that these units need: it begins as soon as every host of theirs is there."""
+    u = tables.unit
+    for name in units:
+        unit = unit_row(connection, application, name)
+        outage = dict(unit.outage or {})
+        if outage and "began" not in outage and unit.asked != unit.generation:
+            outage["asked"] = time.time()
+            log_event(connection, unit, record_of(unit), "taken up", outage["asked"], generation=unit.generation)
+        connection.execute(
+            u.update()
+            .where(u.c.application == application, u.c.name == name)
+            .values(asked=unit.generation, outage=outage or None)
+        )
+
+
+def advance(
+    connection: Connection, application: str, name: str, now: float, health: Health | None = None,
+    event: Event | None = None,
+) -> list[str]:  # fmt: skip
+    """Tell the machine of a unit what is new, and do what it asks for.
+
+    Args:
+        connection: in a transaction that writes.
+        application: its name.
+        name: of the unit.
+        now: unix seconds.
+        health: of its hosts and queries, if somebody has looked.
+        event: that no fact shows: a reset that was asked for.
+
+    Returns:
+        Files that nobody names any more, for the time when the transaction is committed.
+    """
+    unit = unit_row(connection, application, name)
+    if unit.state in ENDED:
+        return []
+    before = record_of(unit)
+    facts = read_facts(connection, [unit], {} if health is None else {name: health})[name]
+    settings = settings_of(unit, facts)
+    record, actions = (before, ()) if event is None else step(settings, before, event, now)
+    if not _resets(actions):
+        record, more = settle(settings, record, facts, now)
+        actions += more
+    if record == before:
+        return []
+    if record.completed > before.completed:
+        _complete(connection, unit, record, now)
+    changes: dict[str, Any] = {}
+    outage = dict(unit.outage or {})
+    garbage: list[str] = []
+    generation = unit.generation
+    if record.state in ("UNHEALTHY", "STARTED") and record.cause != before.cause:
+        trouble = health.trouble if health is not None else None
+        failed = trouble.since if trouble is not None else now
+        outage = {"failed": failed, "detected": now}
+        log_event(connection, unit, record, "unhealthy", now, generation=generation, seconds=now - failed,
+                  cause=record.cause)  # fmt: skip
+    if _resets(actions):
+        if "began" in outage or not outage:  # of an earlier reset
+            outage = {"failed": now, "detected": now}
+        generation += 1
+        garbage = roll_back(connection, unit, record.current + 1)
+        changes |= {
+            "generation": generation,
+            "reset_count": unit.reset_count + 1,
+            "restarts": unit.restarts + 1 if now - (record.resets.at or 0.0) < STEADY_SECONDS else 1,
+            "final_epoch": unit.final_epoch if unit.final_epoch == record.completed else None,
+            "drain_asked": None,
+        }
+        outage = {**outage, "asked": outage.get("asked", now), "began": now}
+        log_event(connection, unit, record, "reset began", now, generation=generation, cause=record.cause)
+    if before.state == "RESETTING" and record.resets != before.resets:
+        outage["done"] = now
+        log_event(connection, unit, record, "reset done", now, generation=generation,
+                  seconds=record.resets.seconds[-1], cause=record.cause)  # fmt: skip
+    if any(isinstance(action, ResetFailed) for action in actions):
+        log_event(connection, unit, record, "attempts used up", now, generation=generation, cause=record.cause)
+    store(connection, unit, record, **changes, outage=outage or None)
+    return garbage
+
+
+def note_commit(
+    connection: Connection, application: str, unit: str, outage: dict[str, float] | None, now: float
+) -> None:
+    """A batch is committed: of the first one after a reset the time is kept."""
+    if outage is not None and "began" in outage and "committed" not in outage:
+        u = tables.unit
+        connection.execute(
+            u.update()
+            .where(u.c.application == application, u.c.name == unit)
+            .values(outage={**outage, "committed": now})
+        )
+        row = unit_row(connection, application, unit)
+        log_event(connection, row, record_of(row), "first commit", now, generation=row.generation)
+
+
+def _resets(actions: tuple[Action, ...]) -> bool:
+    return any(isinstance(action, TriggerReset) for action in actions)
+
+
+def _complete(connection: Connection, unit: Row[Any], record: RegionRecord, now: float) -> None:
+    """The vector of the batches that closed the epoch is the cut."""
+    c, p, u = tables.commit, tables.pe, tables.unit
+    members = select(p.c.id).where(p.c.application == unit.application, p.c.unit == unit.name)
+    closing = connection.execute(
+        select(c.c.pe, c.c.batch).where(
+            c.c.application == unit.application, c.c.pe.in_(members), c.c.epoch == record.completed, c.c.boundary
+        )
+    )
+    connection.execute(
+        insert(tables.epoch).values(
+            application=unit.application, unit=unit.name, epoch=record.completed,
+            cut={str(row.pe): row.batch for row in closing}, completed_at=now, seconds=record.drains.seconds[-1],
+        )
+    )  # fmt: skip
+    connection.execute(
+        u.update().where(u.c.application == unit.application, u.c.name == unit.name).values(completed_at=now)
+    )

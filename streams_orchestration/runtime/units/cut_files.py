@@ -1,0 +1,185 @@
+"""The files that the last complete cut of a unit needs, and whether they are still there.
+
+A reset would notice as well that one is gone, but then it is too late: until something fails the application may run on
+for long, and a file may be brought back, or the next cut may do without it.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from sqlalchemy import Connection, select
+
+from streams_orchestration.runtime.catalog import tables
+from streams_orchestration.runtime.catalog.catalog import Catalog
+from streams_orchestration.runtime.observing.reading import read_status
+from streams_orchestration.runtime.storage.home import Home
+from streams_orchestration.runtime.units.unit_facts import ENDED
+from streams_orchestration.runtime.units.unit_store import log_event, record_of
+
+MOST_FILES = 4096
+"""That one look takes up; of more, every look takes up others."""
+
+
+@dataclass(frozen=True, slots=True)
+class CutFile:
+    """A file that going back to a cut reads."""
+
+    unit: str
+    what: str
+    """For people: whose it is."""
+    path: str
+    size: int
+    """Bytes."""
+
+    @property
+    def problem(self) -> str | None:
+        """Why it cannot be read; None when it seems well. Only existence and size are looked at."""
+        try:
+            size = Path(self.path).stat().st_size
+        except OSError as error:
+            return f"{self.what} {self.path} cannot be read: {error.strerror}"
+        if size != self.size:
+            return f"{self.what} {self.path} has {size} of {self.size} bytes"
+        return None
+
+
+def cut_files(connection: Connection, application: str, units: Iterable[str] | None = None) -> list[CutFile]:
+    """The files that the cuts of open units need: operators' states, and segments from outside that are read again.
+
+    What a unit reads of its own streams after a cut is made anew by a reset.
+
+    Args:
+        connection: of a transaction.
+        application: its name.
+        units: which ones; all when None.
+    """
+    p, u, c = tables.pe, tables.unit, tables.commit
+    closes = (c.c.application == p.c.application) & (c.c.pe == p.c.id) & (c.c.epoch == u.c.completed_epoch)
+    rows = connection.execute(
+        select(p.c.id, p.c.unit, p.c.initial, c.c.batch, c.c.position)
+        .join(u, (u.c.application == p.c.application) & (u.c.name == p.c.unit))
+        .outerjoin(c, closes & c.c.boundary)
+        .where(p.c.application == application, u.c.state.not_in(ENDED))
+        .order_by(p.c.id)
+    )
+    members = [row for row in rows if units is None or row.unit in units]
+    if not members:
+        return []
+    return [*_states(connection, application, members), *_segments(connection, application, members)]
+
+
+def _states(connection: Connection, application: str, members: Sequence[Any]) -> Iterable[CutFile]:
+    s = tables.state
+    cuts = {row.id: row for row in members if row.batch is not None}
+    newest: dict[str, Any] = {}
+    for row in connection.execute(select(s).where(s.c.application == application).order_by(s.c.batch)):
+        if row.pe in cuts and row.batch <= cuts[row.pe].batch:
+            newest[row.operator] = row
+    for operator, row in newest.items():
+        for file in row.files:
+            yield CutFile(cuts[row.pe].unit, f"the state of {operator},", file["path"], file["size"])
+
+
+def _segments(connection: Connection, application: str, members: Sequence[Any]) -> Iterable[CutFile]:
+    s, p, u, k = tables.segment, tables.pe, tables.unit, tables.stream_connection
+    imported = {
+        (row.pe, row.key): row for row in connection.execute(select(k).where(k.c.application == application)).all()
+    }
+    needed: list[tuple[str, str, str, int]] = []
+    for row in members:
+        position = row.initial if row.position is None else row.position
+        inputs = position["inputs"] | {
+            key: position["inputs"].get(key, link.first) for (pe, key), link in imported.items() if pe == row.id
+        }
+        for key, number in inputs.items():
+            link = imported.get((row.id, key))
+            exporter, stream = (application, key) if link is None else (link.exporter, link.stream)
+            needed.append((row.unit, exporter, stream, number))
+    for exporter in sorted({exporter for _, exporter, _, _ in needed}):
+        found = connection.execute(
+            select(s.c.stream, s.c.number, s.c.path, s.c.size, p.c.unit)
+            .join(p, (p.c.application == s.c.application) & (p.c.id == s.c.pe))
+            .join(u, (u.c.application == p.c.application) & (u.c.name == p.c.unit))
+            .where(s.c.application == exporter, ~s.c.retracted, s.c.epoch <= u.c.completed_epoch)
+            .order_by(s.c.stream, s.c.number)
+        ).all()
+        for unit, source, stream, number in needed:
+            for row in found:
+                own = exporter == application and row.unit == unit
+                if source == exporter and row.stream == stream and row.number >= number and not own:
+                    yield CutFile(unit, f"a segment of stream {stream},", row.path, row.size)
+
+
+def check_cuts(
+    catalog: Catalog, application: str, units: Iterable[str] | None = None, *, turn: int = 0
+) -> dict[str, str]:
+    """Look for files of the last cuts that are gone or cut short, and write down what is new about them.
+
+    Args:
+        catalog: of the application.
+        application: its name.
+        units: which ones; all when None.
+        turn: a number that grows from look to look.
+
+    Returns:
+        Unit -> why it could not be reset.
+    """
+    with catalog.read() as connection:
+        files = cut_files(connection, application, units)
+        known = lost_cuts(connection, application)
+    begin = turn * MOST_FILES % len(files) if len(files) > MOST_FILES else 0
+    looked_at = {*(files + files)[begin : begin + MOST_FILES], *(file for file in files if file.unit in known)}
+    broken = {file.unit for file in looked_at if file.problem is not None}
+    for unit in sorted(broken ^ (known.keys() & {file.unit for file in files})):
+        if message := _record(catalog, application, unit):
+            known[unit] = message
+        else:
+            known.pop(unit, None)
+    return known if units is None else {unit: message for unit, message in known.items() if unit in units}
+
+
+def look_at_cuts(home: Home, application: str) -> dict[str, str]:
+    """The same for all files at once, whether hosts live or not; nothing of an application that is not wanted to run.
+
+    Raises:
+        NotDeployedError: the catalog does not know it.
+    """
+    if read_status(home, application).state != "RUNNING":
+        return {}
+    catalog = Catalog(home)
+    with catalog.read() as connection:
+        turns = -(-len(cut_files(connection, application)) // MOST_FILES)
+    for turn in range(turns):
+        check_cuts(catalog, application, turn=turn)
+    with catalog.read() as connection:
+        return lost_cuts(connection, application)
+
+
+def _record(catalog: Catalog, application: str, unit: str) -> str | None:
+    """Write down that a unit can be reset no more, or again; what it needs may have changed since it was looked at."""
+    u = tables.unit
+    with catalog.write() as connection:
+        files = cut_files(connection, application, [unit])
+        problem = next((problem for file in files if (problem := file.problem) is not None), None)
+        known = unit in lost_cuts(connection, application)
+        row = connection.execute(select(u).where(u.c.application == application, u.c.name == unit)).one()
+        where = f"epoch {row.completed_epoch}, its last complete one" if row.completed_epoch else "its start"
+        message = None if problem is None else f"{unit} cannot go back to {where}: {problem}"
+        if known != (message is not None):
+            kind = "cut restored" if message is None else "cut lost"
+            log_event(connection, row, record_of(row), kind, time.time(), generation=row.generation, cause=message)
+    return message
+
+
+def lost_cuts(connection: Connection, application: str) -> dict[str, str]:
+    """Unit -> why it cannot be reset any more, as last written down."""
+    e = tables.unit_event
+    kinds = ("cut lost", "cut restored")
+    query = select(e).where(e.c.application == application, e.c.kind.in_(kinds)).order_by(e.c.number)
+    newest = {row.unit: row for row in connection.execute(query)}
+    return {unit: row.cause for unit, row in newest.items() if row.kind == "cut lost"}

@@ -1,0 +1,132 @@
+"""Garbage collection: what no cut can need any more, and files that no commit names."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Collection, Iterable
+
+from sqlalchemy import Connection, delete, select
+
+from streams_orchestration.compiler.deployment.program import PeProgram
+from streams_orchestration.runtime.catalog import tables
+from streams_orchestration.runtime.catalog.catalog import Catalog
+from streams_orchestration.runtime.sinks.outputs import unpublished_files
+from streams_orchestration.runtime.storage.files import remove_files
+from streams_orchestration.runtime.storage.home import Home
+from streams_orchestration.runtime.tasks.stored_states import drop_unneeded_states, state_files
+from streams_orchestration.runtime.transport.readers import drop_read_exports, exporters_done, importing_pes
+
+KEPT_EPOCHS = 100
+"""Epochs that stay in the catalog for people to look at."""
+
+
+def collect_garbage(catalog: Catalog, application: str, programs: Collection[PeProgram]) -> int:
+    """Forget commits, segments and states that lie before the cut of everybody who could need them.
+
+    Returns:
+        How many files were removed.
+    """
+    c, s, u, p, e = tables.commit, tables.segment, tables.unit, tables.pe, tables.epoch
+    paths: list[str] = []
+    with catalog.write() as connection:
+        cuts = {
+            row.pe: row
+            for row in connection.execute(
+                select(c)
+                .join(p, (p.c.application == c.c.application) & (p.c.id == c.c.pe))
+                .join(u, (u.c.application == p.c.application) & (u.c.name == p.c.unit))
+                .where(c.c.application == application, c.c.boundary, c.c.epoch == u.c.completed_epoch)
+            )
+        }
+        needed: dict[str, int] = {}
+        for program in programs:
+            for stream in program.inputs:
+                read = cuts[program.pe].position["inputs"].get(stream.stream, 0) if program.pe in cuts else 0
+                needed[stream.stream] = min(needed.get(stream.stream, read), read)
+        now = time.time()
+        paths += drop_read_exports(connection, application, needed, now)
+        for exporter in exporters_done(connection, application):
+            paths += drop_read_exports(connection, exporter, {}, now)
+            paths += _drop_retracted(connection, exporter, (), now)
+        exported = {stream for program in programs for stream in program.exports}
+        for stream, number in needed.items():
+            if stream in exported:
+                continue
+            old = (s.c.application == application, s.c.stream == stream, s.c.number < number)
+            paths += connection.scalars(select(s.c.path).where(*old))
+            connection.execute(delete(s).where(*old))
+        paths += _drop_retracted(connection, application, programs, now)
+        for pe, row in cuts.items():
+            connection.execute(delete(c).where(c.c.application == application, c.c.pe == pe, c.c.batch < row.batch))
+        paths += drop_unneeded_states(connection, application, {pe: row.batch for pe, row in cuts.items()})
+        for unit in connection.execute(select(u).where(u.c.application == application)):
+            connection.execute(
+                delete(e).where(
+                    e.c.application == application,
+                    e.c.unit == unit.name,
+                    e.c.epoch <= unit.completed_epoch - KEPT_EPOCHS,
+                )
+            )
+    return remove_files(paths)
+
+
+def _drop_retracted(connection: Connection, application: str, programs: Collection[PeProgram], now: float) -> list[str]:
+    """Forget segments that resets took back once every reader has gone past them, so that no batch names them.
+
+    Args:
+        connection: in a transaction that writes.
+        application: that wrote them.
+        programs: of its PEs; none when it is complete, and only others read what it has exported.
+        now: unix seconds.
+    """
+    s, p = tables.segment, tables.pe
+    taken_back = select(s.c.stream).where(s.c.application == application, s.c.retracted).distinct()
+    streams = connection.scalars(taken_back).all()
+    if not streams:
+        return []
+    positions = {
+        row.id: row.position["inputs"]
+        for row in connection.execute(select(p.c.id, p.c.position).where(p.c.application == application))
+    }
+    importing = importing_pes(connection, application, now)
+    paths: list[str] = []
+    for stream in streams:
+        readers = [x.pe for x in programs for read in x.inputs if read.stream == stream and read.uncommitted]
+        reached = [positions[pe].get(stream, 0) for pe in readers]
+        reached += [each.position for each in importing.get(stream, ()) if each.uncommitted and each.present]
+        passed = (s.c.number < min(reached),) if reached else ()
+        old = (s.c.application == application, s.c.stream == stream, s.c.retracted, *passed)
+        paths += connection.scalars(select(s.c.path).where(*old))
+        connection.execute(delete(s).where(*old))
+    return paths
+
+
+def sweep(
+    catalog: Catalog, home: Home, application: str, pes: Iterable[int], programs: Iterable[PeProgram] = ()
+) -> int:
+    """Remove files of these PEs that no commit names: what killed or failed tasks left.
+
+    Call only while no query of these PEs runs.
+
+    Args:
+        catalog: of the application.
+        home: the state directory.
+        application: its name.
+        pes: whose segments and states to look at.
+        programs: whose sinks to look at.
+
+    Returns:
+        How many files were removed.
+    """
+    directories = [home.data(application) / kind / f"pe-{pe}" for pe in pes for kind in ("streams", "states")]
+    # Looked for before the catalog is asked: a host that was paused in between, and that another one has
+    # taken the place of, does not see the files of the other one.
+    found = [path for directory in directories for path in directory.glob("*")]
+    found += [path for program in programs for path in unpublished_files(home, program)]
+    with catalog.read() as connection:
+        s = tables.segment
+        named = set(connection.scalars(select(s.c.path).where(s.c.application == application)))
+        named |= state_files(connection, application)
+        f = tables.sink_file
+        named |= set(connection.scalars(select(f.c.pending).where(f.c.application == application)))
+    return remove_files(path for path in found if str(path) not in named)

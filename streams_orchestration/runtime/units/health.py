@@ -1,0 +1,66 @@
+"""The health of units: whether the hosts and queries that they are made of are there (B9)."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable
+from typing import Any
+
+from sqlalchemy import Connection, select
+
+from streams_orchestration.runtime.catalog import tables
+from streams_orchestration.runtime.hosts.launcher import LAUNCHER
+from streams_orchestration.runtime.units.status import HostStatus, host_failure
+from streams_orchestration.runtime.units.unit_facts import Health, Trouble
+
+
+def read_health(connection: Connection, application: str, now: float) -> dict[str, Health]:
+    """The health of every unit of an application, by name; see `read_healths`."""
+    return read_healths(connection, [application], now)[application]
+
+
+def read_healths(connection: Connection, applications: Collection[str], now: float) -> dict[str, dict[str, Health]]:
+    """Look at the processes of all hosts, and at what they report of their PEs.
+
+    Args:
+        connection: in a transaction.
+        applications: their names.
+        now: unix seconds.
+
+    Returns:
+        Application -> unit -> its health.
+    """
+    p, h = tables.pe, tables.host
+    hosts = {
+        (row.application, row.id): (row, LAUNCHER.alive(row.pid, row.process_started))
+        for row in connection.execute(select(h).where(h.c.application.in_(applications)))
+    }
+    units: dict[tuple[str, str], list[Any]] = {}
+    for row in connection.execute(
+        select(p.c.application, p.c.id, p.c.unit, p.c.host, p.c.state, p.c.error, p.c.final).where(
+            p.c.application.in_(applications)
+        )
+    ):
+        units.setdefault((row.application, row.unit), []).append(row)
+    health: dict[str, dict[str, Health]] = {application: {} for application in applications}
+    for (application, unit), pes in units.items():
+        members = [hosts[application, host] for host in sorted({pe.host for pe in pes})]
+        health[application][unit] = _judge(pes, members, now)
+    return health
+
+
+def _judge(pes: Iterable[Any], hosts: Iterable[tuple[Any, bool]], now: float) -> Health:
+    trouble: Trouble | None = None
+    up = True
+    for row, alive in hosts:
+        if row.pid is None:
+            continue  # a host that nobody has launched yet finds everything rolled back when it comes
+        host = HostStatus.of(row, alive=alive)
+        reason = host_failure(host, now)
+        if reason is not None and trouble is None:
+            trouble = Trouble(reason, max(host.heartbeat_at or 0.0, host.launched_at))
+        up = up and alive and row.state == "RUNNING" and reason is None
+    failed = next((pe for pe in pes if pe.state == "FAILED" and not pe.final), None)
+    if trouble is None and failed is not None:
+        said = (failed.error or "").removeprefix(f"PE {failed.id}, ").removeprefix(f"PE {failed.id}: ")
+        trouble = Trouble(f"PE {failed.id} failed: {said}", now)
+    return Health(trouble, up)

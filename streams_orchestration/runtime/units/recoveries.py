@@ -1,0 +1,66 @@
+"""Recoveries: what the events of a unit say of every failure, from the last sign of life to the first new commit."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass, replace
+
+from streams_orchestration.runtime.units.unit_status import PHASES, UnitEvent, phases_of
+
+
+@dataclass(frozen=True, slots=True)
+class Recovery:
+    """One failure, or one reset that was asked for, and what became of it."""
+
+    at: dict[str, float]
+    """Unix seconds of its moments, as far as it has come: failed, detected, asked, began, done, committed."""
+    cause: str | None = None
+    epoch: int = 0
+    """The complete one that it went back to."""
+    given_up: bool = False
+    """The attempts were used up."""
+
+    @property
+    def began(self) -> float:
+        """Unix seconds when it began: the last sign of life before the failure."""
+        return min(self.at.values())
+
+    @property
+    def ended(self) -> float | None:
+        """Unix seconds when the unit worked again; None before."""
+        return None if "done" not in self.at else max(self.at.values())
+
+    @property
+    def phases(self) -> dict[str, float]:
+        """What it spent its time on, seconds: detect, decide, hosts, restart, first commit."""
+        return phases_of(self.at)
+
+
+MOMENTS = {"taken up": "asked", "reset began": "began", "reset done": "done", "first commit": "committed"}
+"""Kind of an event -> the moment that it is."""
+
+
+def recoveries(events: Iterable[UnitEvent]) -> tuple[Recovery, ...]:
+    """The recoveries that these events are about.
+
+    An attempt that failed is a recovery that has no end; the next attempt is one of its own.
+
+    Args:
+        events: of one unit, the oldest first; earlier ones may be missing.
+    """
+    found: list[Recovery] = []
+    for event in events:
+        if event.kind == "unhealthy":
+            at = {"failed": event.at - (event.seconds or 0.0), "detected": event.at}
+            found.append(Recovery(at, event.cause, event.epoch))
+        elif event.kind == "attempts used up":
+            if found:
+                found[-1] = replace(found[-1], given_up=True)
+        elif (moment := MOMENTS.get(event.kind)) is not None:
+            last = found[-1].at if found else {}
+            fits = bool(last) and not any(later in last for later in PHASES[PHASES.index(moment) :])
+            if moment == "began" and not fits:
+                found.append(Recovery(dict.fromkeys(PHASES[:4], event.at), event.cause, event.epoch))
+            elif fits:
+                found[-1] = replace(found[-1], at=last | {moment: event.at})
+    return tuple(found)

@@ -1,0 +1,134 @@
+"""What happens to a consistent region, and what it asks for in turn: plain data (B13, B14)."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from streams_orchestration.runtime.units.region_record import Timer
+
+
+@dataclass(frozen=True, slots=True)
+class Healthy:
+    """Every PE of the region is there."""
+
+
+@dataclass(frozen=True, slots=True)
+class Unhealthy:
+    """Some PE is not there, and why."""
+
+    cause: str
+
+
+@dataclass(frozen=True, slots=True)
+class TimerFired:
+    """A timer has run out; one of an older number is ignored (B6)."""
+
+    timer: Timer
+    number: int
+
+
+@dataclass(frozen=True, slots=True)
+class DrainReported:
+    """The trigger operator of an operator-driven region has begun a drain."""
+
+    sequence: int
+
+
+@dataclass(frozen=True, slots=True)
+class SourcesEnded:
+    """Nothing comes into the region any more: it drains without waiting for the period. Not in Streams (B23)."""
+
+
+@dataclass(frozen=True, slots=True)
+class BlockingPartDone:
+    """A PE has finished what it could not go on without."""
+
+    pe: int
+    sequence: int
+
+
+@dataclass(frozen=True, slots=True)
+class CheckpointDone:
+    """A PE has finished its drain and stored its state."""
+
+    pe: int
+    sequence: int
+
+
+@dataclass(frozen=True, slots=True)
+class ResetDone:
+    """A PE stands at the cut again, and runs."""
+
+    pe: int
+    sequence: int
+    attempt: int
+
+
+@dataclass(frozen=True, slots=True)
+class ResetRequested:
+    """An operator or a user wants a reset."""
+
+    force: bool = False
+    healthy: bool = True
+    """Every PE is there; matters to a forced one only."""
+    cause: str = "it was asked for"
+
+
+@dataclass(frozen=True, slots=True)
+class ControllerRestarted:
+    """Whoever held the region in memory is gone (B10). The catalog needs no such event: it forgets nothing."""
+
+
+Event = (
+    Healthy
+    | Unhealthy
+    | TimerFired
+    | DrainReported
+    | SourcesEnded
+    | BlockingPartDone
+    | CheckpointDone
+    | ResetDone
+    | ResetRequested
+    | ControllerRestarted
+)
+
+
+@dataclass(frozen=True, slots=True)
+class TriggerDrain:
+    """Start operators end the epoch."""
+
+    sequence: int
+
+
+@dataclass(frozen=True, slots=True)
+class TriggerReset:
+    """Every PE goes back to a complete sequence id."""
+
+    sequence: int
+    attempt: int
+
+
+@dataclass(frozen=True, slots=True)
+class Resume:
+    """Every PE goes on in the sequence id `next`."""
+
+    next: int
+    retire: int
+    pending: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Drained:
+    """A sequence id whose non-blocking part was pending is complete."""
+
+    sequence: int
+
+
+@dataclass(frozen=True, slots=True)
+class ResetFailed:
+    """The attempts are used up."""
+
+    sequence: int
+
+
+Action = TriggerDrain | TriggerReset | Resume | Drained | ResetFailed

@@ -1,0 +1,175 @@
+"""The state machine of a consistent region: (record, event) -> (record, actions), and nothing else (B1 to B12).
+
+Timers are part of the record: the one that runs, its deadline and its number. Whoever drives the machine sends
+`TimerFired` when the deadline has passed.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import NamedTuple
+
+from streams_orchestration.runtime.units.region_events import (
+    Action,
+    BlockingPartDone,
+    CheckpointDone,
+    ControllerRestarted,
+    Drained,
+    DrainReported,
+    Event,
+    Healthy,
+    ResetDone,
+    ResetFailed,
+    ResetRequested,
+    Resume,
+    SourcesEnded,
+    TimerFired,
+    TriggerDrain,
+    TriggerReset,
+    Unhealthy,
+)
+from streams_orchestration.runtime.units.region_record import RegionRecord, RegionSettings
+
+WORKING = ("PROCESSING", "DRAINING", "CHECKPOINT_PENDING", "RESETTING")
+LIMIT = "MAXIMUM_RESET_ATTEMPTS_REACHED"
+
+
+class Step(NamedTuple):
+    """What an event leads to."""
+
+    record: RegionRecord
+    actions: tuple[Action, ...] = ()
+
+
+def step(settings: RegionSettings, record: RegionRecord, event: Event, at: float) -> Step:
+    """One event.
+
+    Args:
+        settings: of the region.
+        record: before the event.
+        event: what has happened; one that does not fit the state changes nothing.
+        at: unix seconds.
+    """
+    match event:
+        case Healthy():
+            return _healthy(settings, record, at)
+        case Unhealthy(cause):
+            if record.state in WORKING:
+                return Step(replace(record.enter("UNHEALTHY", at), pending=0, cause=cause))
+            if record.state == "STARTED":
+                return Step(replace(record, dirty=True, cause=record.cause or cause))
+        case TimerFired(timer, number):
+            if record.timer == timer and record.number == number:
+                return _fired(settings, record, at)
+        case DrainReported(sequence):
+            if record.state == "PROCESSING" and settings.period is None and sequence == record.current:
+                return _drain(settings, record, at)
+        case SourcesEnded():
+            if record.state == "PROCESSING":
+                return _drain(settings, record, at, TriggerDrain(record.current))
+        case BlockingPartDone(pe, sequence):
+            if record.state == "DRAINING" and sequence == record.current:
+                return _written(settings, replace(record, written=record.written | {pe}), at)
+        case CheckpointDone(pe, sequence):
+            return _stored(settings, record, pe, sequence, at)
+        case ResetDone(pe, sequence, attempt):
+            if (record.state, record.completed, record.attempt) == ("RESETTING", sequence, attempt):
+                return _restored(settings, replace(record, done=record.done | {pe}), at)
+        case ResetRequested():
+            return _requested(settings, record, event, at)
+        case ControllerRestarted():
+            return Step(replace(record.enter("STARTED", at), pending=0, dirty=True))
+    return Step(record)
+
+
+def _healthy(settings: RegionSettings, record: RegionRecord, at: float) -> Step:
+    if record.state == "STARTED" and not record.dirty:
+        return Step(_process(settings, record, at))
+    if record.state in ("STARTED", "UNHEALTHY"):
+        return _reset(settings, record, at)
+    return Step(record)
+
+
+def _fired(settings: RegionSettings, record: RegionRecord, at: float) -> Step:
+    if record.timer == "period":
+        return _drain(settings, record, at, TriggerDrain(record.current))
+    if record.timer == "drain":
+        sequence = record.pending or record.current
+        cause = f"epoch {sequence} was not complete after the drainTimeout of {settings.drain_timeout:g} s"
+    else:
+        cause = f"the reset was not done after the resetTimeout of {settings.reset_timeout:g} s"
+    return _reset(settings, replace(record, cause=cause), at)
+
+
+def _drain(settings: RegionSettings, record: RegionRecord, at: float, *actions: Action) -> Step:
+    draining = replace(record.enter("DRAINING", at), began=at)
+    return Step(draining.arm("drain", at, settings.drain_timeout), actions)
+
+
+def _written(settings: RegionSettings, record: RegionRecord, at: float) -> Step:
+    """The blocking part may be done everywhere: the region goes on while some still write."""
+    if not settings.members <= record.written | record.done:
+        return Step(record)
+    # the timer runs on: it is to cover what is still being written (B8)
+    pending = replace(record, state="CHECKPOINT_PENDING", since=at, pending=record.current, current=record.current + 1)
+    return Step(pending, (Resume(pending.current, record.retire, pending=True),))
+
+
+def _stored(settings: RegionSettings, record: RegionRecord, pe: int, sequence: int, at: float) -> Step:
+    draining = record.state == "DRAINING" and sequence == record.current
+    writing = record.state == "CHECKPOINT_PENDING" and sequence == record.pending
+    if not (draining or writing):
+        return Step(record)  # of a drain that was abandoned (B6)
+    record = replace(record, done=record.done | {pe})
+    if not settings.members <= record.done:
+        return _written(settings, record, at) if draining else Step(record)
+    complete = replace(
+        record,
+        completed=sequence,
+        retire=record.completed,
+        pending=0,
+        current=max(record.current, sequence + 1),
+        attempts=0,
+        max_attempts=settings.attempts,
+        cause=None,
+        drains=record.drains.add(sequence, at, at - record.began),
+    )
+    told = Resume(complete.current, complete.retire) if draining else Drained(sequence)
+    return Step(_process(settings, complete, at), (told,))
+
+
+def _restored(settings: RegionSettings, record: RegionRecord, at: float) -> Step:
+    if not settings.members <= record.done:
+        return Step(record)
+    restored = replace(
+        record,
+        current=record.current + 1,
+        resets=record.resets.add(record.completed, at, at - record.began),
+    )
+    return Step(_process(settings, restored, at), (Resume(restored.current, restored.retire),))
+
+
+def _requested(settings: RegionSettings, record: RegionRecord, event: ResetRequested, at: float) -> Step:
+    if event.force and record.attempts >= record.max_attempts:
+        record = replace(record, max_attempts=record.attempts + settings.attempts)
+    if record.state == "STARTED":
+        return Step(replace(record, dirty=True, cause=record.cause or event.cause))
+    if record.state == "UNHEALTHY" or (record.state == LIMIT and not event.force):
+        return Step(record)
+    if record.state == LIMIT and not event.healthy:
+        return Step(record.enter("UNHEALTHY", at))
+    return _reset(settings, replace(record, cause=event.cause), at)
+
+
+def _reset(settings: RegionSettings, record: RegionRecord, at: float) -> Step:
+    """Reset entry: the attempt that is one too many is refused (B3)."""
+    if record.attempts >= record.max_attempts:
+        return Step(replace(record.enter(LIMIT, at), pending=0, dirty=False), (ResetFailed(record.completed),))
+    attempt = record.attempts
+    begun = replace(record.enter("RESETTING", at), pending=0, dirty=False, attempts=attempt + 1, began=at)
+    return Step(begun.arm("reset", at, settings.reset_timeout), (TriggerReset(record.completed, attempt),))
+
+
+def _process(settings: RegionSettings, record: RegionRecord, at: float) -> RegionRecord:
+    """The period counts from the end of the last drain or reset (B7)."""
+    return record.enter("PROCESSING", at).arm("period", at, settings.period)

@@ -1,0 +1,172 @@
+"""What the catalog says of a unit of recovery, and what of it is news to its state machine."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, replace
+from typing import Any
+
+from sqlalchemy import Connection, Row, select
+
+from streams_orchestration.runtime.catalog import tables
+from streams_orchestration.runtime.sinks.sinks import is_held
+from streams_orchestration.runtime.units.region_events import (
+    Action,
+    CheckpointDone,
+    DrainReported,
+    Event,
+    Healthy,
+    ResetDone,
+    SourcesEnded,
+    TimerFired,
+    TriggerReset,
+    Unhealthy,
+)
+from streams_orchestration.runtime.units.region_machine import WORKING, step
+from streams_orchestration.runtime.units.region_record import RegionRecord, RegionSettings
+
+ENDED = ("COMPLETED", "STOPPED", "FAILED")
+"""States of a unit in which its machine stands still."""
+
+
+@dataclass(frozen=True, slots=True)
+class Member:
+    """One PE of the unit, as its row says."""
+
+    id: int
+    epoch: int
+    """The one it works in: it has closed all lower ones."""
+    final: bool
+    runs: bool
+    """It was seen to run in the unit's generation."""
+
+
+@dataclass(frozen=True, slots=True)
+class Trouble:
+    """Why a PE of the unit does not run."""
+
+    cause: str
+    since: float
+    """Unix seconds of its last sign of life."""
+
+
+@dataclass(frozen=True, slots=True)
+class Health:
+    """What is known of the hosts and queries of a unit."""
+
+    trouble: Trouble | None = None
+    up: bool = True
+    """Every host of the unit is there, so that a reset may begin (B12)."""
+
+
+@dataclass(frozen=True, slots=True)
+class Facts:
+    """All that the machine of a unit can be told."""
+
+    members: tuple[Member, ...]
+    health: Health | None
+    """None: nobody has looked."""
+    asked: bool
+    """Somebody has taken up the reset of this generation."""
+    final_epoch: int | None
+    drain_asked: int | None
+    held: bool = False
+    """Too many complete epochs of a sink are not visible yet: no more may end, so that no drain times out for that."""
+
+    @property
+    def finished(self) -> bool:
+        """Every PE has made its final commit."""
+        return all(member.final for member in self.members)
+
+
+def read_facts(connection: Connection, units: Iterable[Row[Any]], health: Mapping[str, Health]) -> dict[str, Facts]:
+    """The facts of units of one application, by name.
+
+    Args:
+        connection: in a transaction.
+        units: their rows.
+        health: of their hosts and queries, as far as somebody has looked.
+    """
+    rows = {unit.name: unit for unit in units}
+    members: dict[str, list[Member]] = {name: [] for name in rows}
+    p = tables.pe
+    if rows:
+        application = next(iter(rows.values())).application
+        query = select(p.c.id, p.c.unit, p.c.epoch, p.c.final, p.c.running).where(p.c.application == application)
+        if len(rows) == 1:
+            query = query.where(p.c.unit == next(iter(rows)))
+        for row in connection.execute(query):
+            if row.unit in rows:
+                runs = row.final or row.running == rows[row.unit].generation
+                members[row.unit].append(Member(row.id, row.epoch, row.final, runs))
+    return {
+        name: Facts(
+            tuple(members[name]),
+            health.get(name),
+            unit.asked == unit.generation,
+            unit.final_epoch,
+            unit.drain_asked,
+            unit.timer == "period" and is_held(connection, unit.application, name, unit.completed_epoch),
+        )
+        for name, unit in rows.items()
+    }
+
+
+def settle(
+    settings: RegionSettings, record: RegionRecord, facts: Facts, at: float
+) -> tuple[RegionRecord, tuple[Action, ...]]:
+    """Tell the machine what is new, until nothing is; pure.
+
+    It ends at a reset, which makes most facts out of date.
+    """
+    actions: tuple[Action, ...] = ()
+    while (event := next_event(record, facts, at)) is not None:
+        record, told = step(settings, record, event, at)
+        actions += told
+        if any(isinstance(action, TriggerReset) for action in told):
+            break
+    return replace(record, written=frozenset(), done=frozenset()), actions
+
+
+def next_event(record: RegionRecord, facts: Facts, at: float) -> Event | None:
+    """What the facts say that the record does not know yet; None when it knows all."""
+    if record.state in ("STARTED", "PROCESSING") and facts.finished and facts.final_epoch in (None, record.completed):
+        return None
+    asked_and_up = facts.asked and facts.health is not None and facts.health.up
+    if record.state == "UNHEALTHY":
+        # without an attempt left there is nothing to bring the hosts back for
+        return Healthy() if asked_and_up or record.attempts >= record.max_attempts else None
+    if record.state == "STARTED" and record.dirty:
+        return Healthy() if asked_and_up else None
+    if record.state not in (*WORKING, "STARTED"):
+        return None
+    if (done := _report(record, facts)) is not None:
+        return done
+    if facts.health is not None and facts.health.trouble is not None:
+        return Unhealthy(facts.health.trouble.cause)
+    if record.state == "PROCESSING":
+        if facts.final_epoch == record.current:
+            return SourcesEnded()
+        if facts.drain_asked == record.current:
+            return DrainReported(record.current)
+    # a reset is for those to begin who have taken it up
+    due = record.deadline is not None and at >= record.deadline and (record.timer == "period" or facts.asked)
+    if record.timer == "period" and facts.held:
+        return None
+    return TimerFired(record.timer, record.number) if due and record.timer is not None else None
+
+
+def _report(record: RegionRecord, facts: Facts) -> Event | None:
+    """What some PE has done and the record has not."""
+    waiting = [member for member in facts.members if member.id not in record.done]
+    match record.state:
+        case "STARTED":
+            return Healthy() if all(member.runs for member in facts.members) else None
+        case "DRAINING" | "CHECKPOINT_PENDING":
+            sequence = record.pending or record.current
+            closed = (member for member in waiting if member.epoch > sequence)
+            return next((CheckpointDone(member.id, sequence) for member in closed), None)
+        case "RESETTING":
+            running = (member for member in waiting if member.runs)
+            return next((ResetDone(member.id, record.completed, record.attempt) for member in running), None)
+    return None

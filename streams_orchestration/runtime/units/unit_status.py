@@ -1,0 +1,145 @@
+"""What a unit of recovery is doing, as read from the catalog: state, epochs, cuts, resets and what they took."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Literal
+
+from streams_orchestration.runtime.units.region_record import RegionState, Times
+
+UnitState = RegionState | Literal["COMPLETED", "STOPPED", "FAILED"]
+LOST_REMEDY = "Bring it back from a copy, or start anew with --fresh"
+"""What to do about a file that the last cut of a unit needs."""
+
+EventKind = Literal[
+    "unhealthy", "taken up", "reset began", "reset done", "first commit", "attempts used up", "cut lost", "cut restored"
+]
+PHASES = ("failed", "detected", "asked", "began", "done", "committed")
+"""Moments of an outage, in their order."""
+_PHASE_NAMES = {
+    "detected": "detect",
+    "asked": "decide",
+    "began": "hosts",
+    "done": "restart",
+    "committed": "first commit",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class UnitEvent:
+    """Something that happened to a unit. The catalog keeps the last hundred of each."""
+
+    at: float
+    """Unix seconds."""
+    kind: EventKind
+    generation: int
+    epoch: int
+    """The last complete one then."""
+    attempts: int
+    seconds: float | None = None
+    """How long the reset took; of `unhealthy` how long nobody had noticed."""
+    cause: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Cut:
+    """A complete epoch. The catalog keeps the last hundred of each region."""
+
+    epoch: int
+    completed_at: float
+    """Unix seconds."""
+    seconds: float
+    """From the trigger, or from the end of the sources."""
+
+
+def phases_of(moments: Mapping[str, float]) -> dict[str, float]:
+    """What a reset spent its time on, seconds: detect, decide, hosts, restart, first commit.
+
+    `hosts` is the time until all of them were there, with the roll back at its end.
+
+    Args:
+        moments: of an outage, unix seconds, those that have come; see `PHASES`.
+    """
+    found: dict[str, float] = {}
+    before = moments.get("failed")
+    for moment in PHASES[1:]:
+        at = moments.get(moment)
+        if at is not None and before is not None:
+            found[_PHASE_NAMES[moment]] = max(at - before, 0.0)
+            before = max(at, before)
+    return found
+
+
+@dataclass(frozen=True, slots=True)
+class UnitStatus:
+    """One unit of recovery: a consistent region over its PEs (`region-0`), or one autonomous PE (`pe-3`)."""
+
+    name: str
+    region: int | None
+    state: UnitState
+    generation: int
+    completed_epoch: int
+    """Last complete epoch: the cut a reset goes back to; 0 is the initial state."""
+    open_epoch: int
+    attempts: int
+    """Resets since the last completed epoch (B5)."""
+    max_attempts: int
+    """As configured; a forced reset adds as many until an epoch is complete (B3)."""
+    pes: tuple[int, ...]
+    completed_at: float | None
+    period: float | None
+    current_epoch: int = 1
+    """The sequence id of the drain that is under way or comes next; it grows with every reset, too (B4)."""
+    drain_timeout: float = 0.0
+    """Seconds from the trigger until an epoch must be complete (B8)."""
+    reset_timeout: float = 0.0
+    """Seconds until every PE must run again (B8)."""
+    since: float = 0.0
+    """When it came into its state."""
+    dirty: bool = False
+    """It was not started as it should, so it waits for a reset."""
+    cause: str | None = None
+    """Why it is unhealthy or is being reset; of the last reset until an epoch is complete."""
+    asked: bool = False
+    """Somebody has taken up the reset that it needs."""
+    timer: str | None = None
+    """What runs out at `deadline`: period, drain or reset."""
+    deadline: float | None = None
+    resets: int = 0
+    """All of them, since the application was deployed."""
+    restarts: int = 0
+    """Resets of a PE outside of regions that came soon one after the other."""
+    drain_times: Times = field(default_factory=Times)
+    reset_times: Times = field(default_factory=Times)
+    outage: dict[str, float] | None = None
+    """Of the last reset, unix seconds: failed, detected, asked, began, done, committed."""
+    events: tuple[UnitEvent, ...] = ()
+    """The oldest first."""
+
+    @property
+    def waits(self) -> bool:
+        """Nothing happens to it before it is reset."""
+        return self.state == "UNHEALTHY" or (self.state == "STARTED" and self.dirty)
+
+    @property
+    def works(self) -> bool:
+        """Its PEs run, or are done."""
+        return not self.waits and self.state in ("PROCESSING", "DRAINING", "COMPLETED")
+
+    @property
+    def lost(self) -> str | None:
+        """Why it cannot go back to its last cut any more: a file that the cut needs is gone; None when it can."""
+        kinds = ("cut lost", "cut restored")
+        last = next((event for event in reversed(self.events) if event.kind in kinds), None)
+        return None if last is None or last.kind == "cut restored" else last.cause
+
+    @property
+    def phases(self) -> dict[str, float]:
+        """What the last reset spent its time on; see `phases_of`."""
+        return phases_of(self.outage or {})
+
+
+def last_cause(unit: UnitStatus) -> str | None:
+    """Why a unit was last unhealthy, or reset, as far as its events go back."""
+    return next((event.cause for event in reversed(unit.events) if event.cause), None)

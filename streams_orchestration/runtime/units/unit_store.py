@@ -1,0 +1,108 @@
+"""The record of a unit in the catalog: read from its row, and written back with what a step asked for."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from sqlalchemy import Connection, Row, delete, func, insert, select, update
+
+from streams_orchestration.runtime.catalog import tables
+from streams_orchestration.runtime.units.region_record import RegionRecord, RegionSettings, Times
+from streams_orchestration.runtime.units.unit_facts import Facts
+
+STEADY_SECONDS = 60.0
+"""A PE outside of regions that ran this long does not count its earlier restarts any more."""
+KEPT_EVENTS = 100
+"""Events of a unit that stay in the catalog."""
+
+
+def settings_of(unit: Row[Any], facts: Facts) -> RegionSettings:
+    """The unit's settings."""
+    members = frozenset(member.id for member in facts.members)
+    return RegionSettings(members, unit.period, unit.drain_timeout, unit.reset_timeout, unit.configured_attempts)
+
+
+def record_of(unit: Row[Any]) -> RegionRecord:
+    """The unit's record."""
+    return RegionRecord(
+        max_attempts=unit.max_attempts,
+        state=unit.state,
+        current=unit.current_epoch,
+        completed=unit.completed_epoch,
+        pending=unit.pending_epoch,
+        retire=unit.retired_epoch,
+        attempts=unit.attempts,
+        dirty=unit.dirty,
+        timer=unit.timer,
+        deadline=unit.deadline,
+        number=unit.timer_number,
+        since=unit.since,
+        began=unit.began_at,
+        cause=unit.cause,
+        drains=_times(unit.drains),
+        resets=_times(unit.resets),
+    )
+
+
+def store(connection: Connection, unit: Row[Any], record: RegionRecord, **more: Any) -> None:
+    """Write a record.
+
+    Args:
+        connection: in a transaction that writes.
+        unit: the row it was read from.
+        record: of the unit.
+        more: other columns.
+    """
+    u = tables.unit
+    values = {
+        "max_attempts": record.max_attempts,
+        "state": record.state,
+        # start PEs close epochs up to this one
+        "trigger_epoch": record.current if record.state == "DRAINING" else record.pending or record.completed,
+        "current_epoch": record.current,
+        "completed_epoch": record.completed,
+        "pending_epoch": record.pending,
+        "retired_epoch": record.retire,
+        "attempts": record.attempts,
+        "dirty": record.dirty,
+        "timer": record.timer,
+        "deadline": record.deadline,
+        "timer_number": record.number,
+        "since": record.since,
+        "began_at": record.began,
+        "cause": record.cause,
+        "drains": [record.drains.sequence, record.drains.at, list(record.drains.seconds)],
+        "resets": [record.resets.sequence, record.resets.at, list(record.resets.seconds)],
+    }
+    connection.execute(
+        update(u).where(u.c.application == unit.application, u.c.name == unit.name).values(**(values | more))
+    )
+
+
+def log_event(
+    connection: Connection, unit: Row[Any], record: RegionRecord, kind: str, at: float,
+    *, generation: int, seconds: float | None = None, cause: str | None = None,
+) -> None:  # fmt: skip
+    """Add an event; the oldest ones go."""
+    e = tables.unit_event
+    this = (e.c.application == unit.application, e.c.unit == unit.name)
+    number = (connection.scalar(select(func.max(e.c.number)).where(*this)) or 0) + 1
+    connection.execute(
+        insert(e).values(
+            application=unit.application, unit=unit.name, number=number, at=at, kind=kind, generation=generation,
+            epoch=record.completed, attempts=record.attempts, seconds=seconds, cause=cause,
+        )
+    )  # fmt: skip
+    connection.execute(delete(e).where(*this, e.c.number <= number - KEPT_EVENTS))
+
+
+def times_of(stored: Any) -> Times:
+    """Times as a row holds them."""
+    return _times(stored)
+
+
+def _times(stored: Any) -> Times:
+    if stored is None:
+        return Times()
+    sequence, at, seconds = stored
+    return Times(sequence, at, tuple(seconds))

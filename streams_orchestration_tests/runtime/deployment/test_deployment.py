@@ -1,0 +1,198 @@
+from __future__ import annotations
+
+import copy
+from pathlib import Path
+from typing import Any
+
+import pytest
+from sqlalchemy import select
+
+from streams_orchestration.compiler.compilation import Compilation, compile_spec
+from streams_orchestration.runtime.catalog import tables
+from streams_orchestration.runtime.deployment.deployment import deploy
+from streams_orchestration.runtime.deployment.fingerprint import difference, fingerprint
+from streams_orchestration.runtime.errors import (
+    ApplicationChangedError,
+    NotDeployableError,
+    NotDeployedError,
+    StateDirectoryError,
+)
+from streams_orchestration.runtime.hosts.control import cancel
+from streams_orchestration.runtime.observing.reading import deployed_applications, deployed_compilation, read_status
+from streams_orchestration.runtime.storage.home import Home
+from streams_orchestration_tests.runtime.applications import (
+    compiled,
+    expected_totals,
+    node,
+    published,
+    rows,
+    sink,
+    source,
+    totals,
+    write_rows,
+)
+from streams_orchestration_tests.runtime.catalogs import remove_catalog
+from streams_orchestration_tests.runtime.local import LocalApplication
+
+pytestmark = pytest.mark.usefixtures("database")
+
+COUNT = 20
+SPEC = """\
+specVersion: 1
+application: app
+schemas: {Row: "k string, n bigint"}
+graph:
+  - name: Rows
+    operator: FileSource
+    outputs: [{stream: Rows, schema: Row}]
+    parameters: {file: rows.parquet, format: parquet}
+    annotations: {consistent: {trigger: periodic, period: 1.0}}
+  - name: Kept
+    operator: Filter
+    inputs: [Rows]
+    parameters: {filter: "n > 3"}
+    annotations: {parallel: {width: 2}}
+  - {name: Out, operator: FileSink, inputs: [Kept], parameters: {file: out}}
+"""
+
+
+@pytest.fixture
+def home(tmp_path: Path) -> Home:
+    return Home(tmp_path / "home")
+
+
+@pytest.fixture
+def file(tmp_path: Path) -> Path:
+    return write_rows(tmp_path / "rows.parquet", COUNT)
+
+
+def spec(file: Path, *changes: tuple[str, str]) -> Compilation:
+    text = SPEC
+    for old, new in changes:
+        assert old in text
+        text = text.replace(old, new)
+    path = file.parent / "app.yaml"
+    path.write_text(text)
+    return compile_spec(path)
+
+
+def life(home: Home) -> str:
+    from streams_orchestration.runtime.catalog.catalog import Catalog
+
+    with Catalog(home).read() as connection:
+        return connection.scalars(select(tables.application.c.life)).one()
+
+
+def test_what_is_deployed_can_be_read_back(home: Home, file: Path):
+    compilation = totals(file)
+    assert deployed_applications(home) == ()
+    identity = deploy(home, compilation)
+    assert deployed_applications(home) == ("app",)
+    assert read_status(home, "app").fingerprint == identity == fingerprint(deployed_compilation(home, "app"))
+    assert [pe.state for pe in read_status(home, "app").pes] == ["WANTED"] * len(compilation.fusion.pes)
+
+
+def test_an_application_that_is_not_deployed_is_named_with_those_that_are(home: Home, file: Path):
+    with pytest.raises(NotDeployedError, match=r"other: no such application .*Nothing is deployed there"):
+        read_status(home, "other")
+    deploy(home, totals(file))
+    with pytest.raises(NotDeployedError, match=r"other: no such application .*Deployed there: app"):
+        read_status(home, "other")
+
+
+def test_deploying_again_goes_on_where_it_stood(home: Home, file: Path):
+    local = LocalApplication(home, totals(file, fusion="manual", pes=1), 5)
+    local.step(local.programs[0])
+    cancel(home, "app", 0.0)
+    assert read_status(home, "app").state == "STOPPED"
+    again = LocalApplication(home, totals(file, fusion="manual", pes=1), 5)
+    (pe,) = read_status(home, "app").pes
+    assert (pe.batch, pe.state, pe.generation) == (0, "WANTED", 2)
+    again.run()
+    assert published(again.published("Out")) == expected_totals(rows(COUNT))
+
+
+def test_deploying_what_runs_changes_nothing(home: Home, file: Path):
+    local = LocalApplication(home, totals(file, fusion="manual", pes=1), 5)
+    local.step(local.programs[0])
+    before = read_status(home, "app")
+    deploy(home, totals(file, fusion="manual", pes=1))
+    assert read_status(home, "app") == before
+
+
+def test_a_fresh_start_drops_state_and_results(home: Home, file: Path):
+    local = LocalApplication(home, totals(file), 5)
+    local.run()
+    first = life(home)
+    deploy(home, totals(file), fresh=True)
+    assert life(home) != first
+    assert local.published("Out") == []
+    assert not home.data("app").exists()
+    again = LocalApplication(home, totals(file), 5)
+    again.run()
+    assert published(again.published("Out")) == expected_totals(rows(COUNT))
+
+
+def test_a_changed_application_is_refused_with_the_difference(home: Home, file: Path):
+    deploy(home, spec(file))
+    with pytest.raises(ApplicationChangedError, match=r"the parameters of operator Kept changed\).*--fresh"):
+        deploy(home, spec(file, ("n > 3", "n > 4")))
+    assert read_status(home, "app").fingerprint == fingerprint(spec(file))
+    deploy(home, spec(file, ("n > 3", "n > 4")), fresh=True)
+
+
+def test_results_of_an_earlier_life_are_not_mixed_with_new_ones(home: Home, file: Path):
+    local = LocalApplication(home, totals(file), 5)
+    local.run()
+    remove_catalog(home)
+    with pytest.raises(NotDeployableError, match=r"results/app/(Out|Raw): \d+ files of an earlier run .*--fresh"):
+        deploy(home, totals(file))
+    deploy(home, totals(file), fresh=True)
+    assert local.published("Out") == []
+
+
+def test_wrong_parameters_are_refused_before_anything_is_written(home: Home, file: Path):
+    graph = [source("Rows", file), node("Kept", "Filter", "Rows", parameters={"filter": "m > 1"}), sink("Out", "Kept")]
+    with pytest.raises(NotDeployableError, match=r"Kept.*the attribute m, which the stream does not have"):
+        deploy(home, compiled(graph))
+    assert not home.root.exists()
+
+
+def test_a_home_that_cannot_be_is_named(tmp_path: Path, file: Path):
+    (tmp_path / "taken").touch()
+    with pytest.raises(StateDirectoryError, match="there is a file in its place"):
+        deploy(Home(tmp_path / "taken"), totals(file))
+
+
+def test_comments_and_places_in_the_file_do_not_matter(file: Path):
+    plain = spec(file)
+    moved = spec(
+        file, ("graph:\n", "# a comment\n\ngraph:   # another\n\n"), ("application: app", "application: app  #")
+    )
+    assert fingerprint(moved) == fingerprint(plain)
+    assert moved.logical.operators[0].location != plain.logical.operators[0].location
+
+
+CHANGES: dict[str, tuple[tuple[str, str], str]] = {
+    "a parameter": (("n > 3", "n > 4"), "the parameters of operator Kept changed"),
+    "a schema": (('"k string, n bigint"', '"k string, n int"'), "the schemas of operator Rows changed"),
+    "a width": (("width: 2", "width: 3"), "the width of a parallel region or the connections"),
+    "an operator": (("name: Kept", "name: Keep"), "operators Keep, Kept were added or removed"),
+    "a period": (("period: 1.0", "period: 2.0"), "the consistent regions"),
+    "a place": (('{filter: "n > 3"}', '{filter: "n > 3"}\n    config: {placement: {partitionIsolation: true}}'),
+                "the fusion into PEs"),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("case", CHANGES)
+def test_what_changes_how_it_runs_changes_the_fingerprint(file: Path, case: str):
+    change, text = CHANGES[case]
+    changes = [change, ("inputs: [Kept]", "inputs: [Keep]")] if case == "an operator" else [change]
+    before, after = spec(file), spec(file, *changes)
+    assert fingerprint(before) != fingerprint(after)
+    assert difference(before, after) == text
+
+
+def test_the_fingerprint_is_the_same_for_the_same_application(file: Path):
+    first: Any = copy.deepcopy(spec(file))
+    assert fingerprint(first) == fingerprint(spec(file))

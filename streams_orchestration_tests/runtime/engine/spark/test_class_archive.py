@@ -1,0 +1,74 @@
+"""The archive of Spark's classes: written once, used then, never in the way."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+import pytest
+
+from streams_orchestration.runtime.engine.spark import class_archive
+from streams_orchestration.runtime.engine.spark.class_archive import KEPT, ClassArchive
+
+
+@pytest.fixture
+def java(tmp_path: Path) -> Path:
+    path = tmp_path / "java"
+    path.write_text("a program")
+    return path
+
+
+def written(archive: ClassArchive) -> ClassArchive:
+    """A JVM has written it."""
+    assert archive.writes is not None
+    archive.writes.write_bytes(b"classes")
+    archive.keep()
+    return archive
+
+
+def test_the_first_jvm_writes_it_and_the_next_ones_use_it(java: Path, tmp_path: Path):
+    first = ClassArchive.find(java, "-Xmx1g", tmp_path / "cache")
+    assert first.options == ""
+    assert not first.path.exists()
+    written(first)
+    second = ClassArchive.find(java, "-Xmx1g", tmp_path / "cache")
+    assert second.writes is None
+    assert f"-XX:SharedArchiveFile={first.path}" in second.options
+
+
+def test_another_java_and_other_options_have_their_own(java: Path, tmp_path: Path):
+    found = {ClassArchive.find(java, options, tmp_path).path for options in ("-Xmx1g", "-Xmx2g")}
+    os.utime(java, (1.0, 1.0))
+    found.add(ClassArchive.find(java, "-Xmx1g", tmp_path).path)
+    assert len(found) == 3
+
+
+def test_a_jvm_that_was_killed_leaves_none(java: Path, tmp_path: Path):
+    archive = ClassArchive.find(java, "", tmp_path / "cache")
+    archive.keep()
+    assert archive.writes is not None
+    for name in ("", ".classlist"):
+        archive.writes.with_name(f"{archive.writes.name}{name}").write_text("half of it")
+    archive.drop()
+    assert list((tmp_path / "cache").iterdir()) == []
+    assert not archive.path.exists()
+    assert ClassArchive.find(java, "", tmp_path).writes is not None
+
+
+def test_without_room_none_is_written(java: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setattr(class_archive, "FREE_BYTES", 2**62)
+    archive = ClassArchive.find(java, "", tmp_path)
+    assert (archive.writes, archive.options) == (None, "")
+
+
+def test_a_directory_that_cannot_be_made_is_no_error(java: Path, tmp_path: Path):
+    (tmp_path / "file").touch()
+    archive = ClassArchive.find(java, "", tmp_path / "file" / "cache")
+    assert (archive.writes, archive.options) == (None, "")
+
+
+def test_only_the_youngest_are_kept(java: Path, tmp_path: Path):
+    made = [written(ClassArchive.find(java, f"-Xmx{number}g", tmp_path)) for number in range(1, KEPT + 3)]
+    left = sorted(tmp_path.glob("spark-*.jsa"))
+    assert len(left) == KEPT
+    assert made[-1].path in left

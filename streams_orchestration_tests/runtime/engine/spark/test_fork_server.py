@@ -1,0 +1,115 @@
+"""Spark's Python processes are forked by one that has imported what they need."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import psutil
+import pytest
+
+from streams_orchestration.runtime.engine.spark.fork_server import start_fork_server
+from streams_orchestration.runtime.processes import family
+
+TOLD = """
+import os, sys
+print(sys.argv[1:], os.getcwd(), os.environ["TOLD"], sys.stdin.read(), "decimal" in sys.modules, flush=True)
+sys.exit(7)
+"""
+WAITING = """
+import sys
+print("here", flush=True)
+sys.stdin.read()
+"""
+
+
+@pytest.fixture
+def python(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[str]:
+    """What Spark starts for a Python; modules `told` and `waiting` can be run."""
+    for name, code in {"told": TOLD, "waiting": WAITING}.items():
+        (tmp_path / f"{name}.py").write_text(code)
+    inherited = filter(None, [str(tmp_path), os.environ.get("PYTHONPATH")])
+    monkeypatch.setenv("PYTHONPATH", os.pathsep.join([*inherited, *filter(None, sys.path)]))
+    for name in ("PYSPARK_PYTHON", "PYSPARK_DRIVER_PYTHON"):
+        monkeypatch.setenv(name, sys.executable)
+    kept = start_fork_server(tmp_path / ("long" * 40) / "python-0-abc", ["decimal"])
+    assert kept is not None
+    yield os.environ["PYSPARK_PYTHON"]
+    kept.kill()
+    kept.communicate()
+
+
+def server() -> psutil.Process:
+    (found,) = (child for child in psutil.Process().children() if is_server(child))
+    return found
+
+
+def is_server(process: psutil.Process) -> bool:
+    return any(part.endswith("fork_server") for part in process.cmdline())
+
+
+def run_told(python: str, directory: Path) -> subprocess.CompletedProcess[str]:
+    environment = {**os.environ, "TOLD": "something"}
+    command = [python, "-m", "told", "once", "twice"]
+    return subprocess.run(command, input="read", capture_output=True, text=True, env=environment, cwd=directory)
+
+
+def waiting(python: str) -> subprocess.Popen[str]:
+    process = subprocess.Popen([python, "-m", "waiting"], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
+    assert process.stdout is not None
+    assert process.stdout.readline() == "here\n"
+    return process
+
+
+def forked() -> list[psutil.Process]:
+    return server().children()
+
+
+def test_a_process_is_what_it_was_asked_to_be(python: str, tmp_path: Path) -> None:
+    ran = run_told(python, tmp_path)
+    assert (ran.returncode, ran.stderr) == (7, "")
+    assert ran.stdout == f"['once', 'twice'] {Path.cwd()} something read True\n", "where the host works, not the JVM"
+
+
+def test_hashes_are_those_of_every_other_start(python: str, tmp_path: Path) -> None:
+    (tmp_path / "hashed.py").write_text("print(hash('key'))")
+    plain = subprocess.check_output([sys.executable, "-m", "hashed"], env=os.environ | {"PYTHONHASHSEED": "0"})
+    assert subprocess.check_output([python, "-m", "hashed"]) == plain
+
+
+def test_it_belongs_to_the_family_of_the_host(python: str) -> None:
+    process = waiting(python)
+    (pid,) = (each.pid for each in forked())
+    assert {pid, process.pid} <= {each.pid for each in family(os.getpid())}
+    process.communicate()
+    assert process.returncode == 0
+
+
+@pytest.mark.parametrize(("end", "status"), [("terminate", 143), ("kill", -9)])
+def test_it_ends_with_what_stands_for_it(python: str, end: str, status: int) -> None:
+    process = waiting(python)
+    (child,) = forked()
+    getattr(process, end)()
+    child.wait(10)
+    assert process.wait(10) == status
+
+
+def test_without_its_server_it_ends_and_the_next_one_is_an_ordinary_python(python: str, tmp_path: Path) -> None:
+    process = waiting(python)
+    (child,) = forked()
+    server().kill()
+    assert process.wait(10) == 1
+    psutil.wait_procs([child], timeout=10)
+    assert not child.is_running()
+    ran = run_told(python, tmp_path)
+    assert (ran.returncode, ran.stdout) == (7, f"['once', 'twice'] {Path.cwd()} something read False\n")
+
+
+def test_a_directory_from_which_nothing_runs_has_no_server(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("PYSPARK_PYTHON", sys.executable)
+    monkeypatch.setattr(os, "access", lambda *_: False)
+    assert start_fork_server(tmp_path / "python-0-abc") is None
+    assert os.environ["PYSPARK_PYTHON"] == sys.executable

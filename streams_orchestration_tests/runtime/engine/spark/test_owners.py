@@ -1,0 +1,132 @@
+"""A task stays with the process that ran it first, as long as that lives."""
+
+from __future__ import annotations
+
+import multiprocessing
+import os
+import signal
+from collections import Counter
+from collections.abc import Callable, Iterator
+from multiprocessing.connection import Connection
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from streams_orchestration.runtime.engine.spark.owners import DIRECTORY, Worker
+from streams_orchestration.runtime.errors import StreamsRuntimeError
+
+FORK = multiprocessing.get_context("fork")
+
+
+def work(request: Any) -> Any:
+    """Says who ran it; an exception is raised, a signal kills."""
+    if isinstance(request, Exception):
+        raise request
+    if isinstance(request, signal.Signals):
+        os.kill(os.getpid(), request)
+    return os.getpid(), request
+
+
+def _worker(pipe: Connection, query: Path) -> None:
+    os.environ[DIRECTORY] = str(query / "workers")
+    worker = Worker(work)
+    worker.announce()
+    pipe.send(None)
+    while True:
+        task, request = pipe.recv()
+        try:
+            pipe.send(worker.run(query / "owners" / task, request))
+        except Exception as error:
+            pipe.send(error)
+
+
+class Process:
+    def __init__(self, query: Path) -> None:
+        self.pipe, inner = FORK.Pipe()
+        self.process = FORK.Process(target=_worker, args=(inner, query), daemon=True)
+        self.process.start()
+        inner.close()
+        self.pipe.recv()
+
+    @property
+    def pid(self) -> int:
+        assert self.process.pid is not None
+        return self.process.pid
+
+    def run(self, request: Any, task: str = "0-0") -> Any:
+        self.pipe.send((task, request))
+        return self.pipe.recv()
+
+    def end(self) -> None:
+        self.process.kill()
+        self.process.join()
+
+
+@pytest.fixture
+def start(tmp_path: Path) -> Iterator[Callable[[], Process]]:
+    started: list[Process] = []
+    (tmp_path / "pe-0" / "owners").mkdir(parents=True)
+
+    def one() -> Process:
+        started.append(Process(tmp_path / "pe-0"))
+        return started[-1]
+
+    yield one
+    for process in started:
+        process.end()
+
+
+def test_the_first_worker_owns_the_task(start: Callable[[], Process]):
+    first, second = start(), start()
+    assert first.run("a") == (first.pid, "a")
+    assert [second.run("b"), first.run("c"), second.run("d")] == [(first.pid, text) for text in "bcd"]
+
+
+def test_what_is_large_arrives_whole(start: Callable[[], Process]):
+    first, second = start(), start()
+    first.run(b"")
+    data = os.urandom(3 << 20)
+    assert second.run(data) == (first.pid, data)
+
+
+def test_an_owner_that_has_ended_is_replaced(start: Callable[[], Process]):
+    first, second, third = start(), start(), start()
+    first.run("a")
+    assert second.run("b") == (first.pid, "b")
+    first.end()
+    assert second.run("c") == (second.pid, "c")
+    assert third.run("d") == (second.pid, "d")
+
+
+def test_an_owner_that_ends_under_way_is_an_error(start: Callable[[], Process]):
+    first, second = start(), start()
+    first.run("a")
+    error = second.run(signal.SIGKILL)
+    assert isinstance(error, StreamsRuntimeError)
+    assert "has ended" in str(error)
+    assert second.run("b") == (second.pid, "b")
+
+
+def test_an_error_comes_back_in_words(start: Callable[[], Process]):
+    first, second = start(), start()
+    first.run("a")
+    assert str(second.run(ValueError("no"))) == "ValueError('no')"
+    assert second.run("b") == (first.pid, "b")
+
+
+def test_tasks_of_a_level_are_shared_out_evenly_whoever_gets_them(start: Callable[[], Process]):
+    workers = [start(), start(), start()]
+    owners = [workers[0].run("a", f"1-{partition}")[0] for partition in range(6)]
+    assert Counter(owners) == {worker.pid: 2 for worker in workers}
+
+
+def test_then_who_owns_the_fewest_of_all_levels(start: Callable[[], Process]):
+    first, second = start(), start()
+    assert [first.run("a", f"{level}-0")[0] for level in range(3)] == [first.pid, second.pid, first.pid]
+
+
+def test_who_has_ended_gets_none(start: Callable[[], Process]):
+    first, second = start(), start()
+    second.end()
+    assert [first.run("a", f"1-{partition}")[0] for partition in range(2)] == [first.pid, first.pid]

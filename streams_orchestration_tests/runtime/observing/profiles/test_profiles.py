@@ -1,0 +1,173 @@
+"""A profile is the difference of two readings of the metrics; what sending costs is fitted or calibrated."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from streams_orchestration.model.profile import PassageCost
+from streams_orchestration.runtime.observing.metrics import ApplicationMetrics, PortMetrics
+from streams_orchestration.runtime.observing.profiles.calibration import calibrate
+from streams_orchestration.runtime.observing.profiles.differences import NotProfiledError, profile_of
+from streams_orchestration.runtime.observing.profiles.measuring import measure
+from streams_orchestration.runtime.observing.profiles.passage_costs import Passage, fitted, scaled
+from streams_orchestration.runtime.queries.recording import read_metrics
+from streams_orchestration.runtime.storage.home import Home
+from streams_orchestration_tests.runtime.applications import totals, write_rows
+from streams_orchestration_tests.runtime.local import LocalApplication
+
+COUNT = 60
+SHAPE = PassageCost(1e-8, 1e-9)
+COSTS = st.floats(0, 1e-5)
+
+
+def known(_rows: int) -> tuple[PassageCost, PassageCost]:
+    return SHAPE, SHAPE
+
+
+def readings(tmp_path: Path, **options: Any) -> tuple[LocalApplication, ApplicationMetrics, ApplicationMetrics]:
+    """An application, its metrics after its first batches, and at its end."""
+    application = LocalApplication(
+        Home(tmp_path / "home"), totals(write_rows(tmp_path / "in.csv", COUNT), **options), 20
+    )
+    for program in application.programs:
+        application.step(program)
+    before = read_metrics(application.home, application.name)
+    application.run()
+    return application, before, read_metrics(application.home, application.name)
+
+
+def test_amounts_are_what_happened_between_two_readings(tmp_path: Path):
+    application, before, after = readings(tmp_path)
+    profile = profile_of(application.compilation, before, idle(after), known)
+    former = {each.name: each for each in before.operators}
+    for each in after.operators:
+        mine = next(x for x in profile.operators if x.operator == each.name)
+        then = former.get(each.name)
+        assert mine.cpu_seconds == pytest.approx((each.cpu_ns - (then.cpu_ns if then else 0)) / 1e9, abs=1e-6)
+        for port, tuples in enumerate(mine.inputs):
+            assert tuples == each.inputs[port].tuples - (then.inputs[port].tuples if then else 0)
+        sent = {x.port: (x.tuples, x.bytes) for x in profile.streams if x.operator == each.name}
+        for port in each.outputs:
+            known_port = then.outputs[port.port] if then else PortMetrics(port.port, 0, 0, 0, 0)
+            assert sent[port.port] == (port.tuples - known_port.tuples, port.bytes - known_port.bytes)
+    assert profile.seconds == pytest.approx(after.at - before.at, abs=1e-3)
+    assert not profile.unmeasured
+    for pe in profile.pes:
+        assert pe.cpu_seconds >= pe.overhead_seconds >= 0
+
+
+def idle(metrics: ApplicationMetrics) -> ApplicationMetrics:
+    """The same, with PEs that were in batches for no time."""
+    return replace(metrics, pes=tuple(replace(pe, plan_ns=0, spark_ns=0, commit_ns=0) for pe in metrics.pes))
+
+
+@pytest.mark.parametrize(("busy", "factor"), [(4.5, 2.0), (1.0, 1.0)])
+def test_a_pe_that_never_rests_is_measured_from_commit_to_commit(tmp_path: Path, busy: float, factor: float):
+    """Its last batch was committed five seconds before the end, and one before the beginning."""
+    application, _, after = readings(tmp_path)
+    nothing = replace(after, at=100.0, operators=(), streams=(), queues=())
+    before = replace(nothing, pes=tuple(replace(pe, at=99.0) for pe in idle(after).pes))
+    pes = tuple(replace(pe, at=104.0, spark_ns=int(busy * 1e9)) for pe in idle(after).pes)
+    profile = profile_of(application.compilation, before, replace(after, at=110.0, pes=pes), known)
+    assert profile.seconds == 10.0
+    raw = {each.name: each for each in after.operators}
+    for each in profile.operators:
+        assert each.cpu_seconds == pytest.approx(factor * raw[each.operator].cpu_ns / 1e9, abs=1e-6)
+
+
+def test_what_was_not_called_is_named(tmp_path: Path):
+    application, before, after = readings(tmp_path)
+    late = [each for each in after.operators if each.name.startswith("Out")]
+    assert late, "the sink is called when the epoch ends"
+    quiet = replace(after, operators=tuple(each for each in after.operators if each not in late))
+    profile = profile_of(application.compilation, before, quiet, known)
+    assert {each.operator for each in profile.unmeasured} == {each.name for each in late}
+    assert not {each.operator for each in profile.operators} & {each.name for each in late}
+
+
+@pytest.mark.parametrize(("options", "basis"), [({"fusion": "legacy"}, {"measured", "scaled"}), ({}, {"calibrated"})])
+def test_where_the_costs_of_sending_come_from_is_said(tmp_path: Path, options: dict[str, Any], basis: set[str]):
+    application, before, after = readings(tmp_path, **options)
+    transport = profile_of(application.compilation, before, after, known).transport
+    assert transport is not None
+    assert transport.basis in basis
+    assert transport.send.of(1, 100) > 0
+    assert transport.receive.of(1, 100) > 0
+    assert (transport.streams > 0) == (transport.basis != "calibrated")
+
+
+def test_a_time_without_tuples_is_refused(tmp_path: Path):
+    application, _, after = readings(tmp_path)
+    with pytest.raises(NotProfiledError, match=r"carried no tuples .* Measure for longer"):
+        profile_of(application.compilation, after, after, known)
+
+
+def test_what_does_not_run_is_not_measured(tmp_path: Path):
+    application, _, _ = readings(tmp_path)
+    with pytest.raises(NotProfiledError, match="is completed, so there is nothing to measure"):
+        measure(application.home, application.name, 5, lambda _: False)
+
+
+def test_an_application_is_measured_while_it_works_until_somebody_wants_to_stop(tmp_path: Path):
+    application = LocalApplication(Home(tmp_path / "home"), totals(write_rows(tmp_path / "in.csv", COUNT)), 5)
+    said: list[str] = []
+
+    def pause(_seconds: float) -> bool:
+        """The application goes on while somebody waits; this one has seen enough after some batches."""
+        stepped = [application.step(program) for program in application.programs]
+        return not any(stepped)
+
+    found = measure(application.home, application.name, 3600, pause, said.append)
+    assert found.remarks == ("it was ended early",)
+    assert said[0].endswith("has just begun; waiting for its first batches ...")
+    rows = next(each for each in found.profile.streams if each.operator == "Rows")
+    assert 0 < rows.tuples < 2 * COUNT
+
+
+# ---- what sending costs ----
+
+
+def passages(cost: PassageCost, sizes: list[tuple[float, float]]) -> list[Passage]:
+    return [Passage(tuples, tuples * size, cost.of(tuples, tuples * size)) for tuples, size in sizes]
+
+
+SIZES = st.lists(st.tuples(st.floats(1, 1e7), st.sampled_from([8.0, 16.0, 100.0, 4096.0])), min_size=2, max_size=6)
+
+
+@given(COSTS, st.floats(0, 1e-8), SIZES)
+def test_streams_of_several_sizes_show_both_parts(per_tuple: float, per_byte: float, sizes: list[tuple[float, float]]):
+    cost = PassageCost(per_tuple, per_byte)
+    found = fitted(passages(cost, sizes))
+    if len({size for _, size in sizes}) == 1:
+        assert found is None
+    else:
+        assert found is not None
+        for size in (8.0, 1000.0, 4096.0):
+            assert found.of(1, size) == pytest.approx(cost.of(1, size), rel=1e-6, abs=1e-12)
+
+
+@given(st.lists(st.tuples(st.floats(1, 1e6), st.floats(1, 1e4), st.floats(0, 1)), max_size=5))
+def test_no_part_is_negative(found: list[tuple[float, float, float]]):
+    cost = fitted([Passage(tuples, tuples * size, seconds) for tuples, size, seconds in found])
+    assert cost is None or (cost.per_tuple >= 0 and cost.per_byte >= 0)
+
+
+@given(st.floats(0.1, 10), SIZES)
+def test_a_known_shape_is_scaled_to_what_was_spent(factor: float, sizes: list[tuple[float, float]]):
+    dear = PassageCost(SHAPE.per_tuple * factor, SHAPE.per_byte * factor)
+    found = scaled(passages(dear, sizes), SHAPE)
+    assert found is not None
+    assert (found.per_tuple, found.per_byte) == pytest.approx((dear.per_tuple, dear.per_byte))
+    assert scaled([], SHAPE) is None
+
+
+def test_a_calibration_costs_something_and_leaves_nothing(tmp_path: Path):
+    for cost in calibrate(tmp_path / "streams", 1000):
+        assert cost.of(1, 100) > 0
+    assert list((tmp_path / "streams").iterdir()) == []

@@ -1,0 +1,97 @@
+"""The judgement whether an application has failed, as a table of cases."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from streams_orchestration.runtime.limits import HEARTBEAT_LIMIT, START_LIMIT
+from streams_orchestration.runtime.units.failures import failures
+from streams_orchestration.runtime.units.status import ApplicationStatus, HostStatus, PeStatus
+from streams_orchestration.runtime.units.unit_status import UnitStatus
+
+NOW = 1_000_000.0
+HOST = HostStatus(0, 4711, True, "RUNNING", NOW - 500, NOW - 1, None, Path("host-0.log"))
+PE = PeStatus(0, ("Op",), 0, "region-0", "RUNNING", 3, 5, 2, 10, 10, 1.0, NOW - 1, None, Path("pe-0.log"))
+UNIT = UnitStatus("region-0", 0, "PROCESSING", 3, 1, 2, 1, 5, (0,), NOW - 5, 2.0)
+
+
+def status(
+    host: HostStatus = HOST, pe: PeStatus = PE, unit: UnitStatus = UNIT, state: Any = "RUNNING"
+) -> ApplicationStatus:
+    return ApplicationStatus("app", state, "f", NOW - 600, (host,), (pe,), (unit,), (), Path("logs"))
+
+
+FAILED_PE = replace(PE, state="FAILED", error="operator Op: boom")
+
+SOUND: dict[str, ApplicationStatus] = {
+    "all well": status(),
+    "just deployed": status(replace(HOST, state="STOPPED", alive=False, pid=None, heartbeat_at=None)),
+    "starting": status(replace(HOST, state="STARTING", heartbeat_at=None, launched_at=NOW - START_LIMIT + 1)),
+    "a late heartbeat": status(replace(HOST, heartbeat_at=NOW - HEARTBEAT_LIMIT + 0.5)),
+    "host completed": status(replace(HOST, state="COMPLETED", alive=False, heartbeat_at=NOW - 9999)),
+    "application stopped": status(replace(HOST, alive=False), FAILED_PE, state="STOPPED"),
+    "application completed": status(replace(HOST, alive=False), FAILED_PE, state="COMPLETED"),
+    "unit completed": status(replace(HOST, alive=False), unit=replace(UNIT, state="COMPLETED")),
+    "unit stopped": status(pe=FAILED_PE, unit=replace(UNIT, state="STOPPED")),
+}
+
+FAILED: dict[str, tuple[ApplicationStatus, str, str]] = {
+    "an operator": (status(pe=FAILED_PE), "PE 0 failed: operator Op: boom", "pe-0.log"),
+    "host killed": (status(replace(HOST, alive=False)), "host 0 (pid 4711) is gone", "host-0.log"),
+    "host gone at the start": (
+        status(replace(HOST, state="STARTING", alive=False, heartbeat_at=None)),
+        "host 0 (pid 4711) is gone",
+        "host-0.log",
+    ),
+    "host failed": (status(replace(HOST, state="FAILED", error="no Java")), "host 0 failed: no Java", "host-0.log"),
+    "host hangs": (
+        status(replace(HOST, heartbeat_at=NOW - 30)),
+        "host 0 gave no heartbeat for 30 s",
+        "host-0.log",
+    ),
+    "host never came up": (
+        status(replace(HOST, state="STARTING", heartbeat_at=None, launched_at=NOW - 100)),
+        "host 0 gave no heartbeat in 100 s",
+        "host-0.log",
+    ),
+}
+
+
+@pytest.mark.parametrize("case", SOUND)
+def test_nothing_has_failed(case: str):
+    assert failures(SOUND[case], NOW) == ()
+
+
+@pytest.mark.parametrize("case", FAILED)
+def test_a_failure_is_named_with_its_reason_and_log(case: str):
+    judged, reason, log = FAILED[case]
+    (failure,) = failures(judged, NOW)
+    assert (failure.reason, failure.log) == (reason, Path(log))
+    assert (failure.application, failure.unit, failure.generation) == ("app", "region-0", 3)
+    assert not failure.exhausted
+
+
+def test_a_unit_with_several_failed_pes_is_reported_once():
+    judged = status(pe=FAILED_PE, unit=replace(UNIT, pes=(0, 1)))
+    judged = replace(judged, pes=(FAILED_PE, replace(FAILED_PE, id=1)))
+    assert len(failures(judged, NOW)) == 1
+
+
+def test_a_dead_host_fails_every_unit_that_has_a_pe_there():
+    other = replace(UNIT, name="pe-1", region=None, pes=(1,))
+    judged = status(replace(HOST, alive=False))
+    judged = replace(judged, pes=(PE, replace(PE, id=1, unit="pe-1")), units=(UNIT, other))
+    assert [failure.unit for failure in failures(judged, NOW)] == ["region-0", "pe-1"]
+
+
+@pytest.mark.parametrize(
+    ("attempts", "permanent", "exhausted"), [(0, False, False), (4, False, False), (5, False, True), (0, True, True)]
+)
+def test_no_reset_is_tried_in_vain(attempts: int, permanent: bool, exhausted: bool):
+    judged = status(pe=replace(FAILED_PE, permanent=permanent), unit=replace(UNIT, attempts=attempts))
+    (failure,) = failures(judged, NOW)
+    assert (failure.exhausted, failure.permanent) == (exhausted, permanent)

@@ -1,0 +1,297 @@
+"""The controller of units: what has happened to a region is known to all, and it comes back to its cut."""
+
+from __future__ import annotations
+
+import contextlib
+import time
+from pathlib import Path
+from typing import Any
+
+import pytest
+from sqlalchemy import update
+
+from streams_orchestration.runtime.catalog import tables
+from streams_orchestration.runtime.errors import HostLaunchError, StaleGenerationError, StreamsRuntimeError
+from streams_orchestration.runtime.hosts import control
+from streams_orchestration.runtime.limits import HEARTBEAT_LIMIT
+from streams_orchestration.runtime.observing.reading import read_status
+from streams_orchestration.runtime.queries.commits import commit_batch
+from streams_orchestration.runtime.storage.home import Home
+from streams_orchestration.runtime.units.failures import failures
+from streams_orchestration.runtime.units.garbage import sweep
+from streams_orchestration.runtime.units.reset import reset
+from streams_orchestration.runtime.units.watch import observe
+from streams_orchestration_tests.runtime import applications
+from streams_orchestration_tests.runtime.applications import network
+from streams_orchestration_tests.runtime.local import LocalApplication
+from streams_orchestration_tests.runtime.running import COUNT, FakeHosts, Running
+
+
+def test_a_clean_start_needs_no_reset(running: Running):
+    assert (running.unit.state, running.unit.current_epoch, running.unit.completed_epoch) == ("PROCESSING", 1, 0)
+    assert running.events == []
+
+
+def test_a_region_is_processing_only_when_every_pe_runs(tmp_path: Path, hosts: FakeHosts):
+    running = Running(tmp_path, hosts)
+    running.set(tables.unit, state="STARTED")
+    running.set(tables.pe, running=0)
+    for pe in range(3):
+        observe(running.catalog, running.name)
+        assert running.unit.state == "STARTED"
+        with running.catalog.write() as connection:
+            connection.execute(update(tables.pe).where(tables.pe.c.id == pe).values(running=1))
+    observe(running.catalog, running.name)
+    assert running.unit.state == "PROCESSING"
+
+
+def test_the_states_of_a_host_that_dies(running: Running):
+    running.work()
+    before = running.unit
+    running.kill_host()
+    observe(running.catalog, running.name)
+    unit = running.unit
+    assert (unit.state, unit.attempts, unit.generation) == ("UNHEALTHY", 0, 1)
+    assert "is gone" in (unit.cause or "")
+    reset(running.home, running.name, "region-0", generation=1)
+    unit = running.unit
+    assert (unit.state, unit.attempts, unit.generation) == ("UNHEALTHY", 0, 1), "not before the host is back (B12)"
+    assert running.hosts.launched == [0, 0]
+    assert running.failure is None, "it is taken care of"
+    running.set(tables.host, state="RUNNING", heartbeat_at=time.time())
+    observe(running.catalog, running.name)
+    unit = running.unit
+    assert (unit.state, unit.attempts, unit.generation) == ("RESETTING", 1, 2)
+    assert (unit.completed_epoch, unit.current_epoch) == (before.completed_epoch, before.current_epoch)
+    running.local.settle()
+    unit = running.unit
+    assert (unit.state, unit.attempts, unit.current_epoch) == ("PROCESSING", 1, before.current_epoch + 1)
+    assert running.events == ["unhealthy", "taken up", "reset began", "reset done"]
+    assert sorted(unit.outage or {}) == ["asked", "began", "detected", "done", "failed"]
+    running.local.trigger()
+    for program in running.local.programs * 2:
+        running.local.step(program)
+    assert (running.unit.attempts, running.unit.cause) == (0, None), "a complete epoch gives them back (B5)"
+    assert "committed" in (running.unit.outage or {})
+    running.finish()
+
+
+def test_nothing_is_committed_between_the_failure_and_the_reset(running: Running):
+    running.work()
+    program = running.local.programs[0]
+    plan = running.local.plan(program)
+    assert plan is not None
+    results = running.local.execute(program, plan)
+    running.kill_host()
+    observe(running.catalog, running.name)
+    with pytest.raises(StaleGenerationError, match="region-0 is UNHEALTHY and goes back to its last complete epoch"):
+        commit_batch(running.catalog, program, plan, results, 0.0)
+
+
+def test_a_failed_query_is_reset_at_once_when_its_host_lives(running: Running):
+    running.work()
+    with running.catalog.write() as connection:
+        connection.execute(update(tables.pe).where(tables.pe.c.id == 1).values(state="FAILED", error="PE 1: boom"))
+    running.watch()
+    assert (running.unit.state, running.unit.generation) == ("RESETTING", 2)
+    assert running.unit.cause == "PE 1 failed: boom"
+    assert running.hosts.launched == [0]
+    running.finish()
+
+
+def test_a_failure_that_went_by_is_reset_all_the_same(running: Running):
+    """A host that was paused and goes on: what it did meanwhile was refused."""
+    running.work()
+    running.set(tables.host, heartbeat_at=time.time() - HEARTBEAT_LIMIT - 5.0)
+    observe(running.catalog, running.name)
+    running.set(tables.host, heartbeat_at=time.time())
+    failure = running.failure
+    assert failure is not None
+    assert "gave no heartbeat for" in failure.reason
+    running.watch()
+    assert running.unit.generation == 2
+    running.finish()
+
+
+def test_who_waits_for_a_reset_sees_that_a_host_hangs(running: Running, monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setattr(control, "HEALING_SECONDS", 0.0)
+    running.work()
+    reset(running.home, running.name, "region-0")
+    running.set(tables.host, heartbeat_at=time.time() - 2 * HEARTBEAT_LIMIT)
+    with pytest.raises(HostLaunchError, match="region-0 of app needs a reset: host 0 gave no heartbeat for 4"):
+        control.await_running(running.home, running.name, 5.0, "region-0")
+
+
+def test_who_waits_for_a_reset_sees_that_a_pe_fails_again(running: Running, monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setattr(control, "HEALING_SECONDS", 0.0)
+    running.work()
+    reset(running.home, running.name, "region-0")
+    running.local.settle()
+    running.set(tables.unit, asked=True)
+    running.set(tables.pe, state="FAILED", error="boom")
+    with pytest.raises(HostLaunchError, match="boom"):
+        control.await_running(running.home, running.name, 5.0, "region-0")
+
+
+def test_a_drain_that_takes_too_long_counts_as_an_attempt(running: Running):
+    running.work()
+    running.local.trigger()
+    assert (running.unit.state, running.unit.timer) == ("DRAINING", "drain")
+    running.expire()
+    observe(running.catalog, running.name)
+    assert running.unit.state == "DRAINING", "beginning the reset is for somebody who takes it up"
+    failure = running.failure
+    assert failure is not None
+    assert "drainTimeout of 180 s" in failure.reason
+    reset(running.home, running.name, "region-0", generation=failure.generation)
+    assert (running.unit.state, running.unit.attempts) == ("RESETTING", 1)
+    assert "drainTimeout" in (running.unit.cause or "")
+    running.finish()
+
+
+def test_a_reset_that_is_not_answered_has_the_hosts_killed(running: Running):
+    running.work()
+    reset(running.home, running.name, "region-0")
+    pids = set(running.hosts.alive_pids)
+    running.expire()
+    failure = running.failure
+    assert failure is not None
+    assert "resetTimeout of 180 s" in failure.reason
+    reset(running.home, running.name, "region-0", generation=failure.generation)
+    assert not pids & running.hosts.alive_pids, "it cannot end by itself"
+    assert (running.unit.state, running.unit.attempts) == ("UNHEALTHY", 1)
+    running.set(tables.host, state="RUNNING", heartbeat_at=time.time())
+    observe(running.catalog, running.name)
+    assert (running.unit.state, running.unit.attempts) == ("RESETTING", 2)
+    running.finish()
+
+
+def test_attempts_are_used_up_by_crashes_without_a_complete_epoch(running: Running):
+    running.work()
+    for attempt in range(1, 6):
+        running.kill_host()
+        running.watch()
+        running.come_up()
+        assert (running.unit.state, running.unit.attempts) == ("PROCESSING", attempt)
+    running.kill_host()
+    running.watch()
+    assert running.unit.state == "MAXIMUM_RESET_ATTEMPTS_REACHED"
+    failure = running.failure
+    assert failure is not None
+    assert failure.exhausted
+    with pytest.raises(StreamsRuntimeError, match="was reset 5 times in a row"):
+        reset(running.home, running.name, "region-0")
+    reset(running.home, running.name, "region-0", force=True)
+    assert (running.unit.state, running.unit.max_attempts) == ("UNHEALTHY", 10)
+    running.come_up()
+    assert (running.unit.state, running.unit.attempts) == ("PROCESSING", 6)
+    running.finish()
+
+
+def test_a_reset_touches_its_own_region_only(tmp_path: Path, hosts: FakeHosts, monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setitem(applications.PERIODIC["consistent"], "period", 1e6)  # however slow the machine is
+    local = LocalApplication(Home(tmp_path / "home"), network(tmp_path, COUNT, fusion="legacy"), 5)
+    control.launch(local.home, local.name)
+    for program in local.programs * 2:
+        local.step(program)
+    before = {pe.id: pe for pe in read_status(local.home, local.name).pes}
+    reset(local.home, local.name, "region-1")
+    for pe in read_status(local.home, local.name).pes:
+        if pe.unit == "region-1":
+            assert (pe.generation, pe.batch) == (2, -1)
+        else:
+            assert pe == before[pe.id]
+
+
+def test_events_do_not_grow_without_bound(running: Running, monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setattr("streams_orchestration.runtime.units.unit_store.KEPT_EVENTS", 6)
+    for _ in range(5):
+        reset(running.home, running.name, "region-0", force=True)
+        running.local.settle()
+    assert running.events == ["reset began", "reset done"] * 3
+
+
+def test_a_host_that_never_comes_up_is_not_started_for_ever(running: Running):
+    running.work()
+    for _ in range(8):
+        running.kill_host()
+        running.watch()
+    failure = running.failure
+    assert failure is not None
+    assert failure.hopeless == "its host did not come up 5 times in a row"
+    assert len(running.hosts.launched) == 6
+
+
+def test_a_sweep_that_was_paused_does_not_touch_what_others_wrote_meanwhile(
+    running: Running, monkeypatch: pytest.MonkeyPatch
+):
+    """A zombie: it has asked what there is, another host works, and then it goes on."""
+    running.work()
+    programs = running.local.programs
+    pes = [program.pe for program in programs]
+    read, paused = type(running.catalog).read, []
+
+    @contextlib.contextmanager
+    def pausing(self: Any) -> Any:
+        with read(self) as connection:
+            yield connection
+        if not paused:
+            paused.append(True)
+            running.work()
+
+    with monkeypatch.context() as pause:
+        pause.setattr(type(running.catalog), "read", pausing)
+        sweep(running.catalog, running.home, running.name, pes, programs)
+    assert paused
+    running.finish()
+
+
+def test_a_host_that_dies_while_others_are_launched_is_fenced_off(running: Running, monkeypatch: pytest.MonkeyPatch):
+    running.work()
+    program = running.local.programs[0]
+    plan = running.local.plan(program)
+    assert plan is not None
+    results = running.local.execute(program, plan)
+    running.kill_host()
+    with monkeypatch.context() as unseen:
+        unseen.setattr(control, "observe", lambda *_: None)
+        control.launch(running.home, running.name)
+    assert running.hosts.launched == [0, 0]
+    assert (running.unit.state, running.failure) == ("UNHEALTHY", None)
+    with pytest.raises(StaleGenerationError):
+        commit_batch(running.catalog, program, plan, results, 0.0)
+    running.come_up()
+    assert running.unit.generation == 2
+    running.finish()
+
+
+def test_back_off_of_a_pe_outside_of_regions(tmp_path: Path, hosts: FakeHosts):
+    local = LocalApplication(Home(tmp_path / "home"), network(tmp_path, COUNT, fusion="legacy"), 5)
+    control.launch(local.home, local.name)
+    name = next(unit.name for unit in read_status(local.home, local.name).units if unit.region is None)
+    pe = int(name.removeprefix("pe-"))
+    waits = []
+    for _ in range(4):
+        with local.catalog.write() as connection:
+            connection.execute(update(tables.host).values(state="RUNNING", heartbeat_at=time.time()))
+            connection.execute(update(tables.pe).where(tables.pe.c.id == pe).values(state="FAILED", error="boom"))
+        observe(local.catalog, local.name)
+        (failure,) = failures(read_status(local.home, local.name), time.time())
+        unit = next(unit for unit in read_status(local.home, local.name).units if unit.name == name)
+        assert unit.outage is not None
+        waits.append(max(failure.due_at - unit.outage["detected"], 0.0))
+        reset(local.home, local.name, name, generation=failure.generation)
+        local.settle()
+    assert waits == pytest.approx([0.0, 1.0, 2.0, 4.0], abs=1e-3)
+
+
+def test_a_pe_that_is_not_restartable_stays_failed(running: Running):
+    running.set(tables.pe, restartable=False)
+    running.work()
+    running.kill_host()
+    running.watch()
+    failure = running.failure
+    assert failure is not None
+    assert failure.hopeless == "its operators are `restartable: false`"
+    assert running.hosts.launched == [0]
+    assert running.unit.state == "UNHEALTHY"

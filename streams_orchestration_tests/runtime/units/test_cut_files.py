@@ -1,0 +1,154 @@
+"""A cut that cannot be restored any more is an error at the time when it is lost."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+import pytest
+from sqlalchemy import update
+
+from streams_orchestration.runtime.catalog import tables
+from streams_orchestration.runtime.errors import StreamsRuntimeError
+from streams_orchestration.runtime.observing.reading import read_status
+from streams_orchestration.runtime.storage.home import Home
+from streams_orchestration.runtime.units import cut_files
+from streams_orchestration.runtime.units.cut_files import CutFile, check_cuts, look_at_cuts
+from streams_orchestration.runtime.units.garbage import collect_garbage
+from streams_orchestration.runtime.units.reset import reset
+from streams_orchestration.runtime.units.unit_status import UnitStatus
+from streams_orchestration.runtime.units.watch import observed_status
+from streams_orchestration_tests.runtime.applications import network, totals, write_rows
+from streams_orchestration_tests.runtime.local import LocalApplication
+
+pytestmark = pytest.mark.usefixtures("database")
+
+COUNT = 40
+
+
+def application(directory: Path) -> LocalApplication:
+    """A region over three PEs, the middle one with a state; one epoch is complete."""
+    file = write_rows(directory / "rows.parquet", COUNT)
+    local = LocalApplication(Home(directory / "home"), totals(file, fusion="manual", pes=3), 5)
+    epoch(local)
+    return local
+
+
+def epoch(local: LocalApplication) -> None:
+    before = [unit.completed_epoch for unit in units(local)]
+    while any(unit.completed_epoch == was for unit, was in zip(units(local), before, strict=True)):
+        local.trigger()
+        for program in local.programs:
+            local.step(program)
+
+
+def units(local: LocalApplication) -> tuple[UnitStatus, ...]:
+    return read_status(local.home, local.name).units
+
+
+def files(local: LocalApplication) -> list[CutFile]:
+    with local.catalog.read() as connection:
+        return cut_files.cut_files(connection, local.name)
+
+
+def kinds(local: LocalApplication) -> list[str]:
+    return [event.kind for unit in units(local) for event in unit.events if "cut" in event.kind]
+
+
+def test_a_cut_needs_its_states_and_no_segments_of_its_own_region(tmp_path: Path):
+    local = application(tmp_path)
+    assert {file.what for file in files(local)} == {f"the state of PerKey[{channel}].Totals," for channel in (0, 1)}
+    assert check_cuts(local.catalog, local.name) == {}
+    assert kinds(local) == []
+
+
+@pytest.mark.parametrize(
+    ("damage", "said"),
+    [(Path.unlink, "cannot be read: No such file"), (lambda path: os.truncate(path, 3), "has 3 of ")],
+    ids=["removed", "truncated"],
+)
+def test_a_file_that_is_lost_is_named_once_with_what_to_do(tmp_path: Path, damage, said: str):
+    local = application(tmp_path)
+    lost = files(local)[-1]
+    damage(Path(lost.path))
+    for _ in range(2):
+        assert check_cuts(local.catalog, local.name).keys() == {"region-0"}
+    assert kinds(local) == ["cut lost"]
+    (unit,) = units(local)
+    for part in (f"epoch {unit.completed_epoch}, its last complete one", lost.path, said):
+        assert part in (unit.lost or "")
+
+
+def test_a_file_that_comes_back_mends_it(tmp_path: Path):
+    local = application(tmp_path)
+    path = Path(files(local)[-1].path)
+    kept = path.rename(tmp_path / "kept")
+    check_cuts(local.catalog, local.name)
+    kept.rename(path)
+    assert check_cuts(local.catalog, local.name) == {}
+    assert kinds(local) == ["cut lost", "cut restored"]
+    assert units(local)[0].lost is None
+
+
+def test_what_the_next_cut_does_not_need_is_not_missed(tmp_path: Path):
+    local = application(tmp_path)
+    before = {file.path for file in files(local)}
+    epoch(local)
+    collect_garbage(local.catalog, local.name, local.programs)
+    assert before - {file.path for file in files(local)}, "a new whole state took the place of the old one"
+    assert check_cuts(local.catalog, local.name) == {}
+
+
+def test_a_region_needs_what_it_will_read_again_of_another_one(tmp_path: Path):
+    local = LocalApplication(Home(tmp_path / "home"), network(tmp_path, COUNT, fusion="legacy"), 5)
+    while not any(unit.region is not None and unit.completed_epoch for unit in units(local)):
+        local.trigger()
+        for program in local.programs:
+            if not program.autonomous:
+                local.step(program)
+    segments = [file for file in files(local) if file.what.startswith("a segment")]
+    assert segments
+    Path(segments[0].path).unlink()
+    lost = check_cuts(local.catalog, local.name)
+    assert segments[0].unit in lost
+    assert segments[0].path in lost[segments[0].unit]
+
+
+def test_a_look_takes_up_so_many_files_and_the_next_one_others(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    local = application(tmp_path)
+    found = files(local)
+    monkeypatch.setattr(cut_files, "MOST_FILES", 1)
+    Path(found[-1].path).unlink()
+    looks = [check_cuts(local.catalog, local.name, turn=turn) for turn in range(len(found))]
+    assert "region-0" in looks[-1]
+
+
+def test_whoever_asks_has_all_files_looked_at(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    local = application(tmp_path)
+    monkeypatch.setattr(cut_files, "MOST_FILES", 1)
+    Path(files(local)[-1].path).unlink()
+    assert look_at_cuts(local.home, local.name).keys() == {"region-0"}
+    assert kinds(local) == ["cut lost"]
+
+
+def test_a_reset_is_refused_while_the_cut_is_lost_and_done_when_the_file_is_back(tmp_path: Path):
+    local = application(tmp_path)
+    path = Path(files(local)[-1].path)
+    kept = path.rename(tmp_path / "kept")
+    with pytest.raises(StreamsRuntimeError, match=rf"app: region-0 cannot go back to .*{path.name}.*--fresh"):
+        reset(local.home, local.name, "region-0")
+    assert [(unit.generation, unit.state) for unit in units(local)] == [(1, "PROCESSING")], "what works is left at work"
+    kept.rename(path)
+    assert reset(local.home, local.name, "region-0") == 2
+
+
+def test_whoever_watches_notices_that_the_file_of_a_unit_that_stands_still_is_back(tmp_path: Path):
+    local = application(tmp_path)
+    path = Path(files(local)[-1].path)
+    kept = path.rename(tmp_path / "kept")
+    check_cuts(local.catalog, local.name)
+    with local.catalog.write() as connection:
+        connection.execute(update(tables.unit).values(state="UNHEALTHY"))
+    assert observed_status(local.home, local.name).units[0].lost is not None
+    kept.rename(path)
+    assert observed_status(local.home, local.name).units[0].lost is None

@@ -1,0 +1,233 @@
+"""Which resets are asked for at a look: of every unit by itself, and of every failure once."""
+
+from __future__ import annotations
+
+import itertools
+import time
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from sqlalchemy import update
+
+from streams_orchestration.runtime.catalog import tables
+from streams_orchestration.runtime.hosts import control
+from streams_orchestration.runtime.observing.reading import read_status
+from streams_orchestration.runtime.storage.home import Home
+from streams_orchestration.runtime.units.failures import LAUNCH_FACTOR, LAUNCH_PAUSE, LAUNCHES
+from streams_orchestration.runtime.units.healing import FIRST_RETRY, LAST_RETRY, Known, heal
+from streams_orchestration.runtime.units.reset import reset
+from streams_orchestration.runtime.units.status import ApplicationStatus
+from streams_orchestration.runtime.units.watch import observe
+from streams_orchestration_tests.cli.made_up import NOW, host, pe, status, unit
+from streams_orchestration_tests.runtime.applications import expected_of_network, network, published
+from streams_orchestration_tests.runtime.local import LocalApplication
+from streams_orchestration_tests.runtime.running import FakeHosts
+
+LAUNCHED = NOW - 60
+
+
+def application(**changes: Any) -> ApplicationStatus:
+    """Two regions, and a PE outside of regions that runs on the second host."""
+    usual: dict[str, Any] = {
+        "hosts": (host(id=0), host(id=1, pid=4712)),
+        "pes": (pe(0), pe(1, unit="region-1"), pe(2, unit="pe-2", host=1)),
+        "units": (
+            unit(pes=(0,)),
+            unit(name="region-1", region=1, pes=(1,)),
+            unit(name="pe-2", region=None, period=None, pes=(2,)),
+        ),
+    }
+    return status(**usual | changes)
+
+
+def failing(found: ApplicationStatus, *pes: int) -> ApplicationStatus:
+    return replace(
+        found, pes=tuple(replace(each, state="FAILED", error="boom") if each.id in pes else each for each in found.pes)
+    )
+
+
+def unit_with(found: ApplicationStatus, name: str, **facts: Any) -> ApplicationStatus:
+    return replace(found, units=tuple(replace(each, **facts) if each.name == name else each for each in found.units))
+
+
+def host_with(found: ApplicationStatus, number: int, **facts: Any) -> ApplicationStatus:
+    return replace(found, hosts=tuple(replace(each, **facts) if each.id == number else each for each in found.hosts))
+
+
+def asked(found: ApplicationStatus, now: float, known: dict[str, Known]) -> tuple[list[str], dict[str, Known]]:
+    healing = heal(found, now, known)
+    return [request.failure.unit for request in healing.resets], healing.known
+
+
+def test_units_that_fail_together_are_reset_together():
+    assert asked(failing(application(), 0, 1), NOW, {})[0] == ["region-0", "region-1"]
+
+
+def test_a_host_that_dies_takes_all_its_units_with_it():
+    both = host_with(application(), 0, alive=False)
+    assert asked(both, NOW, {})[0] == ["region-0", "region-1"]
+
+
+def test_what_needs_no_host_is_reset_before_what_waits_for_one():
+    both = failing(host_with(application(), 0, alive=False), 2)
+    assert asked(both, NOW, {})[0] == ["pe-2", "region-0", "region-1"]
+
+
+def test_while_one_reset_hangs_another_unit_is_reset():
+    first = failing(application(), 0)
+    _, known = asked(first, NOW, {})
+    hangs = unit_with(application(), "region-0", state="UNHEALTHY", asked=True)
+    assert asked(hangs, NOW + 1, known)[0] == []
+    assert asked(failing(hangs, 2), NOW + 2, known)[0] == ["pe-2"]
+
+
+def test_a_unit_that_fails_again_in_its_reset_is_reset_again_at_once():
+    _, known = asked(failing(application(), 0), NOW, {})
+    resetting = unit_with(application(), "region-0", state="RESETTING", generation=2, attempts=1)
+    assert asked(failing(resetting, 0), NOW + 1, known)[0] == ["region-0"]
+
+
+def test_a_host_that_dies_while_it_comes_up_is_started_again_at_once():
+    dead = host_with(application(), 1, alive=False)
+    _, known = asked(dead, NOW, {})
+    waiting = unit_with(dead, "pe-2", state="UNHEALTHY", asked=True)
+    again = host_with(waiting, 1, launched_at=NOW + 1, launches=1)
+    healing = heal(again, NOW + 2, known)
+    assert [failure.unit for failure in healing.met] == ["pe-2"]
+    assert [request.failure.unit for request in healing.resets] == ["pe-2"]
+    assert heal(again, NOW + 3, healing.known).resets == (), "it was answered"
+
+
+def test_another_host_that_dies_while_the_first_comes_up_is_started_at_once():
+    spread = replace(application(), pes=(pe(0), pe(1, unit="region-1"), pe(2, unit="region-0", host=1)))
+    spread = replace(spread, units=(unit(pes=(0, 2)), spread.units[1]))
+    dead = host_with(spread, 0, alive=False)
+    _, known = asked(dead, NOW, {})
+    waiting = unit_with(host_with(dead, 0, alive=True, launched_at=NOW + 1), "region-0", state="UNHEALTHY", asked=True)
+    assert asked(waiting, NOW + 2, known)[0] == []
+    assert asked(host_with(waiting, 1, alive=False), NOW + 2, known)[0] == ["region-0"]
+
+
+def test_a_host_that_does_not_come_up_is_started_less_and_less_often_and_then_no_more():
+    now, known, launches = NOW, {}, []
+    found = host_with(application(), 1, alive=False, launches=0)
+    for second in range(1000):
+        now = NOW + second
+        found = replace(found, hosts=tuple(replace(each, heartbeat_at=now) for each in found.hosts))
+        names, known = asked(found, now, known)
+        if names:
+            launches.append(second)
+            found = host_with(found, 1, launched_at=now, launches=found.hosts[1].launches + 1)
+    waits = [later - earlier for earlier, later in itertools.pairwise(launches)]
+    assert waits == [1, *(LAUNCH_PAUSE * LAUNCH_FACTOR**n for n in range(LAUNCHES - 2))]
+    assert [failure.unit for failure in heal(found, now, known).exhausted] == ["pe-2"]
+
+
+def test_a_failure_that_a_reset_has_not_changed_is_answered_again_after_a_time_that_grows():
+    found, known, at = failing(application(), 0), {}, []
+    for second in range(0, 3600, 5):
+        alive = replace(found, hosts=tuple(replace(each, heartbeat_at=NOW + second) for each in found.hosts))
+        names, known = asked(alive, NOW + second, known)
+        at += [second] * len(names)
+    waits = [later - earlier for earlier, later in itertools.pairwise(at)]
+    assert waits[:5] == [FIRST_RETRY * 2**n for n in range(5)]
+    assert set(waits[5:]) == {LAST_RETRY}
+
+
+def test_what_is_given_up_does_not_keep_others_from_their_reset():
+    healing = heal(failing(unit_with(application(), "region-0", attempts=5), 0, 1), NOW, {})
+    assert [failure.unit for failure in healing.exhausted] == ["region-0"]
+    assert [request.failure.unit for request in healing.resets] == ["region-1"]
+
+
+@pytest.mark.parametrize(("later", "wanted"), [(0.4, []), (0.5, ["region-0"])])
+def test_others_are_given_time_to_answer_first(later: float, wanted: list[str]):
+    found = failing(application(), 0)
+    first = heal(found, NOW, {}, patience=0.5)
+    assert first.resets == ()
+    second = heal(found, NOW + later, first.known, patience=0.5)
+    assert [request.failure.unit for request in second.resets] == wanted
+    assert second.met == ()
+
+
+def look(local: LocalApplication, known: dict[str, Known]) -> tuple[set[str], dict[str, Known]]:
+    """What a look of somebody who heals comes to, resets included."""
+    observe(local.catalog, local.name)
+    healing = heal(read_status(local.home, local.name), time.time(), known)
+    for failure in (request.failure for request in healing.resets):
+        reset(local.home, local.name, failure.unit, generation=failure.generation)
+    return {request.failure.unit for request in healing.resets}, healing.known
+
+
+def test_all_units_of_a_host_come_back_together_though_it_dies_again_in_their_reset(tmp_path: Path, hosts: FakeHosts):
+    local = LocalApplication(Home(tmp_path / "home"), network(tmp_path, 40, fusion="legacy"), 5)
+    control.launch(local.home, local.name)
+    come_up(local)
+    for program in local.programs * 2:
+        local.step(program)
+    known: dict[str, Known] = {}
+    for launches in (2, 3):
+        hosts.alive_pids.clear()
+        asked_for, known = look(local, known)
+        assert asked_for == set(local.units)
+        assert len(hosts.launched) == launches, "once for all of them"
+        assert look(local, known)[0] == set()
+    come_up(local)
+    units = read_status(local.home, local.name).units
+    assert {(each.generation, each.attempts, each.state) for each in units} == {(2, 1, "PROCESSING")}, (
+        "one attempt (B5)"
+    )
+    local.run()
+    wanted = expected_of_network(40)
+    assert {name: published(local.published(name)) for name in wanted} == wanted
+
+
+def come_up(local: LocalApplication) -> None:
+    """Hosts that were launched report, and the PEs run."""
+    with local.catalog.write() as connection:
+        connection.execute(update(tables.host).values(state="RUNNING", heartbeat_at=time.time(), launches=0))
+    observe(local.catalog, local.name)
+    local.settle()
+
+
+CHANGES = st.tuples(
+    st.sampled_from(["fail", "mend", "die", "launch", "reset", "ask"]), st.integers(0, 2), st.integers(0, 40)
+)
+
+
+@given(st.lists(CHANGES, max_size=30))
+def test_units_are_judged_apart_and_no_key_comes_twice(changes: list[tuple[str, int, int]]):
+    found, now = application(), NOW
+    known: dict[str, Known] = {}
+    alone: dict[str, dict[str, Known]] = {each.name: {} for each in found.units}
+    keys: list[str] = []
+    for change, number, seconds in changes:
+        now += seconds
+        name = found.units[number].name
+        match change:
+            case "fail":
+                found = failing(found, number)
+            case "mend":
+                found = replace(found, pes=tuple(pe(p.id, unit=p.unit, host=p.host) for p in found.pes))
+            case "die":
+                found = host_with(found, number % 2, alive=False)
+            case "launch":
+                found = host_with(found, number % 2, alive=True, launched_at=now)
+            case "reset":
+                generation = found.units[number].generation + 1
+                found = unit_with(found, name, generation=generation, state="RESETTING", asked=False)
+            case _:
+                found = unit_with(found, name, state="UNHEALTHY", asked=True)
+        found = replace(found, hosts=tuple(replace(each, heartbeat_at=now) for each in found.hosts))
+        healing = heal(found, now, known)
+        known = healing.known
+        keys += [request.key for request in healing.resets]
+        for each in found.units:
+            single = heal(replace(found, units=(each,)), now, alone[each.name])
+            alone[each.name] = single.known
+            assert single.resets == tuple(r for r in healing.resets if r.failure.unit == each.name)
+    assert len(set(keys)) == len(keys)

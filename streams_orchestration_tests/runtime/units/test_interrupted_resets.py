@@ -1,0 +1,118 @@
+"""Whoever resets may die at any step, and any number may try at once: there is one reset, and it is completed."""
+
+from __future__ import annotations
+
+import contextlib
+import time
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from typing import Any
+
+import pytest
+
+from streams_orchestration.runtime.catalog import tables
+from streams_orchestration.runtime.observing.reading import read_status
+from streams_orchestration.runtime.units import reset as resetting
+from streams_orchestration.runtime.units.reset import reset
+from streams_orchestration.runtime.units.watch import observe
+from streams_orchestration_tests.runtime.running import Running
+
+
+class CrashError(BaseException):
+    """The process that resets is gone."""
+
+
+def steps_of_a_reset() -> list[str]:
+    return ["_end_hosts", "observe", "_take_up", "launch", "remove_files"]
+
+
+@pytest.mark.parametrize("after", [False, True], ids=["before", "after"])
+@pytest.mark.parametrize("died", steps_of_a_reset())
+@pytest.mark.parametrize("fault", ["host", "query", "drain", "reset"])
+def test_a_reset_that_dies_half_way_is_completed_by_the_next(
+    running: Running, monkeypatch: pytest.MonkeyPatch, fault: str, died: str, after: bool
+):
+    running.work()
+    _break(running, fault)
+    real: Callable[..., Any] = getattr(resetting, died)
+
+    def dying(*arguments: Any, **named: Any) -> Any:
+        if after:
+            real(*arguments, **named)
+        raise CrashError
+
+    with monkeypatch.context() as crashing:
+        crashing.setattr(resetting, died, dying)
+        with contextlib.suppress(CrashError):
+            reset(running.home, running.name, "region-0", generation=running.unit.generation)
+    for _ in range(3):  # others look on, and hosts that were started come up
+        running.watch()
+        if running.hosts.alive_pids:
+            running.come_up()
+    assert running.failure is None
+    assert running.unit.state in ("PROCESSING", "DRAINING"), "its period may be over by now"
+    assert running.unit.generation <= 4
+    running.finish()
+
+
+def _break(running: Running, fault: str) -> None:
+    match fault:
+        case "host":
+            running.kill_host()
+        case "query":
+            running.set(tables.pe, state="FAILED", error="boom")
+        case "drain":
+            running.local.trigger()
+            running.expire()
+        case "reset":
+            reset(running.home, running.name, "region-0")
+            running.expire()
+
+
+@pytest.mark.parametrize("statement", range(1, 40, 3))
+def test_a_transaction_that_dies_at_any_statement_changes_nothing(
+    running: Running, monkeypatch: pytest.MonkeyPatch, statement: int
+):
+    from sqlalchemy import Connection
+
+    running.work()
+    running.set(tables.pe, state="FAILED", error="boom")
+    observe(running.catalog, running.name)
+    before = read_status(running.home, running.name)
+    count, execute = 0, Connection.execute
+
+    def dying(self: Connection, *arguments: Any, **named: Any) -> Any:
+        nonlocal count
+        count += 1
+        if count == statement:
+            raise CrashError
+        return execute(self, *arguments, **named)
+
+    with monkeypatch.context() as crashing:
+        crashing.setattr(Connection, "execute", dying)
+        try:
+            resetting._take_up(running.catalog, running.name, "region-0", generation=1, force=False)
+            assert statement > 20, "it has that many statements"
+        except CrashError:
+            crashing.undo()
+            assert read_status(running.home, running.name) == before
+    running.watch()
+    assert running.unit.generation == 2
+    running.finish()
+
+
+def test_any_number_of_callers_do_one_reset(running: Running):
+    running.work()
+    running.kill_host()
+    observe(running.catalog, running.name)
+    with ThreadPoolExecutor(8) as pool:
+        found = list(pool.map(lambda _: reset(running.home, running.name, "region-0", generation=1), range(16)))
+    assert set(found) == {1}, "its host is not back"
+    assert running.hosts.launched == [0, 0]
+    running.set(tables.host, state="RUNNING", heartbeat_at=time.time())
+    with ThreadPoolExecutor(8) as pool:
+        list(pool.map(lambda _: observe(running.catalog, running.name), range(16)))
+        list(pool.map(lambda _: reset(running.home, running.name, "region-0", generation=1), range(16)))
+    assert (running.unit.generation, running.unit.attempts) == (2, 1)
+    assert running.events.count("reset began") == 1
+    running.finish()

@@ -1,0 +1,204 @@
+"""The state machine of a consistent region does what the traces of Streams say, and keeps its promises on any other."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import replace
+from typing import Any
+
+import pytest
+import yaml
+from hypothesis import given
+from hypothesis import strategies as st
+
+from streams_orchestration.runtime.units.region_events import (
+    BlockingPartDone,
+    CheckpointDone,
+    ControllerRestarted,
+    Drained,
+    DrainReported,
+    Event,
+    Healthy,
+    ResetDone,
+    ResetFailed,
+    ResetRequested,
+    Resume,
+    SourcesEnded,
+    TimerFired,
+    TriggerDrain,
+    TriggerReset,
+    Unhealthy,
+)
+from streams_orchestration.runtime.units.region_machine import LIMIT, step
+from streams_orchestration.runtime.units.region_record import RegionRecord, RegionSettings
+from streams_orchestration_tests.specs import CASES
+
+TRACES = yaml.safe_load((CASES / "region_traces.yaml").read_text())
+PES = {"p": 1, "q": 2}
+MEMBERS = frozenset(PES.values())
+
+PLAIN: dict[str, Event] = {
+    "healthy": Healthy(),
+    "unhealthy": Unhealthy("a PE is gone"),
+    "reset": ResetRequested(),
+    "forced reset": ResetRequested(force=True),
+    "forced reset unhealthy": ResetRequested(force=True, healthy=False),
+    "controller restarted": ControllerRestarted(),
+    "sources ended": SourcesEnded(),
+}
+
+
+def event(text: str, record: RegionRecord) -> Event:
+    """An event as a trace writes it."""
+    if text in PLAIN:
+        return PLAIN[text]
+    if text == "timer":
+        return TimerFired(record.timer or "drain", record.number)
+    if text == "old timer":
+        return TimerFired("drain", record.number)
+    numbers = [PES.get(word) or int(word) for word in re.findall(r"\b[pq]\b|\d+", text)]
+    kinds = {"done": CheckpointDone, "written": BlockingPartDone, "reset": ResetDone, "drain": DrainReported}
+    return kinds[re.match(r"\w+", text)[0]](*numbers)  # type: ignore[index]
+
+
+def told(action: Any) -> str:
+    """An action as a trace writes it."""
+    match action:
+        case TriggerDrain(sequence):
+            return f"triggerDrain({sequence})"
+        case TriggerReset(sequence, attempt):
+            return f"triggerReset(seq={sequence}, attempt={attempt})"
+        case Resume(following, retire, pending):
+            return f"resumeSubmission(next={following}, retire={retire}{', pending=1' if pending else ''})"
+        case Drained(sequence):
+            return f"drained({sequence})"
+        case ResetFailed(sequence):
+            return f"resetFailed({sequence})"
+    raise AssertionError(action)
+
+
+@pytest.mark.parametrize("trace", TRACES, ids=lambda trace: trace["id"])
+def test_traces(trace: dict[str, Any]):
+    settings = RegionSettings(MEMBERS, trace["config"]["period"], 180.0, 180.0, trace["config"]["max"])
+    record = RegionRecord.first(settings)
+    if before := trace.get("before"):
+        record = replace(record, **before)
+        if record.state == "PROCESSING":
+            record = record.arm("period", 0.0, settings.period)
+    for number, wanted in enumerate(trace["steps"], start=1):
+        record, actions = step(settings, record, event(wanted["ev"], record), float(number))
+        found = {
+            "state": record.state,
+            "sent": [told(action) for action in actions],
+            "cur": record.current,
+            "last": record.completed,
+            "attempts": record.attempts,
+            "max": record.max_attempts,
+            "timer": record.timer,
+            "finished": sorted(record.done),
+        }
+        expected = {key: value for key, value in wanted.items() if key != "ev"}
+        assert {key: found[key] for key in expected} == expected, f"step {number}: {wanted['ev']}"
+
+
+small = st.integers(0, 6)
+EVENTS = st.one_of(
+    st.sampled_from(list(PLAIN.values())),
+    st.builds(CheckpointDone, st.sampled_from([1, 2]), small),
+    st.builds(BlockingPartDone, st.sampled_from([1, 2]), small),
+    st.builds(ResetDone, st.sampled_from([1, 2]), small, small),
+    st.builds(DrainReported, small),
+    st.builds(TimerFired, st.sampled_from(["period", "drain", "reset"]), small),
+    st.sampled_from(["the timer", "every report"]),
+)
+
+
+@given(events=st.lists(EVENTS, max_size=60), period=st.sampled_from([None, 10.0]), attempts=st.integers(1, 4))
+def test_promises(events: list[Any], period: float | None, attempts: int):
+    settings = RegionSettings(MEMBERS, period, 20.0, 30.0, attempts)
+    record = RegionRecord.first(settings)
+    used: set[int] = set()
+    for at, given_event in enumerate(events, start=1):
+        for each in concrete(given_event, record):
+            before = record
+            record, actions = step(settings, before, each, float(at))
+            check(settings, before, record, actions, each, used)
+
+
+def concrete(given_event: Any, record: RegionRecord) -> list[Event]:
+    if given_event == "the timer":
+        return [TimerFired(record.timer or "reset", record.number)]
+    if given_event == "every report":
+        sequence = record.pending or record.current
+        if record.state == "RESETTING":
+            return [ResetDone(pe, record.completed, record.attempt) for pe in MEMBERS]
+        return [CheckpointDone(pe, sequence) for pe in MEMBERS]
+    return [given_event]
+
+
+def check(
+    settings: RegionSettings, before: RegionRecord, after: RegionRecord, actions: tuple, each: Event, used: set[int]
+) -> None:
+    assert after.current >= before.current > before.completed, "sequence ids grow"
+    assert after.completed >= before.completed
+    assert after.completed < after.current
+    for action in actions:
+        if isinstance(action, TriggerDrain):
+            assert action.sequence == before.current
+            assert action.sequence not in used, "a sequence id is used once (B4)"
+            used.add(action.sequence)
+        if isinstance(action, TriggerReset):
+            assert action == TriggerReset(before.completed, before.attempts), "back to the last complete one"
+            assert after.attempts == before.attempts + 1 <= after.max_attempts
+            if isinstance(each, ResetRequested) and each.force:
+                assert after.max_attempts in (before.max_attempts, before.attempts + settings.attempts)
+    if after.completed > before.completed:
+        assert after.completed in used or settings.period is None
+        assert (after.attempts, after.max_attempts) == (0, settings.attempts), "given back by a checkpoint only (B5)"
+    elif not any(isinstance(action, TriggerReset) for action in actions):
+        assert after.attempts == before.attempts
+    if before.state == "RESETTING" and after.state == "PROCESSING":
+        assert after.current == before.current + 1, "a completed reset burns a sequence id (B4)"
+    if before.state == LIMIT and after.state != LIMIT:
+        forced = isinstance(each, ResetRequested) and each.force
+        assert forced or isinstance(each, ControllerRestarted)
+    timers = {"DRAINING": "drain", "CHECKPOINT_PENDING": "drain", "RESETTING": "reset"}
+    periodic = "period" if settings.period is not None else None
+    assert after.timer == timers.get(after.state, periodic if after.state == "PROCESSING" else None)
+    assert (after.timer is None) == (after.deadline is None)
+    assert after.number >= before.number
+    assert len(after.drains.seconds) <= 10
+    assert len(after.resets.seconds) <= 10
+
+
+@given(events=st.lists(EVENTS, max_size=30), stale=EVENTS)
+def test_what_comes_late_changes_nothing(events: list[Any], stale: Any):
+    settings = RegionSettings(MEMBERS, 10.0)
+    record = RegionRecord.first(settings)
+    for at, given_event in enumerate(events, start=1):
+        for each in concrete(given_event, record):
+            record, _ = step(settings, record, each, float(at))
+    late: list[Event] = [
+        TimerFired(record.timer or "drain", record.number - 1),
+        CheckpointDone(1, record.completed),
+        BlockingPartDone(1, record.completed),
+        ResetDone(1, record.completed, record.attempt - 1),
+    ]
+    for each in late:
+        assert step(settings, record, each, 99.0) == (record, ())
+
+
+def test_times_are_averages_of_the_last_ten():
+    settings = RegionSettings(MEMBERS, 10.0)
+    record, _ = step(settings, RegionRecord.first(settings), Healthy(), 0.0)
+    assert record.deadline == 10.0
+    for number in range(1, 13):
+        began = 100.0 * number
+        record, _ = step(settings, record, TimerFired("period", record.number), began)
+        for pe in MEMBERS:
+            record, _ = step(settings, record, CheckpointDone(pe, number), began + number)
+    assert record.drains.sequence == 12
+    assert record.drains.at == record.since == 1212.0
+    assert record.deadline == 1222.0, "the period counts from the end of the drain (B7)"
+    assert record.drains.seconds == tuple(map(float, range(3, 13)))
+    assert record.drains.average == 7.5
