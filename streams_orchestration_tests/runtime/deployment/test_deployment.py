@@ -160,7 +160,7 @@ def test_wrong_parameters_are_refused_before_anything_is_written(home: Home, fil
 
 def test_a_home_that_cannot_be_is_named(tmp_path: Path, file: Path):
     (tmp_path / "taken").touch()
-    with pytest.raises(StateDirectoryError, match="there is a file in its place"):
+    with pytest.raises(StateDirectoryError, match="taken"):
         deploy(Home(tmp_path / "taken"), totals(file))
 
 

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from streams_orchestration.runtime.hosts import session
+from streams_orchestration.runtime.engine.spark import session
 
 
 @pytest.mark.parametrize("below", ["own", None])
