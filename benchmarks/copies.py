@@ -15,7 +15,8 @@ from tempfile import TemporaryDirectory
 from benchmarks.graphs import HERE
 from benchmarks.harness import Row, seconds
 from benchmarks.sample_operators import SEEN, WIDE_ROWS
-from streams_orchestration.compiler.compilation import Compilation, compile_application
+from streams_orchestration.compiler.compilation import Compilation
+from streams_orchestration.compiler.compiling import compile_application
 from streams_orchestration.compiler.options import Options
 from streams_orchestration.model.loading import application_from_mapping
 from streams_orchestration.runtime.storage.home import Home

@@ -38,7 +38,7 @@ def random_graph(seed: int, *, rates: bool) -> tuple[LogicalGraph, PhysicalGraph
     operators = {"Source": {"inputs": []}, "Work": {}}
     application = {"specVersion": 1, "application": "small", "operators": operators, "graph": graph}
     logical, _ = build_logical_graph(application_from_mapping(application), Options())
-    return logical, expand(logical, Options())[0]
+    return logical, expand(logical)[0]
 
 
 def least_traffic(operators: int, flows: list[tuple[int, int, float]], pes: int, most: int) -> float:

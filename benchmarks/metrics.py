@@ -14,7 +14,8 @@ from typing import Any
 
 from benchmarks.harness import Row
 from benchmarks.microbatch import durations
-from streams_orchestration.compiler.compilation import Compilation, compile_application
+from streams_orchestration.compiler.compilation import Compilation
+from streams_orchestration.compiler.compiling import compile_application
 from streams_orchestration.compiler.options import Options
 from streams_orchestration.model.loading import application_from_mapping
 from streams_orchestration.runtime.queries.scratch import Scratch

@@ -71,7 +71,7 @@ def physical(application: Application, **options: Any) -> PhysicalGraph:
     """The expanded graph of an application without errors."""
     found, diagnostics = logical(application, **options)
     assert not diagnostics, diagnostics
-    return expand(found, Options(**options))[0]
+    return expand(found)[0]
 
 
 def codes(diagnostics: list[Diagnostic] | tuple[Diagnostic, ...]) -> list[str]:

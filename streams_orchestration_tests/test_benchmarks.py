@@ -19,7 +19,7 @@ from benchmarks.__main__ import NAMES, OTHERS
 from benchmarks.harness import Row, table
 from benchmarks.peers import pyarrow_loop, spark_query
 from benchmarks.peers.answer import steady
-from streams_orchestration.compiler.compilation import compile_application
+from streams_orchestration.compiler.compiling import compile_application
 from streams_orchestration.compiler.options import Options
 from streams_orchestration.model.loading import application_from_mapping
 from streams_orchestration.operators.libraries import compute

@@ -11,7 +11,7 @@ import pytest
 import yaml
 
 from streams_orchestration.compiler.checking.checking import check_operators, check_parameters
-from streams_orchestration.compiler.compilation import compile_spec
+from streams_orchestration.compiler.compiling import compile_spec
 from streams_orchestration.compiler.decoupling import solve
 from streams_orchestration.compiler.decoupling.application_decision import decide
 from streams_orchestration.compiler.fusion_fingerprint import fusion_fingerprint

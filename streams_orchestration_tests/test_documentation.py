@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from streams_orchestration.cli.entry import streams
-from streams_orchestration.compiler.compilation import compile_spec
+from streams_orchestration.compiler.compiling import compile_spec
 from streams_orchestration.compiler.copies.copies import RULES
 from streams_orchestration.compiler.decoupling import solve
 from streams_orchestration.compiler.drawing.drawing import draw_svg

@@ -19,7 +19,7 @@ import psutil
 import pyarrow as pa
 import pytest
 
-from streams_orchestration.compiler.compilation import compile_spec
+from streams_orchestration.compiler.compiling import compile_spec
 from streams_orchestration.model.assignment_document import mapping_of_assignment
 from streams_orchestration.orchestration.instance import dagster_instance
 from streams_orchestration.runtime.observing.reading import deployed_applications, read_status

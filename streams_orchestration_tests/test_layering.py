@@ -19,9 +19,10 @@ LAYERS = ("model", "operators", "compiler", "runtime", "orchestration", "cli")
 COMPILER_LAYERS = (
     *("options", "documents", "misleading", "disjoint_sets"),
     *("logical_graph", "physical_graph", "components", "stage_results", "fusion_fingerprint", "implementations"),
-    *("logical", "parallel", "regions", "profiles", "placement", "decoupling"),
-    *("fusion", "rewriting", "threads", "copies"),
-    *("compilation", "deployment", "checking", "plan", "drawing", "changes", "explain"),
+    *("compilation", "sections", "stage"),
+    *("logical", "parallel", "regions", "profiles", "placement", "decoupling", "fusion", "threads", "copies"),
+    *("deployment", "checking"),
+    *("stages", "compiling", "plan", "drawing", "changes", "explain"),
 )
 """The same within the compiler: what all stages share, the stages, all of them, and what is done with the result."""
 HEAVY = ("pyspark", "dagster", "polars", "pyarrow", "pandas", "numpy", "sqlalchemy")

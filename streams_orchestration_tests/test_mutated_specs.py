@@ -12,9 +12,9 @@ import pytest
 import yaml
 
 from streams_orchestration.compiler.checking.checking import check_parameters
-from streams_orchestration.compiler.compilation import compile_spec
+from streams_orchestration.compiler.compiling import compile_spec
 from streams_orchestration.compiler.options import Options
-from streams_orchestration.compiler.plan.plan import plan_document
+from streams_orchestration.compiler.plan import plan_document
 from streams_orchestration.model.diagnostics import ApplicationError
 
 HERE = Path(__file__).parent

@@ -24,8 +24,8 @@ if TYPE_CHECKING:
 @output_option
 def compile_(spec: Path, options: Options, format_: str, output: Path | None) -> int:
     """Compile an application and show the plan; nothing is run."""
-    from streams_orchestration.compiler.compilation import uncollected
-    from streams_orchestration.compiler.plan.plan import compile_error_document, plan_text
+    from streams_orchestration.compiler.compiling import uncollected
+    from streams_orchestration.compiler.plan import compile_error_document, plan_text
     from streams_orchestration.model.diagnostics import ApplicationError
 
     try:
@@ -60,7 +60,7 @@ def check(spec: Path, options: Options, *, deployable: bool) -> Compilation:
     """
     from dataclasses import replace
 
-    from streams_orchestration.compiler.compilation import compile_spec
+    from streams_orchestration.compiler.compiling import compile_spec
     from streams_orchestration.model.diagnostics import ApplicationError
     from streams_orchestration.operators.standard import STANDARD
 

@@ -10,18 +10,18 @@ from streams_orchestration.model.diagnostics import Diagnostic
 Subject = Literal["values", "types", "parallel", "regions", "placement", "threads"]
 """What findings are about: values, tuple types, parallel regions and punctuation, consistent regions, PEs, threads."""
 
-_Subjects = frozenset[Subject]
+Subjects = frozenset[Subject]
 
-ALL: _Subjects = frozenset(("values", "types", "parallel", "regions", "placement", "threads"))
-_NOTHING: _Subjects = frozenset()
-_TYPES: _Subjects = frozenset(("types",))
-_PARALLEL: _Subjects = frozenset(("parallel",))
-_REGIONS: _Subjects = frozenset(("regions",))
-_THREADS: _Subjects = frozenset(("threads",))
-_PLACEMENT: _Subjects = frozenset(("placement",))
-_GRAPH: _Subjects = frozenset(("types", "parallel", "regions"))
+ALL: Subjects = frozenset(("values", "types", "parallel", "regions", "placement", "threads"))
+_NOTHING: Subjects = frozenset()
+_TYPES: Subjects = frozenset(("types",))
+_PARALLEL: Subjects = frozenset(("parallel",))
+_REGIONS: Subjects = frozenset(("regions",))
+_THREADS: Subjects = frozenset(("threads",))
+_PLACEMENT: Subjects = frozenset(("placement",))
+_GRAPH: Subjects = frozenset(("types", "parallel", "regions"))
 
-_BY_CODE: dict[str, _Subjects] = {
+_BY_CODE: dict[str, Subjects] = {
     # Checkpoints, periods, routing: the graph is the one that was meant.
     **dict.fromkeys(("CDISP0407E", "CDISP0408E", "CDISP0410E", "CDISP0840E", "CDISP0841E"), _NOTHING),
     **dict.fromkeys(("CDISP0848E", "CDISP0849E", "SO0109", "SO0307", "SO0405", "SO0407", "SO0408"), _NOTHING),
@@ -45,30 +45,47 @@ _HARMLESS_KEYS = frozenset(
 _HARMLESS_WHEN_UNKNOWN = frozenset(("parallel", "consistent"))
 _NEED_TYPES = frozenset(("CDISP0824E", "SO0304", "SO0306"))
 """Findings on values that look at tuple types, too."""
+_NEED_ALL = frozenset(("CDISR3035W", "SO0620", "SO0621", "SO0622", "SO0623", "SO0624", "SO0625"))
+"""Findings on PEs that look at all that decides over them: their number, and a decision which operators to part."""
 _NEED_PORTS = frozenset(("CDISP0823E", "SO0111", "SO0207", "CDISP0838E", "CDISP0839W", "CDISR1359E"))
 """Findings that look at streams, ports and parallel regions, too, or at what is used."""
 
 
-def misled(errors: Iterable[Diagnostic]) -> _Subjects:
+def misled(errors: Iterable[Diagnostic]) -> Subjects:
     """What cannot be judged beside these errors: its findings could be nothing but their effects."""
-    subjects: _Subjects = _NOTHING
+    subjects: Subjects = _NOTHING
     for error in errors:
         if error.severity == "error":
             subjects |= _of_path(error) if error.path is not None else _BY_CODE.get(error.code, ALL)
     return subjects
 
 
-def trusted(findings: Iterable[Diagnostic], subject: Subject, wrong: _Subjects) -> list[Diagnostic]:
-    """The findings of one stage that errors found before do not put in doubt.
+def in_doubt(subject: Subject | None, wrong: Subjects, *, errors: bool) -> bool:
+    """Whether findings on a subject could be nothing but effects of the errors so far.
+
+    Threads depend on all else, and what has no findings is only computed without errors.
 
     Args:
-        findings: what the stage found.
-        subject: what it is about.
+        subject: what the findings are about, None for a stage without findings.
+        wrong: what cannot be judged.
+        errors: there are errors.
+    """
+    if subject is None:
+        return errors
+    return bool(wrong) if subject == "threads" else subject in wrong
+
+
+def trusted(findings: Iterable[Diagnostic], subject: Subject | None, wrong: Subjects) -> list[Diagnostic]:
+    """The findings of one stage that earlier errors do not put in doubt.
+
+    Args:
+        findings: of the stage.
+        subject: what they are about.
         wrong: what cannot be judged.
     """
     if subject in wrong:
         return []
-    doubtful = {"CDISR3035W"} if wrong else set[str]()
+    doubtful = set(_NEED_ALL) if wrong else set[str]()
     if "types" in wrong:
         doubtful |= _NEED_TYPES
     if "parallel" in wrong:
@@ -76,7 +93,7 @@ def trusted(findings: Iterable[Diagnostic], subject: Subject, wrong: _Subjects) 
     return [finding for finding in findings if finding.code not in doubtful]
 
 
-def _of_path(error: Diagnostic) -> _Subjects:
+def _of_path(error: Diagnostic) -> Subjects:
     """By the keys that lead to what is wrong, and is left out therefore."""
     keys = [step for step in error.path or () if isinstance(step, str)]
     if error.code == "SO0008" and not keys:

@@ -58,6 +58,11 @@ class Diagnostic:
         return f"{place + ': ' if place else ''}{self.severity} {self.code}: {self.message}"
 
 
+def errors_of(diagnostics: Iterable[Diagnostic]) -> list[Diagnostic]:
+    """Those that are errors."""
+    return [diagnostic for diagnostic in diagnostics if diagnostic.severity == "error"]
+
+
 def in_order(diagnostics: Iterable[Diagnostic]) -> tuple[Diagnostic, ...]:
     """The diagnostics by their place in the spec, those without a place last.
 

@@ -10,8 +10,10 @@ from pathlib import Path
 import dagster as dg
 import networkx as nx
 
-from streams_orchestration.compiler.compilation import Compilation, compile_spec
+from streams_orchestration.compiler.compilation import Compilation
+from streams_orchestration.compiler.compiling import compile_spec
 from streams_orchestration.compiler.options import Options
+from streams_orchestration.compiler.stages import STAGES
 from streams_orchestration.model.diagnostics import ApplicationError
 from streams_orchestration.model.loading import load_application, read_application
 from streams_orchestration.orchestration.artifacts import ArtifactStore, StageMissingError, artifacts_of
@@ -32,7 +34,6 @@ from streams_orchestration.orchestration.profiling import profiling_assets, prof
 from streams_orchestration.orchestration.recompiling import recompile_op
 from streams_orchestration.orchestration.sensors import own_sensor
 from streams_orchestration.orchestration.stage_assets import ApplicationSource, stage_asset, stage_spec
-from streams_orchestration.orchestration.stages import STAGES
 from streams_orchestration.runtime.errors import StreamsRuntimeError
 from streams_orchestration.runtime.storage.home import Home
 

@@ -14,10 +14,12 @@ from typing import Any
 import dagster as dg
 
 from streams_orchestration.compiler import documents
-from streams_orchestration.compiler.compilation import Compilation
+from streams_orchestration.compiler.compilation import Compilation, Progress
 from streams_orchestration.compiler.options import Options
-from streams_orchestration.model.diagnostics import ApplicationError, Diagnostic
-from streams_orchestration.orchestration.stages import LOGICAL, STAGES, Progress, content_version
+from streams_orchestration.compiler.stage import LOGICAL
+from streams_orchestration.compiler.stages import BY_NAME
+from streams_orchestration.model.diagnostics import ApplicationError, Diagnostic, errors_of
+from streams_orchestration.orchestration.versions import content_version
 from streams_orchestration.runtime.errors import StreamsRuntimeError
 from streams_orchestration.runtime.storage.home import Home
 
@@ -89,7 +91,7 @@ class ArtifactStore(dg.ConfigurableResource):
                 for d in document.diagnostics
             ],
             "violations": list(document.violations),
-            STAGES[document.stage].section: document.section,
+            BY_NAME[document.stage].key: document.section,
             "result": document.result,
         }
         _replace(path, _bytes(content))
@@ -132,7 +134,7 @@ class ArtifactStore(dg.ConfigurableResource):
                 stage=stage,
                 spec=content["spec"],
                 inputs=content["inputs"],
-                section=content[STAGES[stage].section],
+                section=content[BY_NAME[stage].key],
                 result=content["result"],
                 diagnostics=tuple(Diagnostic(**d) for d in content["diagnostics"]),
                 violations=tuple(content["violations"]),
@@ -162,11 +164,11 @@ class ArtifactStore(dg.ConfigurableResource):
         first = read[LOGICAL].result
         progress = Progress(
             options=documents.load(Options, _bytes(first["options"])),
-            logical=documents.load(STAGES[LOGICAL].result, _bytes(first["graph"])),
+            logical=documents.load(BY_NAME[LOGICAL].result, _bytes(first["graph"])),
             diagnostics=tuple(d for document in read.values() for d in document.diagnostics),
         )
         results = {
-            STAGES[stage].field: documents.load(STAGES[stage].result, _bytes(document.result))
+            BY_NAME[stage].field: documents.load(BY_NAME[stage].result, _bytes(document.result))
             for stage, document in read.items()
             if stage != LOGICAL
         }
@@ -181,7 +183,7 @@ class ArtifactStore(dg.ConfigurableResource):
             StagesOutOfStepError: a stage was computed from another version of its inputs than is stored now, or did
                 not pass its check.
         """
-        read = {stage: self.read(application, stage) for stage in STAGES}
+        read = {stage: self.read(application, stage) for stage in BY_NAME}
         versions = {stage: document.data_version for stage, document in read.items()}
         spec = Path(read[LOGICAL].spec)
         if spec.is_file():
@@ -202,8 +204,8 @@ class ArtifactStore(dg.ConfigurableResource):
         if broken:
             message = f"{application}: a compiled stage did not pass its check, which is a bug: {'; '.join(broken)}"
             raise StagesOutOfStepError(message)
-        progress, _ = self.progress(application, tuple(STAGES))
-        if any(diagnostic.severity == "error" for diagnostic in progress.diagnostics):
+        progress, _ = self.progress(application, tuple(BY_NAME))
+        if errors_of(progress.diagnostics):
             raise ApplicationError(progress.diagnostics)
         return progress.compilation
 

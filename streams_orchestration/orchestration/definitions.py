@@ -13,12 +13,12 @@ from pathlib import Path
 
 import dagster as dg
 
+from streams_orchestration.compiler.stage import LOGICAL
 from streams_orchestration.orchestration.application import application_name, build_application_definitions
 from streams_orchestration.orchestration.connected_lineages import connection_of, links
 from streams_orchestration.orchestration.instance import OWN_WARNING
 from streams_orchestration.orchestration.jobs import reset_job
 from streams_orchestration.orchestration.sensors import failed_units_sensor
-from streams_orchestration.orchestration.stages import LOGICAL
 from streams_orchestration.runtime.storage.home import Home
 
 ENDINGS = (".yaml", ".yml")

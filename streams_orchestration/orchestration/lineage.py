@@ -17,8 +17,9 @@ from streams_orchestration.compiler.compilation import Compilation
 from streams_orchestration.compiler.drawing.picture import short_kind
 from streams_orchestration.compiler.logical_graph import LogicalOperator
 from streams_orchestration.compiler.physical_graph import PhysicalOperator
+from streams_orchestration.compiler.stage import COPIES, FUSION, REGIONS, THREADS
 from streams_orchestration.compiler.stage_results import ProcessingElement
-from streams_orchestration.orchestration.stages import COPIES, FUSION, REGIONS, STAGES, THREADS
+from streams_orchestration.compiler.stages import STAGES
 from streams_orchestration.runtime.errors import StreamsRuntimeError
 
 DEPLOYED = (REGIONS, FUSION, THREADS, COPIES)
@@ -35,7 +36,7 @@ def stage_lineage(application: str) -> nx.DiGraph:
     """The part that is known before anything is compiled: spec, stages, deployment."""
     graph = nx.DiGraph(application=application)
     _add(graph, "spec", "spec", f"What the user wrote of {application}")
-    for stage in STAGES.values():
+    for stage in STAGES:
         _add(graph, stage.name, "stage", stage.description)
         for source in stage.inputs or ("spec",):
             graph.add_edge(source, stage.name)

@@ -9,8 +9,8 @@ from typing import Any
 import dagster as dg
 import networkx as nx
 
+from streams_orchestration.compiler.stages import BY_NAME
 from streams_orchestration.orchestration.lineage import data_format
-from streams_orchestration.orchestration.stages import STAGES
 from streams_orchestration.orchestration.watching import REPORT_INTERVAL
 
 LINK = "streams/parameters"
@@ -34,7 +34,7 @@ def external_assets(graph: nx.DiGraph) -> list[dg.AssetSpec]:
             freshness_policy=_freshness(facts),
         )
         for node, facts in graph.nodes(data=True)
-        if node not in STAGES
+        if node not in BY_NAME
     ]
 
 

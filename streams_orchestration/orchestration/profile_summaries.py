@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import dagster as dg
 
-from streams_orchestration.orchestration.stages import Progress
+from streams_orchestration.compiler.compilation import Progress
 from streams_orchestration.orchestration.summaries import Metadata, drawing
 
 if TYPE_CHECKING:

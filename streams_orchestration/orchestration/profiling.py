@@ -11,9 +11,12 @@ from typing import Any, Literal
 import dagster as dg
 from pydantic import Field
 
-from streams_orchestration.compiler.fusion.fusion import fuse
+from streams_orchestration.compiler.compilation import Progress, need
+from streams_orchestration.compiler.compiling import compute
+from streams_orchestration.compiler.fusion.rewriting import decouple
+from streams_orchestration.compiler.fusion.stage import FUSION_STAGE
 from streams_orchestration.compiler.profiles.costs import measured_costs
-from streams_orchestration.compiler.rewriting.rewriting import decouple
+from streams_orchestration.compiler.stage import FUSION, LOGICAL, PARALLEL, REGIONS
 from streams_orchestration.model.assignment_document import assignment_from_mapping
 from streams_orchestration.model.diagnostics import ApplicationError
 from streams_orchestration.model.profile import Profile
@@ -26,15 +29,7 @@ from streams_orchestration.orchestration.profile_summaries import (
     profile_metadata,
 )
 from streams_orchestration.orchestration.stage_assets import ApplicationSource
-from streams_orchestration.orchestration.stages import (
-    FUSION,
-    LOGICAL,
-    PARALLEL,
-    REGIONS,
-    Progress,
-    content_version,
-    need,
-)
+from streams_orchestration.orchestration.versions import content_version
 
 PROFILE = "operator_profile"
 DECISION = "decoupling_decision"
@@ -128,7 +123,7 @@ def _decision_asset(spec: dg.AssetSpec) -> dg.AssetsDefinition:
 
         profile = _stored_profile(artifact_store, application)
         done = _undecoupled(artifact_store, application)
-        plan = done.logical, need(done.physical), need(done.fusion)
+        plan = need(done.logical), need(done.physical), need(done.fusion)
         try:
             costs, found = measured_costs(plan[0], plan[1], profile)
             decision = decide(
@@ -185,13 +180,12 @@ def _stored_profile(store: ArtifactStore, application: str) -> Profile:
 def _undecoupled(store: ArtifactStore, application: str) -> Progress:
     """The stages up to fusion, without a decision that they were compiled with."""
     done, _ = store.progress(application, (LOGICAL, PARALLEL, REGIONS))
-    plain = replace(done.options, decoupling=None)
-    fusion, _ = fuse(done.logical, need(done.physical), need(done.regions), plain)
-    return replace(done, options=plain, fusion=fusion)
+    fused, _ = compute(FUSION_STAGE, replace(done, options=replace(done.options, decoupling=None)))
+    return fused
 
 
 def _parted(done: Progress, document: Mapping[str, Any]) -> Progress:
     """The stages with a decision applied."""
-    plan = done.logical, need(done.physical), need(done.regions), need(done.fusion)
+    plan = need(done.logical), need(done.physical), need(done.regions), need(done.fusion)
     parted, _ = decouple(*plan, replace(done.options, decoupling=assignment_from_mapping(document)))
     return replace(done, fusion=parted)

@@ -2,28 +2,25 @@
 
 # Dagster reads the annotations of configs and resources here, so they may not be turned into text.
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, NamedTuple
 
 import dagster as dg
 
+from streams_orchestration.compiler.compilation import Progress
+from streams_orchestration.compiler.compiling import compute
 from streams_orchestration.compiler.options import Options
-from streams_orchestration.compiler.plan.plan import section
-from streams_orchestration.model.diagnostics import ApplicationError, Diagnostic
+from streams_orchestration.compiler.plan import section
+from streams_orchestration.compiler.stage import LOGICAL, Stage
+from streams_orchestration.compiler.stages import BY_NAME
+from streams_orchestration.model.diagnostics import Diagnostic, errors_of, in_order
+from streams_orchestration.model.loading import read_application
 from streams_orchestration.orchestration.artifacts import SPEC, ArtifactStore, StageDocument, StageMissingError, plain
-from streams_orchestration.orchestration.checks import INVARIANTS
 from streams_orchestration.orchestration.settings import CompileOptions
-from streams_orchestration.orchestration.stages import (
-    LOGICAL,
-    STAGES,
-    code_version,
-    content_version,
-    first_stage,
-    next_stage,
-)
 from streams_orchestration.orchestration.summaries import Metadata, diagnostics_table, summarise
+from streams_orchestration.orchestration.versions import code_version, content_version
 from streams_orchestration.runtime.errors import StreamsRuntimeError
 
 
@@ -57,15 +54,15 @@ class StageResult(NamedTuple):
     @property
     def passed(self) -> bool:
         """Whether the stages after it may be computed."""
-        return not self.violations and not _errors(self.diagnostics)
+        return not self.violations and not errors_of(self.diagnostics)
 
 
-def compile_stage(source: ApplicationSource, stage: str, store: ArtifactStore, options: Options) -> StageResult:
+def compile_stage(source: ApplicationSource, stage: Stage, store: ArtifactStore, options: Options) -> StageResult:
     """Compute one stage from the spec or from the stored stages before it, and store it.
 
     Args:
         source: the application.
-        stage: name of the stage.
+        stage: the stage.
         store: where stages are read and written.
         options: for the first stage; the others go by what is stored with it.
 
@@ -75,25 +72,21 @@ def compile_stage(source: ApplicationSource, stage: str, store: ArtifactStore, o
         OtherApplicationError: the spec is of another application.
         StageMissingError: a stage before this one was not compiled.
     """
-    if stage == LOGICAL:
-        inputs = {SPEC: content_version(source.spec.read_bytes())} if source.spec.is_file() else {}
-        try:
-            done, diagnostics = first_stage(source.spec, options)
-        except ApplicationError as error:
-            raise failure(source, error.diagnostics) from error
-        if done.logical.application != source.name:
-            raise OtherApplicationError(source, done.logical.application)
-        result = {"options": plain(done.options), "graph": plain(done.logical)}
+    if stage.inputs:
+        before, inputs = store.progress(source.name, stage.inputs)
     else:
-        before, inputs = store.progress(source.name, STAGES[stage].inputs)
-        if _errors(before.diagnostics):
-            raise failure(source, before.diagnostics)
-        done, diagnostics = next_stage(stage, before)
-        result = plain(getattr(done, STAGES[stage].field))
-    violations = () if _errors(diagnostics) else tuple(INVARIANTS[stage].violations(done))
+        before, inputs = _read(source, options)
+    if errors_of(before.diagnostics):
+        raise failure(source, before.diagnostics)
+    done, found = compute(stage, before)
+    result = plain(getattr(done, stage.field))
+    diagnostics = found
+    if not stage.inputs:
+        result, diagnostics = {"options": plain(options), "graph": result}, [*before.diagnostics, *found]
+    violations = () if errors_of(diagnostics) else tuple(stage.invariant(done))
     document = StageDocument(
         application=source.name,
-        stage=stage,
+        stage=stage.name,
         spec=str(source.spec),
         inputs=inputs,
         section=section(stage, done),
@@ -105,9 +98,25 @@ def compile_stage(source: ApplicationSource, stage: str, store: ArtifactStore, o
     return StageResult(document.data_version, summarise(stage, done, path), violations, tuple(diagnostics))
 
 
+def _read(source: ApplicationSource, options: Options) -> tuple[Progress, dict[str, str]]:
+    """What the first stage reads, with the findings on the text of the spec, and the version of the spec.
+
+    Raises:
+        Failure: nothing can be made of the spec.
+        OtherApplicationError: the spec is of another application.
+    """
+    inputs = {SPEC: content_version(source.spec.read_bytes())} if source.spec.is_file() else {}
+    application, diagnostics = read_application(source.spec)
+    if application is None or errors_of(diagnostics):
+        raise failure(source, in_order(diagnostics))
+    if application.application != source.name:
+        raise OtherApplicationError(source, application.application)
+    return Progress(options, application, diagnostics=tuple(diagnostics)), inputs
+
+
 def failure(source: ApplicationSource, diagnostics: tuple[Diagnostic, ...]) -> dg.Failure:
     """The failure of a run, with every diagnostic; no retry can mend a spec."""
-    errors = [str(error) for error in _errors(diagnostics)]
+    errors = [str(error) for error in errors_of(diagnostics)]
     return dg.Failure(
         description=f"{source.spec}: {len(errors)} error(s)\n" + "\n".join(errors),
         metadata={"streams/diagnostics": diagnostics_table(diagnostics)},
@@ -120,17 +129,17 @@ def first_step(source: ApplicationSource) -> str:
     return f"{source.name}__{LOGICAL}"
 
 
-def stage_spec(source: ApplicationSource, stage: str) -> dg.AssetSpec:
+def stage_spec(source: ApplicationSource, stage: Stage) -> dg.AssetSpec:
     """How a stage shows as an asset."""
-    inputs = STAGES[stage].inputs or (SPEC,)
+    inputs = stage.inputs or (SPEC,)
     own = content_version(source.spec.read_bytes())[:12] if source.spec.is_file() else "missing"
     return dg.AssetSpec(
-        key=[source.name, stage],
+        key=[source.name, stage.name],
         deps=[dg.AssetKey([source.name, name]) for name in inputs],
         group_name=source.name,
-        description=STAGES[stage].description,
+        description=stage.description,
         kinds={"json"},
-        code_version=f"{code_version()}-{own}" if stage == LOGICAL else code_version(),
+        code_version=f"{code_version()}-{own}" if not stage.inputs else code_version(),
         tags={"streams/application": source.name, "streams/layer": "compilation"},
     )
 
@@ -141,27 +150,28 @@ def stage_asset(source: ApplicationSource, spec: dg.AssetSpec) -> dg.AssetsDefin
     One definition for each stage, not one for all: a blocking check inside a shared one would stop its siblings
     instead of those downstream (dagster#20659).
     """
-    stage = spec.key.path[-1]
-    invariant = INVARIANTS[stage]
-    check = dg.AssetCheckSpec(invariant.name, asset=spec.key, description=invariant.description, blocking=True)
+    stage = BY_NAME[spec.key.path[-1]]
+    check = dg.AssetCheckSpec(
+        stage.invariant_name, asset=spec.key, description=stage.invariant_description, blocking=True
+    )
     define = dg.multi_asset(name="__".join(spec.key.path), specs=[spec], check_specs=[check])
 
     def results(found: StageResult) -> Iterator[dg.MaterializeResult | dg.AssetCheckResult]:
         yield dg.MaterializeResult(data_version=dg.DataVersion(found.data_version), metadata=found.metadata)
-        problems = [*(error.message for error in _errors(found.diagnostics)), *found.violations]
+        problems = [*(error.message for error in errors_of(found.diagnostics)), *found.violations]
         metadata: dict[str, Any] = {"streams/problems": dg.MetadataValue.int(len(problems))}
         if found.diagnostics:
             metadata["streams/diagnostics"] = diagnostics_table(found.diagnostics)
         if found.violations:
             metadata["streams/violations"] = dg.MetadataValue.json(list(found.violations[:20]))
         yield dg.AssetCheckResult(
-            check_name=invariant.name,
+            check_name=stage.invariant_name,
             passed=found.passed,
             metadata=metadata,
             description="; ".join(problems[:5]) or None,
         )
 
-    if stage != LOGICAL:
+    if stage.inputs:
 
         @define
         def compute(artifact_store: ArtifactStore) -> Iterator[dg.MaterializeResult | dg.AssetCheckResult]:
@@ -176,10 +186,6 @@ def stage_asset(source: ApplicationSource, spec: dg.AssetSpec) -> dg.AssetsDefin
         yield from results(compile_stage(source, stage, artifact_store, chosen(config, source, artifact_store)))
 
     return compute_first
-
-
-def _errors(diagnostics: Iterable[Diagnostic]) -> list[Diagnostic]:
-    return [diagnostic for diagnostic in diagnostics if diagnostic.severity == "error"]
 
 
 def chosen(config: CompileOptions, source: ApplicationSource, store: ArtifactStore) -> Options:

@@ -3,24 +3,16 @@
 from __future__ import annotations
 
 import base64
-from collections import Counter
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from pathlib import Path
+from typing import Any
 
 import dagster as dg
 
+from streams_orchestration.compiler.compilation import Progress, need
 from streams_orchestration.compiler.drawing.drawing import draw_svg
+from streams_orchestration.compiler.stage import Rows, Stage
 from streams_orchestration.model.diagnostics import Diagnostic
-from streams_orchestration.orchestration.stages import (
-    COPIES,
-    FUSION,
-    LOGICAL,
-    PARALLEL,
-    REGIONS,
-    THREADS,
-    Progress,
-    need,
-)
 
 MOST_ROWS = 100
 """Rows that a table shows at most; events are kept for ever."""
@@ -30,22 +22,23 @@ MOST_DRAWN = 120
 Metadata = dict[str, dg.MetadataValue]
 
 
-def summarise(stage: str, done: Progress, path: Path) -> Metadata:
+def summarise(stage: Stage, done: Progress, path: Path) -> Metadata:
     """The metadata of a stage's materialization.
 
     Args:
-        stage: its name.
+        stage: the stage.
         done: the results up to this stage.
         path: where its document is stored.
     """
-    metadata = SUMMARIES[stage](done) | drawing(stage, done)
+    metadata = {f"streams/{name}": _value(each) for name, each in stage.summary(done).items()}
+    metadata |= drawing(stage.name, done)
     metadata["streams/document"] = dg.MetadataValue.path(path)
     return metadata
 
 
 def drawing(title: str, done: Progress) -> Metadata:
     """A picture of what there is of a compilation; nothing of one that is too large for it."""
-    if len((done.physical or done.logical).operators) > MOST_DRAWN:
+    if len((done.physical or need(done.logical)).operators) > MOST_DRAWN:
         return {}
     image = base64.b64encode(draw_svg(done).encode()).decode()
     return {"streams/drawing": dg.MetadataValue.md(f"![{title}](data:image/svg+xml;base64,{image})")}
@@ -53,14 +46,24 @@ def drawing(title: str, done: Progress) -> Metadata:
 
 def diagnostics_table(diagnostics: Iterable[Diagnostic]) -> dg.MetadataValue:
     """Errors and warnings with what to do about them."""
-    return _table(
-        ("severity", "code", "operator", "message", "location", "remedy"),
-        [(d.severity, d.code, d.operator, d.message, d.location, d.remedy) for d in diagnostics],
-    )
+    columns = ("severity", "code", "operator", "message", "location", "remedy")
+    return _table(Rows(columns, [tuple(getattr(each, column) for column in columns) for each in diagnostics]))
 
 
-def _table(columns: Sequence[str], rows: Sequence[Sequence[object]]) -> dg.MetadataValue:
-    kept = rows[:MOST_ROWS]
+def _value(entry: int | str | Mapping[str, Any] | Rows) -> dg.MetadataValue:
+    match entry:
+        case int():
+            return dg.MetadataValue.int(entry)
+        case str():
+            return dg.MetadataValue.text(entry)
+        case Rows():
+            return _table(entry)
+        case _:
+            return dg.MetadataValue.json(entry)
+
+
+def _table(table: Rows) -> dg.MetadataValue:
+    columns, kept = table.columns, table.rows[:MOST_ROWS]
     kinds = {
         column: "int" if kept and all(type(row[place]) is int for row in kept) else "string"
         for place, column in enumerate(columns)
@@ -72,141 +75,3 @@ def _table(columns: Sequence[str], rows: Sequence[Sequence[object]]) -> dg.Metad
         for row in kept
     ]
     return dg.MetadataValue.table(records, dg.TableSchema([dg.TableColumn(c, kinds[c]) for c in columns]))
-
-
-def _logical(done: Progress) -> Metadata:
-    graph = done.logical
-    metadata: Metadata = {
-        "streams/operators": dg.MetadataValue.int(len(graph.operators)),
-        "streams/connections": dg.MetadataValue.int(len(graph.connections)),
-        "streams/parallel_regions": dg.MetadataValue.int(len(graph.regions)),
-        "streams/kinds": dg.MetadataValue.json(dict(sorted(Counter(op.kind for op in graph.operators).items()))),
-    }
-    if graph.submission:
-        metadata["streams/submission"] = dg.MetadataValue.json(graph.submission)
-    return metadata
-
-
-def _parallel(done: Progress) -> Metadata:
-    graph = need(done.physical)
-    metadata: Metadata = {
-        "streams/operators": dg.MetadataValue.int(len(graph.operators)),
-        "streams/connections": dg.MetadataValue.int(len(graph.connections)),
-        "streams/splitters": dg.MetadataValue.int(len(graph.splitters)),
-    }
-    if done.logical.regions:
-        rows = [(region.name, region.width) for region in done.logical.regions]
-        metadata["streams/widths"] = _table(("region", "width"), rows)
-    if graph.splitters:
-        rows = [
-            (
-                splitter.id,
-                f"{graph.operators[splitter.operator].name}[{splitter.port}]",
-                splitter.region_port,
-                splitter.policy,
-                ", ".join(splitter.attributes),
-                splitter.width,
-            )
-            for splitter in graph.splitters
-        ]
-        columns = ("splitter", "output port", "region port", "policy", "attributes", "width")
-        metadata["streams/splitter_table"] = _table(columns, rows)
-    return metadata
-
-
-def _regions(done: Progress) -> Metadata:
-    regions, operators = need(done.regions), need(done.physical).operators
-    rows = [
-        (
-            region.index,
-            region.trigger if region.period is None else f"every {region.period:g} s",
-            len(region.operators),
-            ", ".join(operators[op].name for op in region.starts),
-            ", ".join(operators[op].name for op in region.ends),
-            region.max_consecutive_reset_attempts,
-        )
-        for region in regions.expanded
-    ]
-    columns = ("region", "trigger", "operators", "starts", "ends", "reset attempts")
-    return {
-        "streams/regions": dg.MetadataValue.int(len(regions.expanded)),
-        "streams/autonomous_operators": dg.MetadataValue.int(sum(region < 0 for region in regions.region_of)),
-        "streams/region_table": _table(columns, rows),
-    }
-
-
-def _fusion(done: Progress) -> Metadata:
-    fusion, operators = need(done.fusion), need(done.physical).operators
-    rows = [
-        (pe.id, pe.host, len(pe.inputs), len(pe.outputs), ", ".join(operators[op].name for op in pe.operators))
-        for pe in fusion.pes
-    ]
-    parts = [
-        (pe.origin, pe.machine, pe.id, ", ".join(operators[op].name for op in pe.operators))
-        for pe in fusion.pes
-        if pe.origin >= 0
-    ]
-    networks = [
-        (f"{operators[each.outputs[0].operator].name}[{each.outputs[0].port}]", each.sender, each.receiver)
-        for each in fusion.networks
-    ]
-    decoupled: Metadata = {
-        "streams/parts_table": _table(("was PE", "machine", "PE", "operators"), parts),
-        "streams/network_table": _table(("sent from", "by PE", "to PE"), networks),
-    }
-    return {
-        **(decoupled if parts else {}),
-        "streams/pes": dg.MetadataValue.int(len(fusion.pes)),
-        "streams/hosts": dg.MetadataValue.int(len({pe.host for pe in fusion.pes})),
-        "streams/scheme": dg.MetadataValue.text(fusion.scheme),
-        "streams/pe_table": _table(("PE", "host", "input ports", "output ports", "operators"), rows),
-    }
-
-
-def _threads(done: Progress) -> Metadata:
-    threads, operators = need(done.threads), need(done.physical).operators
-    metadata: Metadata = {
-        "streams/queues": dg.MetadataValue.int(len(threads.queues)),
-        "streams/injected_queues": dg.MetadataValue.int(sum(queue.injected for queue in threads.queues)),
-        "streams/locked_operators": dg.MetadataValue.int(sum(op.locked for op in threads.operators)),
-    }
-    rows = [
-        (
-            operators[number].name,
-            op.threads,
-            "yes" if op.single_threaded_on_inputs else "no",
-            "yes" if op.locked else "no",
-        )
-        for number, op in enumerate(threads.operators)
-    ]
-    metadata["streams/thread_table"] = _table(("operator", "threads", "single-threaded", "locked"), rows)
-    return metadata
-
-
-def _copies(done: Progress) -> Metadata:
-    copies, graph = need(done.copies), need(done.physical)
-    rows = [
-        (
-            f"{graph.operators[c.source].name}[{c.source_port}]",
-            f"{graph.operators[c.target].name}[{c.target_port}]",
-            passing.passing,
-            passing.reason,
-        )
-        for c, passing in zip(graph.connections, copies.connections, strict=True)
-    ]
-    return {
-        "streams/sender_copies": dg.MetadataValue.int(copies.sender_copies),
-        "streams/enqueue_copies": dg.MetadataValue.int(copies.enqueue_copies),
-        "streams/copies_eliminated": dg.MetadataValue.int(copies.eliminated),
-        "streams/passing_table": _table(("from", "to", "passing", "reason"), rows),
-    }
-
-
-SUMMARIES: Mapping[str, Callable[[Progress], Metadata]] = {
-    LOGICAL: _logical,
-    PARALLEL: _parallel,
-    REGIONS: _regions,
-    FUSION: _fusion,
-    THREADS: _threads,
-    COPIES: _copies,
-}

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from streams_orchestration.cli import main
-from streams_orchestration.compiler.plan.plan import compile_error_document
+from streams_orchestration.compiler.plan import compile_error_document
 from streams_orchestration_tests.cli.specs import BROKEN, TINY
 
 Capture = pytest.CaptureFixture[str]

@@ -60,4 +60,4 @@ def threaded(
 def copied(logical: LogicalGraph, physical: PhysicalGraph, fusion: FusionPlan, **options: Any) -> CopyPlan:
     """The copy plan, with the thread plan that belongs to it."""
     threads, _ = threaded(logical, physical, fusion)
-    return plan_copies(logical, physical, fusion, threads, Options(**options))[0]
+    return plan_copies(logical, physical, fusion, threads, Options(**options))

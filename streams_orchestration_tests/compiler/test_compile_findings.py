@@ -7,9 +7,7 @@ from typing import Any
 
 import pytest
 
-from streams_orchestration.compiler.compilation import compile_application, compile_spec
-from streams_orchestration.compiler.logical.logical import build_logical_graph
-from streams_orchestration.compiler.options import Options
+from streams_orchestration.compiler.compiling import compile_application, compile_spec
 from streams_orchestration.compiler.parallel.parallel import expand
 from streams_orchestration.model.application import Application
 from streams_orchestration.model.diagnostics import ApplicationError
@@ -26,7 +24,7 @@ def test_what_is_not_used_is_a_warning() -> None:
         submission={"n": SUBMISSION["n"]},
         composites={"C": {"graph": [SOURCE]}},
     )
-    _, diagnostics = build_logical_graph(application, Options())
+    diagnostics = compile_application(application).diagnostics
     texts = [each.message for each in diagnostics]
     assert {each.severity for each in diagnostics} == {"warning"}
     assert len(texts) == 6
@@ -67,6 +65,25 @@ def test_an_application_with_wrong_names_stops_there() -> None:
     assert codes(caught.value.diagnostics) == ["SO0102"]
 
 
+@pytest.mark.parametrize(
+    ("code", "parts"),
+    [
+        ("SO0113", {"graph": ()}),
+        (
+            "SO0106",
+            {
+                "graph": ({"name": "X", "operator": "C"},),
+                "composites": {"C": {"graph": ({"name": "Y", "operator": "C"},)}},
+            },
+        ),
+    ],
+)
+def test_an_application_built_in_python_is_checked_as_one_that_is_read(code: str, parts: dict[str, Any]) -> None:
+    with pytest.raises(ApplicationError) as caught:
+        compile_application(Application(application="a", **parts))
+    assert codes(caught.value.diagnostics) == [code]
+
+
 def test_deep_nesting_is_refused_without_a_traceback() -> None:
     composites: dict[str, Any] = {
         f"C{level}": {"graph": [{"name": "X", "operator": f"C{level + 1}"}]} for level in range(3000)
@@ -103,4 +120,4 @@ graph: [{name: X, operator: C}, {name: Y, operator: C}]
 def test_expansion_of_a_graph_in_error_does_not_fail() -> None:
     found, diagnostics = logical(graph(SOURCE, call("R", annotations={"parallel": {"width": "${nothing}"}})))
     assert codes(diagnostics) == ["SO0201"]
-    assert len(expand(found, Options())[0].operators) == 2
+    assert len(expand(found)[0].operators) == 2

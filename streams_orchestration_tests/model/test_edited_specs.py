@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from streams_orchestration.compiler.compilation import compile_spec
+from streams_orchestration.compiler.compiling import compile_spec
 from streams_orchestration.model.diagnostics import ApplicationError
 from streams_orchestration_tests.model.spec_texts import FULL
 

@@ -14,7 +14,7 @@ import pyarrow.csv
 import pytest
 
 from streams_orchestration.compiler.checking.checking import check_operators
-from streams_orchestration.compiler.compilation import compile_spec
+from streams_orchestration.compiler.compiling import compile_spec
 from streams_orchestration.operators.standard.custom import Custom
 from streams_orchestration.operators.testing import OperatorHarness
 from streams_orchestration.runtime.storage.home import Home

@@ -7,10 +7,11 @@ from pathlib import Path
 
 import pytest
 
+from streams_orchestration.compiler.stage import COPIES, LOGICAL
+from streams_orchestration.compiler.stages import BY_NAME
 from streams_orchestration.model.diagnostics import ApplicationError, Diagnostic
 from streams_orchestration.orchestration.application import build_application_definitions
 from streams_orchestration.orchestration.artifacts import ArtifactStore, StageMissingError, StagesOutOfStepError
-from streams_orchestration.orchestration.stages import COPIES, LOGICAL, STAGES
 from streams_orchestration.runtime.errors import StateDirectoryError
 from streams_orchestration.runtime.storage.home import Home
 from streams_orchestration_tests.orchestration.conftest import DEMO
@@ -31,14 +32,14 @@ def store(compiled: Path, home: Home) -> ArtifactStore:
     return ArtifactStore(home=str(home.root))
 
 
-@pytest.mark.parametrize("stage", STAGES)
+@pytest.mark.parametrize("stage", BY_NAME)
 def test_a_document_is_read_as_written(store: ArtifactStore, stage: str):
     document = store.read("demo", stage)
     before = store.path("demo", stage).read_bytes()
     assert json.loads(before)["dataVersion"] == document.data_version
     store.write(document)
     assert store.path("demo", stage).read_bytes() == before
-    assert set(document.inputs) == set(STAGES[stage].inputs or ("spec",))
+    assert set(document.inputs) == set(BY_NAME[stage].inputs or ("spec",))
 
 
 def test_the_version_goes_by_the_result_alone(store: ArtifactStore):
@@ -87,7 +88,7 @@ def test_an_interrupted_write_leaves_the_former_document(store: ArtifactStore, m
     with pytest.raises(KeyboardInterrupt):
         store.write(replace(store.read("demo", COPIES), section={}))
     assert path.read_bytes() == before
-    assert {file.name for file in path.parent.iterdir()} == {f"{stage}.json" for stage in STAGES}
+    assert {file.name for file in path.parent.iterdir()} == {f"{stage}.json" for stage in BY_NAME}
 
 
 def test_a_home_that_cannot_be_written(store: ArtifactStore, tmp_path):

@@ -6,8 +6,8 @@ import dagster as dg
 import yaml
 from dagster.components.testing import create_defs_folder_sandbox
 
+from streams_orchestration.compiler.stages import BY_NAME
 from streams_orchestration.orchestration import StreamsApplicationComponent
-from streams_orchestration.orchestration.stages import STAGES
 from streams_orchestration_tests.orchestration.conftest import DEMO
 
 
@@ -35,7 +35,7 @@ def test_yaml_and_python_give_the_same_definitions(tmp_path: Path):
         with sandbox.load_component_and_build_defs(defs_path=path) as (component, defs):
             assert isinstance(component, StreamsApplicationComponent)
             keys = {key.to_user_string() for key in defs.resolve_all_asset_keys()}
-            assert {f"demo/{stage}" for stage in STAGES} <= keys
+            assert {f"demo/{stage}" for stage in BY_NAME} <= keys
             assert "demo/streams/Even[2]" in keys
             assert all(spec.owners == ["team:streams"] for spec in defs.resolve_all_asset_specs())
             assert defs.resolve_schedule_def("redeploy_demo").cron_schedule == "0 1 * * *"

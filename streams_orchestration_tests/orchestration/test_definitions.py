@@ -11,10 +11,10 @@ from typing import Any
 import dagster as dg
 import pytest
 
+from streams_orchestration.compiler.stages import BY_NAME
 from streams_orchestration.orchestration.definitions import build_definitions
 from streams_orchestration.orchestration.instance import dagster_instance, run_job_in_process
 from streams_orchestration.orchestration.stage_assets import OtherApplicationError
-from streams_orchestration.orchestration.stages import STAGES
 from streams_orchestration.runtime.storage.home import Home
 from streams_orchestration_tests.orchestration.conftest import DEMO
 
@@ -31,7 +31,7 @@ def test_every_spec_has_its_definitions(spec: Path, home: Home):
     jobs = {job.name for job in defs.resolve_all_job_defs()}
     for name in ("demo", "other"):
         assert {f"{job}_{name}" for job in ("compile", "deploy", "redeploy", "cancel", "reset")} <= jobs
-        assert {f"{name}/{stage}" for stage in STAGES} <= keys(defs)
+        assert {f"{name}/{stage}" for stage in BY_NAME} <= keys(defs)
         assert {f"{name}/deployment", f"{name}/pes/pe_0", f"{name}/sinks/Results"} <= keys(defs)
     specs = {s.key.to_user_string(): s for s in defs.resolve_all_asset_specs()}
     assert {specs[key].group_name for key in specs if key.startswith("demo/")} == {"demo"}
@@ -53,7 +53,7 @@ def test_a_broken_spec_does_not_take_the_location_down(spec: Path, home: Home, t
     (spec.parent / "good.yaml").write_text(DEMO.replace("application: demo", "application: good"))
     defs = build_definitions(spec.parent, home)
     dg.Definitions.validate_loadable(defs)
-    assert {f"demo/{stage}" for stage in STAGES} <= keys(defs)
+    assert {f"demo/{stage}" for stage in BY_NAME} <= keys(defs)
     assert "good/sinks/Results" in keys(defs)
     result = defs.resolve_job_def("compile_demo").execute_in_process(raise_on_error=False)
     assert not result.success

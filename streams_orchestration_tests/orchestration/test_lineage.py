@@ -6,9 +6,10 @@ from pathlib import Path
 import networkx as nx
 import pytest
 
-from streams_orchestration.compiler.compilation import Compilation, compile_spec
+from streams_orchestration.compiler.compilation import Compilation
+from streams_orchestration.compiler.compiling import compile_spec
+from streams_orchestration.compiler.stages import BY_NAME
 from streams_orchestration.orchestration.lineage import UnknownNameError, find, lineage_graph, render_lineage
-from streams_orchestration.orchestration.stages import STAGES
 
 
 @pytest.fixture
@@ -31,7 +32,7 @@ def test_it_runs_from_the_source_to_the_result(graph: nx.DiGraph):
 
 
 def test_every_stage_and_pe_has_its_place(graph: nx.DiGraph, compilation: Compilation):
-    for stage in STAGES.values():
+    for stage in BY_NAME.values():
         assert set(graph.predecessors(stage.name)) == set(stage.inputs or ("spec",))
     for pe in compilation.fusion.pes:
         assert graph.has_edge("deployment", f"pes/pe_{pe.id}")

@@ -1,19 +1,21 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
 
 import dagster as dg
 import pytest
 
-from streams_orchestration.compiler.compilation import compile_spec
-from streams_orchestration.compiler.plan.plan import plan_document
+from streams_orchestration.compiler.compilation import Stages
+from streams_orchestration.compiler.compiling import compile_spec
+from streams_orchestration.compiler.plan import plan_document
+from streams_orchestration.compiler.stages import BY_NAME
 from streams_orchestration.model.diagnostics import Diagnostic
 from streams_orchestration.orchestration import stage_assets
+from streams_orchestration.orchestration.application import build_application_definitions
 from streams_orchestration.orchestration.artifacts import ArtifactStore
-from streams_orchestration.orchestration.checks import INVARIANTS, Invariant
-from streams_orchestration.orchestration.stages import STAGES
 from streams_orchestration.runtime.storage.home import Home
 
 
@@ -39,18 +41,18 @@ def store(home: Home) -> ArtifactStore:
 def test_all_stages_compile_and_pass_their_checks(defs: dg.Definitions):
     result = materialize(defs)
     assert result.success
-    assert set(versions(result)) == set(STAGES)
+    assert set(versions(result)) == set(BY_NAME)
     evaluations = result.get_asset_check_evaluations()
-    assert len(evaluations) == len(STAGES)
+    assert len(evaluations) == len(BY_NAME)
     assert all(evaluation.passed and evaluation.blocking for evaluation in evaluations)
 
 
 def test_the_stored_sections_are_those_of_the_plan(defs: dg.Definitions, spec: Path, store: ArtifactStore):
     assert materialize(defs).success
     plan = plan_document(compile_spec(spec))
-    for stage in STAGES.values():
+    for stage in BY_NAME.values():
         content = json.loads(store.path("demo", stage.name).read_bytes())
-        assert content[stage.section] == plan[stage.section]
+        assert content[stage.key] == plan[stage.key]
 
 
 def test_what_is_stored_is_the_compilation(defs: dg.Definitions, spec: Path, store: ArtifactStore):
@@ -64,7 +66,7 @@ def test_versions_are_stable(defs: dg.Definitions, spec: Path):
         assert versions(materialize(defs, instance)) == first
         spec.write_text(spec.read_text().replace("iterations: 1000", "iterations: 2000"))
         changed = versions(materialize(defs, instance))
-    assert {stage for stage in STAGES if changed[stage] != first[stage]} == {"logical_graph"}
+    assert {stage for stage in BY_NAME if changed[stage] != first[stage]} == {"logical_graph"}
 
 
 def test_code_versions_name_the_spec(defs: dg.Definitions):
@@ -85,10 +87,13 @@ def test_options_of_the_first_stage_hold_for_all(defs: dg.Definitions, store: Ar
     assert store.compilation("demo").logical.regions[0].width == 4
 
 
-def test_a_failed_check_stops_what_is_downstream(defs: dg.Definitions, monkeypatch: pytest.MonkeyPatch):
-    bad = Invariant("pes_partition_operators", "", lambda done: iter(["Numbers is in 2 PEs"]))
-    monkeypatch.setattr(stage_assets, "INVARIANTS", {**INVARIANTS, "fusion_plan": bad})
-    result = materialize(defs)
+def test_a_failed_check_stops_what_is_downstream(spec: Path, home: Home, monkeypatch: pytest.MonkeyPatch):
+    def pes_partition_operators(done: Stages) -> Iterator[str]:
+        yield "Numbers is in 2 PEs"
+
+    fusion = replace(BY_NAME["fusion_plan"], invariant=pes_partition_operators)
+    monkeypatch.setattr(stage_assets, "BY_NAME", {**BY_NAME, "fusion_plan": fusion})
+    result = materialize(build_application_definitions(spec, home))
     assert not result.success
     done = set(versions(result))
     assert "consistent_region_map" in done

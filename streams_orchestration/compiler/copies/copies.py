@@ -12,7 +12,6 @@ from streams_orchestration.compiler.logical_graph import InputPort, LogicalGraph
 from streams_orchestration.compiler.options import Options
 from streams_orchestration.compiler.physical_graph import Connection, PhysicalGraph
 from streams_orchestration.compiler.stage_results import CopyPlan, FusionPlan, Passing, ThreadPlan
-from streams_orchestration.model.diagnostics import Diagnostic
 
 _SERIALIZED = "the consumer is in another PE and gets a tuple of its own from the transport"
 _ENQUEUED = "the queue in front of the consumer takes a copy"
@@ -36,7 +35,7 @@ RULES = {
 
 def plan_copies(
     logical: LogicalGraph, physical: PhysicalGraph, fusion: FusionPlan, threads: ThreadPlan, options: Options
-) -> tuple[CopyPlan, list[Diagnostic]]:
+) -> CopyPlan:
     """Decide how tuples pass every connection.
 
     `constness` is that of the tuple which the consuming operator gets: mutable where its input port changes tuples.
@@ -62,7 +61,7 @@ def plan_copies(
         passings += port.passings
         copies += port.copies
         references += port.references
-    return CopyPlan(tuple(passings), tuple(order), copies, enqueue_copies(physical, enqueued), references), []
+    return CopyPlan(tuple(passings), tuple(order), copies, enqueue_copies(physical, enqueued), references)
 
 
 _WHOLE = 1 << 30

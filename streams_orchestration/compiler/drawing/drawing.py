@@ -5,9 +5,9 @@ from __future__ import annotations
 from html import escape
 from itertools import pairwise
 
+from streams_orchestration.compiler.compilation import Stages, need
 from streams_orchestration.compiler.drawing.layout import Point
 from streams_orchestration.compiler.drawing.picture import Box, Picture, Wire, picture, short_kind, text_width
-from streams_orchestration.compiler.plan.terms import Stages
 from streams_orchestration.compiler.stage_results import ProcessingElement
 
 REGION_TINTS = (
@@ -40,7 +40,7 @@ def draw_svg(drawn: Stages) -> str:
     parts = [
         f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {width:.0f} {height:.0f}" width="{width:.0f}" '
         f'height="{height:.0f}" font-family="{FONT}" font-size="11">',
-        f"<title>{escape(drawn.logical.application)}</title>",
+        f"<title>{escape(need(drawn.logical).application)}</title>",
         f'<rect width="{width:.0f}" height="{height:.0f}" rx="8" fill="#ffffff"/>',
         *(_frame(box) for box in shown.frames),
         *(_wire(wire) for wire in shown.wires),
@@ -169,7 +169,7 @@ def _legend(drawn: Stages, shown: Picture) -> list[tuple[float, str]]:
 
 def draw_text(drawn: Stages) -> str:
     """The application for a terminal: every PE with its operators, every operator with its consumers."""
-    logical, physical = drawn.logical, drawn.physical
+    logical, physical = need(drawn.logical), drawn.physical
     if physical is None:
         names = [op.name for op in logical.operators]
         kinds = [op.kind for op in logical.operators]

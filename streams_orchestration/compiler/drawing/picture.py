@@ -7,8 +7,8 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from typing import Literal
 
+from streams_orchestration.compiler.compilation import Stages, need
 from streams_orchestration.compiler.drawing.layout import Point, place
-from streams_orchestration.compiler.plan.terms import Stages
 from streams_orchestration.compiler.stage_results import ProcessingElement, RegionMap
 
 MARGIN = 16.0
@@ -84,7 +84,7 @@ class _Painter:
         physical = drawn.physical
         self.edges: Sequence[tuple[int, int, int, int]] = [
             (c.source, c.source_port, c.target, c.target_port)
-            for c in (physical.connections if physical else drawn.logical.connections)
+            for c in (physical.connections if physical else need(drawn.logical).connections)
         ]
         queues = drawn.threads.queues if drawn.threads else ()
         self.queued = {(queue.operator, queue.port) for queue in queues}
@@ -95,7 +95,7 @@ class _Painter:
         self.anchors: dict[tuple[str, int, int], Point] = {}
 
     def _operators(self) -> list[_Operator]:
-        logical = self.drawn.logical
+        logical = need(self.drawn.logical)
         physical = self.drawn.physical
         if physical is None:
             return [
@@ -129,7 +129,7 @@ class _Painter:
         return shown
 
     def _width_of(self, regions: tuple[int, ...]) -> list[str]:
-        named = {region.index: region for region in self.drawn.logical.regions}
+        named = {region.index: region for region in need(self.drawn.logical).regions}
         return [f"parallel × {' × '.join(str(named[r].width) for r in regions)}"] if regions else []
 
     def paint(self) -> Picture:

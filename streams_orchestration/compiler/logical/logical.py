@@ -32,35 +32,28 @@ from streams_orchestration.compiler.logical_graph import (
 )
 from streams_orchestration.compiler.options import Options
 from streams_orchestration.model.application import Application
-from streams_orchestration.model.declarations import check_declarations
 from streams_orchestration.model.diagnostics import Diagnostic
 from streams_orchestration.model.names import nearest
 from streams_orchestration.model.schema import Schema
-from streams_orchestration.model.scopes import check_names
 from streams_orchestration.model.standard import EXPORT, IMPORT, JOB_CONTROL_PLANE
 
 
-def build_logical_graph(
-    application: Application, options: Options, *, checked: bool = False
-) -> tuple[LogicalGraph, list[Diagnostic]]:
+def build_logical_graph(application: Application, options: Options) -> tuple[LogicalGraph, list[Diagnostic]]:
     """Flatten an application.
 
     Always gives a graph: where something is wrong, a diagnostic says so and the part in error is left out or takes
     a default, so that the stages behind can look for more errors.
 
     Args:
-        application: the application.
+        application: the application; its names and declarations are checked, no composite contains itself.
         options: of the compiler.
-        checked: names and declarations have been checked, and composites do not contain one another in a circle.
     """
-    diagnostics = [] if checked else [*check_names(application), *check_declarations(application)]
+    diagnostics: list[Diagnostic] = []
     substitution = Substitution(application, options, diagnostics)
-    circular = any(diagnostic.code == "SO0106" for diagnostic in diagnostics)
-    operators = 0 if circular else count_operators(application)
+    operators = count_operators(application)
     if operators > MAX_OPERATORS:
         message = f"the composites open up to {operators} operators; {MAX_OPERATORS} are the most"
         diagnostics.append(Diagnostic.of("SO0501", message))
-    if circular or operators > MAX_OPERATORS:
         return LogicalGraph(application.application, (), ()), diagnostics
     builder = _Builder(application, options, substitution)
     return builder.graph(), list(dict.fromkeys(diagnostics))

@@ -15,7 +15,6 @@ from typing import NamedTuple
 
 from streams_orchestration.compiler.logical.instances import MAX_OPERATORS
 from streams_orchestration.compiler.logical_graph import ImportExport, LogicalGraph, LogicalOperator
-from streams_orchestration.compiler.options import Options
 from streams_orchestration.compiler.parallel.channels import (
     PathFormat,
     global_channels,
@@ -41,12 +40,11 @@ MAX_CONNECTIONS = 10_000_000
 """Connections that an application may have after the parallel transformation."""
 
 
-def expand(logical: LogicalGraph, options: Options) -> tuple[PhysicalGraph, list[Diagnostic]]:
+def expand(logical: LogicalGraph) -> tuple[PhysicalGraph, list[Diagnostic]]:
     """Apply the parallel transformation, in time linear in the size of the result.
 
     An application that would become too large gives an empty graph and the error SO0501.
     """
-    del options  # widths are resolved in the logical graph already
     diagnostics = check_parallel_regions(logical)
     expansion = _Expansion(logical)
     size = expansion.size()

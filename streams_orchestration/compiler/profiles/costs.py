@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from streams_orchestration.compiler.logical_graph import LogicalGraph
 from streams_orchestration.compiler.physical_graph import PhysicalGraph
 from streams_orchestration.compiler.profiles.rates import logical_name, measured_rates, shares
-from streams_orchestration.model.diagnostics import ApplicationError, Diagnostic
+from streams_orchestration.model.diagnostics import ApplicationError, Diagnostic, errors_of
 from streams_orchestration.model.names import nearest
 from streams_orchestration.model.profile import Profile, Transport
 
@@ -65,7 +65,7 @@ def measured_costs(
     """
     rates, diagnostics = measured_rates(logical, physical, profile)
     diagnostics = [each for each in diagnostics if each.code != "SO0212"]  # what was not measured is not cut
-    errors = [each for each in diagnostics if each.severity == "error"]
+    errors = errors_of(diagnostics)
     missing = "no processor time of operators" if not profile.operators else "nothing of what sending costs"
     if not errors and (not profile.operators or profile.transport is None):
         errors.append(Diagnostic.of("SO0213", f"the profile has {missing}", location=profile.location))

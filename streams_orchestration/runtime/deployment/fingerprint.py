@@ -7,7 +7,7 @@ import json
 from typing import Any
 
 from streams_orchestration.compiler.compilation import Compilation
-from streams_orchestration.compiler.plan.plan import plan_document
+from streams_orchestration.compiler.plan import plan_document
 
 
 def identity(compilation: Compilation) -> dict[str, Any]:

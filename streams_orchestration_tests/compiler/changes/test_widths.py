@@ -10,7 +10,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from streams_orchestration.compiler.changes.widths import Numbering, first_numbering, replicas, width_change
-from streams_orchestration.compiler.compilation import Compilation, compile_application
+from streams_orchestration.compiler.compilation import Compilation
+from streams_orchestration.compiler.compiling import compile_application
 from streams_orchestration.compiler.options import Options
 from streams_orchestration_tests.specs import PLAIN, cases, read
 

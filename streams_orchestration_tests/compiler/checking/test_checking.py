@@ -9,7 +9,8 @@ from typing import Any, get_args
 import pytest
 
 from streams_orchestration.compiler.checking.checking import check_operators, check_parameters
-from streams_orchestration.compiler.compilation import Compilation, compile_spec
+from streams_orchestration.compiler.compilation import Compilation
+from streams_orchestration.compiler.compiling import compile_spec
 from streams_orchestration.model.diagnostics import Diagnostic
 from streams_orchestration.model.standard import STANDARD as STANDARD_SIGNATURES
 from streams_orchestration.operators.contract import Operator

@@ -20,12 +20,12 @@ from streams_orchestration.compiler.decoupling.application_decision import (
 from streams_orchestration.compiler.decoupling.application_problem import ApplicationProblem, application_problem
 from streams_orchestration.compiler.decoupling.decision_document import decision_document
 from streams_orchestration.compiler.decoupling.solving import solve
+from streams_orchestration.compiler.fusion.rewriting import decouple
 from streams_orchestration.compiler.logical_graph import LogicalGraph
 from streams_orchestration.compiler.options import Options
 from streams_orchestration.compiler.parallel.parallel import expand
 from streams_orchestration.compiler.physical_graph import PhysicalGraph
 from streams_orchestration.compiler.profiles.costs import MeasuredCosts, measured_costs
-from streams_orchestration.compiler.rewriting.rewriting import decouple
 from streams_orchestration.compiler.stage_results import FusionPlan
 from streams_orchestration.model.assignment_document import assignment_from_mapping
 from streams_orchestration.model.diagnostics import ApplicationError
@@ -159,7 +159,7 @@ def test_channels_of_a_splitter_are_streams_of_their_own():
         regions=(parallel("P", 3),),
     )
     logical = replace(logical, connections=tuple(logical.connections))
-    physical, _ = expand(logical, Options())
+    physical, _ = expand(logical)
     names = [each.name for each in physical.operators]
     cpu = {name: 0.3 if name.startswith("P") else 0.05 for name in names}
     arriving = {"P[0]": 500.0, "P[1]": 300.0, "P[2]": 100.0}

@@ -9,7 +9,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from streams_orchestration.compiler.compilation import Compilation, compile_application
+from streams_orchestration.compiler.compilation import Compilation
+from streams_orchestration.compiler.compiling import compile_application
 from streams_orchestration.compiler.drawing.drawing import draw_svg, draw_text
 from streams_orchestration.compiler.drawing.picture import Box, picture
 from streams_orchestration.compiler.options import Options

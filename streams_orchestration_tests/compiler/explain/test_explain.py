@@ -9,7 +9,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from streams_orchestration.compiler.compilation import Compilation, compile_application, compile_spec
+from streams_orchestration.compiler.compilation import Compilation
+from streams_orchestration.compiler.compiling import compile_application, compile_spec
 from streams_orchestration.compiler.explain import Explanation, UnknownSubjectError, code_explanation, explain
 from streams_orchestration.compiler.explain.lookup import Lookup
 from streams_orchestration.compiler.explain.placement import together_or_apart

@@ -7,7 +7,8 @@ from typing import Any
 
 import pytest
 
-from streams_orchestration.compiler.compilation import Compilation, compile_application
+from streams_orchestration.compiler.compilation import Compilation
+from streams_orchestration.compiler.compiling import compile_application
 from streams_orchestration.compiler.explain import explain
 from streams_orchestration.compiler.options import Options
 from streams_orchestration.model.profile import (

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from streams_orchestration.compiler.compilation import Compilation, compile_application
+from streams_orchestration.compiler.compilation import Compilation
+from streams_orchestration.compiler.compiling import compile_application
 from streams_orchestration.compiler.options import Options
 from streams_orchestration.compiler.placement.tags import resolve_tag
 from streams_orchestration.model.loading import application_from_mapping

@@ -6,7 +6,6 @@ from typing import Any
 
 import pytest
 
-from streams_orchestration.compiler.options import Options
 from streams_orchestration.compiler.parallel.parallel import expand
 from streams_orchestration_tests.compiler.parallel.annotated import SOURCE, region
 from streams_orchestration_tests.specs import codes, graph, logical
@@ -14,7 +13,7 @@ from streams_orchestration_tests.specs import codes, graph, logical
 
 def found_codes(*invocations: dict[str, Any], **parts: Any) -> list[str]:
     built, diagnostics = logical(graph(*invocations, **parts))
-    return codes([*diagnostics, *expand(built, Options())[1]])
+    return codes([*diagnostics, *expand(built)[1]])
 
 
 EXPECTING = {
@@ -102,6 +101,6 @@ def test_feedback_is_a_warning_and_free_into_control_ports() -> None:
 
 def test_an_application_that_would_be_too_large_is_refused() -> None:
     built, _ = logical(graph(SOURCE, region("A", 2**30, ["Src"]), region("B", 2**30, ["A"])))
-    found, diagnostics = expand(built, Options())
+    found, diagnostics = expand(built)
     assert codes(diagnostics) == ["SO0501"]
     assert not found.operators

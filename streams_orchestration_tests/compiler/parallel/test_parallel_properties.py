@@ -73,7 +73,7 @@ def expected_count(logical: LogicalGraph, connection: LogicalConnection) -> int:
 @given(applications())
 def test_count_rule_and_order(application: Application) -> None:
     logical, _ = build_logical_graph(application, Options())
-    found, _ = expand(logical, Options())
+    found, _ = expand(logical)
     expected: Counter[tuple[int, int]] = Counter()
     for connection in logical.connections:
         expected[connection.source, connection.target] += expected_count(logical, connection)

@@ -6,7 +6,8 @@ from typing import Any
 
 import pytest
 
-from streams_orchestration.compiler.compilation import Compilation, compile_application
+from streams_orchestration.compiler.compilation import Compilation
+from streams_orchestration.compiler.compiling import compile_application
 from streams_orchestration.compiler.options import Options
 from streams_orchestration.compiler.profiles.rates import measured_rates
 from streams_orchestration.model.loading import application_from_mapping

@@ -7,7 +7,8 @@ from typing import Any
 import pytest
 from sqlalchemy import select
 
-from streams_orchestration.compiler.compilation import Compilation, compile_spec
+from streams_orchestration.compiler.compilation import Compilation
+from streams_orchestration.compiler.compiling import compile_spec
 from streams_orchestration.runtime.catalog import tables
 from streams_orchestration.runtime.deployment.deployment import deploy
 from streams_orchestration.runtime.deployment.fingerprint import difference, fingerprint

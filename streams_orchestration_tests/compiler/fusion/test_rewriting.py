@@ -11,10 +11,11 @@ import yaml
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from streams_orchestration.compiler.compilation import Compilation, compile_application
+from streams_orchestration.compiler.compilation import Compilation
+from streams_orchestration.compiler.compiling import compile_application
 from streams_orchestration.compiler.documents import dump, load
 from streams_orchestration.compiler.options import Options
-from streams_orchestration.compiler.plan.plan import plan_document
+from streams_orchestration.compiler.plan import plan_document
 from streams_orchestration.model.application import Application
 from streams_orchestration.model.assignment_document import assignment_from_mapping, mapping_of_assignment
 from streams_orchestration.model.diagnostics import ApplicationError

@@ -2,24 +2,20 @@
 
 from __future__ import annotations
 
+import copy
 from collections.abc import Iterable, Iterator
 
-from streams_orchestration.compiler.compilation import Compilation
-from streams_orchestration.compiler.plan import tables
-from streams_orchestration.compiler.plan.sections import SECTIONS
-from streams_orchestration.compiler.plan.terms import Document, Section, Stages, Terms
+from streams_orchestration.compiler.compilation import Compilation, Stages
+from streams_orchestration.compiler.sections import tables
+from streams_orchestration.compiler.sections.terms import Document, Section, Terms
+from streams_orchestration.compiler.stage import Stage
+from streams_orchestration.compiler.stages import STAGES
 from streams_orchestration.model.diagnostics import Diagnostic
 
 PLAN_VERSION = 1
 
-_STAGES = {
-    "logical_graph": "logicalGraph",
-    "parallel_expanded_graph": "physicalGraph",
-    "fusion_plan": "fusionPlan",
-    "thread_plan": "threadPlan",
-    "copy_plan": "copyPlan",
-    "consistent_region_map": "consistentRegionMap",
-}
+_SECTIONS = tuple(sorted(STAGES, key=lambda stage: stage.place))
+"""The stages in the order of the document."""
 
 
 def plan_document(compilation: Compilation) -> Document:
@@ -39,7 +35,7 @@ def _plan(compilation: Compilation) -> Section:
         "planVersion": PLAN_VERSION,
         "application": compilation.logical.application,
         "submission": dict(sorted(compilation.logical.submission.items())),
-        **{key: build(compilation, terms) for key, build in SECTIONS.items()},
+        **{stage.key: stage.section(compilation, terms) for stage in _SECTIONS},
         "diagnostics": [diagnostic_document(diagnostic) for diagnostic in compilation.diagnostics],
     }
 
@@ -50,23 +46,14 @@ def compile_error_document(application_name: str, diagnostics: Iterable[Diagnost
         "planVersion": PLAN_VERSION,
         "application": application_name,
         "submission": {},
-        "logicalGraph": {"operators": [], "streams": []},
-        "physicalGraph": {"operators": [], "connections": [], "splitters": [], "imports": [], "exports": []},
-        "fusionPlan": {"scheme": None, "pes": []},
-        "threadPlan": {"threadedPorts": [], "operators": []},
-        "copyPlan": {"connections": [], "senderCopies": 0, "enqueueCopies": 0, "eliminated": 0},
-        "consistentRegionMap": {"logicalRegions": [], "regions": [], "autonomous": []},
+        **{stage.key: copy.deepcopy(stage.empty) for stage in _SECTIONS},
         "diagnostics": [diagnostic_document(diagnostic) for diagnostic in diagnostics],
     }
 
 
-def section(stage: str, stages: Stages) -> Document:
-    """One section of the plan, by its key or by the name of its stage; needs no stage behind that one.
-
-    Raises:
-        KeyError: there is no such stage.
-    """
-    return tables.document(SECTIONS[_STAGES.get(stage, stage)](stages, Terms(stages.physical)))
+def section(stage: Stage, stages: Stages) -> Document:
+    """The section of a stage; needs no stage behind that one."""
+    return tables.document(stage.section(stages, Terms(stages.physical)))
 
 
 def diagnostic_document(diagnostic: Diagnostic) -> Document:

@@ -4,17 +4,20 @@ from __future__ import annotations
 
 import gc
 import json
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import pytest
 from pydantic import ValidationError
 
-from streams_orchestration.compiler.compilation import Compilation, compile_application, compile_spec
+from streams_orchestration.compiler.compilation import Compilation, Progress
+from streams_orchestration.compiler.compiling import compile_application, compile_spec
 from streams_orchestration.compiler.documents import dump, load
 from streams_orchestration.compiler.logical_graph import LogicalGraph
 from streams_orchestration.compiler.options import Options
-from streams_orchestration.compiler.plan.plan import compile_error_document, plan_document, plan_text, section
+from streams_orchestration.compiler.plan import compile_error_document, plan_document, plan_text, section
+from streams_orchestration.compiler.stages import STAGES
 from streams_orchestration.model.diagnostics import ApplicationError, Diagnostic
 from streams_orchestration.model.loading import application_from_mapping
 from streams_orchestration_tests.specs import read
@@ -202,16 +205,10 @@ def test_stages_go_through_json(compilation: Compilation) -> None:
 
 
 def test_sections_need_no_later_stage(compilation: Compilation, plan: dict[str, Any]) -> None:
-    class Partial:
-        logical = compilation.logical
-        physical = compilation.physical
-        regions = fusion = threads = copies = None
-
-    assert section("logical_graph", Partial()) == plan["logicalGraph"]
-    assert section("parallel_expanded_graph", Partial()) == plan["physicalGraph"]
-    assert section("copyPlan", compilation) == section("copy_plan", compilation) == plan["copyPlan"]
-    with pytest.raises(KeyError):
-        section("nothing", compilation)
+    done = Progress(compilation.options)
+    for stage in STAGES:
+        done = replace(done, **{stage.field: getattr(compilation, stage.field)})
+        assert section(stage, done) == section(stage, compilation) == plan[stage.key]
 
 
 def test_compiling_a_file(tmp_path: Path) -> None:

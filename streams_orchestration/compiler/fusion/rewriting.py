@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterator, Sequence
 
+from streams_orchestration.compiler.fusion.assignment_checks import check_assignment
 from streams_orchestration.compiler.fusion.fusion import pe_flags, pes_of_operators
 from streams_orchestration.compiler.fusion.pe_ports import pe_ports
 from streams_orchestration.compiler.logical_graph import LogicalGraph
 from streams_orchestration.compiler.options import Options
 from streams_orchestration.compiler.physical_graph import PhysicalGraph
-from streams_orchestration.compiler.rewriting.checks import check_assignment
 from streams_orchestration.compiler.stage_results import (
     FusionPlan,
     Network,
@@ -19,7 +19,7 @@ from streams_orchestration.compiler.stage_results import (
     ProcessingElement,
     RegionMap,
 )
-from streams_orchestration.model.diagnostics import Diagnostic
+from streams_orchestration.model.diagnostics import Diagnostic, errors_of
 
 
 def decouple(
@@ -38,7 +38,7 @@ def decouple(
     machines = [assignment.machines.get(each.name, 0) for each in physical.operators]
     parts = _parts(fusion, machines)
     diagnostics = check_assignment(logical, physical, regions, fusion, assignment, [each for _, each in parts])
-    if any(each.severity == "error" for each in diagnostics):
+    if errors_of(diagnostics):
         return fusion, diagnostics
     return _split(logical, physical, fusion, machines, parts), diagnostics
 

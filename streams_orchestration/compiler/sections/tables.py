@@ -11,7 +11,7 @@ import json
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from itertools import chain, islice, repeat
 from json.encoder import encode_basestring  # what json.dumps uses, too  # pyright: ignore
-from operator import call
+from operator import attrgetter, call
 from typing import Any, NamedTuple, Protocol, cast
 
 Encoder = Callable[[Any], str]
@@ -237,6 +237,11 @@ class Table:
             yield f"[{chunk[1:]}" if first else chunk
             first = False
         yield "[]" if first else f"\n{margin}]"
+
+
+def columns_of(rows: Sequence[Any], cells: Mapping[str, tuple[Cell, str]]) -> Table:
+    """A table of attributes of objects: by key the cell and the attribute."""
+    return Table({key: Column(cell, map(attrgetter(name), rows)) for key, (cell, name) in cells.items()})
 
 
 def dumps(value: Any, margin: str = "") -> str:

@@ -9,15 +9,32 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from streams_orchestration.compiler.compilation import compile_application, compile_spec
+from streams_orchestration.compiler.compilation import Compilation
+from streams_orchestration.compiler.compiling import compile_application, compile_spec
 from streams_orchestration.compiler.logical_graph import LogicalConnection, LogicalGraph
 from streams_orchestration.compiler.options import Options
 from streams_orchestration.compiler.physical_graph import Connection, PhysicalGraph
+from streams_orchestration.compiler.stage import COPIES, FUSION, LOGICAL, PARALLEL, REGIONS, THREADS
 from streams_orchestration.compiler.stage_results import CopyPlan, FusionPlan, Passing, Queue, RegionMap, ThreadPlan
+from streams_orchestration.compiler.stages import BY_NAME
 from streams_orchestration.model.application import Application
-from streams_orchestration.orchestration.checks import INVARIANTS
-from streams_orchestration.orchestration.stages import COPIES, FUSION, LOGICAL, PARALLEL, REGIONS, THREADS, Progress
 from streams_orchestration_tests.compiler.nested_applications import applications
+
+DEMO = """\
+specVersion: 1
+application: demo
+graph:
+  - name: Numbers
+    operator: Beacon
+    annotations: {consistent: {trigger: periodic, period: 1.0}}
+    config: {placement: {partitionIsolation: true}}
+  - name: Even
+    operator: Filter
+    inputs: [Numbers]
+    annotations: {parallel: {width: 2}}
+    config: {placement: {partitionColocation: middle}}
+  - {name: Results, operator: FileSink, inputs: [Even], config: {placement: {partitionIsolation: true}}}
+"""
 
 SHUFFLE = """\
 specVersion: 1
@@ -37,18 +54,15 @@ graph:
 """
 
 
-def progress(spec: Path, options: Options) -> Progress:
-    c = compile_spec(spec, options)
-    return Progress(c.options, c.logical, c.physical, c.regions, c.fusion, c.threads, c.copies)
-
-
 @pytest.fixture
-def done(spec: Path) -> Progress:
-    return progress(spec, Options())
+def done(tmp_path: Path) -> Compilation:
+    path = tmp_path / "demo.yaml"
+    path.write_text(DEMO)
+    return compile_spec(path)
 
 
-def violations(stage: str, done: Progress) -> str:
-    return "\n".join(INVARIANTS[stage].violations(done))
+def violations(stage: str, done: Compilation) -> str:
+    return "\n".join(BY_NAME[stage].invariant(done))
 
 
 @pytest.mark.parametrize("fusion", ["legacy", "manual", "automatic"])
@@ -57,40 +71,37 @@ def violations(stage: str, done: Progress) -> str:
 def test_what_compiles_holds(tmp_path: Path, fusion, threading, faithful):
     spec = tmp_path / "shuffle.yaml"
     spec.write_text(SHUFFLE)
-    done = progress(spec, Options(fusion=fusion, pes=3, threading=threading, faithful=faithful))
-    for stage in INVARIANTS:
-        assert violations(stage, done) == ""
+    done = compile_spec(spec, Options(fusion=fusion, pes=3, threading=threading, faithful=faithful))
+    assert {stage: violations(stage, done) for stage in BY_NAME} == dict.fromkeys(BY_NAME, "")
 
 
 @given(applications(), st.sampled_from(["legacy", "automatic"]), st.booleans())
 @settings(max_examples=40, deadline=None)
 def test_whatever_compiles_holds(application: Application, fusion: Any, faithful: bool):
-    c = compile_application(application, Options(fusion=fusion, faithful=faithful))
-    done = Progress(c.options, c.logical, c.physical, c.regions, c.fusion, c.threads, c.copies)
-    assert [violations(stage, done) for stage in INVARIANTS] == [""] * len(INVARIANTS)
+    done = compile_application(application, Options(fusion=fusion, faithful=faithful))
+    assert {stage: violations(stage, done) for stage in BY_NAME} == dict.fromkeys(BY_NAME, "")
 
 
 def test_every_check_says_what_it_checks():
-    assert all(len(invariant.description) > 20 for invariant in INVARIANTS.values())
+    assert all(len(stage.invariant_description) > 20 for stage in BY_NAME.values())
 
 
-def logical(done: Progress, change: Callable[[LogicalGraph], LogicalGraph]) -> Progress:
+def logical(done: Compilation, change: Callable[[LogicalGraph], LogicalGraph]) -> Compilation:
     return replace(done, logical=change(done.logical))
 
 
-def test_a_connection_without_an_end(done: Progress):
+def test_a_connection_without_an_end(done: Compilation):
     bad = logical(done, lambda g: replace(g, connections=(*g.connections, LogicalConnection(0, 1, 9, 0))))
     found = violations(LOGICAL, bad)
     assert "output 1 of operator 0" in found
     assert "input 0 of operator 9" in found
 
 
-def physical(done: Progress, change: Callable[[PhysicalGraph], PhysicalGraph]) -> Progress:
-    assert done.physical is not None
+def physical(done: Compilation, change: Callable[[PhysicalGraph], PhysicalGraph]) -> Compilation:
     return replace(done, physical=change(done.physical))
 
 
-def test_a_lost_connection_and_a_lost_replica(done: Progress):
+def test_a_lost_connection_and_a_lost_replica(done: Compilation):
     found = violations(PARALLEL, physical(done, lambda g: replace(g, connections=g.connections[1:])))
     assert "joined by 1 connections, not 2" in found
     found = violations(PARALLEL, physical(done, lambda g: replace(g, operators=g.operators[:-1])))
@@ -98,29 +109,27 @@ def test_a_lost_connection_and_a_lost_replica(done: Progress):
     assert "of which one does not exist" in found
 
 
-def regions(done: Progress, change: Callable[[RegionMap], RegionMap]) -> Progress:
-    assert done.regions is not None
+def regions(done: Compilation, change: Callable[[RegionMap], RegionMap]) -> Compilation:
     return replace(done, regions=change(done.regions))
 
 
-def test_a_region_that_lets_go_of_an_operator(done: Progress):
+def test_a_region_that_lets_go_of_an_operator(done: Compilation):
     bad = regions(done, lambda m: replace(m, region_of=(*m.region_of[:1], -1, *m.region_of[2:])))
     found = violations(REGIONS, bad)
     assert "leads to Even[0], which is not in it" in found
     assert "lists other operators" in found
 
 
-def test_a_region_with_a_wrong_end(done: Progress):
+def test_a_region_with_a_wrong_end(done: Compilation):
     bad = regions(done, lambda m: replace(m, expanded=(replace(m.expanded[0], ends=(0,)),)))
     assert "ends of region 0" in violations(REGIONS, bad)
 
 
-def fusion(done: Progress, change: Callable[[FusionPlan], FusionPlan]) -> Progress:
-    assert done.fusion is not None
+def fusion(done: Compilation, change: Callable[[FusionPlan], FusionPlan]) -> Compilation:
     return replace(done, fusion=change(done.fusion))
 
 
-def test_an_operator_in_two_pes_or_none(done: Progress):
+def test_an_operator_in_two_pes_or_none(done: Compilation):
     def twice(plan: FusionPlan) -> FusionPlan:
         first, *rest = plan.pes
         return replace(plan, pes=(first._replace(operators=(*first.operators, 1)), *rest))
@@ -129,7 +138,7 @@ def test_an_operator_in_two_pes_or_none(done: Progress):
     assert "is in 0 PEs" in violations(FUSION, fusion(done, lambda plan: replace(plan, pes=plan.pes[1:])))
 
 
-def test_a_missing_pe_port(done: Progress):
+def test_a_missing_pe_port(done: Compilation):
     def closed(plan: FusionPlan) -> FusionPlan:
         return replace(plan, pes=tuple(pe._replace(inputs=(), outputs=()) for pe in plan.pes))
 
@@ -138,18 +147,16 @@ def test_a_missing_pe_port(done: Progress):
     assert "without a PE input port" in found
 
 
-def threads(done: Progress, change: Callable[[ThreadPlan], ThreadPlan]) -> Progress:
-    assert done.threads is not None
+def threads(done: Compilation, change: Callable[[ThreadPlan], ThreadPlan]) -> Compilation:
     return replace(done, threads=change(done.threads))
 
 
-def test_a_queue_out_of_place(done: Progress):
+def test_a_queue_out_of_place(done: Compilation):
     bad = threads(done, lambda plan: replace(plan, queues=(Queue(1, 0, True, "Sys.Wait", 1000),)))
     assert "no splitter of its PE leads there" in violations(THREADS, bad)
 
 
-def copies(done: Progress, change: Callable[[CopyPlan], CopyPlan]) -> Progress:
-    assert done.copies is not None
+def copies(done: Compilation, change: Callable[[CopyPlan], CopyPlan]) -> Compilation:
     return replace(done, copies=change(done.copies))
 
 
@@ -162,7 +169,7 @@ def test_a_needless_copy_and_a_missing_one(tmp_path: Path):
         "- {name: B, operator: M, inputs: [Src]}\n"
         "- {name: C, operator: FileSink, inputs: [Src], parameters: {file: c}}\n"
     )
-    done = progress(spec, Options(fusion="manual", pes=1, threading="manual"))
+    done = compile_spec(spec, Options(fusion="manual", pes=1, threading="manual"))
     assert violations(COPIES, done) == ""
 
     def passing(word: str) -> Callable[[CopyPlan], CopyPlan]:
@@ -176,7 +183,7 @@ def test_a_needless_copy_and_a_missing_one(tmp_path: Path):
     assert "serving order" in violations(COPIES, copies(done, lambda plan: replace(plan, order=(0, 0, 1))))
 
 
-def test_a_connection_between_pes_is_serialized(done: Progress):
+def test_a_connection_between_pes_is_serialized(done: Compilation):
     def by_reference(plan: CopyPlan) -> CopyPlan:
         return replace(plan, connections=tuple(Passing("reference", "const", "") for _ in plan.connections))
 

@@ -1,35 +1,17 @@
-"""What the sections of a plan are made of: the results of stages, and what they call things."""
+"""What the sections of a plan call things."""
 
 from __future__ import annotations
 
 from operator import itemgetter
-from typing import Any, Protocol
+from typing import Any
 
 from streams_orchestration.compiler.logical_graph import LogicalGraph
 from streams_orchestration.compiler.physical_graph import PhysicalGraph
-from streams_orchestration.compiler.plan.tables import INTEGER, TEXT, Nullable, Numbered, Record, Shared
-from streams_orchestration.compiler.stage_results import CopyPlan, FusionPlan, RegionMap, ThreadPlan
+from streams_orchestration.compiler.sections.tables import INTEGER, TEXT, Nullable, Numbered, Record, Shared
 
 Document = dict[str, Any]
 Section = dict[str, Any]
 """A document that may hold tables."""
-
-
-class Stages(Protocol):
-    """The results of the stages so far, None for those to come."""
-
-    @property
-    def logical(self) -> LogicalGraph: ...  # noqa: D102
-    @property
-    def physical(self) -> PhysicalGraph | None: ...  # noqa: D102
-    @property
-    def regions(self) -> RegionMap | None: ...  # noqa: D102
-    @property
-    def fusion(self) -> FusionPlan | None: ...  # noqa: D102
-    @property
-    def threads(self) -> ThreadPlan | None: ...  # noqa: D102
-    @property
-    def copies(self) -> CopyPlan | None: ...  # noqa: D102
 
 
 class Terms:

@@ -1,0 +1,85 @@
+"""Compiling: all stages in a row, from an application to everything that running it needs to know."""
+
+from __future__ import annotations
+
+import gc
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import replace
+from pathlib import Path
+
+from streams_orchestration.compiler.compilation import Compilation, Progress
+from streams_orchestration.compiler.misleading import ALL, in_doubt, misled, trusted
+from streams_orchestration.compiler.options import Options
+from streams_orchestration.compiler.stage import Stage
+from streams_orchestration.compiler.stages import STAGES
+from streams_orchestration.model.application import Application
+from streams_orchestration.model.declarations import check_declarations
+from streams_orchestration.model.diagnostics import ApplicationError, Diagnostic, errors_of, in_order
+from streams_orchestration.model.loading import read_application
+from streams_orchestration.model.scopes import check_names
+
+
+def compile_application(application: Application, options: Options | None = None) -> Compilation:
+    """Run all stages.
+
+    Raises:
+        ApplicationError: the application has errors; those of every stage that could still be run are reported.
+    """
+    checked = [*check_names(application), *check_declarations(application)]
+    return _compile(application, options or Options(), list(dict.fromkeys(checked)))
+
+
+def compile_spec(path: str | Path, options: Options | None = None) -> Compilation:
+    """Read a spec and run all stages, so that errors of the text and of the graph are reported together.
+
+    Raises:
+        ApplicationError: the spec cannot be read, or has errors.
+    """
+    application, diagnostics = read_application(path)
+    if application is None:
+        raise ApplicationError(diagnostics)
+    return _compile(application, options or Options(), diagnostics)
+
+
+def compute(stage: Stage, done: Progress) -> tuple[Progress, list[Diagnostic]]:
+    """The results with that of one more stage, whose inputs are there, and what this stage finds."""
+    result, diagnostics = stage.compute(done)
+    return replace(done, **{stage.field: result}), diagnostics
+
+
+@contextmanager
+def uncollected() -> Iterator[None]:
+    """No garbage collection meanwhile: compiling makes no cycles, and the collector would visit all that it makes."""
+    enabled = gc.isenabled()
+    gc.disable()
+    try:
+        yield
+    finally:
+        if enabled:
+            gc.enable()
+
+
+@uncollected()
+def _compile(application: Application, options: Options, checked: list[Diagnostic]) -> Compilation:
+    """Run all stages, or those whose findings would not be mere effects of errors before them.
+
+    Args:
+        application: the application, without the parts in error.
+        options: of the compiler.
+        checked: what is wrong with its text, names and declarations.
+    """
+    diagnostics = list(checked)
+    wrong = misled(checked)
+    done = Progress(options, application)
+    for number, stage in enumerate(STAGES):
+        errors = bool(errors_of(diagnostics))
+        if errors and all(in_doubt(later.subject, wrong, errors=errors) for later in STAGES[number:]):
+            break
+        done, more = compute(stage, done)
+        diagnostics += trusted(more, stage.subject, wrong)
+        if any(each.code == "SO0501" for each in more) or (stage.decisive and errors_of(more)):
+            wrong = ALL
+    if errors_of(diagnostics):
+        raise ApplicationError(in_order(diagnostics))
+    return replace(done, diagnostics=in_order(diagnostics)).compilation

@@ -1,0 +1,133 @@
+"""The sixth stage: how tuples pass every connection, its check, section and summary."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from streams_orchestration.compiler.compilation import Progress, Stages, need
+from streams_orchestration.compiler.copies.copies import plan_copies
+from streams_orchestration.compiler.physical_graph import Connection, PhysicalGraph
+from streams_orchestration.compiler.sections.tables import Column, Fields, Table
+from streams_orchestration.compiler.sections.terms import Document, Section, Terms
+from streams_orchestration.compiler.stage import COPIES, FUSION, LOGICAL, PARALLEL, THREADS, Rows, Stage, Summary
+from streams_orchestration.compiler.stage_results import CopyPlan, Passing
+from streams_orchestration.model.diagnostics import Diagnostic
+
+
+def _compute(done: Progress) -> tuple[CopyPlan, list[Diagnostic]]:
+    plans = need(done.fusion), need(done.threads)
+    return plan_copies(need(done.logical), need(done.physical), *plans, done.options), []
+
+
+def copies_are_right(done: Stages) -> Iterator[str]:
+    """No copy for a consumer that changes nothing; never one object for two that may change it; counts add up.
+
+    Rules 81 to 90.
+    """
+    physical, fusion, copies = need(done.physical), need(done.fusion), need(done.copies)
+    if len(copies.connections) != len(physical.connections):
+        yield f"the plan covers {len(copies.connections)} of {len(physical.connections)} connections"
+        return
+    queued = {(queue.operator, queue.port) for queue in need(done.threads).queues}
+    served = {number: place for place, number in enumerate(copies.order)}
+    if sorted(served) != list(range(len(physical.connections))):
+        yield "the serving order does not hold every connection once"
+        return
+    for number, (c, passing) in enumerate(zip(physical.connections, copies.connections, strict=True)):
+        target = physical.operators[c.target]
+        where = f"{physical.operators[c.source].name}[{c.source_port}] to {target.name}[{c.target_port}]"
+        port = need(done.logical).operators[target.logical].inputs[c.target_port]
+        changes = port.mutable and port.mutates != ()
+        expected = _unless_direct(c, fusion.pe_of, queued)
+        if expected:
+            if passing.passing != expected:
+                yield f"{where} passes by {passing.passing}, not {expected}"
+        elif not changes:
+            if passing.passing != "reference":
+                yield f"{where} passes by {passing.passing} to a consumer that changes nothing"
+        elif passing.passing == "reference":
+            source = need(done.logical).operators[physical.operators[c.source].logical]
+            if not source.outputs[c.source_port].mutable:
+                yield f"{where} hands over tuples that the producer keeps"
+            if any(served[other] > served[number] for other in _siblings(physical, number, fusion.pe_of)):
+                yield f"{where} hands over tuples that another consumer is served afterwards"
+    made = sum(passing.passing == "copy" for passing in copies.connections)
+    if made != copies.sender_copies:
+        yield f"{made} connections copy, the plan counts {copies.sender_copies}"
+
+
+def _siblings(physical: PhysicalGraph, number: int, pe_of: tuple[int, ...]) -> Iterator[int]:
+    """The other connections of the same output port that stay in its PE."""
+    port = physical.connections[number][:2]
+    for other, c in enumerate(physical.connections):
+        if other != number and c[:2] == port and pe_of[c.source] == pe_of[c.target]:
+            yield other
+
+
+def _unless_direct(c: Connection, pe_of: tuple[int, ...], queued: set[tuple[int, int]]) -> str:
+    if pe_of[c.source] != pe_of[c.target]:
+        return "serialize"
+    return "enqueue" if (c.target, c.target_port) in queued else ""
+
+
+def _copy_plan(stages: Stages, terms: Terms) -> Section:
+    plan = need(stages.copies)
+    return {
+        "connections": Table(
+            {
+                "from": Column(terms.source, plan.order),
+                "to": Column(terms.target, plan.order),
+                "passing": Column(Fields(_passing), map(plan.connections.__getitem__, plan.order)),
+            }
+        ),
+        "senderCopies": plan.sender_copies,
+        "enqueueCopies": plan.enqueue_copies,
+        "eliminated": plan.eliminated,
+    }
+
+
+def _passing(passing: Passing) -> Document:
+    document: Document = {
+        "passing": passing.passing,
+        "constness": passing.constness,
+        "reason": passing.reason,
+    }
+    if passing.attributes is not None:
+        document["attributes"] = list(passing.attributes)
+    return document
+
+
+def _summary(done: Stages) -> Summary:
+    copies, graph = need(done.copies), need(done.physical)
+    rows = [
+        (
+            f"{graph.operators[c.source].name}[{c.source_port}]",
+            f"{graph.operators[c.target].name}[{c.target_port}]",
+            passing.passing,
+            passing.reason,
+        )
+        for c, passing in zip(graph.connections, copies.connections, strict=True)
+    ]
+    return {
+        "sender_copies": copies.sender_copies,
+        "enqueue_copies": copies.enqueue_copies,
+        "copies_eliminated": copies.eliminated,
+        "passing_table": Rows(("from", "to", "passing", "reason"), rows),
+    }
+
+
+COPIES_STAGE = Stage(
+    name=COPIES,
+    field="copies",
+    result=CopyPlan,
+    inputs=(LOGICAL, PARALLEL, FUSION, THREADS),
+    description="How tuples pass every connection: by reference, copied, through a queue or over the transport.",
+    compute=_compute,
+    subject=None,
+    invariant=copies_are_right,
+    summary=_summary,
+    key="copyPlan",
+    place=4,
+    section=_copy_plan,
+    empty={"connections": [], "senderCopies": 0, "enqueueCopies": 0, "eliminated": 0},
+)

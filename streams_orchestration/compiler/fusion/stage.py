@@ -1,0 +1,141 @@
+"""The fourth stage: operators fused into PEs and parted again as a decision says; check, section and summary."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator
+from operator import itemgetter
+
+from streams_orchestration.compiler.compilation import Progress, Stages, need
+from streams_orchestration.compiler.fusion.fusion import fuse
+from streams_orchestration.compiler.fusion.rewriting import decouple
+from streams_orchestration.compiler.sections.tables import BOOLEAN, INTEGER, VALUE, Column, Extended, Listed, Table
+from streams_orchestration.compiler.sections.terms import Section, Terms
+from streams_orchestration.compiler.stage import FUSION, LOGICAL, PARALLEL, REGIONS, Rows, Stage, Summary
+from streams_orchestration.compiler.stage_results import FusionPlan
+from streams_orchestration.model.diagnostics import Diagnostic, errors_of
+
+
+def _compute(done: Progress) -> tuple[FusionPlan, list[Diagnostic]]:
+    before = need(done.logical), need(done.physical), need(done.regions)
+    fused, diagnostics = fuse(*before, done.options)
+    if errors_of(diagnostics):
+        return fused, diagnostics
+    parted, more = decouple(*before, fused, done.options)
+    return parted, diagnostics + more
+
+
+def pes_partition_operators(done: Stages) -> Iterator[str]:
+    """Every operator is in exactly one PE; what crosses PEs has a PE port at either end.
+
+    Rules 52 and 62.
+    """
+    physical, fusion = need(done.physical), need(done.fusion)
+    times = Counter(operator for pe in fusion.pes for operator in pe.operators)
+    for operator in physical.operators:
+        if times[operator.index] != 1:
+            yield f"{operator.name} is in {times[operator.index]} PEs"
+    for operator in sorted(set(times) - {operator.index for operator in physical.operators}):
+        yield f"operator {operator} is in a PE but not in the graph"
+    for pe in fusion.pes:
+        if any(fusion.pe_of[operator] != pe.id for operator in pe.operators):
+            yield f"PE {pe.id} holds an operator that says it is elsewhere"
+    inputs = {port for pe in fusion.pes for port in pe.inputs}
+    outputs = {port for pe in fusion.pes for port in pe.outputs}
+    for c in physical.connections:
+        if fusion.pe_of[c.source] != fusion.pe_of[c.target]:
+            names = physical.operators[c.source].name, physical.operators[c.target].name
+            if (c.source, c.source_port, c.splitter, c.channel) not in outputs:
+                yield f"{names[0]}[{c.source_port}] sends to another PE without a PE output port"
+            if (c.target, c.target_port) not in inputs:
+                yield f"{names[1]}[{c.target_port}] receives from another PE without a PE input port"
+
+
+def _fusion_plan(stages: Stages, terms: Terms) -> Section:
+    plan = need(stages.fusion)
+    parted = any(pe.origin >= 0 for pe in plan.pes)
+    return {
+        "scheme": plan.scheme,
+        "pes": Table(
+            {
+                "id": Column(INTEGER, (pe.id for pe in plan.pes)),
+                "operators": Column(Listed(terms.name), (pe.operators for pe in plan.pes)),
+                "host": Column(INTEGER, (pe.host for pe in plan.pes)),
+                "restartable": Column(BOOLEAN, (pe.restartable for pe in plan.pes)),
+                "relocatable": Column(BOOLEAN, (pe.relocatable for pe in plan.pes)),
+                "inputPorts": Column(Listed(terms.end), (pe.inputs for pe in plan.pes)),
+                "outputPorts": Column(
+                    Listed(Extended(terms.end, "splitter", terms.channel)), (pe.outputs for pe in plan.pes)
+                ),
+                **(_parts(plan) if parted else {}),
+            }
+        ),
+        **({"networks": _networks(plan, terms)} if parted else {}),
+    }
+
+
+def _parts(plan: FusionPlan) -> dict[str, Column]:
+    """Of which PE each is a part, and on which of its machines."""
+    parts = [(pe.origin, pe.machine) if pe.origin >= 0 else (None, None) for pe in plan.pes]
+    return {name: Column(VALUE, map(itemgetter(place), parts)) for place, name in enumerate(("origin", "machine"))}
+
+
+def _networks(plan: FusionPlan, terms: Terms) -> Table:
+    rows = plan.networks
+    channels = [[each[2:] for each in row.outputs if each.splitter >= 0] for row in rows]
+    return Table(
+        {
+            "id": Column(INTEGER, range(len(rows))),
+            "from": Column(terms.end, (row.outputs[0][:2] for row in rows)),
+            "channels": Column(Listed(terms.channel), channels),
+            "sendPe": Column(INTEGER, (row.sender for row in rows)),
+            "receivePe": Column(INTEGER, (row.receiver for row in rows)),
+            "to": Column(Listed(terms.end), (row.inputs for row in rows)),
+        }
+    )
+
+
+def _summary(done: Stages) -> Summary:
+    fusion, operators = need(done.fusion), need(done.physical).operators
+    rows = [
+        (pe.id, pe.host, len(pe.inputs), len(pe.outputs), ", ".join(operators[op].name for op in pe.operators))
+        for pe in fusion.pes
+    ]
+    parts = [
+        (pe.origin, pe.machine, pe.id, ", ".join(operators[op].name for op in pe.operators))
+        for pe in fusion.pes
+        if pe.origin >= 0
+    ]
+    networks = [
+        (f"{operators[each.outputs[0].operator].name}[{each.outputs[0].port}]", each.sender, each.receiver)
+        for each in fusion.networks
+    ]
+    decoupled: Summary = {
+        "parts_table": Rows(("was PE", "machine", "PE", "operators"), parts),
+        "network_table": Rows(("sent from", "by PE", "to PE"), networks),
+    }
+    return {
+        **(decoupled if parts else {}),
+        "pes": len(fusion.pes),
+        "hosts": len({pe.host for pe in fusion.pes}),
+        "scheme": fusion.scheme,
+        "pe_table": Rows(("PE", "host", "input ports", "output ports", "operators"), rows),
+    }
+
+
+FUSION_STAGE = Stage(
+    name=FUSION,
+    field="fusion",
+    result=FusionPlan,
+    inputs=(LOGICAL, PARALLEL, REGIONS),
+    description="The operators partitioned into processing elements, and those placed on hosts.",
+    compute=_compute,
+    subject="placement",
+    decisive=True,
+    invariant=pes_partition_operators,
+    summary=_summary,
+    key="fusionPlan",
+    place=2,
+    section=_fusion_plan,
+    empty={"scheme": None, "pes": []},
+)

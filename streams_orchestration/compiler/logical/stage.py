@@ -1,0 +1,90 @@
+"""The first stage: the logical graph, its check, section and summary."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator
+from operator import attrgetter
+
+from streams_orchestration.compiler.compilation import Stages, need
+from streams_orchestration.compiler.logical.logical import build_logical_graph
+from streams_orchestration.compiler.logical_graph import LogicalGraph
+from streams_orchestration.compiler.sections.tables import INTEGER, TEXT, Column, Listed, Table
+from streams_orchestration.compiler.sections.terms import Section, Terms
+from streams_orchestration.compiler.stage import LOGICAL, Stage, Summary
+
+
+def connections_have_ends(done: Stages) -> Iterator[str]:
+    """Every logical connection joins an existing output port and an existing input port."""
+    operators = need(done.logical).operators
+    for c in need(done.logical).connections:
+        if not (0 <= c.source < len(operators) and c.source_port < len(operators[c.source].outputs)):
+            yield f"a connection starts at output {c.source_port} of operator {c.source}, which does not exist"
+        if not (0 <= c.target < len(operators) and c.target_port < len(operators[c.target].inputs)):
+            yield f"a connection ends at input {c.target_port} of operator {c.target}, which does not exist"
+
+
+def _logical_graph(stages: Stages, terms: Terms) -> Section:
+    del terms
+    graph = need(stages.logical)
+    names = [operator.name for operator in graph.operators]
+    own = Terms(graph)
+    targets: dict[tuple[int, int], list[tuple[int, int]]] = {}
+    for source, port, target, target_port, _ in graph.connections:
+        targets.setdefault((source, port), []).append((target, target_port))
+    for ends in targets.values():
+        ends.sort(key=lambda end: (names[end[0]], end[1]))
+    streams = sorted(
+        (output.stream, operator.name, port, operator.index)
+        for operator in graph.operators
+        for port, output in enumerate(operator.outputs)
+    )
+    ports = [(index, port) for _, _, port, index in streams]
+    operators = sorted(graph.operators, key=attrgetter("name"))
+    return {
+        "operators": Table(
+            {
+                "name": Column(TEXT, (each.name for each in operators)),
+                "kind": Column(TEXT, (each.kind for each in operators)),
+                "inputs": Column(INTEGER, (len(each.inputs) for each in operators)),
+                "outputs": Column(INTEGER, (len(each.outputs) for each in operators)),
+            }
+        ),
+        "streams": Table(
+            {
+                "name": Column(TEXT, (stream for stream, *_ in streams)),
+                "from": Column(own.port, ports),
+                "to": Column(Listed(own.end), (targets.get(port, ()) for port in ports)),
+            }
+        ),
+    }
+
+
+def _summary(done: Stages) -> Summary:
+    graph = need(done.logical)
+    summary: Summary = {
+        "operators": len(graph.operators),
+        "connections": len(graph.connections),
+        "parallel_regions": len(graph.regions),
+        "kinds": (dict(sorted(Counter(op.kind for op in graph.operators).items()))),
+    }
+    if graph.submission:
+        summary["submission"] = graph.submission
+    return summary
+
+
+LOGICAL_STAGE = Stage(
+    name=LOGICAL,
+    field="logical",
+    result=LogicalGraph,
+    inputs=(),
+    description="The application flattened to primitive operators and the streams between them.",
+    compute=lambda done: build_logical_graph(need(done.application), done.options),
+    subject="values",
+    invariant=connections_have_ends,
+    summary=_summary,
+    key="logicalGraph",
+    place=0,
+    section=_logical_graph,
+    empty={"operators": [], "streams": []},
+)

@@ -1,0 +1,170 @@
+"""The second stage: the graph after the parallel transformation, its check, section and summary."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping
+from math import prod
+from operator import itemgetter
+
+from streams_orchestration.compiler.compilation import Stages, need
+from streams_orchestration.compiler.logical_graph import LogicalConnection, LogicalGraph
+from streams_orchestration.compiler.parallel.parallel import expand
+from streams_orchestration.compiler.physical_graph import PhysicalGraph, PortLink
+from streams_orchestration.compiler.sections.tables import (
+    BOOLEAN,
+    INTEGER,
+    TEXT,
+    VALUE,
+    Column,
+    Listed,
+    Numbered,
+    Table,
+    columns_of,
+)
+from streams_orchestration.compiler.sections.terms import Section, Terms
+from streams_orchestration.compiler.stage import LOGICAL, PARALLEL, Rows, Stage, Summary
+
+
+def expansion_is_complete(done: Stages) -> Iterator[str]:
+    """Replicas and connections are as many as the widths ask for, and all ends exist.
+
+    Rules 3 and 15.
+    """
+    logical, physical = need(done.logical), need(done.physical)
+    width = {region.index: region.width for region in logical.regions}
+    replicas = Counter(operator.logical for operator in physical.operators)
+    for model in logical.operators:
+        asked = prod(width[region] for region in model.regions)
+        if replicas[model.index] != asked:
+            yield f"{model.name} has {replicas[model.index]} replicas, not {asked}"
+    found: Counter[tuple[int, int, int, int]] = Counter()
+    for c in physical.connections:
+        if not (0 <= c.source < len(physical.operators) and 0 <= c.target < len(physical.operators)):
+            yield f"a connection joins operators {c.source} and {c.target}, of which one does not exist"
+            continue
+        ends = physical.operators[c.source].logical, physical.operators[c.target].logical
+        found[ends[0], c.source_port, ends[1], c.target_port] += 1
+    wanted: Counter[tuple[int, int, int, int]] = Counter()
+    for c in logical.connections:
+        wanted[c.source, c.source_port, c.target, c.target_port] += _expanded(logical, c, width)
+    for ends in sorted(wanted | found):
+        if wanted[ends] != found[ends]:
+            source, target = logical.operators[ends[0]].name, logical.operators[ends[2]].name
+            times = f"{found[ends]} connections, not {wanted[ends]}"
+            yield f"{source}[{ends[1]}] and {target}[{ends[3]}] are joined by {times}"
+
+
+def _expanded(logical: LogicalGraph, connection: LogicalConnection, width: Mapping[int, int]) -> int:
+    """Rule 15: widths of the regions around both ends, of those left, and of those entered."""
+    source, target = logical.operators[connection.source], logical.operators[connection.target]
+    count = 1
+    for region in logical.regions:
+        around = (region.index in source.regions) + (region.index in target.regions)
+        if around == 2 and not _leaves(connection, region.name, source.name):
+            around = 1
+        count *= width[region.index] ** around
+    return count
+
+
+def _leaves(connection: LogicalConnection, region: str, source: str) -> bool:
+    """Does a connection between two members of a region lead out of it and in again, as a feedback loop does?"""
+    return region == source or any(port.rpartition(".")[0] == f"left:{region}" for port in connection.path)
+
+
+def _physical_graph(stages: Stages, terms: Terms) -> Section:
+    graph = need(stages.physical)
+    logical = Numbered(TEXT, [operator.name for operator in need(stages.logical).operators])
+    return {
+        "operators": columns_of(
+            graph.operators,
+            {
+                "index": (INTEGER, "index"),
+                "name": (terms.name, "index"),
+                "logicalName": (logical, "logical"),
+                "channel": (INTEGER, "channel"),
+                "maxChannels": (INTEGER, "max_channels"),
+                "localChannel": (INTEGER, "local_channel"),
+                "localMaxChannels": (INTEGER, "local_max_channels"),
+            },
+        ),
+        "connections": Table(
+            {
+                "from": Column(terms.source, range(len(graph.connections))),
+                "to": Column(terms.target, range(len(graph.connections))),
+                "splitter": Column(terms.channel, map(itemgetter(4, 5), graph.connections)),
+            }
+        ),
+        "splitters": Table(
+            {
+                "id": Column(TEXT, (each.id for each in graph.splitters)),
+                "operator": Column(terms.name, (each.operator for each in graph.splitters)),
+                "port": Column(INTEGER, (each.port for each in graph.splitters)),
+                "regionPort": Column(TEXT, (each.region_port for each in graph.splitters)),
+                "policy": Column(TEXT, (each.policy for each in graph.splitters)),
+                "attributes": Column(Listed(TEXT), (each.attributes for each in graph.splitters)),
+                "width": Column(INTEGER, (each.width for each in graph.splitters)),
+                "parent": Column(terms.channel, ((each.parent, each.parent_channel) for each in graph.splitters)),
+                "dropsWindowPunctuation": Column(BOOLEAN, (each.drops_window_punctuation for each in graph.splitters)),
+            }
+        ),
+        "imports": _links(graph, terms, graph.imports),
+        "exports": _links(graph, terms, graph.exports),
+    }
+
+
+def _links(graph: PhysicalGraph, terms: Terms, links: Iterable[PortLink]) -> Table:
+    ordered = sorted(links, key=lambda each: (each.name, graph.operators[each.operator].name, each.port))
+    return columns_of(
+        ordered,
+        {
+            "name": (TEXT, "name"),
+            "operator": (terms.name, "operator"),
+            "port": (INTEGER, "port"),
+            "parameters": (VALUE, "parameters"),
+        },
+    )
+
+
+def _summary(done: Stages) -> Summary:
+    graph = need(done.physical)
+    summary: Summary = {
+        "operators": len(graph.operators),
+        "connections": len(graph.connections),
+        "splitters": len(graph.splitters),
+    }
+    if need(done.logical).regions:
+        rows = [(region.name, region.width) for region in need(done.logical).regions]
+        summary["widths"] = Rows(("region", "width"), rows)
+    if graph.splitters:
+        rows = [
+            (
+                splitter.id,
+                f"{graph.operators[splitter.operator].name}[{splitter.port}]",
+                splitter.region_port,
+                splitter.policy,
+                ", ".join(splitter.attributes),
+                splitter.width,
+            )
+            for splitter in graph.splitters
+        ]
+        columns = ("splitter", "output port", "region port", "policy", "attributes", "width")
+        summary["splitter_table"] = Rows(columns, rows)
+    return summary
+
+
+PARALLEL_STAGE = Stage(
+    name=PARALLEL,
+    field="physical",
+    result=PhysicalGraph,
+    inputs=(LOGICAL,),
+    description="Every parallel region replicated to its width, with the splitters in front of its channels.",
+    compute=lambda done: expand(need(done.logical)),
+    subject="parallel",
+    invariant=expansion_is_complete,
+    summary=_summary,
+    key="physicalGraph",
+    place=1,
+    section=_physical_graph,
+    empty={"operators": [], "connections": [], "splitters": [], "imports": [], "exports": []},
+)

@@ -1,0 +1,107 @@
+"""The third stage: the consistent regions, their check, section and summary."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterator
+
+from streams_orchestration.compiler.compilation import Stages, need
+from streams_orchestration.compiler.regions.regions import map_regions
+from streams_orchestration.compiler.sections.terms import Document, Section, Terms
+from streams_orchestration.compiler.stage import LOGICAL, PARALLEL, REGIONS, Rows, Stage, Summary
+from streams_orchestration.compiler.stage_results import ConsistentRegion, RegionMap
+
+
+def regions_are_closed(done: Stages) -> Iterator[str]:
+    """Whatever a region reaches belongs to it, but for starts and autonomous operators; its ends are right.
+
+    A23, A24, A32.
+    """
+    logical, physical, regions = need(done.logical), need(done.physical), need(done.regions)
+    starts = {operator for region in regions.expanded for operator in region.starts}
+    scopes = [annotation.scope for annotation in logical.annotations if annotation.kind == "autonomous"]
+    inner: defaultdict[int, set[int]] = defaultdict(set)
+    for c in physical.connections:
+        source, target = regions.region_of[c.source], regions.region_of[c.target]
+        if source >= 0 and source == target:
+            inner[source].add(c.source)
+        if source < 0 or source == target or c.target in starts:
+            continue
+        model = logical.operators[physical.operators[c.target].logical]
+        if not any(scope in (model.name, *model.composites) for scope in scopes):
+            names = physical.operators[c.source].name, physical.operators[c.target].name
+            yield f"{names[0]} of region {source} leads to {names[1]}, which is not in it"
+    for region in regions.expanded:
+        members = {operator for operator, index in enumerate(regions.region_of) if index == region.index}
+        if members != set(region.operators):
+            yield f"region {region.index} lists other operators than those that say they belong to it"
+        if not set(region.starts) <= members:
+            yield f"region {region.index} has a start that is not a member"
+        if set(region.ends) != members - inner[region.index]:
+            yield f"the ends of region {region.index} are not its members without a consumer in it"
+
+
+def _region_map(stages: Stages, terms: Terms) -> Section:
+    del terms
+    graph, regions = need(stages.physical), need(stages.regions)
+    logical = [each.name for each in need(stages.logical).operators]
+    physical = [each.name for each in graph.operators]
+    return {
+        "logicalRegions": [_region(each, logical, logical=True) for each in regions.logical],
+        "regions": [_region(each, physical, logical=False) for each in regions.expanded],
+        "autonomous": [name for name, region in zip(physical, regions.region_of, strict=True) if region < 0],
+    }
+
+
+def _region(region: ConsistentRegion, names: list[str], *, logical: bool) -> Document:
+    document: Document = {
+        "index": region.index,
+        "trigger": region.trigger,
+        "period": region.period,
+        "drainTimeout": region.drain_timeout,
+        "resetTimeout": region.reset_timeout,
+        "maxConsecutiveResetAttempts": region.max_consecutive_reset_attempts,
+        "operators": [names[operator] for operator in region.operators],
+        "starts": [names[operator] for operator in region.starts],
+        "ends": [names[operator] for operator in region.ends],
+        "autonomousPorts": {names[operator]: list(ports) for operator, ports in region.autonomous_ports},
+    }
+    return document if logical else {"index": region.index, "logicalIndex": region.logical_index, **document}
+
+
+def _summary(done: Stages) -> Summary:
+    regions, operators = need(done.regions), need(done.physical).operators
+    rows = [
+        (
+            region.index,
+            region.trigger if region.period is None else f"every {region.period:g} s",
+            len(region.operators),
+            ", ".join(operators[op].name for op in region.starts),
+            ", ".join(operators[op].name for op in region.ends),
+            region.max_consecutive_reset_attempts,
+        )
+        for region in regions.expanded
+    ]
+    columns = ("region", "trigger", "operators", "starts", "ends", "reset attempts")
+    return {
+        "regions": len(regions.expanded),
+        "autonomous_operators": sum(region < 0 for region in regions.region_of),
+        "region_table": Rows(columns, rows),
+    }
+
+
+REGIONS_STAGE = Stage(
+    name=REGIONS,
+    field="regions",
+    result=RegionMap,
+    inputs=(LOGICAL, PARALLEL),
+    description="The consistent regions: which operators take their cuts together, where they start and end.",
+    compute=lambda done: map_regions(need(done.logical), need(done.physical)),
+    subject="regions",
+    invariant=regions_are_closed,
+    summary=_summary,
+    key="consistentRegionMap",
+    place=5,
+    section=_region_map,
+    empty={"logicalRegions": [], "regions": [], "autonomous": []},
+)

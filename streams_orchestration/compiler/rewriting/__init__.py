@@ -1,1 +1,0 @@
-"""A decoupling decision applied to fused PEs."""

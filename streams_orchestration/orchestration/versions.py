@@ -1,0 +1,30 @@
+"""Versions of code and of data, by which Dagster knows what is out of date."""
+
+from __future__ import annotations
+
+import hashlib
+from functools import cache
+from importlib.metadata import PackageNotFoundError, version
+from pathlib import Path
+
+import streams_orchestration.compiler
+import streams_orchestration.model
+
+
+@cache
+def code_version() -> str:
+    """Version of the package and a hash of the compiler's sources: a stage is out of date when this has changed."""
+    digest = hashlib.sha256()
+    for package in (streams_orchestration.model, streams_orchestration.compiler):
+        for source in sorted(Path(package.__path__[0]).rglob("*.py")):
+            digest.update(source.name.encode() + b"\0" + source.read_bytes())
+    try:
+        release = version("streams-orchestration")
+    except PackageNotFoundError:
+        release = "0"
+    return f"{release}-{digest.hexdigest()[:12]}"
+
+
+def content_version(content: bytes) -> str:
+    """The data version of stored bytes."""
+    return hashlib.sha256(content).hexdigest()
