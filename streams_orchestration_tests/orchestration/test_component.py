@@ -28,7 +28,7 @@ def test_yaml_and_python_give_the_same_definitions(tmp_path: Path):
             defs_yaml_contents={
                 "type": f"{Owned.__module__}.{Owned.__name__}",
                 "attributes": attributes(
-                    tmp_path, submission={"width": "3"}, widths={"Nothing": 9}, redeploy="0 1 * * *"
+                    tmp_path, submission={"width": "2"}, widths={"Even": 3}, redeploy="0 1 * * *"
                 ),
             },
         )
