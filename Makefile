@@ -1,8 +1,9 @@
 SPEC ?= specs/flights.yaml
 BIN := .venv/bin
+PYTEST := $(BIN)/python -m pytest -n auto --dist loadgroup
 
 .DEFAULT_GOAL := help
-.PHONY: help run test bench ui lint docs lock clean setup
+.PHONY: help run quick test deep bench ui lint docs lock clean setup
 
 help: ## this list
 	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "  make %-6s %s\n", $$1, $$2 }' Makefile
@@ -10,8 +11,14 @@ help: ## this list
 run: setup ## run the main job (another one: make run SPEC=specs/other.yaml; anew: make run ARGS=--fresh)
 	@$(BIN)/streams run "$(SPEC)" $(ARGS)
 
-test: lint ## lint, then all tests
-	@$(BIN)/python -m pytest
+quick: setup ## the tests that need no server and no Java, in a minute or two
+	@$(PYTEST) -m quick --hypothesis-profile quick $(ARGS)
+
+test: lint ## lint, then all tests but those of make deep
+	@$(PYTEST) -m 'not deep' $(ARGS)
+
+deep: setup ## long searches: chaos, every course of events, twenty times the examples; an hour or more
+	@$(PYTEST) -m 'deep or hypothesis' --hypothesis-profile deep --timeout 7200 $(ARGS)
 
 bench: ## measured ratios to the targets, some 15 minutes (one of them, quicker: make bench ARGS='--quick flights')
 	@.ci/setup bench

@@ -1,11 +1,23 @@
+"""What all tests share. It loads nothing heavy, so that the tests of one package load that package only."""
+
 from __future__ import annotations
 
+import os
 import signal
 from collections.abc import Iterator
+from typing import TYPE_CHECKING
 
 import pytest
 
-from streams_orchestration_tests.postgresql import Server, server, why_not
+from streams_orchestration_tests.examples import register_profiles
+
+if TYPE_CHECKING:
+    from streams_orchestration_tests.postgresql import Server
+
+MOST_WORKERS = 4
+"""More would need more memory than a machine for tests has."""
+
+register_profiles()
 
 
 def pytest_configure() -> None:
@@ -13,9 +25,49 @@ def pytest_configure() -> None:
     signal.signal(signal.SIGTERM, signal.default_int_handler)
 
 
+@pytest.hookimpl(tryfirst=True)
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Give every test its kind, and keep those that start Java in one worker."""
+    for item in items:
+        if not item.get_closest_marker(found := kind(item)):
+            item.add_marker(found)
+        if item.get_closest_marker("java"):
+            item.add_marker(pytest.mark.xdist_group("java"))
+
+
+@pytest.hookimpl(optionalhook=True)
+def pytest_xdist_auto_num_workers() -> int:
+    """One worker for each processor that this process may use."""
+    usable = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+    return min(usable, MOST_WORKERS)
+
+
+def kind(item: pytest.Item) -> str:
+    """`deep`, `slow` or `quick`; exactly one holds for a test.
+
+    Marked tests are what the mark says. Of the others those are slow that start Java or need a PostgreSQL server.
+    """
+    marked = [name for name in ("deep", "slow") if item.get_closest_marker(name)]
+    if len(marked) > 1:
+        message = f"{item.nodeid} is marked as deep and as slow; a test is of one kind"
+        raise pytest.UsageError(message)
+    if marked:
+        return marked[0]
+    server = "postgresql" in (*getattr(item, "fixturenames", ()), *parameters(item))
+    return "slow" if server or item.get_closest_marker("java") else "quick"
+
+
+def parameters(item: pytest.Item) -> list[str]:
+    """The texts among the parameters of a test."""
+    case = getattr(item, "callspec", None)
+    return [value for value in case.params.values() if isinstance(value, str)] if case else []
+
+
 @pytest.fixture(scope="session")
 def postgresql() -> Iterator[Server]:
-    """One server for all tests; each takes schemas of its own."""
+    """One server for all tests of a worker; each test takes schemas of its own."""
+    from streams_orchestration_tests.postgresql import server, why_not
+
     if (reason := why_not()) is not None:
         pytest.skip(reason)
     with server() as started:

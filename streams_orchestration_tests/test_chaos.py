@@ -8,10 +8,11 @@ import pytest
 
 from streams_orchestration.runtime.engine.spark.query import PeQuery
 from streams_orchestration.runtime.hosts.host_process import StartingSession
-from streams_orchestration_tests.chaos.__main__ import main
+from streams_orchestration_tests.chaos.__main__ import CATALOGS, main
 from streams_orchestration_tests.chaos.local_host import LocalQuery, LocalSession
 from streams_orchestration_tests.chaos.shapes import SHAPES, shape_of
 from streams_orchestration_tests.chaos.undisturbed import Outcome, differences, undisturbed
+from streams_orchestration_tests.postgresql import why_not
 
 
 @pytest.mark.parametrize("name", SHAPES)
@@ -48,10 +49,24 @@ def test_a_host_without_spark_has_all_that_the_product_calls():
         assert {name for name in vars(theirs) if not name.startswith("_")} <= set(vars(ours))
 
 
-@pytest.mark.e2e
+@pytest.mark.slow
 def test_a_few_faults(tmp_path: Path, capsys: pytest.CaptureFixture[str]):
     kinds = ["kill host", "kill Python process", "pause Python process across a reset", "kill reset", "lock catalog"]
     named = [part for kind in kinds for part in ("--kind", kind)]
     status = main(["--seed", "1", "--faults", "6", "--shape", "chain", "--healer", "hand", "--catalog", "sqlite",
                    "--engine", "local", "--place", str(tmp_path), *named])  # fmt: skip
+    assert status == 0, capsys.readouterr().out
+
+
+@pytest.mark.deep
+@pytest.mark.parametrize("engine", ["local", pytest.param("spark", marks=pytest.mark.java)])
+@pytest.mark.parametrize("database", CATALOGS)
+@pytest.mark.parametrize("shape", SHAPES)
+def test_faults_of_every_kind(
+    shape: str, database: str, engine: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+):
+    if database == "postgresql" and (reason := why_not()) is not None:
+        pytest.skip(reason)
+    status = main(["--faults", "25", "--shape", shape, "--catalog", database,
+                   "--engine", engine, "--place", str(tmp_path)])  # fmt: skip
     assert status == 0, capsys.readouterr().out

@@ -29,7 +29,7 @@ from streams_orchestration.runtime.units.status import ApplicationStatus
 from streams_orchestration_tests.compiler.assignments import assignment
 from streams_orchestration_tests.postgresql import Server
 
-pytestmark = pytest.mark.e2e
+pytestmark = pytest.mark.java
 
 SPECS = Path(__file__).parents[1] / "specs"
 LIMIT = 180.0

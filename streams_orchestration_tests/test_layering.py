@@ -142,6 +142,11 @@ def test_the_command_line_alone_loads_nothing_heavy():
     assert loaded.isdisjoint({*HEAVY, "networkx", "pulp", "rich"})
 
 
+def test_what_all_tests_share_loads_nothing_heavy():
+    loaded = loaded_by("import streams_orchestration_tests.conftest")
+    assert loaded.isdisjoint({*HEAVY, "networkx", "psycopg", "pulp", "rich", "streams_orchestration"})
+
+
 def test_compiling_loads_neither_spark_nor_dagster(tmp_path: Path):
     spec = tmp_path / "tiny.yaml"
     spec.write_text(SPEC)

@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from streams_orchestration.compiler.compilation import Compilation
@@ -19,6 +19,7 @@ from streams_orchestration.compiler.stage_results import CopyPlan, FusionPlan, P
 from streams_orchestration.compiler.stages import BY_NAME
 from streams_orchestration.model.application import Application
 from streams_orchestration_tests.compiler.nested_applications import applications
+from streams_orchestration_tests.examples import examples
 
 DEMO = """\
 specVersion: 1
@@ -76,7 +77,7 @@ def test_what_compiles_holds(tmp_path: Path, fusion, threading, faithful):
 
 
 @given(applications(), st.sampled_from(["legacy", "automatic"]), st.booleans())
-@settings(max_examples=40, deadline=None)
+@examples(40)
 def test_whatever_compiles_holds(application: Application, fusion: Any, faithful: bool):
     done = compile_application(application, Options(fusion=fusion, faithful=faithful))
     assert {stage: violations(stage, done) for stage in BY_NAME} == dict.fromkeys(BY_NAME, "")

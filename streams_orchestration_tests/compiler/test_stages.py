@@ -4,7 +4,7 @@ from dataclasses import fields, replace
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from streams_orchestration.compiler.compilation import Compilation, Progress
@@ -14,6 +14,7 @@ from streams_orchestration.compiler.stage import Rows, Stage
 from streams_orchestration.compiler.stages import BY_NAME, STAGES
 from streams_orchestration.model.application import Application
 from streams_orchestration_tests.compiler.nested_applications import applications
+from streams_orchestration_tests.examples import examples
 
 
 def test_a_compilation_holds_the_result_of_every_stage() -> None:
@@ -35,7 +36,7 @@ def test_a_stage_stands_behind_those_that_it_reads(stage: Stage) -> None:
 
 
 @given(applications(), st.sampled_from(["legacy", "automatic"]))
-@settings(max_examples=15, deadline=None)
+@examples(15)
 def test_a_stage_reads_nothing_but_its_inputs(application: Application, fusion: Any) -> None:
     options = Options(fusion=fusion)
     whole = compile_application(application, options)
@@ -53,7 +54,7 @@ def test_a_stage_whose_inputs_are_missing_is_not_computed() -> None:
 
 
 @given(applications())
-@settings(max_examples=15, deadline=None)
+@examples(15)
 def test_tables_of_a_summary_are_as_wide_as_their_heads(application: Application) -> None:
     whole = compile_application(application)
     tables = [entry for stage in STAGES for entry in stage.summary(whole).values() if isinstance(entry, Rows)]

@@ -5,11 +5,12 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from streams_orchestration.compiler.compiling import compile_spec
 from streams_orchestration.model.diagnostics import ApplicationError
+from streams_orchestration_tests.examples import examples
 from streams_orchestration_tests.model.spec_texts import FULL
 
 LINES = [str(line) for line in FULL.splitlines()]
@@ -76,7 +77,7 @@ def edited(draw: st.DrawFn) -> str:
     return "\n".join(lines)
 
 
-@settings(max_examples=300, deadline=None)
+@examples(300)
 @given(edited())
 def test_edited_specs_compile_or_are_refused(tmp_path_factory: pytest.TempPathFactory, text: str) -> None:
     path = tmp_path_factory.getbasetemp() / "edited.yaml"

@@ -5,13 +5,14 @@ from typing import Any
 
 import pandas as pd
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from streams_orchestration.operators.contract import Punctuation
 from streams_orchestration.operators.errors import DataError
 from streams_orchestration.operators.standard.aggregate import Aggregate
 from streams_orchestration.operators.state import dump_state, load_state
+from streams_orchestration_tests.examples import examples
 from streams_orchestration_tests.operators.harness import Bench, Row, division
 
 INPUT = "k string, y double, n bigint, x double"
@@ -49,7 +50,7 @@ def closed(aggregate: Bench) -> list[str]:
 
 
 @given(ROWS, CUTS)
-@settings(max_examples=60)
+@examples(60)
 def test_any_division_into_batches_gives_the_same_bits(rows: list[Row], cuts: list[int]):
     whole, divided = bench(), bench()
     if rows:
@@ -60,7 +61,7 @@ def test_any_division_into_batches_gives_the_same_bits(rows: list[Row], cuts: li
 
 
 @given(ROWS, CUTS)
-@settings(max_examples=60)
+@examples(60)
 def test_a_checkpoint_at_any_point_is_not_noticed(rows: list[Row], cuts: list[int]):
     uninterrupted = bench()
     if rows:
@@ -75,7 +76,7 @@ def test_a_checkpoint_at_any_point_is_not_noticed(rows: list[Row], cuts: list[in
 
 
 @given(ROWS, CUTS)
-@settings(max_examples=30)
+@examples(30)
 def test_groups_are_those_of_an_independent_computation(rows: list[Row], cuts: list[int]):
     aggregate = bench()
     for part in division(rows, cuts):

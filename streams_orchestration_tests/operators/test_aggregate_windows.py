@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from streams_orchestration.operators.contract import Punctuation
@@ -16,6 +16,7 @@ from streams_orchestration.operators.errors import DataError
 from streams_orchestration.operators.standard import aggregate
 from streams_orchestration.operators.standard.aggregate import Aggregate
 from streams_orchestration.runtime.storage.home import Home
+from streams_orchestration_tests.examples import examples
 from streams_orchestration_tests.operators import naive_windows as naive
 from streams_orchestration_tests.operators.harness import Bench, Row, division
 from streams_orchestration_tests.runtime.applications import compiled, node, published, rows, sink, source, write_rows
@@ -70,7 +71,7 @@ def time_of(row: Row) -> float:
 
 
 @given(ROWS, CUTS, SIZES, st.booleans(), st.booleans(), st.booleans())
-@settings(max_examples=120)
+@examples(120)
 def test_tumbling_windows_are_those_of_the_definition(
     data: list[Row], cuts: list[int], size: dict[str, Any], partitioned: bool, incomplete: bool, restarts: bool
 ):
@@ -96,7 +97,7 @@ def test_tumbling_windows_are_those_of_the_definition(
 
 
 @given(ROWS, CUTS, SIZES, SIZES, st.booleans(), st.booleans())
-@settings(max_examples=150)
+@examples(150)
 def test_sliding_windows_are_those_of_the_definition(
     data: list[Row], cuts: list[int], evict: dict[str, Any], trigger: dict[str, Any], partitioned: bool, restarts: bool
 ):

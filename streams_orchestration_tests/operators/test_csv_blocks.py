@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pyarrow as pa
 import pytest
-from hypothesis import HealthCheck, example, given, settings
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from streams_orchestration.operators.errors import DataError
@@ -32,7 +32,6 @@ def outcome(batches) -> list[dict] | str:
         return str(error)
 
 
-@settings(suppress_health_check=[HealthCheck.function_scoped_fixture], deadline=None)
 @given(FILE, st.booleans(), st.integers(8, 60))
 @example("x,\ufeffy\n\ufeffx,y\n", False, 10)
 @example("\ufeffa,b\nx,y\n", True, 8)

@@ -7,11 +7,12 @@ from collections.abc import Sequence
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from streams_orchestration.operators.errors import DataError
 from streams_orchestration.operators.standard.deduplicate import DeDuplicate
+from streams_orchestration_tests.examples import examples
 from streams_orchestration_tests.operators.harness import Bench, Row, division
 
 ROW = "k string, x double, t bigint"
@@ -48,7 +49,7 @@ def expected(rows: Sequence[Row], limits: dict[str, Any], anew: bool) -> tuple[l
 
 
 @given(ROWS, CUTS, LIMITS, st.booleans(), st.booleans())
-@settings(max_examples=120)
+@examples(120)
 def test_any_division_with_restarts_gives_what_the_account_gives(
     rows: list[Row], cuts: list[int], limits: dict[str, Any], anew: bool, restarts: bool
 ):

@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from streams_orchestration.operators.arrow_types import arrow_schema
@@ -14,6 +14,7 @@ from streams_orchestration.operators.contract import Punctuation
 from streams_orchestration.operators.errors import DataError
 from streams_orchestration.operators.standard import csv_file
 from streams_orchestration.operators.standard.csv_file import CsvFile
+from streams_orchestration_tests.examples import examples
 from streams_orchestration_tests.operators.harness import Bench
 from streams_orchestration_tests.operators.row_files import CSV, FORMATS, ROWS, SCHEMA, source
 
@@ -35,7 +36,7 @@ def test_every_format_gives_the_same_tuples(rows_file: tuple[Path, dict[str, Any
 
 
 @given(limits=st.lists(st.integers(1, 6), min_size=10, max_size=10), restarts=st.sets(st.integers(0, 9)))
-@settings(max_examples=25, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@examples(25)
 def test_replay_from_any_offset_gives_the_same_tuples(
     rows_file: tuple[Path, dict[str, Any]], limits: list[int], restarts: set[int]
 ):

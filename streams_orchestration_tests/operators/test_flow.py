@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from streams_orchestration.operators.contract import Operator, Punctuation
@@ -17,6 +17,7 @@ from streams_orchestration.operators.standard.split import Split
 from streams_orchestration.operators.standard.throttle import Throttle
 from streams_orchestration.operators.standard.union import Union
 from streams_orchestration.runtime.storage.home import Home
+from streams_orchestration_tests.examples import examples
 from streams_orchestration_tests.operators.harness import Bench, Row, division
 from streams_orchestration_tests.runtime.applications import compiled, node, published, rows, sink, source, write_rows
 from streams_orchestration_tests.runtime.local import LocalApplication
@@ -28,7 +29,7 @@ WINDOW = Punctuation.WINDOW
 
 
 @given(ROWS, CUTS)
-@settings(max_examples=40)
+@examples(40)
 def test_an_index_is_taken_modulo_the_ports_and_negative_ones_go_nowhere(data: list[Row], cuts: list[int]):
     split = Bench(Split, [ROW], [ROW] * 3, index="n")
     for part in division(data, cuts):
@@ -56,7 +57,7 @@ def test_a_key_without_a_port_and_without_a_default_goes_nowhere(tmp_path: Path)
 
 
 @given(ROWS, CUTS, st.sampled_from(["before", "after"]))
-@settings(max_examples=40)
+@examples(40)
 def test_a_punctor_marks_every_tuple_that_meets_the_condition(data: list[Row], cuts: list[int], position: str):
     punctor = Bench(Punctor, [ROW], [ROW], punctuate="n > 3", position=position)
     for part in division(data, cuts):

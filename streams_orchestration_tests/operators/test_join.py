@@ -6,12 +6,13 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from streams_orchestration.operators.standard import join
 from streams_orchestration.operators.standard.join import Join
 from streams_orchestration.runtime.storage.home import Home
+from streams_orchestration_tests.examples import examples
 from streams_orchestration_tests.operators.harness import Bench, Row
 from streams_orchestration_tests.runtime.applications import compiled, node, published, rows, sink, source, write_rows
 from streams_orchestration_tests.runtime.local import LocalApplication
@@ -69,7 +70,7 @@ def account(
     ARRIVALS, POLICIES, POLICIES, st.booleans(), st.booleans(),
     st.sampled_from(["inner", "leftOuter", "rightOuter", "outer"]), st.lists(st.booleans(), min_size=14, max_size=14),
 )  # fmt: skip
-@settings(max_examples=250)
+@examples(250)
 def test_any_batches_with_restarts_give_what_the_account_gives(
     arrivals: list[tuple[int, Row]], left: Any, right: Any, equal: bool, match: bool, algorithm: str, cuts: list[bool]
 ):

@@ -10,13 +10,14 @@ import numpy as np
 import polars as pl
 import pyarrow as pa
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from streams_orchestration.operators import TupleBatch, key_index
 from streams_orchestration.operators.arrow_types import arrow_schema
 from streams_orchestration.operators.errors import DataError
 from streams_orchestration.operators.keyed_state import KeyedState
+from streams_orchestration_tests.examples import examples
 
 NAN = float("nan")
 KEYS = "k string, x double"
@@ -79,7 +80,7 @@ def hashes(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> N
 
 
 @given(ACTIONS)
-@settings(max_examples=60)
+@examples(60)
 def test_many_keys_at_once_are_as_one_after_another(actions: list[tuple[str, Any]]):
     model = Model()
     for action, rows in actions:
@@ -88,7 +89,7 @@ def test_many_keys_at_once_are_as_one_after_another(actions: list[tuple[str, Any
 
 
 @given(ACTIONS, ACTIONS, ACTIONS)
-@settings(max_examples=60)
+@examples(60)
 def test_what_changed_makes_of_the_former_state_the_present_one(before: Any, between: Any, after: Any):
     model = Model()
     for action, rows in before:

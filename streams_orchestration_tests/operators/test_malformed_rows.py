@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from streams_orchestration.operators.arrow_types import arrow_schema
@@ -15,6 +15,7 @@ from streams_orchestration.operators.errors import DataError
 from streams_orchestration.operators.standard.csv_file import CsvFile
 from streams_orchestration.operators.standard.csv_sieve import CsvSieve
 from streams_orchestration.operators.standard.file_source import FileSource
+from streams_orchestration_tests.examples import examples
 from streams_orchestration_tests.operators.harness import Bench
 
 SCHEMA = "n int, s string"
@@ -74,7 +75,7 @@ def test_lines_of_json_and_text(tmp_path: Path):
     st.lists(st.sampled_from(GOOD + BAD), max_size=30), st.integers(1, 64), st.integers(1, 7), st.integers(0, 30),
     st.booleans(),
 )  # fmt: skip
-@settings(max_examples=150)
+@examples(150)
 def test_a_replay_from_any_offset_gives_the_same_rows(
     tmp_path_factory: pytest.TempPathFactory, rows: list[str], block: int, limit: int, stop: int, header: bool
 ):

@@ -8,12 +8,13 @@ from collections.abc import Iterator
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from streams_orchestration.operators import state as state_module
 from streams_orchestration.operators.contract import Punctuation
 from streams_orchestration.operators.standard.aggregate import Aggregate
+from streams_orchestration_tests.examples import examples
 from streams_orchestration_tests.operators.harness import Bench, Row, division
 
 ROW = "p string, n bigint, t timestamp"
@@ -83,7 +84,7 @@ def account(rows: list[Row], tumbling: bool, size: Any, policy: Any, evicted: bo
 
 
 @given(ROWS, CUTS, st.booleans(), SIZES, POLICIES, st.booleans(), st.booleans())
-@settings(max_examples=250)
+@examples(250)
 def test_partitions_are_given_up_wherever_batches_end(
     rows: list[Row], cuts: list[int], tumbling: bool, size: Any, policy: Any, evicted: bool, restarts: bool
 ):

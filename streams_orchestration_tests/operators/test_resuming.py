@@ -10,12 +10,13 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from streams_orchestration.operators.contract import Offset
 from streams_orchestration.operators.standard import csv_file, json_lines, source_file
 from streams_orchestration.operators.standard.file_source import FileSource
+from streams_orchestration_tests.examples import examples
 from streams_orchestration_tests.operators.harness import Bench
 
 SCHEMA = "n int, s string"
@@ -75,7 +76,7 @@ def small_blocks(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 @given(ROWS, st.integers(2, 9), st.booleans(), st.sampled_from(["\n", "\r\n"]), st.booleans(), st.booleans())
-@settings(max_examples=50)
+@examples(50)
 def test_csv(
     tmp_path_factory: pytest.TempPathFactory, rows: list[Any], limit: int, header: bool, end: str, quoted: bool,
     packed: bool,
@@ -89,7 +90,7 @@ def test_csv(
 @given(
     ROWS, st.lists(st.tuples(st.integers(0, 40), st.sampled_from(BAD)), max_size=9), st.integers(2, 9), st.booleans()
 )
-@settings(max_examples=50)
+@examples(50)
 def test_permissive_csv(
     tmp_path_factory: pytest.TempPathFactory, rows: list[Any], bad: list[tuple[int, str]], limit: int, header: bool
 ):
@@ -103,7 +104,7 @@ def test_permissive_csv(
 
 
 @given(ROWS, st.integers(2, 9), st.sets(st.integers(0, 40)), st.booleans())
-@settings(max_examples=60)
+@examples(60)
 def test_json_lines_and_lines(
     tmp_path_factory: pytest.TempPathFactory, rows: list[Any], limit: int, blank: set[int], permissive: bool
 ):
@@ -116,7 +117,7 @@ def test_json_lines_and_lines(
 
 
 @given(st.lists(ROWS, min_size=1, max_size=3), st.integers(2, 9))
-@settings(max_examples=30)
+@examples(30)
 def test_several_files(tmp_path_factory: pytest.TempPathFactory, files: list[list[Any]], limit: int):
     directory = tmp_path_factory.mktemp("several")
     for number, rows in enumerate(files):

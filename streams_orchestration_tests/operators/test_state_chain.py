@@ -5,13 +5,14 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from streams_orchestration.operators import state as state_module
 from streams_orchestration.operators.dict_state import DictState
 from streams_orchestration.operators.keyed_state import KeyedState
 from streams_orchestration.operators.state import LONGEST, SHARE, SMALL, StateError, dump_state, load_state
+from streams_orchestration_tests.examples import examples
 
 Chain = list[tuple[int, bytes]]
 
@@ -78,7 +79,7 @@ STEPS = ["put", "put", "delete", "clear", "replace", "store", "store", "restore"
 
 
 @given(st.lists(st.tuples(st.sampled_from(STEPS), st.integers(0, 300)), max_size=30))
-@settings(max_examples=60)
+@examples(60)
 def test_a_state_comes_back_from_any_chain_also_from_a_former_one(steps: list[tuple[str, int]]):
     stored = Stored()
     stored.state["keyed"].put_many(range(200, 4000), {"v": [0] * 3800})  # so that changes are worth it

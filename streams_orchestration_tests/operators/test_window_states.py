@@ -6,7 +6,7 @@ import itertools
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from streams_orchestration.operators import state as state_module
@@ -14,6 +14,7 @@ from streams_orchestration.operators import tuple_log
 from streams_orchestration.operators.contract import Punctuation
 from streams_orchestration.operators.standard.aggregate import Aggregate
 from streams_orchestration.operators.standard.join import Join
+from streams_orchestration_tests.examples import examples
 from streams_orchestration_tests.operators.harness import Bench, Row
 
 ROW = "p string, g double, n bigint, t bigint"
@@ -73,7 +74,7 @@ def disturbed(bench: Bench, arrivals: list[Arrival], steps: list[tuple[str, int]
 
 
 @given(st.lists(ROWS, max_size=20), STEPS, SIZES, st.booleans())
-@settings(max_examples=150)
+@examples(150)
 def test_tumbling_windows(rows: list[Row], steps: list[tuple[str, int]], size: str, partitioned: bool):
     def bench() -> Bench:
         clause = f"tumbling, {size}" + (", partitioned" if partitioned else "")
@@ -87,7 +88,7 @@ def test_tumbling_windows(rows: list[Row], steps: list[tuple[str, int]], size: s
 
 
 @given(st.lists(ROWS, max_size=20), STEPS, SIZES, SIZES, st.booleans())
-@settings(max_examples=200)
+@examples(200)
 def test_sliding_windows(rows: list[Row], steps: list[tuple[str, int]], eviction: str, trigger: str, partitioned: bool):
     def bench() -> Bench:
         clause = f"sliding, {eviction}, {trigger}" + (", partitioned" if partitioned else "")
@@ -102,7 +103,7 @@ def test_sliding_windows(rows: list[Row], steps: list[tuple[str, int]], eviction
     st.lists(st.tuples(st.integers(0, 1), ROWS), max_size=20), STEPS, SIZES, SIZES,
     st.sampled_from(["inner", "leftOuter", "outer"]), st.sampled_from([[], ["p"], ["p", "g"]]),
 )  # fmt: skip
-@settings(max_examples=200)
+@examples(200)
 def test_joins(arrivals: list[Arrival], steps: list[Any], left: str, right: str, algorithm: str, keys: list[str]):
     def bench() -> Bench:
         parameters = {"window": [f"sliding, {left}", f"sliding, {right}"], "algorithm": algorithm}

@@ -40,7 +40,7 @@ def test_a_port_that_is_taken_is_said_before_anything_starts(home: Home, spec: P
     assert not home.root.exists()
 
 
-@pytest.mark.e2e
+@pytest.mark.slow
 def test_it_serves_on_the_loopback_address_and_stops_with_all_its_processes(home: Home, spec: Path):
     port = free_port()
     environment = {key: value for key, value in os.environ.items() if key != "DAGSTER_HOME"}

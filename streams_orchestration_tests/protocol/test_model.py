@@ -9,11 +9,10 @@ import pytest
 
 from streams_orchestration_tests.protocol.product import Product, state_of_model, told_by_model
 from streams_orchestration_tests.protocol.steps import Protocol, Step
-from streams_orchestration_tests.protocol.test_protocol import DEEP
 from streams_orchestration_tests.protocol.topologies import GRAPHS, topology
 from streams_orchestration_tests.protocol.world import World
 
-WALKS = 60 if DEEP else 2
+WALKS, DEEP_WALKS = 2, 60
 STEPS = 200
 PUBLISHING = ("move", "mark")
 
@@ -23,11 +22,12 @@ def no_hosts(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("streams_orchestration.runtime.units.reset.launch", lambda *_, **__: ())
 
 
+@pytest.mark.parametrize("walks", [WALKS, pytest.param(DEEP_WALKS, marks=pytest.mark.deep)])
 @pytest.mark.parametrize("name", GRAPHS)
-def test_model_and_product_agree_after_every_step(tmp_path: Path, name: str):
+def test_model_and_product_agree_after_every_step(tmp_path: Path, name: str, walks: int):
     choose = random.Random(name)
     seen: set[str] = set()
-    for walk in range(WALKS):
+    for walk in range(walks):
         seen |= {kind for kind, _, _ in walked(tmp_path / str(walk), name, choose)}
     assert seen >= {"begin", "commit", "late commit", "trigger", "reset", "move", "complete"}, "walks see everything"
 

@@ -1,12 +1,11 @@
 """The protocol of consistent regions, tried in every course of events that a small application can take.
 
 Everything is here that the catalog decides: plans, commits, the end of epochs, resets, publishing, garbage, hosts that
-are started anew, and batches that outlive any of these. `STREAMS_TEST_DEEP=1` tries more, for minutes.
+are started anew, and batches that outlive any of these. `make deep` tries more faults and epochs, for minutes.
 """
 
 from __future__ import annotations
 
-import os
 from typing import Any
 
 import pytest
@@ -15,7 +14,6 @@ from streams_orchestration_tests.protocol.search import Found, search
 from streams_orchestration_tests.protocol.steps import Protocol
 from streams_orchestration_tests.protocol.topologies import GRAPHS, topology
 
-DEEP = bool(os.environ.get("STREAMS_TEST_DEEP"))
 BOUNDS: dict[str, tuple[int, int]] = {
     "chain of 2": (2, 2),
     "chain of 3": (2, 1),
@@ -26,18 +24,25 @@ BOUNDS: dict[str, tuple[int, int]] = {
     "two regions in a row": (1, 0),
 }
 """Epochs that the period ends, and faults."""
-DEEPER = {
+DEEP_BOUNDS: dict[str, tuple[int, int]] = {
+    "chain of 2": (3, 3),
+    "chain of 3": (3, 2),
+    "diamond": (3, 2),
+    "two starts that join": (3, 2),
     "autonomous consumer": (2, 1),
     "autonomous consumer behind the region": (2, 1),
     "two regions in a row": (1, 1),
 }
 
 
-@pytest.mark.parametrize("name", GRAPHS)
-def test_whatever_happens_and_whenever_the_end_is_that_of_an_undisturbed_run(name: str):
-    epochs, faults = BOUNDS[name]
-    if DEEP:
-        epochs, faults = DEEPER.get(name, (epochs + 1, faults + 1))
+@pytest.mark.parametrize(
+    ("name", "epochs", "faults"),
+    [
+        *((name, *BOUNDS[name]) for name in GRAPHS),
+        *(pytest.param(name, *DEEP_BOUNDS[name], marks=pytest.mark.deep) for name in GRAPHS),
+    ],
+)
+def test_whatever_happens_and_whenever_the_end_is_that_of_an_undisturbed_run(name: str, epochs: int, faults: int):
     found = search(Protocol(topology(name), epochs=epochs, faults=faults))
     assert found.violation is None, _explained(found)
     assert found.exhaustive

@@ -8,17 +8,13 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from hypothesis import HealthCheck, settings
-from sqlalchemy import URL, event, make_url
+from sqlalchemy import URL, Engine, create_engine, event, make_url
 from sqlalchemy.pool import Pool
 
-from streams_orchestration.runtime.catalog import address
+from streams_orchestration.runtime.catalog import address, postgresql, sqlite
 from streams_orchestration.runtime.storage.home import Home
 from streams_orchestration_tests.postgresql import Server
 from streams_orchestration_tests.runtime.running import FakeHosts, Running
-
-settings.register_profile("untimed", deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
-settings.load_profile("untimed")
 
 
 @pytest.fixture(autouse=True, scope="package")
@@ -34,6 +30,24 @@ def volatile() -> Iterator[None]:
     event.listen(Pool, "checkout", relax)
     yield
     event.remove(Pool, "checkout", relax)
+    patch.undo()
+
+
+@pytest.fixture(autouse=True, scope="package")
+def compiled_once() -> Iterator[None]:
+    """SQLAlchemy compiles a statement once for all catalogs of these tests, not once for each."""
+    firsts: dict[str, Engine] = {}
+
+    def create(*arguments: Any, **options: Any) -> Engine:
+        engine = create_engine(*arguments, **options)
+        first = firsts.setdefault(engine.dialect.name, engine)
+        engine.dialect, engine._compiled_cache = first.dialect, first._compiled_cache
+        return engine
+
+    patch = pytest.MonkeyPatch()
+    for module in (sqlite, postgresql):
+        patch.setattr(module, "create_engine", create)
+    yield
     patch.undo()
 
 
@@ -63,8 +77,6 @@ def database(request: pytest.FixtureRequest) -> Iterator[str]:
 
 def forget_engines() -> None:
     """Close the connections that the test has left."""
-    from streams_orchestration.runtime.catalog import postgresql
-
     for engine in postgresql._engines.values():
         engine.dispose()
     postgresql._engines.clear()

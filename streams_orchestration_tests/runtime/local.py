@@ -128,8 +128,10 @@ class LocalApplication:
                 self.trigger()
             stepped = [self.step(program) for program in self.programs]
             idle = 0 if any(stepped) else idle + 1
-            if idle and complete(self.catalog, self.name):
-                return
+            if idle:
+                self.publish()  # of a last batch whose process ended between its commit and this
+                if complete(self.catalog, self.name):
+                    return
             if idle > 2 * trigger_every:
                 break
         message = "the application does not come to its end"

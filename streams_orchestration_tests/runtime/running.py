@@ -29,7 +29,7 @@ from streams_orchestration_tests.runtime.applications import (
 )
 from streams_orchestration_tests.runtime.local import LocalApplication
 
-COUNT = 40
+COUNT = 25
 """Rows of its source."""
 
 

@@ -26,7 +26,7 @@ from streams_orchestration_tests.runtime.local import LocalApplication
 
 pytestmark = pytest.mark.usefixtures("database")
 
-COUNT = 4 * OUTSTANDING_LIMIT
+COUNT = OUTSTANDING_LIMIT + 8
 
 
 def test_a_producer_stops_at_the_limit_and_goes_on_when_the_consumer_has_read(tmp_path: Path):

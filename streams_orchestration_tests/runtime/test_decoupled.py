@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from streams_orchestration.compiler.compilation import Compilation
@@ -16,6 +16,7 @@ from streams_orchestration.model.assignment import Assignment
 from streams_orchestration.operators import Operator, TupleBatch
 from streams_orchestration.runtime.storage.home import Home
 from streams_orchestration_tests.compiler.assignments import assignment, forward
+from streams_orchestration_tests.examples import examples
 from streams_orchestration_tests.runtime.applications import compiled, node, published, sink, source, write_rows
 from streams_orchestration_tests.runtime.local import LocalApplication
 
@@ -102,7 +103,7 @@ def test_channel_functions_in_expressions_are_those_of_the_channel(file: Path):
     limit=st.sampled_from([5, 17, 100]),
     data=st.data(),
 )
-@settings(max_examples=12)
+@examples(12)
 def test_any_decision_gives_the_same_tuples(
     file: Path, ends: list[tuple[int, str]], both: bool, region: bool, limit: int, data: st.DataObject
 ):

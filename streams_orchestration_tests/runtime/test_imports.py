@@ -6,7 +6,7 @@ import tempfile
 from pathlib import Path
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 
 from streams_orchestration.runtime.deployment.deployment import deploy
 from streams_orchestration.runtime.hosts.control import cancel
@@ -16,6 +16,7 @@ from streams_orchestration.runtime.sinks.publishing import complete
 from streams_orchestration.runtime.storage.home import Home
 from streams_orchestration.runtime.transport.readers import KEPT_SEGMENTS
 from streams_orchestration.runtime.units.garbage import collect_garbage
+from streams_orchestration_tests.examples import examples
 from streams_orchestration_tests.runtime.applications import (
     compiled,
     expected_totals,
@@ -132,7 +133,7 @@ def test_an_exporter_that_starts_anew_is_connected_anew(tmp_path: Path):
 
 @pytest.mark.usefixtures("database")
 def test_an_exporter_waits_for_a_slow_import_but_not_for_one_that_is_stopped(tmp_path: Path):
-    writer = exporter(tmp_path, 4 * OUTSTANDING_LIMIT, streamId="s")
+    writer = exporter(tmp_path, 2 * OUTSTANDING_LIMIT + 8, streamId="s")
     writer.source_limit = 1
     reader = importer(tmp_path, application="exporter", streamId="s")
     heard(reader)
@@ -186,7 +187,7 @@ def test_an_import_that_is_not_waited_for_loses_the_middle_and_the_loss_is_count
 
 @pytest.mark.parametrize("visibility", ["read_committed", "read_uncommitted"])
 @given(events=EVENTS)
-@settings(max_examples=10)
+@examples(10)
 def test_whatever_fails_on_either_side_nothing_is_lost_and_nothing_doubled(
     events: list[tuple[str, int, int]], data: Path, visibility: str
 ):

@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from streams_orchestration.compiler.compilation import Compilation
@@ -16,6 +16,7 @@ from streams_orchestration.operators.region import NotTheTriggerError, RegionRol
 from streams_orchestration.operators.testing import OperatorHarness
 from streams_orchestration.runtime.storage.home import Home
 from streams_orchestration.runtime.units.reset import reset
+from streams_orchestration_tests.examples import examples
 from streams_orchestration_tests.runtime.applications import compiled, node, published, rows, sink, source, write_rows
 from streams_orchestration_tests.runtime.local import LocalApplication
 
@@ -78,7 +79,7 @@ def test_the_clock_ends_no_epoch_and_the_start_waits_for_its_epoch(tmp_path: Pat
 
 
 @given(events=st.lists(st.tuples(st.sampled_from(["step"] * 6 + ["reset"]), st.integers(0, 9)), max_size=30))
-@settings(max_examples=10)
+@examples(10)
 def test_a_reset_replays_the_same_epochs(events: list[tuple[str, int]], tmp_path_factory: pytest.TempPathFactory):
     local = LocalApplication(Home(tmp_path_factory.mktemp("home")), beacon(23, 10, fusion="legacy"))
     for action, number in events:

@@ -8,11 +8,12 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from streams_orchestration.compiler.compilation import Compilation
 from streams_orchestration.runtime.storage.home import Home
+from streams_orchestration_tests.examples import examples
 from streams_orchestration_tests.runtime.applications import expected_of_network, network
 from streams_orchestration_tests.runtime.ordeals import ACTIONS, COUNT, Ordeal
 
@@ -35,13 +36,13 @@ EVENTS = st.lists(st.tuples(st.sampled_from(ACTIONS), st.integers(0, 99)), max_s
 
 
 @given(fusion=st.integers(0, len(FUSIONS) - 1), events=EVENTS)
-@settings(max_examples=25)
+@examples(25)
 def test_nothing_is_lost_and_nothing_is_doubled(data: Path, fusion: int, events: list[tuple[str, int]]):
     go_through(data, fusion, events)
 
 
 @given(fusion=st.integers(0, len(FUSIONS) - 1), events=EVENTS)
-@settings(max_examples=5)
+@examples(5)
 @pytest.mark.parametrize("database", ["postgresql"], indirect=True)
 def test_nothing_is_lost_and_nothing_is_doubled_on_another_database(
     data: Path, database: str, fusion: int, events: list[tuple[str, int]]

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from streams_orchestration.compiler.compilation import Compilation
@@ -18,6 +18,7 @@ from streams_orchestration.runtime.storage.home import Home
 from streams_orchestration.runtime.units.garbage import collect_garbage
 from streams_orchestration.runtime.units.reset import reset
 from streams_orchestration_tests.compiler.assignments import forward
+from streams_orchestration_tests.examples import examples
 from streams_orchestration_tests.runtime.applications import compiled, published
 from streams_orchestration_tests.runtime.local import LocalApplication
 from streams_orchestration_tests.runtime.shapes import SHAPES, write_files
@@ -42,7 +43,7 @@ def test_undisturbed(name: str, data: Path, tmp_path: Path):
     fusion=st.integers(0, len(FUSIONS) - 1),
     events=st.lists(st.tuples(st.sampled_from(ACTIONS), st.integers(0, 99)), min_size=5, max_size=40),
 )
-@settings(max_examples=4)
+@examples(4)
 def test_disturbed(name: str, data: Path, fusion: int, events: list[tuple[str, int]]):
     with tempfile.TemporaryDirectory() as directory:
         fusion = fusion if SHAPES[name].fused else 0
@@ -51,6 +52,18 @@ def test_disturbed(name: str, data: Path, fusion: int, events: list[tuple[str, i
             disturb(local, action, number)
         local.run()
         assert results(local, name) == SHAPES[name].expected
+
+
+def test_what_was_committed_last_and_not_published_is_so_after_a_reset(data: Path, tmp_path: Path):
+    local = LocalApplication(Home(tmp_path), compilation(data, "diamond", 1), 30)
+    source, consumer = local.programs
+    while local.step(source):
+        pass
+    while (plan := local.plan(consumer)) is not None:
+        commit_batch(local.catalog, consumer, plan, local.execute(consumer, plan), 0.0)
+    reset(local.home, local.name, consumer.unit, force=True)
+    local.run()
+    assert results(local, "diamond") == SHAPES["diamond"].expected
 
 
 def disturb(local: LocalApplication, action: str, number: int) -> None:

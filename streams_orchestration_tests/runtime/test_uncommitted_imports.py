@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 
 from streams_orchestration.compiler.compilation import Compilation
 from streams_orchestration.runtime.hosts.control import cancel
@@ -19,6 +19,7 @@ from streams_orchestration.runtime.queries.commits import commit_batch
 from streams_orchestration.runtime.storage.home import Home
 from streams_orchestration.runtime.units.garbage import collect_garbage
 from streams_orchestration.runtime.units.reset import reset
+from streams_orchestration_tests.examples import examples
 from streams_orchestration_tests.runtime.applications import (
     compiled,
     node,
@@ -124,19 +125,19 @@ def test_what_a_reset_takes_back_is_not_kept_for_an_import_that_is_not_there(tmp
 
 @pytest.mark.usefixtures("database")
 def test_an_exporter_waits_for_a_slow_uncommitted_import_in_the_middle_of_an_epoch(tmp_path: Path):
-    writer = exporter(tmp_path, 4 * OUTSTANDING_LIMIT, streamId="s", **UNCOMMITTED)
+    writer = exporter(tmp_path, OUTSTANDING_LIMIT + 8, streamId="s", **UNCOMMITTED)
     writer.source_limit = 1
     reader = importer(tmp_path, application="exporter", streamId="s")
     heard(reader)
-    step(writer, 2 * OUTSTANDING_LIMIT)
+    step(writer, OUTSTANDING_LIMIT + 8)
     (connection,) = read_status(writer.home, "exporter").exports[0].connections
     assert connection.lag_segments == OUTSTANDING_LIMIT
     settle(writer, reader)
-    assert published(reader.published("Kept")) == doubled(4 * OUTSTANDING_LIMIT)
+    assert published(reader.published("Kept")) == doubled(OUTSTANDING_LIMIT + 8)
 
 
 @given(events=EVENTS)
-@settings(max_examples=10)
+@examples(10)
 def test_an_uncommitted_import_loses_nothing_and_sees_twice_only_what_the_exporter_took_back(
     events: list[tuple[str, int, int]], data: Path
 ):

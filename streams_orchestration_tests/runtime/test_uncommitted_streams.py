@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from sqlalchemy import select
 
@@ -24,6 +24,7 @@ from streams_orchestration.runtime.queries.planning import StreamView, plan_batc
 from streams_orchestration.runtime.storage.home import Home
 from streams_orchestration.runtime.units.garbage import collect_garbage
 from streams_orchestration.runtime.units.reset import reset
+from streams_orchestration_tests.examples import examples
 from streams_orchestration_tests.runtime.applications import compiled, node, published, rows, sink, source, write_rows
 from streams_orchestration_tests.runtime.local import LocalApplication
 from streams_orchestration_tests.runtime.ordeals import ACTIONS, Ordeal
@@ -159,7 +160,7 @@ class Watched(Ordeal):
 
 
 @given(events=st.lists(st.tuples(st.sampled_from(ACTIONS), st.integers(0, 99)), max_size=40))
-@settings(max_examples=8)
+@examples(8)
 def test_nothing_is_lost_whatever_happens(data: Path, events: list[tuple[str, int]]):
     with tempfile.TemporaryDirectory() as directory:
         ordeal = Watched(Home(Path(directory)), compilation(data))

@@ -6,13 +6,14 @@ from itertools import pairwise
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from streams_orchestration.compiler.changes.widths import Numbering, first_numbering, replicas, width_change
 from streams_orchestration.compiler.compilation import Compilation
 from streams_orchestration.compiler.compiling import compile_application
 from streams_orchestration.compiler.options import Options
+from streams_orchestration_tests.examples import examples
 from streams_orchestration_tests.specs import PLAIN, cases, read
 
 CASES = cases("width_changes.yaml")
@@ -168,7 +169,7 @@ def test_the_reason_names_the_region_and_its_operators():
 WIDTHS = st.dictionaries(st.sampled_from(["Out", "Out.O"]), st.integers(1, 4))
 
 
-@settings(max_examples=60, deadline=None)
+@examples(60)
 @given(steps=st.lists(WIDTHS, min_size=2, max_size=4), fusion=st.sampled_from(["legacy", "manual", "automatic"]))
 def test_what_holds_for_every_change(steps: list[dict[str, int]], fusion: str):
     plans = [planned(NESTED, widths=widths, fusion=fusion, pes=3) for widths in steps]

@@ -8,7 +8,7 @@ from itertools import product
 from typing import Any
 
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from streams_orchestration.compiler.decoupling.application_decision import (
@@ -33,6 +33,7 @@ from streams_orchestration.model.profile import OperatorProfile, PassageCost, Pr
 from streams_orchestration_tests.compiler.graphs import Wire, logical_graph, operator, unexpanded
 from streams_orchestration_tests.compiler.placements import colocated, parallel
 from streams_orchestration_tests.compiler.plans import in_one_pe, in_pes, no_regions
+from streams_orchestration_tests.examples import examples
 
 CHEAP = Transport("measured", PassageCost(1e-6, 0.0), PassageCost(1e-6, 0.0))
 
@@ -241,7 +242,7 @@ def legal(problem: ApplicationProblem, part_of: Mapping[int, int]) -> bool:
     return together and forward
 
 
-SOME = settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+SOME = examples(60)
 
 
 @SOME

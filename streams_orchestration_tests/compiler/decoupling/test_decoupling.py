@@ -6,13 +6,14 @@ from typing import Any
 
 import pytest
 import yaml
-from hypothesis import HealthCheck, assume, example, given, settings
+from hypothesis import HealthCheck, assume, example, given
 from hypothesis import strategies as st
 
 from streams_orchestration.compiler.decoupling.legality import violations
 from streams_orchestration.model.diagnostics import ApplicationError
 from streams_orchestration_tests.compiler.decoupling.enumeration import Enumeration, relabelled
 from streams_orchestration_tests.compiler.decoupling.problems import decided, problems
+from streams_orchestration_tests.examples import examples
 from streams_orchestration_tests.specs import CASES
 
 WORKED: dict[str, dict[str, Any]] = {
@@ -84,7 +85,7 @@ REACHED_AT_ONCE = {
 """A search finds a largest load that no decision is below, but not the least sum."""
 
 
-@settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.filter_too_much, HealthCheck.too_slow])
+@examples(60, suppress_health_check=[HealthCheck.filter_too_much, HealthCheck.too_slow])
 @given(st.sampled_from([2, 3]).flatmap(problems), st.sampled_from(SOLVERS))
 @example(document=REACHED_AT_ONCE, solver="highs")
 def test_no_decision_is_better(document: dict[str, Any], solver: Any):
@@ -112,7 +113,7 @@ def test_no_decision_is_better(document: dict[str, Any], solver: Any):
     assert found, "the answer is none of the legal decisions, or costs something else"
 
 
-@settings(max_examples=30, deadline=None, suppress_health_check=[HealthCheck.filter_too_much, HealthCheck.too_slow])
+@examples(30, suppress_health_check=[HealthCheck.filter_too_much, HealthCheck.too_slow])
 @given(st.sampled_from([2, 3, 7]).flatmap(lambda machines: problems(machines, most=25)))
 def test_a_search_alone_is_legal_and_no_worse_than_everything_together(document: dict[str, Any]):
     try:

@@ -8,11 +8,12 @@ from typing import Any
 import networkx as nx
 import pytest
 import yaml
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from streams_orchestration.compiler.decoupling.fewest import fewest_machines
 from streams_orchestration.model.decoupling_document import problem_from_mapping
+from streams_orchestration_tests.examples import examples
 from streams_orchestration_tests.specs import CASES
 
 FUSIONS: dict[str, dict[str, Any]] = {
@@ -106,7 +107,7 @@ def graphs(draw: st.DrawFn) -> dict[str, Any]:
     }
 
 
-@settings(max_examples=40, deadline=None)
+@examples(40)
 @given(graphs())
 def test_there_is_nothing_better(case: dict[str, Any]):
     """Where nothing fits within the capacity, whatever the number of machines, nothing is compared but that."""

@@ -9,7 +9,7 @@ from random import Random
 from typing import Any
 
 import pytest
-from hypothesis import HealthCheck, assume, example, given, settings
+from hypothesis import HealthCheck, assume, example, given
 from hypothesis import strategies as st
 
 from benchmarks.decoupling_graphs import graph
@@ -28,10 +28,9 @@ from streams_orchestration.model.decoupling_document import problem_from_mapping
 from streams_orchestration.model.diagnostics import ApplicationError
 from streams_orchestration_tests.compiler.decoupling.enumeration import Enumeration
 from streams_orchestration_tests.compiler.decoupling.problems import decided, problems
+from streams_orchestration_tests.examples import examples
 
-SOME = settings(
-    max_examples=30, deadline=None, suppress_health_check=[HealthCheck.filter_too_much, HealthCheck.too_slow]
-)
+SOME = examples(30, suppress_health_check=[HealthCheck.filter_too_much, HealthCheck.too_slow])
 
 
 def contracted(document: dict[str, Any]) -> Contraction:

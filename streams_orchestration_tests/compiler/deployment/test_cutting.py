@@ -6,13 +6,14 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from streams_orchestration.compiler.compilation import Compilation
 from streams_orchestration.compiler.deployment.cutting import build_program
 from streams_orchestration.compiler.deployment.errors import CannotRunError
 from streams_orchestration.compiler.deployment.program import Direct, Exchange, PeProgram, Remote, Split
+from streams_orchestration_tests.examples import examples
 from streams_orchestration_tests.runtime.applications import (
     ALONE,
     compiled,
@@ -183,7 +184,7 @@ def test_an_input_without_a_schema_is_named(file: Path):
     kind=st.sampled_from([totals, network]),
     width=st.integers(1, 4),
 )
-@settings(max_examples=60)
+@examples(60)
 def test_every_stateful_operator_is_in_exactly_one_task(
     file: Path, fusion: str, pes: int, threading: str | None, kind: Any, width: int
 ):

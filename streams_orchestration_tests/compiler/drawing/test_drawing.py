@@ -6,7 +6,7 @@ from typing import Any
 from xml.etree import ElementTree
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from streams_orchestration.compiler.compilation import Compilation
@@ -18,6 +18,7 @@ from streams_orchestration.model.application import Application
 from streams_orchestration.model.loading import application_from_mapping
 from streams_orchestration_tests.compiler.assignments import assignment
 from streams_orchestration_tests.compiler.nested_applications import applications
+from streams_orchestration_tests.examples import examples
 
 SVG = "{http://www.w3.org/2000/svg}"
 
@@ -115,7 +116,7 @@ def test_names_are_escaped(demo: Compilation):
 
 
 @given(applications(), st.sampled_from(["legacy", "manual", "automatic"]), st.integers(0, 5))
-@settings(max_examples=40, deadline=None)
+@examples(40)
 def test_any_application_can_be_drawn_at_any_stage(application: Application, fusion: Any, count: int):
     compilation = compile_application(application, Options(fusion=fusion, pes=3))
     drawn = so_far(compilation, count)

@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from streams_orchestration.compiler.compilation import Compilation
@@ -19,6 +19,7 @@ from streams_orchestration.compiler.options import Options
 from streams_orchestration.model.diagnostics import CODES, Diagnostic
 from streams_orchestration_tests.compiler.assignments import assignment
 from streams_orchestration_tests.compiler.nested_applications import applications
+from streams_orchestration_tests.examples import examples
 from streams_orchestration_tests.specs import PLAIN, cases, graph
 
 QUESTIONS = [
@@ -114,7 +115,7 @@ def test_every_code_is_explained_with_where_it_was_raised(code: str):
     )
 
 
-@settings(max_examples=40, deadline=None)
+@examples(40)
 @given(application=applications(), data=st.data())
 def test_nothing_is_unexplained(application: Any, data: st.DataObject):
     options = Options(

@@ -5,7 +5,7 @@ from dataclasses import replace
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from streams_orchestration.compiler.fusion.fusion import fuse
@@ -23,6 +23,7 @@ from streams_orchestration_tests.compiler.placements import (
     pipeline,
 )
 from streams_orchestration_tests.compiler.plans import fused, pes_of
+from streams_orchestration_tests.examples import examples
 
 
 def test_an_import_makes_a_pe_input_port_and_an_export_an_output_port() -> None:
@@ -232,7 +233,7 @@ def test_every_plan_is_a_partition_that_keeps_the_constraints(
     check_plan(drawn, pairs, Options(fusion=scheme, pes=wanted))
 
 
-@settings(max_examples=15, deadline=None)
+@examples(15)
 @given(
     drawn_operators,
     pairs_of_operators,

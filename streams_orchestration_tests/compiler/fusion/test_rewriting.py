@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 import yaml
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from streams_orchestration.compiler.compilation import Compilation
@@ -22,6 +22,7 @@ from streams_orchestration.model.diagnostics import ApplicationError
 from streams_orchestration.model.loading import application_from_mapping
 from streams_orchestration_tests.compiler.assignments import assignment, fingerprint, forward
 from streams_orchestration_tests.compiler.nested_applications import applications
+from streams_orchestration_tests.examples import examples
 from streams_orchestration_tests.specs import CASES
 
 OPERATORS = {
@@ -82,7 +83,7 @@ def port(end: dict[str, Any]) -> str:
     return f"{end['operator']}.{end['port']}"
 
 
-@settings(max_examples=60, deadline=None)
+@examples(60)
 @given(applications(), st.sampled_from(["legacy", "manual", "automatic"]), st.integers(1, 4), st.data())
 def test_a_decision_splits_pes_and_changes_nothing_else(
     given_: Application, scheme: Any, pes: int, data: st.DataObject

@@ -6,7 +6,7 @@ from collections import Counter
 from math import prod
 from typing import Any
 
-from hypothesis import given, settings
+from hypothesis import given
 
 from streams_orchestration.compiler.documents import dump, load
 from streams_orchestration.compiler.logical.logical import build_logical_graph
@@ -16,6 +16,7 @@ from streams_orchestration.compiler.parallel.parallel import expand
 from streams_orchestration.compiler.physical_graph import PhysicalGraph
 from streams_orchestration.model.application import Application
 from streams_orchestration_tests.compiler.nested_applications import applications
+from streams_orchestration_tests.examples import examples
 from streams_orchestration_tests.specs import physical
 
 
@@ -47,7 +48,7 @@ def copied(application: Application) -> Counter[tuple[str, str]]:
     return pairs
 
 
-@settings(max_examples=60, deadline=None)
+@examples(60)
 @given(applications())
 def test_connections_are_those_of_the_copied_application(application: Application) -> None:
     found = physical(application)
@@ -69,7 +70,7 @@ def expected_count(logical: LogicalGraph, connection: LogicalConnection) -> int:
     return prod(regions.get(name, 1) for name in crossed)
 
 
-@settings(max_examples=60, deadline=None)
+@examples(60)
 @given(applications())
 def test_count_rule_and_order(application: Application) -> None:
     logical, _ = build_logical_graph(application, Options())

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from sqlalchemy import func, select
 
@@ -24,6 +24,7 @@ from streams_orchestration.runtime.queries.commits import commit_batch
 from streams_orchestration.runtime.queries.recording import SAMPLE_SECONDS, SAMPLES, read_metrics, record
 from streams_orchestration.runtime.storage.home import Home
 from streams_orchestration.runtime.units.reset import reset
+from streams_orchestration_tests.examples import examples
 from streams_orchestration_tests.runtime.applications import (
     ALONE,
     compiled,
@@ -102,7 +103,7 @@ def check_flows(compilation: Compilation, metrics: ApplicationMetrics) -> None:
     threading=st.sampled_from(["manual", "automatic", "dynamic", "dedicated"]),
     limit=st.sampled_from([7, 25, 100]),
 )
-@settings(max_examples=10)
+@examples(10)
 def test_tuples_out_of_one_are_tuples_into_the_next(
     tmp_path_factory: pytest.TempPathFactory,
     upstream: list[tuple[int, str]],

@@ -1,0 +1,73 @@
+"""Every test is of one kind, and the commands of the Makefile run them all."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
+from hypothesis import settings
+
+from streams_orchestration_tests.conftest import kind
+from streams_orchestration_tests.examples import PERCENT, examples
+
+KINDS = ("quick", "slow", "deep")
+ROOT = Path(__file__).parents[1]
+
+
+def item(*marks: str, fixtures: tuple[str, ...] = (), **parameters: object) -> Any:
+    return SimpleNamespace(
+        nodeid="a test",
+        fixturenames=fixtures,
+        callspec=SimpleNamespace(params=parameters),
+        get_closest_marker=lambda name: name if name in marks else None,
+    )
+
+
+@pytest.mark.parametrize(
+    ("test", "wanted"),
+    [
+        (item(), "quick"),
+        (item(database="sqlite"), "quick"),
+        (item("slow"), "slow"),
+        (item("java"), "slow"),
+        (item(fixtures=("postgresql",)), "slow"),
+        (item(database="postgresql"), "slow"),
+        (item("deep", database="postgresql"), "deep"),
+        (item("deep", "java"), "deep"),
+    ],
+)
+def test_the_kind_follows_from_marks_and_needs(test: Any, wanted: str):
+    assert kind(test) == wanted
+
+
+def test_a_test_that_is_marked_as_two_kinds_is_refused():
+    with pytest.raises(pytest.UsageError, match="a test is marked as deep and as slow"):
+        kind(item("deep", "slow"))
+
+
+def test_every_test_of_this_run_is_of_one_kind(request: pytest.FixtureRequest):
+    marked = {each.nodeid: [name for name in KINDS if each.get_closest_marker(name)] for each in request.session.items}
+    assert {test: kinds for test, kinds in marked.items() if len(kinds) != 1} == {}
+
+
+@pytest.mark.parametrize(("profile", "wanted"), [("quick", 6), ("ci", 20), ("deep", 400)])
+def test_the_profile_scales_the_examples_of_every_property(profile: str, wanted: int):
+    before = settings.get_current_profile_name()
+    assert before in PERCENT
+    settings.load_profile(profile)
+    try:
+        assert examples(20).max_examples == wanted
+        assert examples(1).max_examples >= 1
+    finally:
+        settings.load_profile(before)
+
+
+@pytest.mark.parametrize(("command", "wanted"), [("quick", ["quick"]), ("test", ["quick", "slow"]), ("deep", ["deep"])])
+def test_a_command_runs_its_kinds(command: str, wanted: list[str]):
+    recipe = (ROOT / "Makefile").read_text().partition(f"\n{command}: ")[2].partition("\n\n")[0]
+    marks = re.search(r"-m '?([a-z ]+?)'?(?: -|$| \$)", recipe)
+    assert marks
+    assert [name for name in KINDS if eval(marks[1], {each: each == name for each in (*KINDS, "hypothesis")})] == wanted
