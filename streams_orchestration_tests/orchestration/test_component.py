@@ -27,9 +27,7 @@ def test_yaml_and_python_give_the_same_definitions(tmp_path: Path):
             component_cls=Owned,
             defs_yaml_contents={
                 "type": f"{Owned.__module__}.{Owned.__name__}",
-                "attributes": attributes(
-                    tmp_path, submission={"width": "2"}, widths={"Even": 3}, redeploy="0 1 * * *"
-                ),
+                "attributes": attributes(tmp_path, submission={"width": "2"}, widths={"Even": 3}, redeploy="0 1 * * *"),
             },
         )
         with sandbox.load_component_and_build_defs(defs_path=path) as (component, defs):
