@@ -14,7 +14,7 @@ from typing import Any
 from benchmarks.decoupling_graphs import graph
 from benchmarks.harness import Row
 from streams_orchestration.compiler.decoupling import Decision, solve
-from streams_orchestration.compiler.decoupling.backends import Found, run
+from streams_orchestration.compiler.decoupling.backends import SolverAnswer, run
 from streams_orchestration.compiler.decoupling.contraction import contract
 from streams_orchestration.compiler.decoupling.dataflow import dataflow
 from streams_orchestration.compiler.decoupling.formulation import Formulation
@@ -42,7 +42,7 @@ def processor(function: Callable[[], Any]) -> float:
     return now() - begin
 
 
-def alone(given: Problem) -> Found:
+def alone(given: Problem) -> SolverAnswer:
     """HiGHS on the contracted model, without a start."""
     return run("highs", Formulation(contract(dataflow(given))), None, GAP, MINUTE, lambda _: None)
 

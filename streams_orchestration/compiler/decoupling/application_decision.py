@@ -13,8 +13,8 @@ from streams_orchestration.compiler.decoupling.application_problem import (
     application_problem,
 )
 from streams_orchestration.compiler.decoupling.decision import Decision
+from streams_orchestration.compiler.decoupling.solver_task import SolverChoice
 from streams_orchestration.compiler.decoupling.solving import SECONDS, solve
-from streams_orchestration.compiler.decoupling.task import SolverChoice
 from streams_orchestration.compiler.logical_graph import LogicalGraph
 from streams_orchestration.compiler.physical_graph import PhysicalGraph
 from streams_orchestration.compiler.profiles.costs import MeasuredCosts

@@ -1,4 +1,4 @@
-"""HiGHS and CBC, both through PuLP: what they find on the way, and how far it can be from the best."""
+"""HiGHS and CBC, both through PuLP, with the solutions and bounds that they find on the way."""
 
 from __future__ import annotations
 
@@ -20,8 +20,8 @@ _ABSOLUTE = 1e-7
 """Difference from the best, of loads that add up to 1000, at which a solver may stop."""
 
 
-class Found(NamedTuple):
-    """What a solver knows at one time."""
+class SolverAnswer(NamedTuple):
+    """The best solution and bound of a solver at one time."""
 
     values: Values | None
     """The best solution so far; None when there is no new one."""
@@ -44,8 +44,8 @@ def run(
     start: Values | None,
     gap: float,
     seconds: float,
-    report: Callable[[Found], None],
-) -> Found:
+    report: Callable[[SolverAnswer], None],
+) -> SolverAnswer:
     """Solve a program.
 
     Args:
@@ -54,7 +54,7 @@ def run(
         start: values of the binaries of a known solution.
         gap: relative difference from the best at which it may stop; 0 for an exact answer.
         seconds: after which the solver should stop; not every solver does so in time.
-        report: called with what is found on the way.
+        report: called with better solutions and bounds on the way.
     """
     if solver == "highs":
         return _highs(formulation, start, gap, seconds, report)
@@ -62,19 +62,19 @@ def run(
 
 
 def _highs(
-    formulation: Formulation, start: Values | None, gap: float, seconds: float, report: Callable[[Found], None]
-) -> Found:
+    formulation: Formulation, start: Values | None, gap: float, seconds: float, report: Callable[[SolverAnswer], None]
+) -> SolverAnswer:
     import highspy
 
     program = formulation.program
     kinds = highspy.cb.HighsCallbackType
     names: list[str] = []
 
-    def told(kind: Any, _message: str, data: Any, _input: Any, _value: Any) -> None:
+    def on_event(kind: Any, _message: str, data: Any, _input: Any, _value: Any) -> None:
         values = None
         if kind == kinds.kCallbackMipImprovingSolution:
             values = dict(zip(names, map(float, data.mip_solution), strict=True))
-        report(Found(values, data.mip_dual_bound / formulation.scale, "running"))
+        report(SolverAnswer(values, data.mip_dual_bound / formulation.scale, "running"))
 
     solver = pulp.HiGHS(
         msg=False,
@@ -82,7 +82,7 @@ def _highs(
         gapAbs=_ABSOLUTE,
         threads=1,
         timeLimit=seconds,
-        callbackTuple=(told, None),
+        callbackTuple=(on_event, None),
         callbacksToActivate=[kinds.kCallbackMipImprovingSolution, kinds.kCallbackMipLogging],
         random_seed=1,
         mip_feasibility_tolerance=1e-7,
@@ -99,12 +99,12 @@ def _highs(
     status = model.getModelStatus()
     states = highspy.HighsModelStatus
     if status in (states.kInfeasible, states.kUnboundedOrInfeasible):
-        return Found(None, float("inf"), "infeasible")
+        return SolverAnswer(None, float("inf"), "infeasible")
     info = model.getInfo()
     bound = info.mip_dual_bound if program.isMIP() else info.objective_function_value
     solved = info.primal_solution_status == 2
     values = dict(zip(names, map(float, model.getSolution().col_value), strict=True)) if solved else None
-    return Found(values, bound / formulation.scale, "optimal" if status == states.kOptimal else "stopped")
+    return SolverAnswer(values, bound / formulation.scale, "optimal" if status == states.kOptimal else "stopped")
 
 
 def objective_of(program: pulp.LpProblem) -> float:
@@ -123,7 +123,7 @@ def _cbc() -> str | None:
     return None
 
 
-def _run_cbc(formulation: Formulation, start: Values | None, gap: float, seconds: float) -> Found:
+def _run_cbc(formulation: Formulation, start: Values | None, gap: float, seconds: float) -> SolverAnswer:
     program = formulation.program
     for variable in program.variables():
         if start is not None and variable.name in start:
@@ -145,20 +145,20 @@ def _run_cbc(formulation: Formulation, start: Values | None, gap: float, seconds
         status = program.solve(solver)
         text = log.read_text(encoding="utf-8", errors="replace") if log.exists() else ""
     if status == pulp.LpStatusInfeasible:
-        return Found(None, float("inf"), "infeasible")
+        return SolverAnswer(None, float("inf"), "infeasible")
     values = {each.name: each.varValue for each in program.variables() if each.varValue is not None}
     solved = program.sol_status in (pulp.LpSolutionOptimal, pulp.LpSolutionIntegerFeasible)
     if program.sol_status == pulp.LpSolutionOptimal:
         bound = _lower_bound(text, objective_of(program) * (1 - gap) - _ABSOLUTE)
-        return Found(values, bound / formulation.scale, "optimal")
+        return SolverAnswer(values, bound / formulation.scale, "optimal")
     bound = _lower_bound(text, 0.0) / formulation.scale
-    return Found(values if solved else None, bound, "stopped")
+    return SolverAnswer(values if solved else None, bound, "stopped")
 
 
 def _lower_bound(log: str, otherwise: float) -> float:
-    """What CBC's log says of the bound when it stopped early."""
-    found = _LOWER_BOUND.findall(log)
+    """The bound that CBC's log has when it stopped early."""
+    bounds = _LOWER_BOUND.findall(log)
     try:
-        return float(found[-1]) if found else otherwise
+        return float(bounds[-1]) if bounds else otherwise
     except ValueError:
         return otherwise

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from random import Random
 
 from streams_orchestration.compiler.decoupling.contraction import Fan
-from streams_orchestration.compiler.decoupling.placement import Pieces
+from streams_orchestration.compiler.decoupling.tracked_assignment import Pieces
 
 
 def coarser(pieces: Pieces, heaviest: float, chance: Random) -> tuple[Pieces, list[int]] | None:
@@ -53,13 +53,6 @@ def coarser(pieces: Pieces, heaviest: float, chance: Random) -> tuple[Pieces, li
     if count > 0.95 * len(order):
         return None
     return _merged(pieces, numbers, count), numbers
-
-
-def common(pieces: Pieces, first: Sequence[int], second: Sequence[int]) -> tuple[Pieces, list[int]]:
-    """Clusters of what is on one machine in both of two decisions, and for every piece the number of its cluster."""
-    clusters: dict[tuple[int, int], int] = {}
-    numbers = [clusters.setdefault(pair, len(clusters)) for pair in zip(first, second, strict=True)]
-    return _merged(pieces, numbers, len(clusters)), numbers
 
 
 def _fit(first: int, second: int) -> bool:

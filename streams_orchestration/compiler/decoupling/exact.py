@@ -5,17 +5,17 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Sequence
 
-from streams_orchestration.compiler.decoupling.backends import Found, run
+from streams_orchestration.compiler.decoupling.backends import SolverAnswer, run
 from streams_orchestration.compiler.decoupling.evaluation import Evaluation, evaluate
 from streams_orchestration.compiler.decoupling.formulation import Formulation
-from streams_orchestration.compiler.decoupling.task import Step, Task
+from streams_orchestration.compiler.decoupling.solver_task import Progress, SolverTask
 
 SAME = 1e-9
 """Relative difference from a bound at which a decision reaches it."""
 
 
-def solve_exactly(task: Task, report: Callable[[Step], None]) -> None:
-    """Solve in two steps; everything that is found is reported at once."""
+def solve_exactly(task: SolverTask, report: Callable[[Progress], None]) -> None:
+    """Solve in two steps, and report every better decision and bound at once."""
     solver = "cbc" if task.solver == "cbc" else "highs"
     begin = time.monotonic()
     deadline = begin + task.seconds
@@ -31,32 +31,32 @@ def solve_exactly(task: Task, report: Callable[[Step], None]) -> None:
             return True
         return False
 
-    def told(found: Found) -> None:
-        new = None if found.values is None else formulation.assignment(found.values)
-        report(Step(tuple(new) if new is not None and take(new) else None, found.bound))
+    def report_first(answer: SolverAnswer) -> None:
+        new = None if answer.values is None else formulation.assignment(answer.values)
+        report(Progress(tuple(new) if new is not None and take(new) else None, answer.bound))
 
     if task.start is not None:
         take(task.start)
     if best is not None and best[0].objective <= task.bound * (1 + SAME):
-        found = Found(None, task.bound, "optimal")
+        answer = SolverAnswer(None, task.bound, "optimal")
     else:
         start = None if task.start is None else formulation.start(task.start)
-        found = run(solver, formulation, start, task.gap, task.seconds, told)
-    if found.outcome == "infeasible":
-        report(Step(None, found.bound, infeasible=task.start is None))
+        answer = run(solver, formulation, start, task.gap, task.seconds, report_first)
+    if answer.outcome == "infeasible":
+        report(Progress(None, answer.bound, infeasible=task.start is None))
         return
-    told(found)
+    report_first(answer)
     now = time.monotonic()
     left = deadline - now
     if task.gap:  # where the first step may end early, the second is not worth more than it
         left = min(left, now - begin)
-    if best is None or found.outcome != "optimal" or left <= 0:
+    if best is None or answer.outcome != "optimal" or left <= 0:
         return
-    bound = found.bound
+    bound = answer.bound
 
-    def settled(found: Found) -> None:
-        new = None if found.values is None else formulation.assignment(found.values)
-        report(Step(tuple(new) if new is not None and take(new) else None, bound))
+    def report_second(answer: SolverAnswer) -> None:
+        new = None if answer.values is None else formulation.assignment(answer.values)
+        report(Progress(tuple(new) if new is not None and take(new) else None, bound))
 
     formulation = Formulation(contraction, at_most=best[0].objective * (1 + 1e-9))
-    settled(run(solver, formulation, formulation.start(best[1]), task.gap, left, settled))
+    report_second(run(solver, formulation, formulation.start(best[1]), task.gap, left, report_second))

@@ -9,24 +9,19 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 
-from streams_orchestration.compiler.decoupling.contraction import Contraction, contract
+from streams_orchestration.compiler.decoupling.contraction import contract
 from streams_orchestration.compiler.decoupling.dataflow import dataflow
 from streams_orchestration.compiler.decoupling.decision import Decision
-from streams_orchestration.compiler.decoupling.evaluation import evaluate
-from streams_orchestration.compiler.decoupling.filling import filled
-from streams_orchestration.compiler.decoupling.forward_search import ForwardSearch
-from streams_orchestration.compiler.decoupling.legality import violations
 from streams_orchestration.compiler.decoupling.lower_bounds import block_load, simple_bound
+from streams_orchestration.compiler.decoupling.search import Search
+from streams_orchestration.compiler.decoupling.solver_task import SolverChoice
 from streams_orchestration.compiler.decoupling.solving import solve
-from streams_orchestration.compiler.decoupling.task import SolverChoice
 from streams_orchestration.model.decoupling import Problem
 
 EXACT = 70
 """Classes times machines up to which a problem is solved exactly: it takes about a second."""
-_LIMITS = 24
-"""Ways of filling machines that a larger problem starts with."""
 _STARTS = 3
-"""Of them those that are improved."""
+"""Ways of filling machines that are improved in a larger problem."""
 _STEPS = 400
 """Moves that are tried for each class, up to `_MOST` in all."""
 _MOST = 60_000
@@ -111,26 +106,13 @@ def _approached(problem: Problem, steps: int) -> Decision | None:
     """A good decision by filling machines, and by so many moves for each class; None when filling finds none."""
     flow = dataflow(problem)
     contraction = contract(flow)
-    average = math.fsum(contraction.weights) / len(contraction.machines)
-    starts = [filled(contraction, average * (1 + step / _LIMITS)) for step in range(_LIMITS)]
-    ready = sorted(decision for start in starts if (decision := _of(contraction, start)) is not None)
-    if not ready:
+    search = Search(contraction)
+    for seed in range(_STARTS if steps else 0):
+        search.improve_filling(seed, min(steps * contraction.size, _MOST))
+    if search.best is None or search.evaluation is None:
         return None
-    search = ForwardSearch(contraction)
-    for _, _, start in ready[: _STARTS if steps else 0]:
-        found = _of(contraction, search.improved(start, min(steps * contraction.size, _MOST)))
-        ready += [found] if found is not None else []
-    outputs = tuple(contraction.outputs_of(min(ready)[2]))
-    return Decision(flow, outputs, evaluate(flow, outputs), simple_bound(contraction), "search", 0.0)
-
-
-def _of(contraction: Contraction, assignment: list[int]) -> tuple[float, float, list[int]] | None:
-    """Largest load and sum of a decision, and the decision; None for one that is not allowed."""
-    outputs = contraction.outputs_of(assignment)
-    if next(violations(contraction.flow, outputs), None) is not None:
-        return None
-    evaluation = evaluate(contraction.flow, outputs)
-    return evaluation.worst, evaluation.total, assignment
+    outputs = tuple(contraction.outputs_of(search.best))
+    return Decision(flow, outputs, search.evaluation, simple_bound(contraction), "search", 0.0)
 
 
 def _fitted(problem: Problem, capacity: float) -> Problem:

@@ -5,10 +5,15 @@ from __future__ import annotations
 from streams_orchestration.compiler.decoupling.contraction import Contraction
 
 
-def filled(contraction: Contraction, limit: float) -> list[int]:
+def filled(contraction: Contraction, limit: float, machines: int) -> list[int]:
     """Machines of classes that come as the streams flow, each machine filled up to a limit.
 
     Nothing is sent back. What does not fit is on the last machine, and so is what is to be apart from others there.
+
+    Args:
+        contraction: the problem.
+        limit: the most weight of a machine, in the unit of loads.
+        machines: how many may be filled.
     """
     order, weights = contraction.along_the_flow(), contraction.weights
     kept: list[set[int]] = [set() for _ in weights]
@@ -19,7 +24,7 @@ def filled(contraction: Contraction, limit: float) -> list[int]:
     claimed: set[int] = set()
     for piece in order:
         full = load + weights[piece] > limit and load > 0
-        if (full or claimed & kept[piece]) and machine < len(contraction.machines) - 1:
+        if (full or claimed & kept[piece]) and machine < machines - 1:
             machine, load, claimed = machine + 1, 0.0, set()
         home[piece], load = machine, load + weights[piece]
         claimed |= kept[piece]

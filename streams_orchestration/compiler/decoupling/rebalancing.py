@@ -9,7 +9,7 @@ from typing import Any
 import pulp
 
 from streams_orchestration.compiler.decoupling.contraction import Fan
-from streams_orchestration.compiler.decoupling.placement import Placement
+from streams_orchestration.compiler.decoupling.tracked_assignment import TrackedAssignment
 
 _SECONDS = 4.0
 """The most time for one pair."""
@@ -18,81 +18,81 @@ _SUM = 1e-3
 """Weight of the sum of loads beside the largest one."""
 
 
-def rebalance(placement: Placement, deadline: float, good_enough: float = 0.0) -> None:
+def rebalance(placed: TrackedAssignment, deadline: float, good_enough: float = 0.0) -> None:
     """Share out anew what the machine with the largest load and another one have, as long as that helps.
 
     Args:
-        placement: changed in place.
+        placed: changed in place.
         deadline: of `time.monotonic`.
         good_enough: a largest load at which it ends.
     """
-    loads = placement.loads
+    loads = placed.loads
     failed: set[tuple[int, int, float]] = set()
     while time.monotonic() < deadline and max(loads) > good_enough:
         worst = max(range(len(loads)), key=loads.__getitem__)
-        for other in _partners(placement, worst):
+        for other in _partners(placed, worst):
             attempt = worst, other, round(loads[worst] + loads[other], 9)
             if attempt in failed or time.monotonic() > deadline:
                 continue
-            if _share(placement, worst, other, min(_SECONDS, deadline - time.monotonic())):
+            if _share(placed, worst, other, min(_SECONDS, deadline - time.monotonic())):
                 break
             failed.add(attempt)
         else:
             return
 
 
-def _partners(placement: Placement, worst: int) -> list[int]:
+def _partners(placed: TrackedAssignment, worst: int) -> list[int]:
     """Other machines, those first that have much to do with the worst one for their load."""
-    ties = [0.0] * len(placement.loads)
-    home = placement.home
-    for fan in placement.pieces.fans:
+    ties = [0.0] * len(placed.loads)
+    home = placed.home
+    for fan in placed.pieces.fans:
         there = {home[fan.source], *(home[target] for target in fan.targets)}
         if worst in there:
             for machine in there:
                 ties[machine] += fan.send + fan.receive
-    average = sum(placement.loads) / len(ties)
+    average = sum(placed.loads) / len(ties)
     others = [machine for machine in range(len(ties)) if machine != worst]
-    return sorted(others, key=lambda machine: placement.loads[machine] - average - ties[machine])
+    return sorted(others, key=lambda machine: placed.loads[machine] - average - ties[machine])
 
 
-def _share(placement: Placement, first: int, second: int, seconds: float) -> bool:
+def _share(placed: TrackedAssignment, first: int, second: int, seconds: float) -> bool:
     """Share out anew what two machines have; is the larger of all loads concerned lower now?"""
-    pair = _Pair(placement, first, second)
+    pair = _Pair(placed, first, second)
     chosen = pair.solve(seconds)
-    before = list(placement.home)
-    worst = max(placement.loads[first], placement.loads[second])
+    before = list(placed.home)
+    worst = max(placed.loads[first], placed.loads[second])
     for piece, machine in chosen.items():
-        if placement.home[piece] != machine:
-            placement.move(piece, machine, placement.changes(piece, machine))
-    if max(placement.loads[machine] for machine in {first, second, *pair.touched}) < worst * (1 - 1e-7):
+        if placed.home[piece] != machine:
+            placed.move(piece, machine, placed.changes(piece, machine))
+    if max(placed.loads[machine] for machine in {first, second, *pair.touched}) < worst * (1 - 1e-7):
         return True
     for piece, machine in enumerate(before):
-        if placement.home[piece] != machine:
-            placement.move(piece, machine, placement.changes(piece, machine))
+        if placed.home[piece] != machine:
+            placed.move(piece, machine, placed.changes(piece, machine))
     return False
 
 
 class _Pair:
     """The integer program of two machines, with everything else where it is."""
 
-    def __init__(self, placement: Placement, first: int, second: int) -> None:
-        self._placement = placement
+    def __init__(self, placed: TrackedAssignment, first: int, second: int) -> None:
+        self._placed = placed
         self._sides = first, second
         self._program = pulp.LpProblem("pair", pulp.LpMinimize)
         self._rows = 0
-        home, pieces = placement.home, placement.pieces
+        home, pieces = placed.home, placed.pieces
         self._second: dict[int, pulp.LpVariable] = {
             piece: self._program.add_variable(f"y{piece}", 0, 1, pulp.LpBinary)
             for piece, pin in enumerate(pieces.pins)
             if pin < 0 and home[piece] in self._sides
         }
-        self._fixed = [0.0] * len(placement.loads)
-        self._terms: list[dict[pulp.LpVariable, float]] = [{} for _ in placement.loads]
+        self._fixed = [0.0] * len(placed.loads)
+        self._terms: list[dict[pulp.LpVariable, float]] = [{} for _ in placed.loads]
         for piece, variable in self._second.items():
             self._charge(0, {variable: -pieces.weights[piece]}, pieces.weights[piece])
             self._charge(1, {variable: pieces.weights[piece]}, 0.0)
-        concerned = {fan for piece in self._second for fan in placement.fans_of(piece)}
-        base = list(placement.loads)
+        concerned = {fan for piece in self._second for fan in placed.fans_of(piece)}
+        base = list(placed.loads)
         for piece in self._second:
             base[home[piece]] -= pieces.weights[piece]
         for number in concerned:
@@ -131,7 +131,7 @@ class _Pair:
         """Is a piece on a side: terms and a constant."""
         if piece in self._second:
             return ({self._second[piece]: 1.0}, 0.0) if side else ({self._second[piece]: -1.0}, 1.0)
-        return {}, float(self._placement.home[piece] == self._sides[side])
+        return {}, float(self._placed.home[piece] == self._sides[side])
 
     def _arrival(self, name: str, side: int, targets: Sequence[int], source: int | None) -> pulp.LpVariable:
         """1 when a target is on a side and the source is not."""
@@ -149,7 +149,7 @@ class _Pair:
 
     def _fan(self, number: int, fan: Fan) -> None:
         """Charge a fan that has an end among what is shared out."""
-        home, exact = self._placement.home, self._placement.pieces.exact
+        home, exact = self._placed.home, self._placed.pieces.exact
         here = home[fan.source]
         inside = [target for target in fan.targets if home[target] in self._sides]
         outside = {home[target] for target in fan.targets} - {*self._sides, here}
@@ -182,7 +182,7 @@ class _Pair:
         solver.buildSolverModel(self._program)
         model: Any = self._program.solverModel
         known = [
-            (variable.index, float(self._placement.home[piece] == self._sides[1]))  # pyright: ignore[reportAttributeAccessIssue]
+            (variable.index, float(self._placed.home[piece] == self._sides[1]))  # pyright: ignore[reportAttributeAccessIssue]
             for piece, variable in self._second.items()
         ]
         model.setSolution(len(known), *_columns(known))

@@ -1,32 +1,33 @@
-"""Good decisions without a solver: many starts, coarse moves before fine ones, shared sends counted exactly."""
+"""Good decisions by many starts of a search, with coarse moves before fine ones."""
 
 from __future__ import annotations
 
-import time
-from collections.abc import Iterator, Sequence
+import math
+from collections.abc import Sequence
 from random import Random
 
-from streams_orchestration.compiler.decoupling.annealing import anneal, settle
-from streams_orchestration.compiler.decoupling.coarsening import coarser, common
+from streams_orchestration.compiler.decoupling.annealing import anneal
+from streams_orchestration.compiler.decoupling.coarsening import coarser
 from streams_orchestration.compiler.decoupling.contraction import Contraction
 from streams_orchestration.compiler.decoupling.evaluation import Evaluation, evaluate
 from streams_orchestration.compiler.decoupling.filling import filled
 from streams_orchestration.compiler.decoupling.legality import violations
-from streams_orchestration.compiler.decoupling.placement import Pieces, Placement
+from streams_orchestration.compiler.decoupling.ordered_moves import OrderedMoves
 from streams_orchestration.compiler.decoupling.rebalancing import rebalance
+from streams_orchestration.compiler.decoupling.tracked_assignment import Pieces, TrackedAssignment
 
-_LIMITS = 16
+_LIMITS = 24
 """Ways of filling machines along the flow."""
+_FILLINGS = 3
+"""Of these the ones that are improved."""
+_ORDERED_STEPS = 400
+"""Moves that are tried for each class where moves are restricted."""
 _STEPS = 150
 """Moves that are tried for each piece and level."""
 _KEPT = 6
-"""Decisions that others are made of."""
+"""Decisions that later starts begin with."""
 _FIRST = 3
 """Starts before that is done."""
-_ANEW = 0.15
-"""The part of later starts that still begin with nothing."""
-_ALONE = 0.3
-"""The part of the others that begin with one decision, and not with two."""
 _WARM = 0.05
 """Heat that a good decision survives."""
 
@@ -41,13 +42,17 @@ class Search:
         self._kept: list[tuple[float, float, list[int]]] = []
         """The best ends of starts, all different: largest load, sum, decision."""
         params = contraction.flow.params
-        budgets = params.latency_budget is not None or params.machine_budget is not None
-        self.guarded = params.forward or budgets or bool(contraction.apart)
-        self._pieces = Pieces(
-            contraction.weights, contraction.pins, contraction.fans, len(contraction.machines), params.tee == "exact"
-        )
-        for assignment in self._plain():
-            self.offer(assignment)
+        hops = params.latency_budget
+        machines = len(contraction.machines)
+        self._ordered = params.forward or hops is not None or bool(contraction.apart)
+        self._usable = machines if hops is None else min(machines, hops + 1)
+        """Where streams go forward among so many machines, no path has more hops than it may have."""
+        self._pieces = Pieces(contraction.weights, contraction.pins, contraction.fans, machines, params.tee == "exact")
+        self._fillings: list[list[int]] | None = None
+        """The best legal ones, the best one first; None before they are made."""
+        self._offer_single_machines()
+        if self._ordered:
+            self._fill()
 
     def offer(self, assignment: Sequence[int]) -> bool:
         """Take a decision when it is legal and better than the best so far; classes are on our machines."""
@@ -60,71 +65,9 @@ class Search:
         self.best, self.evaluation = list(assignment), evaluation
         return True
 
-    def _plain(self) -> Iterator[list[int]]:
-        """Everything that is not pinned together, on each machine."""
-        pins, machines = self.contraction.pins, len(self.contraction.machines)
-        for machine in range(machines if self.contraction.forward else min(machines, self.contraction.pinned + 1)):
-            yield [machine if pin < 0 else pin for pin in pins]
-        if (self.contraction.forward or self.contraction.apart) and not any(pin >= 0 for pin in pins):
-            average = sum(self.contraction.weights) / machines
-            yield from (filled(self.contraction, average * (1 + step / _LIMITS)) for step in range(_LIMITS))
-
-    def begin_anew(self, seed: int, deadline: float, *, rebalanced: bool = False, good_enough: float = 0.0) -> None:
-        """Look for a better decision: from nothing, from one that is known, or from what two have in common.
-
-        Args:
-            seed: of the start; every other one from nothing takes more time.
-            deadline: of `time.monotonic`; it ends there in any case.
-            rebalanced: share out anew what pairs of machines have, by integer programs.
-            good_enough: an objective that needs no improvement.
-        """
-        if len(self.contraction.machines) < 2:
-            return
-        if self.guarded:
-            self._climb(deadline)
-            return
-        chance = Random(seed)
-        if len(self._kept) < _FIRST or chance.random() < _ANEW:
-            home = self._from_coarse(chance, deadline, _STEPS * (4 if seed % 2 else 1))
-        elif chance.random() < _ALONE:
-            home = self._warmed(chance.choice(self._kept)[2], chance, 4 * _STEPS, deadline)
-        else:
-            home = self._from_two(chance, deadline)
-        placement = Placement(self._pieces, home)
-        self.offer(home)
-        if rebalanced:
-            rebalance(placement, deadline, good_enough)
-            settle(placement, deadline, self.contraction.flow.params.lex_epsilon)
-            self.offer(placement.home)
-        self._keep(placement)
-
-    def _keep(self, placement: Placement) -> None:
-        worst, total = max(placement.loads), sum(placement.loads)
-        same = 1e-9 * total
-        if all(abs(worst - other) > same or abs(total - others) > same for other, others, _ in self._kept):
-            self._kept = sorted([*self._kept, (worst, total, list(placement.home))])[:_KEPT]
-
-    def _warmed(self, home: Sequence[int], chance: Random, effort: int, deadline: float) -> list[int]:
-        """A decision near one that is known."""
-        placement = Placement(self._pieces, home)
-        home = anneal(placement, chance, effort * len(home), _WARM, deadline)
-        placement = Placement(self._pieces, home)
-        settle(placement, deadline, self.contraction.flow.params.lex_epsilon)
-        return placement.home
-
-    def _from_two(self, chance: Random, deadline: float) -> list[int]:
-        """What two decisions have on one machine stays there while it is found out where that goes."""
-        first, second = sorted(chance.sample(self._kept, 2))
-        clusters, numbers = common(self._pieces, first[2], second[2])
-        home = [0] * len(clusters.weights)
-        for piece, number in enumerate(numbers):
-            home[number] = first[2][piece]
-        home = anneal(Placement(clusters, home), chance, 4 * _STEPS * max(100, len(home)), 1.0, deadline)
-        return self._warmed([home[number] for number in numbers], chance, _STEPS, deadline)
-
     def pack(self) -> None:
-        """A first decision at once: clusters, the heaviest first, each to the machine that has least."""
-        if self.guarded or len(self.contraction.machines) < 2:
+        """Offer a first decision at once: clusters, the heaviest first, each to the machine that has least."""
+        if self._ordered or len(self.contraction.machines) < 2:
             return
         levels, maps = self._clusters(Random(0))
         home = _packed(levels[-1])
@@ -132,45 +75,99 @@ class Search:
             home = [home[number] for number in numbers]
         self.offer(home)
 
+    def run_start(self, seed: int, deadline: float, *, rebalanced: bool = False, good_enough: float = 0.0) -> None:
+        """Look for a better decision: from nothing, or from one of the best so far.
+
+        Args:
+            seed: of the start.
+            deadline: of `time.monotonic`; it ends there in any case.
+            rebalanced: share out anew what pairs of machines have, by integer programs.
+            good_enough: an objective that needs no improvement.
+        """
+        if len(self.contraction.machines) < 2:
+            return
+        if self._ordered:
+            self.improve_filling(seed, _ORDERED_STEPS * self.contraction.size, deadline)
+            return
+        chance = Random(seed)
+        if len(self._kept) < _FIRST:
+            home = self._from_coarse(chance, deadline)
+        else:
+            known = TrackedAssignment(self._pieces, chance.choice(self._kept)[2])
+            home = anneal(known, chance, 4 * _STEPS * self.contraction.size, _WARM, deadline)
+        self.offer(home)
+        placed = TrackedAssignment(self._pieces, home)
+        if rebalanced:
+            rebalance(placed, deadline, good_enough)
+            self.offer(placed.home)
+        self._keep(placed)
+
+    def improve_filling(self, seed: int, steps: int, deadline: float = math.inf) -> None:
+        """Anneal one of the best fillings by moves that keep it legal, or the best decision where there is none.
+
+        Args:
+            seed: decides on the filling and the moves.
+            steps: moves that are tried.
+            deadline: of `time.monotonic`; without one the result is the same every time.
+        """
+        fillings = self._fill() if self._fillings is None else self._fillings
+        start = fillings[seed % len(fillings)] if fillings else self.best
+        if start is None:
+            return
+        chance, placed = Random(seed), TrackedAssignment(self._pieces, start)
+        moves = OrderedMoves(self.contraction, self._usable)
+        self.offer(anneal(placed, chance, steps, 1.0, deadline, moves.targets(placed.home, chance)))
+
+    def _offer_single_machines(self) -> None:
+        """Offer everything that is not pinned together, on each machine."""
+        pins, machines = self.contraction.pins, len(self.contraction.machines)
+        for machine in range(machines if self.contraction.forward else min(machines, self.contraction.pinned + 1)):
+            self.offer([machine if pin < 0 else pin for pin in pins])
+
+    def _fill(self) -> list[list[int]]:
+        """Fill machines along the flow up to different limits, offer what is legal, and keep the best of it."""
+        flow, legal = self.contraction.flow, []
+        average = math.fsum(self.contraction.weights) / self._usable
+        pinned = any(pin >= 0 for pin in self.contraction.pins)
+        for step in range(0 if pinned else _LIMITS):
+            filling = filled(self.contraction, average * (1 + step / _LIMITS), self._usable)
+            outputs = self.contraction.outputs_of(filling)
+            if next(violations(flow, outputs), None) is None:
+                self.offer(filling)
+                evaluation = evaluate(flow, outputs)
+                legal.append((evaluation.objective, evaluation.total, filling))
+        self._fillings = [filling for _, _, filling in sorted(legal)[:_FILLINGS]]
+        return self._fillings
+
+    def _keep(self, placed: TrackedAssignment) -> None:
+        worst, total = max(placed.loads), sum(placed.loads)
+        same = 1e-9 * total
+        if all(abs(worst - other) > same or abs(total - others) > same for other, others, _ in self._kept):
+            self._kept = sorted([*self._kept, (worst, total, list(placed.home))])[:_KEPT]
+
     def _clusters(self, chance: Random) -> tuple[list[Pieces], list[list[int]]]:
         """Levels of clusters, coarser and coarser, and for each piece of a level its number in the next."""
         levels, maps = [self._pieces], []
         total, machines = sum(self._pieces.weights), self._pieces.machines
         while len(levels[-1].weights) > 6 * machines:
-            found = coarser(levels[-1], total / machines / 3, chance)
-            if found is None:
+            coarse = coarser(levels[-1], total / machines / 3, chance)
+            if coarse is None:
                 break
-            levels.append(found[0])
-            maps.append(found[1])
+            levels.append(coarse[0])
+            maps.append(coarse[1])
         return levels, maps
 
-    def _from_coarse(self, chance: Random, deadline: float, effort: int) -> list[int]:
+    def _from_coarse(self, chance: Random, deadline: float) -> list[int]:
         levels, maps = self._clusters(chance)
         home = _packed(levels[-1])
         for level in range(len(levels) - 1, -1, -1):
-            placement = Placement(levels[level], home)
-            heat = 1.0 if level == len(levels) - 1 else 0.1
-            steps = effort * max(40, len(levels[level].weights)) * (4 if level == len(levels) - 1 else 1)
-            home = anneal(placement, chance, steps, heat, deadline)
+            coarsest = level == len(levels) - 1
+            steps = _STEPS * max(40, len(levels[level].weights)) * (4 if coarsest else 1)
+            heat = 1.0 if coarsest else 0.1
+            home = anneal(TrackedAssignment(levels[level], home), chance, steps, heat, deadline)
             if level:
                 home = [home[number] for number in maps[level - 1]]
-        placement = Placement(self._pieces, home)
-        settle(placement, deadline, self.contraction.flow.params.lex_epsilon)
-        return placement.home
-
-    def _climb(self, deadline: float) -> None:
-        """Single moves, each evaluated and checked as a whole: for budgets, which loads alone do not show."""
-        gained = self.best is not None
-        while gained:
-            gained = False
-            for number, pin in enumerate(self.contraction.pins):
-                for machine in range(len(self.contraction.machines) if pin < 0 else 0):
-                    if time.monotonic() > deadline or self.best is None:
-                        return
-                    if machine != self.best[number]:
-                        moved = list(self.best)
-                        moved[number] = machine
-                        gained |= self.offer(moved)
+        return home
 
 
 def _packed(pieces: Pieces) -> list[int]:

@@ -1,4 +1,4 @@
-"""Solvers in processes of their own, which end when their time is over, whatever they are doing."""
+"""Solvers in processes of their own, which are ended when their time is over."""
 
 from __future__ import annotations
 
@@ -13,30 +13,33 @@ from collections.abc import Callable, Sequence
 from contextlib import suppress
 from threading import Event, Lock, Thread
 
-from streams_orchestration.compiler.decoupling.effort import work
-from streams_orchestration.compiler.decoupling.task import Step, Task
+from streams_orchestration.compiler.decoupling.effort import solve_task
+from streams_orchestration.compiler.decoupling.solver_task import Progress, SolverTask
 
 _COMMAND = [sys.executable, "-m", "streams_orchestration.compiler.decoupling.solver_process"]
 _MARGIN = 0.05
-"""The part of its time that a solver gets to stop by itself, and to say what it found last."""
+"""The part of its time in which a solver may stop by itself and report its last progress."""
 _MOST_MARGIN = 0.5
-"""Of that at most so many seconds."""
+"""The most seconds of that part."""
 
 
 class SolverFailedError(Exception):
-    """A solver ended without an answer; the message is what it said."""
+    """A solver ended without an answer; the message is the last line of its error output."""
 
 
 def solve_apart(
-    tasks: Sequence[Task], seconds: float, report: Callable[[Step], None], enough: Callable[[], bool] = lambda: False
+    tasks: Sequence[SolverTask],
+    seconds: float,
+    report: Callable[[Progress], None],
+    enough: Callable[[], bool] = lambda: False,
 ) -> None:
-    """As `work`, each task in a process of its own; all of them are ended when the time is over.
+    """As `solve_task`, each task in a process of its own; all of them are ended when the time is over.
 
     Args:
         tasks: what the processes do; of several they are shares of one.
         seconds: the time for all of it, with the start of the processes.
-        report: told everything that is found, by one thread at a time.
-        enough: asked after every report, whether the rest is not worth while.
+        report: called with all progress, by one thread at a time.
+        enough: called after every report; when true, the processes are ended.
 
     Raises:
         SolverFailedError: all processes ended with errors of their own.
@@ -44,11 +47,11 @@ def solve_apart(
     deadline = time.monotonic() + seconds
     lock, news = Lock(), Event()
 
-    def tell(step: Step) -> None:
+    def forward(progress: Progress) -> None:
         with lock:
-            report(step)
+            report(progress)
 
-    solvers = [_Solver(task, deadline, tell, news) for task in tasks]
+    solvers = [_Solver(task, deadline, forward, news) for task in tasks]
     try:
         for each in solvers:
             each.start()
@@ -65,16 +68,18 @@ def solve_apart(
 
 
 class _Solver:
-    """One process, and the threads that talk with it."""
+    """One process, and the threads that write to it and read from it."""
 
-    def __init__(self, task: Task, deadline: float, report: Callable[[Step], None], news: Event) -> None:
-        self._asked = task, deadline
+    def __init__(self, task: SolverTask, deadline: float, report: Callable[[Progress], None], news: Event) -> None:
+        self._request = task, deadline
         self._report = report
         self._news = news
-        self._said = b""
+        self._errors = b""
         self._process: subprocess.Popen[bytes] | None = None
         # writing is for a thread, too: a large task fills the pipe while the process is still starting
-        self._threads = [Thread(target=each, daemon=True) for each in (self._ask, self._listen, self._overhear)]
+        self._threads = [
+            Thread(target=each, daemon=True) for each in (self._write_request, self._read_progress, self._read_errors)
+        ]
         self.runs = True
 
     def start(self) -> None:
@@ -89,7 +94,7 @@ class _Solver:
             thread.start()
 
     def end(self) -> str | None:
-        """End the process if it still runs; what it said if it failed before that."""
+        """End the process if it still runs, and return its last error if it failed before that."""
         process = self._process
         if process is None:
             return ""
@@ -105,41 +110,41 @@ class _Solver:
             thread.join(1.0)
         if cut_off or process.returncode == 0:
             return None
-        lines = self._said.decode("utf-8", "replace").strip().splitlines()
+        lines = self._errors.decode("utf-8", "replace").strip().splitlines()
         return lines[-1] if lines else f"exit status {process.returncode}"
 
-    def _ask(self) -> None:
+    def _write_request(self) -> None:
         process = self._process
         if process is not None and process.stdin is not None:
             with suppress(BrokenPipeError), process.stdin:
-                pickle.dump(self._asked, process.stdin)
+                pickle.dump(self._request, process.stdin)
 
-    def _listen(self) -> None:
+    def _read_progress(self) -> None:
         for line in (self._process and self._process.stdout) or ():
             with suppress(ValueError):
                 assignment, bound, infeasible = json.loads(line)
-                self._report(Step(None if assignment is None else tuple(assignment), bound, infeasible))
+                self._report(Progress(None if assignment is None else tuple(assignment), bound, infeasible))
                 self._news.set()
         self.runs = False
         self._news.set()
 
-    def _overhear(self) -> None:
+    def _read_errors(self) -> None:
         if self._process is not None and self._process.stderr is not None:
-            self._said = self._process.stderr.read()
+            self._errors = self._process.stderr.read()
 
 
 def _main() -> None:
     output = os.fdopen(os.dup(1), "w", encoding="utf-8")
     os.dup2(2, 1)  # solvers that print must not get between our lines
 
-    def tell(step: Step) -> None:
-        output.write(json.dumps(step) + "\n")
+    def write(progress: Progress) -> None:
+        output.write(json.dumps(progress) + "\n")
         output.flush()
 
     task, deadline = pickle.load(sys.stdin.buffer)
     margin = min(_MOST_MARGIN, _MARGIN * task.seconds)
     # the clock is that of the machine, so the time that this process took to start counts
-    work(task._replace(seconds=max(0.0, deadline - margin - time.monotonic())), tell)
+    solve_task(task._replace(seconds=max(0.0, deadline - margin - time.monotonic())), write)
 
 
 if __name__ == "__main__":

@@ -10,21 +10,21 @@ from streams_orchestration.compiler.decoupling.backends import available
 from streams_orchestration.compiler.decoupling.contraction import Contraction, contract
 from streams_orchestration.compiler.decoupling.dataflow import Dataflow, dataflow
 from streams_orchestration.compiler.decoupling.decision import Decision, canonical
-from streams_orchestration.compiler.decoupling.effort import work
+from streams_orchestration.compiler.decoupling.effort import solve_task
 from streams_orchestration.compiler.decoupling.evaluation import evaluate
 from streams_orchestration.compiler.decoupling.lower_bounds import simple_bound
 from streams_orchestration.compiler.decoupling.search import Search
 from streams_orchestration.compiler.decoupling.solver_process import SolverFailedError, solve_apart
-from streams_orchestration.compiler.decoupling.task import SolverChoice, Step, Task
+from streams_orchestration.compiler.decoupling.solver_task import Progress, SolverChoice, SolverTask
 from streams_orchestration.model.decoupling import Problem
 from streams_orchestration.model.diagnostics import ApplicationError, Diagnostic
 
 SECONDS = 60.0
-"""Time limit when nobody says another."""
+"""Time limit by default."""
 _SMALL = 60
 """Binaries up to which a solver runs in this process: it takes a moment, and a process costs more."""
 _EXACT = 300
-"""Binaries up to which the optimum is proven when nobody says how close is close enough."""
+"""Binaries up to which the optimum is proven by default."""
 _CLOSE = 1e-4
 """Relative gap for larger problems."""
 _HUGE = 3000
@@ -38,7 +38,7 @@ _SAME = 1e-7
 def solve(
     problem: Problem, *, solver: SolverChoice = "highs", seconds: float = SECONDS, gap: float | None = None
 ) -> Decision:
-    """The best decision that is found in time, never worse than everything on one machine where that is allowed.
+    """Return the best decision that can be made in time, never worse than one machine for everything where allowed.
 
     Args:
         problem: a checked problem.
@@ -56,7 +56,7 @@ def solve(
     run = _Run(contraction, begin + seconds)
     used = run.decide(solver, gap)
     if run.search.best is None:
-        raise ApplicationError([_nothing(problem, seconds, infeasible=run.infeasible)])
+        raise ApplicationError([_no_decision(problem, seconds, infeasible=run.infeasible)])
     outputs = tuple(canonical(contraction, run.search.best))
     evaluation = evaluate(flow, outputs)
     proven = len(contraction.machines) < 2 or run.bound >= evaluation.objective * (1 - _SAME)
@@ -76,22 +76,23 @@ class _Run:
         self.infeasible = False
 
     @property
-    def left(self) -> float:
+    def remaining(self) -> float:
+        """Seconds."""
         return max(0.0, self.deadline - time.monotonic())
 
-    def hear(self, step: Step) -> None:
-        """Keep what is new."""
-        self.infeasible |= step.infeasible
-        if not step.infeasible:
-            self.bound = max(self.bound, step.bound)
-        if step.assignment is not None:
-            self.search.offer(step.assignment)
+    def take(self, progress: Progress) -> None:
+        """Keep a better decision, and a better bound."""
+        self.infeasible |= progress.infeasible
+        if not progress.infeasible:
+            self.bound = max(self.bound, progress.bound)
+        if progress.assignment is not None:
+            self.search.offer(progress.assignment)
 
     def decide(self, solver: SolverChoice, gap: float | None) -> SolverChoice:
-        """Do what there is time for; what was used."""
+        """Try the solvers in turn for as long as there is time; returns the one that was used."""
         self.search.pack()
         start = None if self.search.best is None else tuple(self.search.best)
-        task = Task(self.contraction, solver, start, self.bound, gap or 0.0, self.left)
+        task = SolverTask(self.contraction, solver, start, self.bound, gap or 0.0, self.remaining)
         if gap is None and task.binaries > _EXACT:
             task = task._replace(gap=_ROUGH if task.binaries > _HUGE and not task.two else _CLOSE)
         if len(self.contraction.machines) < 2:
@@ -99,52 +100,55 @@ class _Run:
             return solver
         programs: tuple[Literal["highs", "cbc"], ...] = ("cbc", "highs") if solver == "cbc" else ("highs", "cbc")
         for each in programs if solver != "search" else ():
-            if self.left and available(each):
+            if self.remaining and available(each):
                 try:
-                    self._run(task._replace(solver=each, seconds=self.left))
+                    self._run(task._replace(solver=each, seconds=self.remaining))
                 except SolverFailedError:
                     continue
                 return each
-        if self.left:
-            self._run(task._replace(solver="search", seconds=self.left))
+        if self.remaining:
+            self._run(task._replace(solver="search", seconds=self.remaining))
         return "search"
 
-    def _run(self, task: Task) -> None:
+    def _run(self, task: SolverTask) -> None:
         if task.binaries <= _SMALL or task.solver == "search":  # a search looks at the clock itself
-            work(task, self.hear)
+            solve_task(task, self.take)
             return
         # where a search and a bound are all that there is time for, each has a processor
-        if task.solver == "highs" and not task.solvable and not self.search.guarded and (os.cpu_count() or 1) > 1:
+        if task.solver == "highs" and not task.solvable and (os.cpu_count() or 1) > 1:
             shares = [task._replace(worker=each, workers=2) for each in (0, 1)]
-            solve_apart(shares, task.seconds, self.hear, lambda: self._close(task.gap))
+            solve_apart(shares, task.seconds, self.take, lambda: self._close(task.gap))
         else:
-            solve_apart([task], task.seconds, self.hear)
+            solve_apart([task], task.seconds, self.take)
 
     def _close(self, gap: float) -> bool:
         known = self.search.evaluation
         return known is not None and known.objective <= self.bound * (1 + gap)
 
 
-def _nothing(problem: Problem, seconds: float, *, infeasible: bool) -> Diagnostic:
+def _no_decision(problem: Problem, seconds: float, *, infeasible: bool) -> Diagnostic:
     params = problem.params
-    given = {"latency_budget": params.latency_budget, "machine_budget": params.machine_budget}
-    limits = ", ".join(f"{name} {value}" for name, value in given.items() if value is not None)
+    budgets = {"latency_budget": params.latency_budget, "machine_budget": params.machine_budget}
+    limits = ", ".join(f"{name} {value}" for name, value in budgets.items() if value is not None)
     place = params.location()
     if infeasible:
         others = [*(["what is to be apart"] if problem.apart else []), *([limits] if limits else [])]
-        held = " and ".join(["the pins", *others])
-        return Diagnostic.of("SO0608", f"no decision keeps to {held}", location=place)
+        demands = " and ".join(["the pins", *others])
+        return Diagnostic.of("SO0608", f"no decision keeps to {demands}", location=place)
     return Diagnostic.of("SO0609", f"no decision was found in {seconds:g} s", location=place)
 
 
 def _unmeasured(flow: Dataflow) -> list[Diagnostic]:
-    """Outputs that may not be cut because nobody measured them, in one warning (rule Q4)."""
-    found = [node for node in flow.nodes if "not measured" in node.stays and node.parents and not node.implicit]
-    found = [node for node, readers in zip(flow.nodes, flow.readers, strict=False) if node in found and readers]
-    if not found:
+    """One warning that names the outputs that may not be cut because they were not measured (rule Q4)."""
+    unmeasured = [
+        node
+        for node, readers in zip(flow.nodes, flow.readers, strict=True)
+        if "not measured" in node.stays and node.parents and readers and not node.implicit
+    ]
+    if not unmeasured:
         return []
-    names = ", ".join(str(node.operation.id) for node in found[:8])
-    more = f" and {len(found) - 8} more" if len(found) > 8 else ""
+    names = ", ".join(str(node.operation.id) for node in unmeasured[:8])
+    more = f" and {len(unmeasured) - 8} more" if len(unmeasured) > 8 else ""
     message = f"{names}{more}: the output was not measured, so it is not sent to another machine"
-    first = found[0].operation
+    first = unmeasured[0].operation
     return [Diagnostic.of("SO0610", message, operator=str(first.id), location=first.location())]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import sys
 import time
 from collections.abc import Sequence
@@ -19,11 +20,11 @@ from streams_orchestration.compiler.decoupling.dataflow import dataflow
 from streams_orchestration.compiler.decoupling.evaluation import evaluate
 from streams_orchestration.compiler.decoupling.legality import violations
 from streams_orchestration.compiler.decoupling.lower_bounds import block_bound, simple_bound
-from streams_orchestration.compiler.decoupling.placement import Pieces, Placement
 from streams_orchestration.compiler.decoupling.rebalancing import rebalance
 from streams_orchestration.compiler.decoupling.search import Search
+from streams_orchestration.compiler.decoupling.solver_task import Progress, SolverTask
 from streams_orchestration.compiler.decoupling.spreading import spreading_bound
-from streams_orchestration.compiler.decoupling.task import Step, Task
+from streams_orchestration.compiler.decoupling.tracked_assignment import Pieces, TrackedAssignment
 from streams_orchestration.model.decoupling_document import problem_from_mapping
 from streams_orchestration.model.diagnostics import ApplicationError
 from streams_orchestration_tests.compiler.decoupling.enumeration import Enumeration
@@ -47,12 +48,12 @@ def large(operators: int = 150, machines: int = 4, **params: Any) -> dict[str, A
     return document
 
 
-def placed(contraction: Contraction, home: list[int]) -> Placement:
+def placed(contraction: Contraction, home: list[int]) -> TrackedAssignment:
     params = contraction.flow.params
     pieces = Pieces(
         contraction.weights, contraction.pins, contraction.fans, len(contraction.machines), params.tee == "exact"
     )
-    return Placement(pieces, home)
+    return TrackedAssignment(pieces, home)
 
 
 def by_machine(contraction: Contraction, home: list[int]) -> list[float]:
@@ -103,7 +104,7 @@ def test_bounds_hold(document: dict[str, Any]):
 def test_bounds_see_more_than_the_mean():
     contraction = contracted(large(300, 12))
     search = Search(contraction)
-    search.begin_anew(0, time.monotonic() + 60)
+    search.run_start(0, time.monotonic() + 60)
     assert search.best is not None
     assert search.evaluation is not None
     simple = simple_bound(contraction)
@@ -114,12 +115,29 @@ def test_bounds_see_more_than_the_mean():
 @pytest.mark.parametrize("tee", ["exact", "head"])
 @pytest.mark.parametrize("machines", [2, 5])
 def test_sharing_out_pairs_lowers_the_largest_load(machines: int, tee: str):
-    contraction = contracted(large(machines=machines, tee=tee))
+    contraction = contracted(large(60, machines, tee=tee))
     placement = placed(contraction, [number % machines for number in range(contraction.size)])
     before = max(placement.loads)
     rebalance(placement, time.monotonic() + 60)
     assert max(placement.loads) < 0.9 * before
     assert placement.loads == pytest.approx(by_machine(contraction, placement.home), abs=1e-9)
+
+
+@pytest.mark.parametrize("params", [{"forward": True}, {"latency_budget": 3}, {"machine_budget": 6}])
+def test_moves_come_close_to_the_mean_where_they_are_restricted(params: dict[str, Any]):
+    document = large(400, **params)
+    for each in document["ops"][::7]:
+        each["state"] = each["kind"] == "op"
+    contraction = contracted(document)
+    searches = [Search(contraction) for _ in range(2)]
+    for each in searches:
+        each.run_start(0, math.inf)
+    first, second = (each.best for each in searches)
+    assert first == second
+    assert first is not None
+    assert list(violations(contraction.flow, contraction.outputs_of(first))) == []
+    assert searches[0].evaluation is not None
+    assert searches[0].evaluation.objective < 1.3 * sum(contraction.weights) / 4
 
 
 @pytest.mark.parametrize("params", [{}, {"latency_budget": 3}, {"machine_budget": 6}])
@@ -130,9 +148,9 @@ def test_a_large_problem_gets_a_legal_answer_with_its_bound(params: dict[str, An
 
 
 def test_a_search_and_a_bound_share_what_no_program_is_made_of(monkeypatch: pytest.MonkeyPatch):
-    asked: list[Task] = []
+    asked: list[SolverTask] = []
 
-    def listening(tasks: Sequence[Task], *others: Any) -> None:
+    def listening(tasks: Sequence[SolverTask], *others: Any) -> None:
         asked.extend(tasks)
         solver_process.solve_apart(tasks, *others)
 
@@ -154,14 +172,14 @@ def test_a_bound_holds_with_a_budget_of_machines(seed: int):
     assert decided(document, gap=0.5).bound <= optimum * (1 + 1e-6)
 
 
-def task(seconds: float, operators: int = 150) -> Task:
-    return Task(contracted(large(operators)), "highs", None, 0.0, 0.0, seconds)
+def task(seconds: float, operators: int = 150) -> SolverTask:
+    return SolverTask(contracted(large(operators)), "highs", None, 0.0, 0.0, seconds)
 
 
 @pytest.mark.parametrize("operators", [150, 3000])  # the description of the larger one fills a pipe
 def test_a_solver_that_does_not_stop_is_ended(operators: int, monkeypatch: pytest.MonkeyPatch):
     monkeypatch.setattr(solver_process, "_COMMAND", [sys.executable, "-c", "import time; time.sleep(600)"])
-    heard: list[Step] = []
+    heard: list[Progress] = []
     solver_process.solve_apart([task(0.0, operators)], 0.5, heard.append)
     assert heard == []
 

@@ -1,4 +1,4 @@
-"""What a solver is given, and what it tells while it works."""
+"""The task of a solver, and what the solver reports while it works."""
 
 from __future__ import annotations
 
@@ -11,8 +11,8 @@ _LARGE = 3000
 """Binaries above which an integer program for more than two machines finds nothing that a search does not."""
 
 
-class Task(NamedTuple):
-    """What is to be solved, and how."""
+class SolverTask(NamedTuple):
+    """A problem to be solved, by which solver and how closely."""
 
     contraction: Contraction
     solver: SolverChoice
@@ -30,7 +30,7 @@ class Task(NamedTuple):
 
     @property
     def two(self) -> bool:
-        """Is it about two machines?"""
+        """Has it two machines?"""
         return len(self.contraction.machines) == 2
 
     @property
@@ -44,8 +44,8 @@ class Task(NamedTuple):
         return self.contraction.size * (1 if self.two else len(self.contraction.machines))
 
 
-class Step(NamedTuple):
-    """What is known at one time."""
+class Progress(NamedTuple):
+    """The best decision and bound so far."""
 
     assignment: tuple[int, ...] | None
     """Machines of classes; None when there is nothing new."""

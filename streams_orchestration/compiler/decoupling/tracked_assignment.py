@@ -1,4 +1,4 @@
-"""A decision that changes class by class, with its loads kept up to date."""
+"""An assignment that changes piece by piece, with its loads kept up to date."""
 
 from __future__ import annotations
 
@@ -20,8 +20,8 @@ class Pieces:
     """A fan sends once for each destination; once in all otherwise (rule Q5)."""
 
 
-class Placement:
-    """Machines of pieces. A move costs as much as the piece has fans."""
+class TrackedAssignment:
+    """Machines of pieces, and the loads that follow. A move takes as long as the piece has fans."""
 
     def __init__(self, pieces: Pieces, home: Sequence[int]) -> None:
         self.pieces = pieces
