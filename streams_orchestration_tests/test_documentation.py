@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+import tomllib
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -18,7 +19,7 @@ from streams_orchestration.model.decoupling_document import read_problem
 from streams_orchestration.operators.standard import STANDARD
 
 ROOT = Path(__file__).parents[1]
-PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))]
+PAGES = [*sorted(ROOT.glob("*.md")), *sorted((ROOT / "docs").rglob("*.md"))]
 PRODUCT = ROOT / "streams_orchestration"
 
 NUMBERED = re.compile(r"\b[Rr]ules?\s+(\d+(?:(?:-|,\s+|\s+and\s+|\s+to\s+)\d+)*)")
@@ -107,3 +108,23 @@ def test_rules_stand_once_and_in_modules_that_exist():
         assert modules == "not here" or re.fullmatch(r"`[^`]+`(, `[^`]+`)*", modules), number
     for module in re.findall(r"`([a-z_/]+\.py)`", page):
         assert (PRODUCT / module).is_file(), module
+
+
+def test_every_decision_is_a_record_in_the_list():
+    directory = ROOT / "docs" / "decisions"
+    listed = re.findall(
+        r"^\| (\d{4}) \| \[([^]]+)\]\(([^)]+)\) \|$", (directory / "README.md").read_text(), re.MULTILINE
+    )
+    assert [name for _, _, name in listed] == sorted(path.name for path in directory.glob("[0-9]*.md"))
+    for number, title, name in listed:
+        text = (directory / name).read_text()
+        assert text.startswith(f"# {number} {title}\n"), name
+        sections = re.findall(r"^## (.+)$", text, re.MULTILINE)
+        assert sections == ["Context", "Decision", "Figures", "Consequences"], name
+
+
+def test_the_version_in_work_or_released_is_that_of_the_changelog():
+    version = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]["version"]
+    headings = re.findall(r"^## \[([^]]+)\]", (ROOT / "CHANGELOG.md").read_text(), re.MULTILINE)
+    assert headings[0] == "Unreleased"
+    assert headings[1:2] in ([], [version])
