@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from streams_orchestration.cli.names import duration, plural, short_list
 from streams_orchestration.runtime.units.status import ApplicationStatus
-from streams_orchestration.runtime.units.unit_status import LOST_REMEDY, UnitStatus, last_cause
+from streams_orchestration.runtime.units.unit_status import LOST_REMEDY, UnitStatus, last_cause, recent_resets
 
 LONGEST_CAUSE = 200
 """Characters; a log has all of it."""
@@ -38,6 +38,8 @@ def region_lines(status: ApplicationStatus, now: float, failing: Collection[str]
             lines.append(Text(f"  {_cuts(unit, now)}", "dim"))
         if unit.resets or unit.cause:
             lines.append(Text(f"  {_resets(unit, now, say_why=unit.name not in failing)}", "dim"))
+        if (recent := recent_resets(unit, now)) is not None and status.state == "RUNNING":
+            lines.append(Text(f"  not stable: {_short(str(recent))}", "red"))
         if unit.lost is not None and unit.name not in failing:
             text = f"  {unit.lost}. {LOST_REMEDY}; while nothing fails the application runs on."
             lines.append(Text(text, "red"))
@@ -68,5 +70,9 @@ def _resets(unit: UnitStatus, now: float, *, say_why: bool) -> str:
     last = unit.events[-1] if unit.events else None
     cause = unit.cause or last_cause(unit)
     if cause is not None and last is not None and say_why:
-        parts.append(f"cause: {cause if len(cause) <= LONGEST_CAUSE else f'{cause[: LONGEST_CAUSE - 3]}...'}")
+        parts.append(f"cause: {_short(cause)}")
     return "; ".join(parts)
+
+
+def _short(text: str) -> str:
+    return text if len(text) <= LONGEST_CAUSE else f"{text[: LONGEST_CAUSE - 3]}..."

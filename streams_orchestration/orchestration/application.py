@@ -24,13 +24,12 @@ from streams_orchestration.orchestration.jobs import (
     cancel_job,
     compile_job,
     deploy_job,
-    profile_job,
     redeploy_job,
     reset_job,
 )
 from streams_orchestration.orchestration.lineage import lineage_graph, stage_lineage
 from streams_orchestration.orchestration.lineage_assets import external_assets
-from streams_orchestration.orchestration.profiling import profiling_assets, profiling_specs
+from streams_orchestration.orchestration.profiling import profile_job, profiling_specs
 from streams_orchestration.orchestration.recompiling import recompile_op
 from streams_orchestration.orchestration.sensors import own_sensor
 from streams_orchestration.orchestration.stage_assets import ApplicationSource, stage_asset, stage_spec
@@ -78,15 +77,14 @@ def build_application_definitions(
     store, deployments = artifacts_of(home.root), deployments_of(home.root)
     resources = {"artifact_store": store, "deployments": deployments}
     stages = [stage_asset(source, change(stage_spec(source, stage))) for stage in STAGES]
-    profiling = profiling_assets([change(each) for each in profiling_specs(source)])
     compiling = compile_job(source.name, [key for stage in stages for key in stage.keys])
     first = dg.Definitions(assets=stages, jobs=[compiling], resources=resources)
     redeploying = redeploy_job(source.name, recompile_op(source, first))
     resetting = reset_job(source.name)
-    measuring = profile_job(source.name, [key for asset in profiling for key in asset.keys])
+    measuring = profile_job(source.name)
     decoupling = decouple_job(source.name, decouple_op(source, first))
     return dg.Definitions(
-        assets=[*stages, *profiling, *map(change, external_assets(known_lineage(source, store)))],
+        assets=[*stages, *map(change, [*external_assets(known_lineage(source, store)), *profiling_specs(source)])],
         asset_checks=[deployment_checks(source.name)],
         jobs=[
             *(compiling, deploy_job(source.name), redeploying, cancel_job(source.name), resetting),

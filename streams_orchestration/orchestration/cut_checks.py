@@ -1,4 +1,4 @@
-"""What must hold of a running application: cuts come in time and can be restored, failures are mended; pure."""
+"""What must hold of a running application: its units are stable, cuts come in time and can be restored; pure."""
 
 from __future__ import annotations
 
@@ -6,13 +6,16 @@ from dataclasses import dataclass, field
 
 from streams_orchestration.runtime.units.failures import failures
 from streams_orchestration.runtime.units.status import ApplicationStatus
-from streams_orchestration.runtime.units.unit_status import LOST_REMEDY
+from streams_orchestration.runtime.units.unit_status import LOST_REMEDY, STABLE_SECONDS, UNSTABLE_RESETS, recent_resets
 
 FRESH, RESTORABLE, MENDED = "cuts_are_fresh", "cuts_can_be_restored", "failures_are_mended"
+STABLE = "units_are_stable"
 CHECKS = {
     FRESH: "Every consistent region of a running application has completed an epoch a moment ago.",
     RESTORABLE: "All files are there that a reset to the last complete epoch needs.",
     MENDED: "No region or PE has failed in a way that is not mended without somebody's help.",
+    STABLE: f"No region or PE was reset {UNSTABLE_RESETS} times or more in the last {STABLE_SECONDS / 60:.0f} minutes "
+    "because it had failed.",
 }
 """Check of the deployment -> what it says."""
 LATE_PERIODS, LATE_SECONDS = 10, 60.0
@@ -58,4 +61,14 @@ def judge(status: ApplicationStatus, now: float) -> tuple[Judgement, ...]:
         f"{unit.lost}. {LOST_REMEDY}" for unit in status.units if unit.lost is not None and unit.state != "COMPLETED"
     )
     left = tuple(f"{each.unit}: {each.reason}. {each.remedy}" for each in failures(status, now) if each.exhausted)
-    return Judgement(FRESH, tuple(late), ages), Judgement(RESTORABLE, lost), Judgement(MENDED, left)
+    looping = tuple(
+        f"{unit.name} was {recent}"
+        for unit in status.units
+        if status.state not in ("COMPLETED", "STOPPED") and (recent := recent_resets(unit, now)) is not None
+    )
+    return (
+        Judgement(FRESH, tuple(late), ages),
+        Judgement(RESTORABLE, lost),
+        Judgement(MENDED, left),
+        Judgement(STABLE, looping),
+    )

@@ -13,7 +13,8 @@ from streams_orchestration.model.assignment_document import assignment_from_mapp
 from streams_orchestration.orchestration.artifacts import ArtifactStore
 from streams_orchestration.orchestration.deployments import Deployments
 from streams_orchestration.orchestration.instance import LOCATION, run_job_in_process
-from streams_orchestration.orchestration.ops import APPLICATION_TAG, await_heartbeats, launch_hosts
+from streams_orchestration.orchestration.jobs import job_tags
+from streams_orchestration.orchestration.ops import await_heartbeats, launch_hosts
 from streams_orchestration.orchestration.profiling import APPLIED, DECISION
 from streams_orchestration.orchestration.settings import config_of
 from streams_orchestration.orchestration.stage_assets import ApplicationSource, first_step
@@ -115,7 +116,7 @@ def decouple_job(application: str, apply_decision: dg.OpDefinition) -> dg.JobDef
     @dg.job(
         name=f"decouple_{application}",
         executor_def=dg.in_process_executor,
-        tags={APPLICATION_TAG: application, dg.MAX_RUNTIME_SECONDS_TAG: "900"},
+        tags=job_tags(application),
         description=f"Split PEs of {application} as its decoupling decision says, and deploy it anew.",
     )
     def decouple() -> None:

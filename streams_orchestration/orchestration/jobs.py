@@ -25,30 +25,20 @@ MAX_RUNTIME = 900
 """Seconds after which a run is given up; a crashed machine leaves runs that nothing else would end."""
 
 
-def _tags(application: str) -> dict[str, str]:
+def job_tags(application: str) -> dict[str, str]:
+    """Tags of every job of an application."""
     return {APPLICATION_TAG: application, dg.MAX_RUNTIME_SECONDS_TAG: str(MAX_RUNTIME)}
 
 
-# Dagster exports no name for what `define_asset_job` returns, so two functions leave it to inference.
+# Dagster exports no name for what `define_asset_job` returns, so this leaves it to inference.
 def compile_job(application: str, stages: Sequence[dg.AssetKey]):
     """Compile all stages, one after another, until a check fails."""
     return dg.define_asset_job(
         f"compile_{application}",
         selection=list(stages),
         executor_def=dg.in_process_executor,
-        tags=_tags(application),
+        tags=job_tags(application),
         description=f"Compile {application}.",
-    )
-
-
-def profile_job(application: str, assets: Sequence[dg.AssetKey]):
-    """Measure the running application, decide what to move apart, and compare with what was promised before."""
-    return dg.define_asset_job(
-        f"profile_{application}",
-        selection=list(assets),
-        executor_def=dg.in_process_executor,
-        tags=_tags(application),
-        description=f"Measure {application} while it runs, and decide which operators to move to PEs of their own.",
     )
 
 
@@ -58,7 +48,7 @@ def deploy_job(application: str) -> dg.JobDefinition:
     @dg.job(
         name=f"deploy_{application}",
         executor_def=dg.in_process_executor,
-        tags=_tags(application),
+        tags=job_tags(application),
         description=f"Launch the PEs of {application} as last compiled, wait for their first heartbeat, and end.",
     )
     def deploy() -> None:
@@ -78,7 +68,7 @@ def redeploy_job(application: str, recompile: dg.OpDefinition) -> dg.JobDefiniti
     @dg.job(
         name=f"redeploy_{application}",
         executor_def=dg.in_process_executor,
-        tags=_tags(application),
+        tags=job_tags(application),
         description=f"Compile {application} anew and deploy it.",
     )
     def redeploy() -> None:
@@ -93,7 +83,7 @@ def cancel_job(application: str) -> dg.JobDefinition:
     @dg.job(
         name=f"cancel_{application}",
         executor_def=dg.in_process_executor,
-        tags=_tags(application),
+        tags=job_tags(application),
         description=f"Stop {application}. Its state is kept.",
     )
     def cancel() -> None:
@@ -112,7 +102,7 @@ def reset_job(application: str) -> dg.JobDefinition:
     @dg.job(
         name=f"reset_{application}",
         executor_def=dg.in_process_executor,
-        tags=_tags(application),
+        tags=job_tags(application),
         description=f"Bring a consistent region, or an autonomous PE, of {application} back to its last cut.",
     )
     def reset() -> None:

@@ -4,7 +4,7 @@
 
 import json
 import time
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any, Literal
 
@@ -16,13 +16,15 @@ from streams_orchestration.compiler.compiling import compute
 from streams_orchestration.compiler.fusion.rewriting import decouple
 from streams_orchestration.compiler.fusion.stage import FUSION_STAGE
 from streams_orchestration.compiler.profiles.costs import measured_costs
-from streams_orchestration.compiler.stage import FUSION, LOGICAL, PARALLEL, REGIONS
+from streams_orchestration.compiler.stage import LOGICAL, PARALLEL, REGIONS
 from streams_orchestration.model.assignment_document import assignment_from_mapping
 from streams_orchestration.model.diagnostics import ApplicationError
 from streams_orchestration.model.profile import Profile
 from streams_orchestration.model.profile_document import mapping_of, profile_from_mapping
 from streams_orchestration.orchestration.artifacts import ArtifactStore, StageMissingError
 from streams_orchestration.orchestration.deployments import Deployments
+from streams_orchestration.orchestration.jobs import job_tags
+from streams_orchestration.orchestration.ops import AFTER, APPLICATION_TAG, NOTHING, application_of
 from streams_orchestration.orchestration.profile_summaries import (
     decision_metadata,
     outcome_metadata,
@@ -54,109 +56,106 @@ class DecisionOptions(dg.Config):
 
 
 def profiling_specs(source: ApplicationSource) -> list[dg.AssetSpec]:
-    """How the three show as assets."""
+    """How the three show as assets: external ones in a group of their own, aside of the data's way.
+
+    What is not running cannot be measured, so nothing but the profile job makes them: Dagster's button *Materialize
+    all* leaves external assets out.
+    """
 
     def spec(name: str, after: list[str], description: str) -> dg.AssetSpec:
         return dg.AssetSpec(
             key=[source.name, name],
             deps=[dg.AssetKey([source.name, each]) for each in after],
-            group_name=source.name,
-            description=description,
+            group_name=f"{source.name}_profiling",
+            description=f"{description} Made by job profile_{source.name}.",
             kinds={"json"},
-            tags={"streams/application": source.name, "streams/layer": "decoupling"},
+            tags={APPLICATION_TAG: source.name, "streams/layer": "decoupling"},
         )
 
     return [
-        spec(PROFILE, ["deployment"], "What the operators, streams and PEs of the running application cost."),
+        spec(PROFILE, [], "What the operators, streams and PEs of the running application cost."),
         spec(
             DECISION,
-            [PROFILE, FUSION],
+            [PROFILE],
             "Which operators of the busiest PE to move to PEs of their own, and what that would bring.",
         ),
-        spec(OUTCOME, [PROFILE], "The prediction of the decision that was applied, beside what is measured now."),
+        spec(
+            OUTCOME,
+            [PROFILE, DECISION],
+            "The prediction of the decision that was applied, beside what is measured now.",
+        ),
     ]
 
 
-def profiling_assets(specs: list[dg.AssetSpec]) -> list[dg.AssetsDefinition]:
-    """The assets behind `profiling_specs`, keys unchanged."""
-    makers = {PROFILE: _profile_asset, DECISION: _decision_asset, OUTCOME: _outcome_asset}
-    return [makers[spec.key.path[-1]](spec) for spec in specs]
+@dg.op(out=NOTHING)
+def measure(
+    context: dg.OpExecutionContext, config: ProfileOptions, artifact_store: ArtifactStore, deployments: Deployments
+) -> None:
+    """Measure the application while it runs."""
+    application = application_of(context)
+    found = deployments.profile(application, config.seconds, _pause)
+    for remark in found.remarks:
+        context.log.warning("%s: %s", application, remark)
+    document = mapping_of(found.profile)
+    path = artifact_store.put(application, PROFILE, document)
+    context.log_event(_made(application, PROFILE, document, profile_metadata(found, path)))
 
 
-def _name(spec: dg.AssetSpec) -> str:
-    return "__".join(spec.key.path)
+@dg.op(ins=AFTER, out=NOTHING, name="decide")
+def decide_what_to_move(
+    context: dg.OpExecutionContext, config: DecisionOptions, artifact_store: ArtifactStore, deployments: Deployments
+) -> None:
+    """Decide by the last profile which operators to move to PEs of their own."""
+    # loaded on use: they bring the solvers, which a process that only shows assets does without
+    from streams_orchestration.compiler.decoupling.application_decision import decide
+    from streams_orchestration.compiler.decoupling.decision_document import decision_document
+
+    application = application_of(context)
+    profile = _stored_profile(artifact_store, application)
+    done = _undecoupled(artifact_store, application)
+    plan = need(done.logical), need(done.physical), need(done.fusion)
+    try:
+        costs, found = measured_costs(plan[0], plan[1], profile)
+        decision = decide(
+            *plan, costs, machines=config.machines, pe=config.pe, solver=config.solver, seconds=config.time_limit
+        )
+    except ApplicationError as error:
+        raise dg.Failure(description=str(error), allow_retries=False) from error
+    for each in (*found, *decision.solution.diagnostics):
+        context.log.warning("%s", each)
+    document = decision_document(*plan, decision, deployments.fusion(application, plan[1]))
+    path = artifact_store.put(application, DECISION, document)
+    metadata = decision_metadata(document, _parted(done, document), path)
+    context.log_event(_made(application, DECISION, document, metadata))
 
 
-def _profile_asset(spec: dg.AssetSpec) -> dg.AssetsDefinition:
-    application = spec.key.path[0]
-
-    @dg.multi_asset(name=_name(spec), specs=[spec])
-    def measure(
-        context: dg.AssetExecutionContext,
-        config: ProfileOptions,
-        artifact_store: ArtifactStore,
-        deployments: Deployments,
-    ) -> dg.MaterializeResult:
-        found = deployments.profile(application, config.seconds, _pause)
-        for remark in found.remarks:
-            context.log.warning("%s: %s", application, remark)
-        document = mapping_of(found.profile)
-        path = artifact_store.put(application, PROFILE, document)
-        return _result(spec, document, profile_metadata(found, path))
-
-    return measure
+@dg.op(ins=AFTER, out=NOTHING)
+def compare(context: dg.OpExecutionContext, artifact_store: ArtifactStore, deployments: Deployments) -> None:
+    """Compare the decision that was applied last with what was measured; nothing when none was."""
+    application = application_of(context)
+    applied = artifact_store.get(application, APPLIED)
+    profile = _stored_profile(artifact_store, application)
+    found = deployments.outcome(application, profile, applied) if applied is not None else None
+    if found is None:
+        context.log.info("%s runs without a decision of its assets, so there is nothing to compare", application)
+        return
+    path, kept = deployments.keep_outcome(application, found)
+    context.log_event(_made(application, OUTCOME, kept, outcome_metadata(found, kept, path)))
 
 
-def _decision_asset(spec: dg.AssetSpec) -> dg.AssetsDefinition:
-    application = spec.key.path[0]
+def profile_job(application: str) -> dg.JobDefinition:
+    """Measure the running application, decide what to move apart, and compare with what was promised before."""
 
-    @dg.multi_asset(name=_name(spec), specs=[spec])
-    def decide_(
-        context: dg.AssetExecutionContext,
-        config: DecisionOptions,
-        artifact_store: ArtifactStore,
-        deployments: Deployments,
-    ) -> dg.MaterializeResult:
-        # loaded on use: they bring the solvers, which a process that only shows assets does without
-        from streams_orchestration.compiler.decoupling.application_decision import decide
-        from streams_orchestration.compiler.decoupling.decision_document import decision_document
+    @dg.job(
+        name=f"profile_{application}",
+        executor_def=dg.in_process_executor,
+        tags=job_tags(application),
+        description=f"Measure {application} while it runs, and decide which operators to move to PEs of their own.",
+    )
+    def profile() -> None:
+        compare(decide_what_to_move(measure()))
 
-        profile = _stored_profile(artifact_store, application)
-        done = _undecoupled(artifact_store, application)
-        plan = need(done.logical), need(done.physical), need(done.fusion)
-        try:
-            costs, found = measured_costs(plan[0], plan[1], profile)
-            decision = decide(
-                *plan, costs, machines=config.machines, pe=config.pe, solver=config.solver, seconds=config.time_limit
-            )
-        except ApplicationError as error:
-            raise dg.Failure(description=str(error), allow_retries=False) from error
-        for each in (*found, *decision.solution.diagnostics):
-            context.log.warning("%s", each)
-        document = decision_document(*plan, decision, deployments.fusion(application, plan[1]))
-        path = artifact_store.put(application, DECISION, document)
-        return _result(spec, document, decision_metadata(document, _parted(done, document), path))
-
-    return decide_
-
-
-def _outcome_asset(spec: dg.AssetSpec) -> dg.AssetsDefinition:
-    application = spec.key.path[0]
-
-    @dg.multi_asset(name=_name(spec), specs=[spec.replace_attributes(skippable=True)])
-    def compare(
-        context: dg.AssetExecutionContext, artifact_store: ArtifactStore, deployments: Deployments
-    ) -> Iterator[dg.MaterializeResult]:
-        applied = artifact_store.get(application, APPLIED)
-        profile = _stored_profile(artifact_store, application)
-        found = deployments.outcome(application, profile, applied) if applied is not None else None
-        if found is None:
-            context.log.info("%s runs without a decision of its assets, so there is nothing to compare", application)
-            return
-        path, kept = deployments.keep_outcome(application, found)
-        yield _result(spec, kept, outcome_metadata(found, kept, path))
-
-    return compare
+    return profile
 
 
 def _pause(seconds: float) -> bool:
@@ -164,9 +163,9 @@ def _pause(seconds: float) -> bool:
     return False
 
 
-def _result(spec: dg.AssetSpec, document: Any, metadata: dict[str, dg.MetadataValue]) -> dg.MaterializeResult:
-    version = dg.DataVersion(content_version(json.dumps(document, sort_keys=True).encode()))
-    return dg.MaterializeResult(asset_key=spec.key, data_version=version, metadata=metadata)
+def _made(application: str, name: str, document: Any, metadata: dict[str, dg.MetadataValue]) -> dg.AssetMaterialization:
+    version = content_version(json.dumps(document, sort_keys=True).encode())
+    return dg.AssetMaterialization([application, name], metadata=metadata, tags={"dagster/data_version": version})
 
 
 def _stored_profile(store: ArtifactStore, application: str) -> Profile:

@@ -11,7 +11,7 @@ from streams_orchestration.orchestration.unit_events import recovery_metadata, u
 from streams_orchestration.orchestration.watching import Look
 from streams_orchestration.runtime.observing.metrics import ApplicationMetrics, StreamMetrics
 from streams_orchestration.runtime.units.status import ApplicationStatus, PeStatus, SinkStatus
-from streams_orchestration.runtime.units.unit_status import UnitStatus
+from streams_orchestration.runtime.units.unit_status import UnitStatus, recent_resets
 
 LISTED_OPERATORS = 20
 """Operators in the table of an event: those that took most processor time."""
@@ -37,7 +37,8 @@ def deployment_event(status: ApplicationStatus, metrics: ApplicationMetrics, now
         metadata["streams/operators"] = _operators(metrics)
     return dg.AssetMaterialization(
         [status.application, "deployment"],
-        description=f"{status.application} is {status.state}",
+        description=f"{status.application} is {status.state}"
+        + (", and is reset again and again" if "streams/unstable" in metadata else ""),
         metadata=metadata,
     )
 
@@ -128,8 +129,11 @@ def pe_event(
         metadata["streams/error"] = dg.MetadataValue.text(pe.error)
     if unit is not None:
         metadata |= recovery_metadata(unit, metrics.at)
+    unstable = unit is not None and recent_resets(unit, metrics.at) is not None
     return dg.AssetMaterialization(
-        [application, "pes", f"pe_{pe.id}"], description=f"PE {pe.id} is {pe.state}", metadata=metadata
+        [application, "pes", f"pe_{pe.id}"],
+        description=f"PE {pe.id} is {pe.state}{', and is reset again and again' if unstable else ''}",
+        metadata=metadata,
     )
 
 

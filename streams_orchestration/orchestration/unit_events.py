@@ -9,7 +9,7 @@ import dagster as dg
 
 from streams_orchestration.runtime.units.recoveries import Recovery, recoveries
 from streams_orchestration.runtime.units.status import ApplicationStatus
-from streams_orchestration.runtime.units.unit_status import UnitStatus, last_cause
+from streams_orchestration.runtime.units.unit_status import UnitStatus, last_cause, recent_resets
 
 LISTED_UNITS = 100
 LISTED_RECOVERIES = 20
@@ -46,6 +46,11 @@ def unit_metadata(status: ApplicationStatus, now: float) -> dict[str, dg.Metadat
     if reset:
         numbers = {"resets": "int", "reset (s)": "float", "mean reset (s)": "float"}
         found["streams/resets"] = _table([_resets(unit, now) for unit in reset], numbers)
+    unstable = [
+        f"{unit.name} was {recent}" for unit in status.units if (recent := recent_resets(unit, now)) is not None
+    ]
+    if unstable:
+        found["streams/unstable"] = dg.MetadataValue.text("; ".join(unstable))
     past = sorted(((each, unit) for unit in status.units for each in recoveries(unit.events)), key=lambda p: p[0].began)
     if past:
         rows = [_recovery(unit, each, now) for each, unit in reversed(past[-LISTED_RECOVERIES:])]
@@ -69,6 +74,8 @@ def recovery_metadata(unit: UnitStatus, now: float) -> dict[str, dg.MetadataValu
         "streams/resets": dg.MetadataValue.int(unit.resets),
         "streams/last_cause": dg.MetadataValue.text(cause),
     }
+    if (recent := recent_resets(unit, now)) is not None:
+        found["streams/unstable"] = dg.MetadataValue.text(f"{unit.name} was {recent}")
     past = recoveries(unit.events)[-LISTED_RECOVERIES:]
     if past:
         rows = [_recovery(unit, each, now) for each in reversed(past)]

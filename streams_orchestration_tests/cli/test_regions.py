@@ -37,3 +37,9 @@ def test_a_region_that_was_reset_says_why_and_what_it_took():
 def test_a_long_cause_is_cut_short():
     event = UnitEvent(NOW, "unhealthy", 1, 3, 0, 1.0, "x" * 1000)
     assert 150 < len(text(resets=1, events=(event,)).partition("cause: ")[2]) <= 200
+
+
+def test_a_region_that_is_reset_again_and_again_is_said_to_be_unstable():
+    began = tuple(UnitEvent(NOW - seconds, "reset began", 1, 3, 0, cause="boom") for seconds in (180, 60, 30))
+    assert "not stable: reset 3 times in 3 min, last cause: boom" in text(resets=3, events=began)
+    assert "not stable" not in text(resets=3, events=began[1:])

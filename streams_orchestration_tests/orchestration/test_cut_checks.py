@@ -27,7 +27,7 @@ from streams_orchestration_tests.orchestration.statuses import NOW, failed, runn
 )
 def test_a_cut_is_late_after_ten_periods_and_a_minute(changes: dict, state: str, age: float, passes: bool):
     unit = replace(running().units[0], completed_at=NOW - age, **changes)
-    fresh, restorable, _ = judge(running(units=(unit,), state=state, deployed_at=NOW - 20_000), NOW)
+    fresh, restorable, *_ = judge(running(units=(unit,), state=state, deployed_at=NOW - 20_000), NOW)
     assert fresh.passed is passes
     assert restorable.passed
 
@@ -58,6 +58,30 @@ def test_a_cut_that_was_restored_is_no_problem():
         ((lost, replace(lost, kind="cut restored", cause=None)), ()),
     ):
         assert judge(running(units=(replace(running().units[0], events=events),)), NOW)[1].problems == problems
+
+
+@pytest.mark.parametrize(
+    ("ago", "state", "said"),
+    [
+        ((10.0,), "RUNNING", None),
+        ((599.0, 300.0, 1.0), "RUNNING", "region-0 was reset 3 times in 10 min, last cause: division by zero"),
+        ((601.0, 300.0, 1.0), "RUNNING", None),
+        ((60.0, 40.0, 20.0, 0.0), "RUNNING", "region-0 was reset 4 times in 60 s, last cause: division by zero"),
+        ((60.0, 40.0, 20.0, 0.0), "COMPLETED", None),
+    ],
+)
+def test_a_unit_that_is_reset_again_and_again_is_not_stable(ago: tuple[float, ...], state: str, said: str | None):
+    began = UnitEvent(NOW, "reset began", 1, 3, 1, cause="division by zero")
+    events = tuple(replace(began, at=NOW - seconds) for seconds in ago)
+    unit = replace(running().units[0], completed_epoch=100, events=events)
+    stable = judge(running(units=(unit,), state=state), NOW)[3]
+    assert (stable.name, stable.passed) == ("units_are_stable", said is None)
+    assert said is None or stable.problems == (said,)
+
+
+def test_resets_by_hand_do_not_make_a_unit_unstable():
+    by_hand = tuple(UnitEvent(NOW - seconds, "reset began", 1, 3, 1) for seconds in range(9))
+    assert judge(running(units=(replace(running().units[0], events=by_hand),)), NOW)[3].passed
 
 
 def policy(spec: Path, home: Home) -> dg.FreshnessPolicy | None:

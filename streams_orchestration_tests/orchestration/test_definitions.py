@@ -34,7 +34,7 @@ def test_every_spec_has_its_definitions(spec: Path, home: Home):
         assert {f"{name}/{stage}" for stage in BY_NAME} <= keys(defs)
         assert {f"{name}/deployment", f"{name}/pes/pe_0", f"{name}/sinks/Results"} <= keys(defs)
     specs = {s.key.to_user_string(): s for s in defs.resolve_all_asset_specs()}
-    assert {specs[key].group_name for key in specs if key.startswith("demo/")} == {"demo"}
+    assert {specs[key].group_name for key in specs if key.startswith("demo/")} == {"demo", "demo_profiling"}
     assert all(s.kinds and s.description for s in specs.values())
 
 

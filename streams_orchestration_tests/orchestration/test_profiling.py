@@ -101,7 +101,7 @@ def rows(value: Any) -> list[dict[str, Any]]:
 def decided(defs: dg.Definitions, measured: dict[str, Any], store: ArtifactStore) -> dict[str, dict[str, Any]]:
     run(defs, "compile_demo")
     measured["deployed"] = store.compilation("demo")
-    return shown(run(defs, "profile_demo", {"ops": {"demo__operator_profile": {"config": {"seconds": 5}}}}))
+    return shown(run(defs, "profile_demo", {"ops": {"measure": {"config": {"seconds": 5}}}}))
 
 
 def test_a_profile_and_a_decision_are_assets(
@@ -125,9 +125,25 @@ def test_a_profile_and_a_decision_are_assets(
 
 def test_a_decision_needs_a_profile(defs: dg.Definitions, measured: dict[str, Any]):
     run(defs, "compile_demo")
-    decision = dg.AssetKey(["demo", "decoupling_decision"])
     with pytest.raises(StageMissingError, match="Run job profile_demo while it works"):
-        run(defs, "profile_demo", asset_selection=[decision])
+        run(defs, "profile_demo", op_selection=["decide"])
+
+
+def test_everything_that_can_be_materialized_is_so_when_nothing_runs(defs: dg.Definitions, measured: dict[str, Any]):
+    graph = defs.resolve_asset_graph()
+    profiling = {
+        dg.AssetKey(["demo", name]) for name in ("operator_profile", "decoupling_decision", "decoupling_outcome")
+    }
+    assert not profiling & graph.executable_asset_keys
+    everything = dg.define_asset_job("everything", selection=dg.AssetSelection.all())
+    merged = dg.Definitions.merge(defs, dg.Definitions(jobs=[everything]))
+    assert merged.resolve_job_def("everything").execute_in_process().success
+
+
+def test_profiling_is_aside_of_the_data_path(defs: dg.Definitions):
+    specs = {spec.key.path[-1]: spec for spec in defs.resolve_all_asset_specs()}
+    assert {specs[name].group_name for name in ("operator_profile", "decoupling_outcome")} == {"demo_profiling"}
+    assert not specs["operator_profile"].deps
 
 
 APPLY = {"ops": {"apply_decision": {"config": {"fresh": True}}}}
@@ -203,5 +219,5 @@ def test_the_sensor_asks_for_what_pays_and_is_off(defs: dg.Definitions, measured
         assert tick(instance).run_requests
         assert store.get("demo", "decoupling_decision")["decision"]["gain"] == pytest.approx(1.67, abs=0.01)
         measured["deployed"] = replace(measured["deployed"], physical=None)
-        run(defs, "profile_demo", instance=instance, asset_selection=[dg.AssetKey(["demo", "decoupling_decision"])])
+        run(defs, "profile_demo", instance=instance, op_selection=["decide"])
         assert "gain" not in store.get("demo", "decoupling_decision")["decision"], "what runs is another graph"

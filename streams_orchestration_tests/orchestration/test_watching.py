@@ -4,6 +4,8 @@ from dataclasses import replace
 
 from streams_orchestration.orchestration.watching import (
     REPORT_INTERVAL,
+    SETTLED_SECONDS,
+    SLOW_INTERVAL,
     Cursor,
     Memory,
     look,
@@ -50,7 +52,8 @@ def test_a_check_is_recorded_when_it_fails_and_when_it_passes_again():
         seen = look(status, NOW, memory)
         memory = kept(seen.memory)
         recorded.append([(check.name, check.passed) for check in seen.checks])
-    first = [("cuts_are_fresh", True), ("cuts_can_be_restored", True), ("failures_are_mended", True)]
+    names = ("cuts_are_fresh", "cuts_can_be_restored", "failures_are_mended", "units_are_stable")
+    first = [(name, True) for name in names]
     assert recorded == [first, [], [("cuts_are_fresh", False)], [], [("cuts_are_fresh", True)]]
 
 
@@ -151,3 +154,26 @@ def test_the_first_epoch_after_a_reset_is_reported_at_once():
     assert (back.report, back.advanced) == (True, True)
     further = running(units=(replace(running().units[0], resets=1, completed_epoch=6),))
     assert not look(further, NOW + 3, back.memory).report
+
+
+def test_pes_and_sinks_follow_every_minute_and_less_often_once_all_is_quiet():
+    memory, recorded = Memory(), []
+    for minute in range(int(SETTLED_SECONDS / 60) + 31):
+        now = NOW + 60 * minute
+        host = replace(running().hosts[0], heartbeat_at=now)
+        unit = replace(running().units[0], completed_epoch=minute + 1, completed_at=now)
+        pes = tuple(replace(pe, rows_in=1000 * minute + 1) for pe in running().pes)
+        seen = look(running(hosts=(host,), units=(unit,), pes=pes), now, memory)
+        memory = kept(seen.memory)
+        assert seen.report
+        recorded += [minute] if seen.pes else []
+    settled = int(SETTLED_SECONDS / 60)
+    assert recorded[:settled] == list(range(settled))
+    assert recorded[settled:] == list(range(settled - 1 + 10, settled + 31, int(SLOW_INTERVAL / 60)))
+
+
+def test_a_completed_pe_is_recorded_at_once():
+    memory = look(running(), NOW, Memory()).memory
+    done = tuple(replace(pe, state="COMPLETED") for pe in running().pes)
+    seen = look(running(state="COMPLETED", pes=done), NOW + 1, memory)
+    assert [pe.state for pe in seen.pes] == ["COMPLETED"] * 2

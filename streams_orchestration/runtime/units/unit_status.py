@@ -12,6 +12,9 @@ UnitState = RegionState | Literal["COMPLETED", "STOPPED", "FAILED"]
 LOST_REMEDY = "Bring it back from a copy, or start anew with --fresh"
 """What to do about a file that the last cut of a unit needs."""
 
+STABLE_SECONDS, UNSTABLE_RESETS = 600.0, 3
+"""A unit that failed and was reset so often within so many seconds is not stable, whatever it does right now."""
+
 EventKind = Literal[
     "unhealthy", "taken up", "reset began", "reset done", "first commit", "attempts used up", "cut lost", "cut restored"
 ]
@@ -143,3 +146,37 @@ class UnitStatus:
 def last_cause(unit: UnitStatus) -> str | None:
     """Why a unit was last unhealthy, or reset, as far as its events go back."""
     return next((event.cause for event in reversed(unit.events) if event.cause), None)
+
+
+@dataclass(frozen=True, slots=True)
+class RecentResets:
+    """Resets of a unit that failed again and again within `STABLE_SECONDS`."""
+
+    count: int
+    seconds: float
+    """Since the first of them."""
+    cause: str
+    """Of the last one."""
+
+    def __str__(self) -> str:
+        span = f"{self.seconds / 60:.0f} min" if self.seconds >= 90 else f"{self.seconds:.0f} s"
+        return f"reset {self.count} times in {span}, last cause: {self.cause}"
+
+
+def recent_resets(unit: UnitStatus, now: float) -> RecentResets | None:
+    """The last resets of a unit that is not stable; None of one that is.
+
+    Only those count that answered a failure. The catalog keeps a hundred events of a unit, about twenty resets.
+
+    Args:
+        unit: as read from the catalog.
+        now: unix seconds.
+    """
+    recent = [
+        event
+        for event in unit.events
+        if event.kind == "reset began" and event.cause and now - event.at <= STABLE_SECONDS
+    ]
+    if len(recent) < UNSTABLE_RESETS:
+        return None
+    return RecentResets(len(recent), max(now - recent[0].at, 0.0), recent[-1].cause or "")
