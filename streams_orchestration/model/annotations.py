@@ -6,19 +6,20 @@ from typing import Annotated, Any, Literal
 
 from pydantic import BeforeValidator, Field, field_validator
 
+from streams_orchestration.model.containers import is_list
 from streams_orchestration.model.document import LocatedMapping
 from streams_orchestration.model.element import Element, refuse
 from streams_orchestration.model.values import Boolean, Flag, Integer, Number, Text, is_reference
 
 
 def _attribute_list(value: Any) -> Any:
-    if not isinstance(value, list | tuple) or not value or not all(isinstance(entry, str) for entry in value):
+    if not is_list(value) or not value or not all(isinstance(entry, str) for entry in value):
         refuse("CDISP0829E", "a list of attribute names is expected")
     return value
 
 
 def _host_tags(value: Any) -> Any:
-    if not isinstance(value, list | tuple) or not all(isinstance(entry, str) for entry in value):
+    if not is_list(value) or not all(isinstance(entry, str) for entry in value):
         refuse("CDISP0826E", "a list of host tags is expected")
     return value
 
@@ -50,7 +51,7 @@ class Parallel(Element):
     @field_validator("partition_by", mode="before")
     @classmethod
     def _check_partitions(cls, value: Any) -> Any:
-        if not isinstance(value, list | tuple) or not value:
+        if not is_list(value) or not value:
             refuse("CDISP0822E", "a list of entries {port, attributes} is expected")
         return value
 
@@ -97,5 +98,6 @@ class Annotations(Element):
     def _without_empty_keys(cls, data: Any) -> Any:
         """An annotation with nothing behind it in a file lacks the keys that it must have (A6); it is not absent."""
         if isinstance(data, LocatedMapping) and None in data.values():
-            return {key: {} if value is None and key in _MAPPINGS else value for key, value in data.items()}
+            empty: dict[str, Any] = {}
+            return {key: empty if value is None and key in _MAPPINGS else value for key, value in data.items()}
         return super()._without_empty_keys(data)

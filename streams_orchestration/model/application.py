@@ -7,6 +7,7 @@ from typing import Annotated, Any, Literal
 from pydantic import BeforeValidator, Field, model_validator
 
 from streams_orchestration.model.annotations import Annotations
+from streams_orchestration.model.containers import is_list
 from streams_orchestration.model.element import Element, refuse
 from streams_orchestration.model.operators import OperatorModel
 from streams_orchestration.model.placement import Config, HostPoolDeclaration
@@ -35,7 +36,7 @@ class InputBinding(Element):
     @model_validator(mode="before")
     @classmethod
     def _from_streams(cls, value: Any) -> Any:
-        return {"streams": value} if isinstance(value, str | list | tuple) else value
+        return {"streams": value} if isinstance(value, str) or is_list(value) else value
 
 
 class OutputBinding(Element):

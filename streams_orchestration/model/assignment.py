@@ -15,6 +15,6 @@ class Assignment:
     application: str
     fingerprint: str
     """Of the fused application that it was decided for."""
-    machines: dict[str, int] = field(default_factory=dict)
+    machines: dict[str, int] = field(default_factory=dict[str, int])
     """Physical name of an operator -> machine. One that is not named is on machine 0."""
     location: str = ""

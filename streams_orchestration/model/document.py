@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import math
 import re
+from collections.abc import Callable, Iterable
 from copy import deepcopy
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 import yaml
 
@@ -23,9 +24,14 @@ _LOADER: Any = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
 _CORE_TAGS = {f"tag:yaml.org,2002:{name}" for name in ("str", "int", "float", "bool", "null", "seq", "map")} | {"!"}
 _INTEGER = re.compile(r"[-+]?[0-9]+|0x[0-9a-fA-F]+|0o[0-7]+")
 _FLOAT = re.compile(r"[-+]?(\.[0-9]+|[0-9]+(\.[0-9]*)?)([eE][-+]?[0-9]+)?")
-_CONSTANTS: dict[str, Any] = dict.fromkeys(("", "~", "null", "Null", "NULL"))
-_CONSTANTS |= dict.fromkeys(("true", "True", "TRUE"), True) | dict.fromkeys(("false", "False", "FALSE"), False)
-_CONSTANTS |= dict.fromkeys((".inf", ".Inf", ".INF", "+.inf"), math.inf) | {"-.inf": -math.inf, ".nan": math.nan}
+_CONSTANTS: dict[str, Any] = {
+    **dict.fromkeys(("", "~", "null", "Null", "NULL")),
+    **dict.fromkeys(("true", "True", "TRUE"), True),
+    **dict.fromkeys(("false", "False", "FALSE"), False),
+    **dict.fromkeys((".inf", ".Inf", ".INF", "+.inf"), math.inf),
+    "-.inf": -math.inf,
+    ".nan": math.nan,
+}
 
 
 class LocatedMapping(dict[str, Any]):
@@ -66,12 +72,14 @@ class _Builder:
     """Builds the tree from parse events; an explicit stack, so that deep nesting ends in a diagnostic."""
 
     file: str
-    diagnostics: list[Diagnostic] = field(default_factory=list)
+    diagnostics: list[Diagnostic] = field(default_factory=list[Diagnostic])
     root: Any = None
-    stack: list[tuple[LocatedMapping | LocatedList, list[str]]] = field(default_factory=list)
-    keys: list[str | None] = field(default_factory=list)
+    stack: list[tuple[LocatedMapping | LocatedList, list[str]]] = field(
+        default_factory=list[tuple[LocatedMapping | LocatedList, list[str]]]
+    )
+    keys: list[str | None] = field(default_factory=list[str | None])
     """For every open container the key that waits for its value, None when a key comes next or in a list."""
-    anchors: dict[str, Any] = field(default_factory=dict)
+    anchors: dict[str, Any] = field(default_factory=dict[str, Any])
     aliased: int = 0
 
     def error(self, code: str, message: str, line: int, path: tuple[str, ...] | None = None) -> None:
@@ -187,7 +195,8 @@ def parse_document(text: str, file: str) -> tuple[Any, list[Diagnostic]]:
     builder = _Builder(file)
     documents = 0
     try:
-        for event in yaml.parse(text, Loader=_LOADER):
+        parse = cast("Callable[..., Iterable[Any]]", yaml.parse)  # pyright: ignore[reportUnknownMemberType]
+        for event in parse(text, Loader=_LOADER):
             line = event.start_mark.line + 1
             if isinstance(event, yaml.AliasEvent):
                 builder.alias(event.anchor, line)

@@ -15,6 +15,7 @@ from pydantic import (
 from pydantic.alias_generators import to_camel
 from pydantic_core import PydanticCustomError
 
+from streams_orchestration.model.containers import is_mapping
 from streams_orchestration.model.document import LocatedMapping
 from streams_orchestration.model.location import Location
 
@@ -36,7 +37,7 @@ class Element(BaseModel):
     @model_validator(mode="wrap")
     @classmethod
     def _remember_origin(cls, data: Any, handler: ModelWrapValidatorHandler[Self], info: ValidationInfo) -> Self:
-        if isinstance(info.context, dict) and isinstance(data, dict):
+        if is_mapping(info.context) and is_mapping(data):
             # Errors of unknown keys are explained with the keys that this class knows.
             info.context.setdefault("classes", {})[id(data)] = cls
         element = handler(cls._without_empty_keys(data))
@@ -47,7 +48,7 @@ class Element(BaseModel):
     @classmethod
     def _without_empty_keys(cls, data: Any) -> Any:
         """A mapping, list or text with nothing behind its key, as in `parameters:`, is an empty one."""
-        if not isinstance(data, dict) or None not in data.values():
+        if not is_mapping(data) or None not in data.values():
             return data
         empty = {
             info.alias or name
@@ -58,7 +59,7 @@ class Element(BaseModel):
 
     def __eq__(self, other: object) -> bool:
         # Where an element stands is no part of what it says.
-        return type(self) is type(other) and self.__dict__ == other.__dict__
+        return type(self) is type(other) and vars(self) == vars(other)
 
     @classmethod
     def keys(cls) -> tuple[str, ...]:

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 from pydantic import ValidationError
 
 from streams_orchestration.model.application import Application
+from streams_orchestration.model.containers import is_list, is_mapping
 from streams_orchestration.model.declarations import check_declarations
 from streams_orchestration.model.diagnostics import CODES, ApplicationError, Diagnostic, in_order
 from streams_orchestration.model.document import LocatedList, LocatedMapping, read_document
@@ -66,7 +67,8 @@ def validate_document(tree: Any, location: str = "") -> tuple[Application | None
     """The application of a parsed document and everything that is wrong with it; never raises."""
     if not isinstance(tree, Mapping):
         return None, [Diagnostic.of("SO0009", f"the spec is a mapping, not {show(tree)}", location=location)]
-    remaining: Any = tree if isinstance(tree, dict) else dict(tree)
+    document = cast("Mapping[str, Any]", tree)
+    remaining: Any = document if is_mapping(document) else dict(document)
     diagnostics: list[Diagnostic] = []
     lost: set[str] = set()
     broken: dict[str, set[str | int]] = {}
@@ -108,15 +110,15 @@ def _existing(loc: KeyPath, tree: Any) -> KeyPath:
     """The longest part of an error's path that the document has; shorthands are expanded while validating."""
     node: Any = tree
     for length, step in enumerate(loc):
-        if (isinstance(node, dict) and step in node) or (_is_list(node) and isinstance(step, int) and step < len(node)):
-            node = node[step]
-        else:
+        if not _has(node, step):
             return loc[:length]
+        node = node[step]
     return loc
 
 
-def _is_list(node: Any) -> bool:
-    return isinstance(node, list | tuple)
+def _has(node: Any, step: str | int) -> bool:
+    """Whether a step leads on from a value of the document."""
+    return (is_mapping(node) and step in node) or (is_list(node) and isinstance(step, int) and step < len(node))
 
 
 def _at(tree: Any, path: KeyPath) -> Any:
@@ -191,7 +193,7 @@ def _operator(tree: Any, path: KeyPath) -> str:
     for position, step in enumerate(path):
         if step == "graph" and len(path) > position + 1:
             invocation = _at(tree, path[: position + 2])
-            name = invocation.get("name") if isinstance(invocation, dict) else None
+            name = invocation.get("name") if is_mapping(invocation) else None
             if isinstance(name, str):
                 return f"{path[1]}.{name}" if path[0] == "composites" else name
     return ""
@@ -200,11 +202,11 @@ def _operator(tree: Any, path: KeyPath) -> str:
 def _texts(node: Any) -> Iterable[str]:
     if isinstance(node, str):
         yield node
-    elif isinstance(node, dict):
+    elif is_mapping(node):
         for key, value in node.items():
             yield str(key)
             yield from _texts(value)
-    elif isinstance(node, list | tuple):
+    elif is_list(node):
         for entry in node:
             yield from _texts(entry)
 
@@ -221,9 +223,9 @@ def _copy(node: Any) -> Any:
         entries.extend(map(_copy, node))
         entries.lines = list(node.lines)
         return entries
-    if isinstance(node, dict):
+    if is_mapping(node):
         return {key: _copy(value) for key, value in node.items()}
-    return [_copy(entry) for entry in node] if isinstance(node, list | tuple) else node
+    return [_copy(entry) for entry in node] if is_list(node) else node
 
 
 def _without(tree: Any, paths: Iterable[KeyPath], lost: set[str]) -> Any:

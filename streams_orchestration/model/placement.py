@@ -6,6 +6,7 @@ from typing import Annotated, Any, Literal
 
 from pydantic import BeforeValidator, Field, field_validator, model_validator
 
+from streams_orchestration.model.containers import is_mapping
 from streams_orchestration.model.element import Element, refuse
 from streams_orchestration.model.values import Boolean, Count, Flag, Integer, Name, Number, Text, is_reference
 
@@ -59,7 +60,7 @@ class Checkpoint(Element):
     def _check_form(cls, value: Any) -> Any:
         if value == "operatorDriven":
             return {"operatorDriven": True}
-        if not isinstance(value, dict) or not {"periodic", "operatorDriven", "operator_driven"} & value.keys():
+        if not is_mapping(value) or not {"periodic", "operatorDriven", "operator_driven"} & value.keys():
             refuse("CDISP0407E", "operatorDriven or {periodic: seconds} is expected")
         if len(value) > 1:
             refuse("CDISP0408E", "periodic and operatorDriven exclude each other")

@@ -8,6 +8,7 @@ from typing import Any, TypeVar
 
 from pydantic import BaseModel, ValidationError
 
+from streams_orchestration.model.containers import is_mapping
 from streams_orchestration.model.diagnostics import ApplicationError, Diagnostic, in_order
 from streams_orchestration.model.document import read_document
 from streams_orchestration.model.element import Element
@@ -30,7 +31,7 @@ def read_mapping(path: Path, what: str) -> Mapping[str, Any]:
     tree, diagnostics = read_document(path)
     if tree is None or diagnostics:
         raise ApplicationError(diagnostics)
-    if not isinstance(tree, Mapping):
+    if not is_mapping(tree):
         message = f"{what} is a mapping, not {show(tree)}"
         raise ApplicationError([Diagnostic.of("SO0009", message, location=f"{path}:1")])
     return tree

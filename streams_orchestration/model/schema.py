@@ -6,8 +6,15 @@ import re
 from dataclasses import dataclass
 from typing import NamedTuple
 
-_ALIASES = {"byte": "tinyint", "short": "smallint", "integer": "int", "long": "bigint", "real": "float"}
-_ALIASES |= {"dec": "decimal", "numeric": "decimal"}
+_ALIASES = {
+    "byte": "tinyint",
+    "short": "smallint",
+    "integer": "int",
+    "long": "bigint",
+    "real": "float",
+    "dec": "decimal",
+    "numeric": "decimal",
+}
 _SIMPLE = frozenset(
     (
         *("string", "boolean", "tinyint", "smallint", "int", "bigint", "float", "double", "date", "timestamp"),

@@ -5,7 +5,9 @@ from __future__ import annotations
 import operator
 import re
 from collections.abc import Callable, Iterator, Mapping
-from typing import Any
+from typing import Any, cast
+
+from streams_orchestration.model.containers import is_list
 
 Condition = Callable[[Mapping[str, Any]], bool]
 """Of the properties of a stream: numbers, texts, and lists of these."""
@@ -55,8 +57,8 @@ def check_properties(properties: Any) -> str | None:
     """What is wrong with the properties of an Export; None when they can be subscribed to."""
     if not isinstance(properties, Mapping):
         return f"properties are a mapping of names to values, not {properties!r}"
-    for name, value in properties.items():
-        for each in value if isinstance(value, list) else [value]:
+    for name, value in cast("Mapping[str, Any]", properties).items():
+        for each in value if is_list(value) else [value]:
             if isinstance(each, bool) or not isinstance(each, int | float | str):
                 return f"the property {name} is {each!r}; numbers, texts and lists of these can be subscribed to"
     return None

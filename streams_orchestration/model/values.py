@@ -9,6 +9,7 @@ from typing import Annotated, Any, Literal, NoReturn
 
 from pydantic import AfterValidator, Field, JsonValue, PlainValidator, Strict, model_validator
 
+from streams_orchestration.model.containers import is_list, is_mapping
 from streams_orchestration.model.element import Element, refuse
 
 INT32 = range(-(2**31), 2**31)
@@ -91,9 +92,9 @@ def _named(pattern: re.Pattern[str], rule: str) -> Callable[[str], str]:
 
 def _plain(value: Any) -> Any:
     """The same value without positions, so that it can be compared, copied and stored."""
-    if isinstance(value, dict):
+    if is_mapping(value):
         return {key: _plain(entry) for key, entry in value.items()}
-    return [_plain(entry) for entry in value] if isinstance(value, list | tuple) else value
+    return [_plain(entry) for entry in value] if is_list(value) else value
 
 
 Integer = Annotated[int | str, PlainValidator(_integer, json_schema_input_type=int | str)]
