@@ -35,7 +35,8 @@ from streams_orchestration.compiler.options import Options
 from streams_orchestration.model.loading import application_from_mapping
 from streams_orchestration.runtime.catalog import tables
 from streams_orchestration.runtime.catalog.catalog import Catalog
-from streams_orchestration.runtime.deployment.deployment import deploy, launch
+from streams_orchestration.runtime.deployment.control import launch
+from streams_orchestration.runtime.deployment.deployment import deploy
 from streams_orchestration.runtime.engine.spark.session import session_settings, spark_session
 from streams_orchestration.runtime.hosts.host import Host
 from streams_orchestration.runtime.hosts.launcher import HostStart

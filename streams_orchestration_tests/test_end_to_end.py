@@ -22,10 +22,11 @@ import pytest
 from streams_orchestration.compiler.compiling import compile_spec
 from streams_orchestration.model.assignment_document import mapping_of_assignment
 from streams_orchestration.orchestration.instance import dagster_instance
-from streams_orchestration.runtime.observing.reading import deployed_applications, read_status
-from streams_orchestration.runtime.queries.recording import read_metrics
+from streams_orchestration.runtime.observing.metrics_reading import read_metrics
+from streams_orchestration.runtime.observing.reading import read_status
+from streams_orchestration.runtime.observing.status import ApplicationStatus
 from streams_orchestration.runtime.storage.home import Home
-from streams_orchestration.runtime.units.status import ApplicationStatus
+from streams_orchestration.runtime.units.reading import deployed_applications
 from streams_orchestration_tests.compiler.assignments import assignment
 from streams_orchestration_tests.postgresql import Server
 

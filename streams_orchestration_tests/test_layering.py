@@ -25,6 +25,13 @@ COMPILER_LAYERS = (
     *("stages", "compiling", "plan", "drawing", "changes", "explain"),
 )
 """The same within the compiler: what all stages share, the stages, all of them, and what is done with the result."""
+RUNTIME_LAYERS = (
+    *("limits", "errors", "logs", "processes", "settings"),
+    *("storage", "catalog", "programs", "transport", "tasks", "sinks", "units", "queries", "engine", "hosts"),
+    *("deployment", "observing", "api"),
+)
+"""The same within the runtime: what all its packages share, the packages, and what others use of it."""
+INNER = {"compiler": COMPILER_LAYERS, "runtime": RUNTIME_LAYERS}
 HEAVY = ("pyspark", "dagster", "polars", "pyarrow", "pandas", "numpy", "sqlalchemy")
 
 SPEC = """
@@ -74,19 +81,19 @@ def imported(source: str, package: tuple[str, ...]) -> Iterator[tuple[int, str]]
 
 
 def layer(module: str) -> tuple[int, int] | None:
-    """The position in `LAYERS` and, within the compiler, in its own; None for modules that are not ours."""
+    """The position in `LAYERS` and, where a package has layers, among these; None for modules that are not ours."""
     first, package, inner = (*module.split("."), "", "", "")[:3]
     if first != "streams_orchestration" or package not in LAYERS:
         return None
-    of_compiler = package == "compiler" and inner in COMPILER_LAYERS
-    return LAYERS.index(package), COMPILER_LAYERS.index(inner) if of_compiler else -1
+    inside = INNER.get(package, ())
+    return LAYERS.index(package), inside.index(inner) if inner in inside else -1
 
 
 def test_every_package_has_its_layer():
     packages = {path.name for path in ROOT.iterdir() if (path / "__init__.py").is_file()}
     assert packages == set(LAYERS)
-    within = {path.stem for path in (ROOT / "compiler").iterdir() if not path.stem.startswith("__")}
-    assert within == set(COMPILER_LAYERS)
+    for package, layers in INNER.items():
+        assert {path.stem for path in (ROOT / package).iterdir() if not path.stem.startswith("__")} == set(layers)
 
 
 @pytest.mark.parametrize("path", modules(), ids=lambda path: str(path.relative_to(ROOT)))

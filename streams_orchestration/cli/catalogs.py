@@ -20,8 +20,8 @@ def show() -> None:
     """Show where it is, the revision of its tables, and what is deployed in it."""
     from streams_orchestration.runtime.catalog.catalog import Catalog
     from streams_orchestration.runtime.catalog.versions import NEWEST
-    from streams_orchestration.runtime.observing.reading import deployed_applications
     from streams_orchestration.runtime.storage.home import Home
+    from streams_orchestration.runtime.units.reading import deployed_applications
 
     home = Home.default()
     opened = Catalog(home)

@@ -10,7 +10,7 @@ from rich.text import Text
 from streams_orchestration.cli.names import count, plural
 
 if TYPE_CHECKING:
-    from streams_orchestration.runtime.units.status import ApplicationStatus, ConnectionStatus
+    from streams_orchestration.runtime.observing.status import ApplicationStatus, ConnectionStatus
 
 
 def connection_lines(status: ApplicationStatus) -> Iterator[Text]:

@@ -94,7 +94,7 @@ def cancel(application: str, timeout: float) -> None:
 
     Deploying or running it again goes on from there.
     """
-    from streams_orchestration.runtime.deployment.deployment import read_status
+    from streams_orchestration.runtime.observing.reading import read_status
     from streams_orchestration.runtime.storage.home import Home
 
     home = Home.default()
@@ -115,8 +115,8 @@ def reset(application: str, unit: str | None, force: bool) -> None:
     """Bring a failed region or PE back to its last complete epoch."""
     import time
 
-    from streams_orchestration.runtime.deployment.deployment import read_status
     from streams_orchestration.runtime.errors import StreamsRuntimeError
+    from streams_orchestration.runtime.observing.reading import read_status
     from streams_orchestration.runtime.storage.home import Home
     from streams_orchestration.runtime.units.failures import failures
 

@@ -9,7 +9,7 @@ from rich.live import Live
 from rich.spinner import Spinner
 
 from streams_orchestration.cli.progress import Meter, progress_line, progress_table
-from streams_orchestration.runtime.units.status import ApplicationStatus
+from streams_orchestration.runtime.observing.status import ApplicationStatus
 
 LINE_SECONDS = 5.0
 """Between two lines where there is no terminal, unless a state changes."""

@@ -9,9 +9,9 @@ from typing import Protocol
 
 from streams_orchestration.runtime.catalog.outage import LIMIT_SECONDS, SETTLE_SECONDS
 from streams_orchestration.runtime.errors import CatalogUnavailableError, StreamsRuntimeError
+from streams_orchestration.runtime.observing.status import ApplicationStatus
 from streams_orchestration.runtime.units.failures import UnitFailure
 from streams_orchestration.runtime.units.healing import Known, heal
-from streams_orchestration.runtime.units.status import ApplicationStatus
 from streams_orchestration.runtime.units.unit_status import LOST_REMEDY, UnitStatus
 
 POLL_SECONDS = 0.5

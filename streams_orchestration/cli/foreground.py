@@ -11,8 +11,8 @@ from streams_orchestration.cli.display import Display
 from streams_orchestration.cli.following import POLL_SECONDS, Follower, ResetsExhaustedError
 from streams_orchestration.cli.interrupts import Background, Interrupts
 from streams_orchestration.runtime.errors import CatalogUnavailableError, HostLaunchError, NotDeployedError
+from streams_orchestration.runtime.observing.status import ApplicationStatus
 from streams_orchestration.runtime.units.failures import UnitFailure, failures
-from streams_orchestration.runtime.units.status import ApplicationStatus
 
 
 class Controls(Protocol):

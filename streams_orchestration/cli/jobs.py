@@ -20,14 +20,14 @@ from streams_orchestration.orchestration.instance import dagster_home, dagster_i
 from streams_orchestration.orchestration.jobs import cancel_job, reset_job
 from streams_orchestration.orchestration.reset_runs import failure_tags, is_recorded, unit_tags
 from streams_orchestration.orchestration.settings import config_of
-from streams_orchestration.runtime.deployment.deployment import observed_status
+from streams_orchestration.runtime.deployment.reset import reset
 from streams_orchestration.runtime.errors import StateDirectoryError
 from streams_orchestration.runtime.hosts.orphans import Orphan, stop_orphans
+from streams_orchestration.runtime.observing.status import ApplicationStatus
+from streams_orchestration.runtime.observing.watching import observed_status
 from streams_orchestration.runtime.processes import process_started
 from streams_orchestration.runtime.storage.home import Home
 from streams_orchestration.runtime.units.failures import UnitFailure
-from streams_orchestration.runtime.units.reset import reset
-from streams_orchestration.runtime.units.status import ApplicationStatus
 
 CANCEL_SECONDS = 60.0
 RECORD_SECONDS = 2.0

@@ -28,7 +28,7 @@ def logs(application: str, pe: int | None, lines: int, follow: bool) -> None:
     directory = home.logs(application)
     paths = log_files(directory, pe)
     if not paths:
-        from streams_orchestration.runtime.deployment.deployment import read_status
+        from streams_orchestration.runtime.observing.reading import read_status
 
         status = read_status(home, application)
         there = ", ".join(str(known.id) for known in status.pes)

@@ -15,8 +15,9 @@ if TYPE_CHECKING:
     from rich.console import RenderableType
 
     from streams_orchestration.runtime.observing.metrics import ApplicationMetrics
+    from streams_orchestration.runtime.observing.status import ApplicationStatus
+    from streams_orchestration.runtime.sinks.sinks import SinkStatus
     from streams_orchestration.runtime.storage.home import Home
-    from streams_orchestration.runtime.units.status import ApplicationStatus, SinkStatus
 
 
 @click.command()
@@ -33,9 +34,10 @@ def status(application: str | None, measured: bool, timeline: Path | None, forma
     """Show what one application does, or all that are deployed."""
     import time
 
-    from streams_orchestration.runtime.deployment.deployment import deployed_applications, read_status
-    from streams_orchestration.runtime.queries.recording import read_metrics
+    from streams_orchestration.runtime.observing.metrics_reading import read_metrics
+    from streams_orchestration.runtime.observing.reading import read_status
     from streams_orchestration.runtime.storage.home import Home
+    from streams_orchestration.runtime.units.reading import deployed_applications
 
     if measured and application is None:
         message = "--metrics is of one application. Write `streams status APP --metrics`."
@@ -85,8 +87,8 @@ def _draw(home: Home, application: str, place: Path) -> None:
 
 def status_if_deployed(home: Home, application: str) -> ApplicationStatus | None:
     """The status of an application, None when it was never deployed here."""
-    from streams_orchestration.runtime.deployment.deployment import read_status
     from streams_orchestration.runtime.errors import NotDeployedError
+    from streams_orchestration.runtime.observing.reading import read_status
 
     try:
         return read_status(home, application)

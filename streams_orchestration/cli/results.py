@@ -12,7 +12,7 @@ from rich.text import Text
 
 from streams_orchestration.cli.names import plural
 from streams_orchestration.runtime.errors import StreamsRuntimeError
-from streams_orchestration.runtime.units.status import SinkStatus
+from streams_orchestration.runtime.sinks.sinks import SinkStatus
 
 MAX_ROWS = 40
 """Shown when the user says nothing else."""

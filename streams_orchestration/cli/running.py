@@ -14,8 +14,8 @@ from streams_orchestration.cli.options import compile_options, fresh_option, spe
 from streams_orchestration.compiler.options import Options
 
 if TYPE_CHECKING:
+    from streams_orchestration.runtime.observing.status import ApplicationStatus
     from streams_orchestration.runtime.storage.home import Home
-    from streams_orchestration.runtime.units.status import ApplicationStatus
 
 
 @click.command()

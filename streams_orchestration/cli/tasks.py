@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from rich.table import Table
 
+    from streams_orchestration.runtime.observing.status import ApplicationStatus
     from streams_orchestration.runtime.programs.spread import Share
-    from streams_orchestration.runtime.units.status import ApplicationStatus
 
 
 def tasks_table(status: ApplicationStatus) -> Table:

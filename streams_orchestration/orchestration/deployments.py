@@ -16,15 +16,15 @@ from streams_orchestration.compiler.physical_graph import PhysicalGraph
 from streams_orchestration.compiler.stage_results import FusionPlan
 from streams_orchestration.runtime.errors import NotDeployedError
 from streams_orchestration.runtime.observing.metrics import ApplicationMetrics
+from streams_orchestration.runtime.observing.status import ApplicationStatus
 from streams_orchestration.runtime.storage.home import Home
-from streams_orchestration.runtime.units.status import ApplicationStatus
 from streams_orchestration.runtime.units.unit_status import Cut
 
 if TYPE_CHECKING:
     from streams_orchestration.compiler.decoupling.outcome import Outcome
     from streams_orchestration.model.profile import Profile
     from streams_orchestration.runtime.observing.profiles.measuring import Measurement
-    from streams_orchestration.runtime.units.watch import Pulse
+    from streams_orchestration.runtime.observing.watching import Pulse
 
 
 class Deployments(dg.ConfigurableResource):
@@ -47,11 +47,13 @@ class Deployments(dg.ConfigurableResource):
 
     def await_running(self, application: str, timeout: float, unit: str | None = None) -> ApplicationStatus:
         """Wait at most `timeout` seconds until every PE runs; of one unit only if it is named."""
-        return _runtime().await_running(self._home, application, timeout, unit)
+        _runtime().await_running(self._home, application, timeout, unit)
+        return self.status(application)
 
     def cancel(self, application: str, timeout: float) -> ApplicationStatus:
         """Stop an application, its state kept; waits at most `timeout` seconds for its hosts to end."""
-        return _runtime().cancel(self._home, application, timeout)
+        _runtime().cancel(self._home, application, timeout)
+        return self.status(application)
 
     def reset(self, application: str, unit: str, *, generation: int | None, force: bool) -> int:
         """Bring a unit back to its last cut; returns its generation. See `runtime.deployment.reset`."""
@@ -116,9 +118,9 @@ class Deployments(dg.ConfigurableResource):
 
 def _runtime() -> ModuleType:
     """Loaded on use: it brings Arrow and all operators, which a process that only shows assets does without."""
-    from streams_orchestration.runtime.deployment import deployment
+    from streams_orchestration.runtime import api
 
-    return deployment
+    return api
 
 
 @cache

@@ -21,7 +21,7 @@ from streams_orchestration.runtime.errors import (
     HostLaunchError,
     NotDeployedError,
 )
-from streams_orchestration.runtime.units.status import ApplicationStatus
+from streams_orchestration.runtime.observing.status import ApplicationStatus
 
 APPLICATION_TAG = "streams/application"
 """Run tag of every job of an application; the ops are shared and learn from it whom they serve."""

@@ -10,7 +10,9 @@ import dagster as dg
 from streams_orchestration.orchestration.unit_events import recovery_metadata, unit_metadata
 from streams_orchestration.orchestration.watching import Look
 from streams_orchestration.runtime.observing.metrics import ApplicationMetrics, StreamMetrics
-from streams_orchestration.runtime.units.status import ApplicationStatus, PeStatus, SinkStatus
+from streams_orchestration.runtime.observing.status import ApplicationStatus
+from streams_orchestration.runtime.sinks.sinks import SinkStatus
+from streams_orchestration.runtime.units.status import PeStatus
 from streams_orchestration.runtime.units.unit_status import UnitStatus, recent_resets
 
 LISTED_OPERATORS = 20

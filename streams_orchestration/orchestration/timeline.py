@@ -8,8 +8,8 @@ from datetime import UTC, datetime
 from html import escape
 
 from streams_orchestration.compiler.drawing.drawing import FONT
+from streams_orchestration.runtime.observing.status import ApplicationStatus
 from streams_orchestration.runtime.units.recoveries import Recovery, recoveries
-from streams_orchestration.runtime.units.status import ApplicationStatus
 from streams_orchestration.runtime.units.unit_status import Cut, UnitEvent, UnitStatus
 
 WIDTH, MARGIN = 960.0, 16.0

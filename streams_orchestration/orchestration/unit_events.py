@@ -7,8 +7,8 @@ from datetime import UTC, datetime
 
 import dagster as dg
 
+from streams_orchestration.runtime.observing.status import ApplicationStatus
 from streams_orchestration.runtime.units.recoveries import Recovery, recoveries
-from streams_orchestration.runtime.units.status import ApplicationStatus
 from streams_orchestration.runtime.units.unit_status import UnitStatus, last_cause, recent_resets
 
 LISTED_UNITS = 100

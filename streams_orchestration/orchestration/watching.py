@@ -7,12 +7,14 @@ from dataclasses import asdict, dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
 from streams_orchestration.orchestration.cut_checks import Judgement, judge
+from streams_orchestration.runtime.observing.status import ApplicationStatus
+from streams_orchestration.runtime.sinks.sinks import SinkStatus
 from streams_orchestration.runtime.units.failures import UnitFailure
 from streams_orchestration.runtime.units.healing import Known, ResetRequest, heal
-from streams_orchestration.runtime.units.status import ApplicationStatus, PeStatus, SinkStatus
+from streams_orchestration.runtime.units.status import PeStatus
 
 if TYPE_CHECKING:
-    from streams_orchestration.runtime.units.watch import Pulse
+    from streams_orchestration.runtime.observing.watching import Pulse
 
 REPORT_INTERVAL = 60.0
 """Seconds between two records of progress; Dagster keeps events for ever."""

@@ -20,9 +20,9 @@ from sqlalchemy import select
 from streams_orchestration.compiler.deployment.program import PeProgram
 from streams_orchestration.runtime.catalog import tables
 from streams_orchestration.runtime.catalog.catalog import Catalog
+from streams_orchestration.runtime.deployment.control import cancel
 from streams_orchestration.runtime.deployment.deployment import build_programs
 from streams_orchestration.runtime.errors import StreamsRuntimeError
-from streams_orchestration.runtime.hosts.control import cancel
 from streams_orchestration.runtime.storage.home import Home
 from streams_orchestration.runtime.tasks.stored_states import state_files
 from streams_orchestration_tests.chaos.faults import EVERYTHING, FAULTS, NEEDS, SCHEMA, Scene

@@ -16,12 +16,12 @@ from pathlib import Path
 
 import psutil
 
+from streams_orchestration.runtime.deployment.reset import reset
 from streams_orchestration.runtime.errors import StreamsRuntimeError
 from streams_orchestration.runtime.limits import HEARTBEAT_LIMIT
 from streams_orchestration.runtime.observing.reading import read_status
 from streams_orchestration.runtime.processes import is_alive
 from streams_orchestration.runtime.storage.home import Home
-from streams_orchestration.runtime.units.reset import reset
 from streams_orchestration_tests.chaos.healers import without_hosts
 from streams_orchestration_tests.chaos.interrupted import PLACES
 from streams_orchestration_tests.postgresql import Server

@@ -14,11 +14,11 @@ from types import TracebackType
 import psutil
 
 from streams_orchestration.orchestration.instance import LOCATION, dagster_home, dagster_instance
+from streams_orchestration.runtime.deployment.reset import reset
 from streams_orchestration.runtime.errors import StreamsRuntimeError
+from streams_orchestration.runtime.observing.watching import observed_status
 from streams_orchestration.runtime.storage.home import Home
 from streams_orchestration.runtime.units.failures import failures
-from streams_orchestration.runtime.units.reset import reset
-from streams_orchestration.runtime.units.watch import observed_status
 
 STREAMS = (sys.executable, "-m", "streams_orchestration")
 LOOK_SECONDS = 0.5

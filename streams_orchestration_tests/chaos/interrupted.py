@@ -9,11 +9,10 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-from streams_orchestration.runtime.hosts import control
-from streams_orchestration.runtime.hosts.launcher import LAUNCHER
+from streams_orchestration.runtime.deployment import reset as resetting
+from streams_orchestration.runtime.hosts.launcher import HostLauncher, LocalLauncher
 from streams_orchestration.runtime.storage.home import Home
 from streams_orchestration.runtime.units import controller
-from streams_orchestration.runtime.units import reset as resetting
 
 PLACES = ("nowhere", "in the transaction", "behind the transaction", "behind the launch of a host")
 
@@ -36,20 +35,19 @@ def after(call: Callable[..., Any]) -> Callable[..., Any]:
 class DyingLauncher:
     """Starts a host, and dies before it has told anybody."""
 
-    alive = staticmethod(LAUNCHER.alive)
-    kill = staticmethod(LAUNCHER.kill)
-    launch = staticmethod(after(LAUNCHER.launch))
+    launch = staticmethod(after(LocalLauncher().launch))
 
 
 def main(home: str, application: str, unit: str, place: str) -> None:
     """Reset the unit, up to the place."""
+    launcher: HostLauncher | None = None
     if place == "in the transaction":
         controller.roll_back = after(controller.roll_back)
     elif place == "behind the transaction":
         resetting.launch = die
     elif place == "behind the launch of a host":
-        control.LAUNCHER = DyingLauncher()
-    resetting.reset(Home(Path(home)), application, unit, force=True)
+        launcher = DyingLauncher()
+    resetting.reset(Home(Path(home)), application, unit, force=True, launcher=launcher)
 
 
 if __name__ == "__main__":

@@ -52,12 +52,11 @@ def run(options: dict[str, str]) -> None:
     """A query until it is told to stop."""
     parent, scratch = os.getppid(), Scratch(options["scratch"])
     planner = Planner(options)
-    at = planner.initialOffset()
+    at = planner.start()
     while os.getppid() == parent and not (Path(scratch.path) / STOP).exists():
-        then = planner.latestOffset(at, None)
+        then = planner.advance(at)
         if then != at:
-            planned = planner.partitions(at, then)
-            run_levels(scratch, [(each.partition, 0, PLAN, 0, 0, each.payload) for each in planned])
+            run_levels(scratch, [(partition, 0, PLAN, 0, 0, plan) for partition, plan in planner.tasks(then)])
             at = then
 
 

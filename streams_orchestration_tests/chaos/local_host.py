@@ -14,6 +14,7 @@ from typing import Any
 
 from streams_orchestration.compiler.deployment.program import PeProgram
 from streams_orchestration.runtime.engine.spark import query
+from streams_orchestration.runtime.engine.spark.owners import owner_pids
 from streams_orchestration.runtime.errors import StreamsRuntimeError
 from streams_orchestration.runtime.hosts import host_process
 from streams_orchestration.runtime.limits import SOURCE_LIMIT
@@ -102,7 +103,7 @@ class LocalQuery:
 
     def busy(self) -> list[int]:
         """Processes that have tasks of the batch under way to run."""
-        return self._scratch.busy()
+        return owner_pids(self._scratch.unanswered())
 
     @property
     def idle(self) -> bool:

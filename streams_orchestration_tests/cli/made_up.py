@@ -16,7 +16,9 @@ from streams_orchestration.runtime.observing.metrics import (
     ReaderMetrics,
     StreamMetrics,
 )
-from streams_orchestration.runtime.units.status import ApplicationStatus, HostStatus, PeStatus, SinkStatus
+from streams_orchestration.runtime.observing.status import ApplicationStatus
+from streams_orchestration.runtime.sinks.sinks import SinkStatus
+from streams_orchestration.runtime.units.status import HostStatus, PeStatus
 from streams_orchestration.runtime.units.unit_status import UnitStatus
 
 NOW = 1_700_000_000.0

@@ -6,7 +6,12 @@ from dataclasses import replace
 from pathlib import Path
 
 from streams_orchestration.cli.connections import connection_lines
-from streams_orchestration.runtime.units.status import ApplicationStatus, ConnectionStatus, ExportStatus, ImportStatus
+from streams_orchestration.runtime.observing.status import (
+    ApplicationStatus,
+    ConnectionStatus,
+    ExportStatus,
+    ImportStatus,
+)
 
 CONNECTED = ConnectionStatus("flights", "Delays", "alarms", "Late", 2, True, 3, 1200, 0, None)
 LOSING = ConnectionStatus("flights", "Delays", "slow", "Late", 0, False, 0, 0, 50, None)
@@ -14,7 +19,7 @@ OTHER = ConnectionStatus("flights", "Raw", "alarms", "Late", 2, False, 0, 0, 0, 
 
 
 def lines(**links: tuple) -> list[str]:
-    status = ApplicationStatus("app", "RUNNING", "f", 0.0, (), (), (), (), Path(), **links)
+    status = ApplicationStatus("app", "RUNNING", "f", 0.0, (), (), (), Path(), (), **links)
     return [line.plain for line in connection_lines(status)]
 
 

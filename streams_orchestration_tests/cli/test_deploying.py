@@ -17,8 +17,8 @@ from streams_orchestration.model.assignment import Assignment
 from streams_orchestration.model.assignment_document import mapping_of_assignment
 from streams_orchestration.runtime.deployment import deployment
 from streams_orchestration.runtime.errors import StateDirectoryError, StreamsRuntimeError
+from streams_orchestration.runtime.observing.status import ApplicationStatus
 from streams_orchestration.runtime.storage.home import Home
-from streams_orchestration.runtime.units.status import ApplicationStatus
 from streams_orchestration_tests.cli.made_up import pe, status, unit
 from streams_orchestration_tests.cli.specs import TINY
 from streams_orchestration_tests.compiler.assignments import assignment

@@ -8,9 +8,9 @@ import pytest
 from streams_orchestration.cli.following import PATIENCE, POLL_SECONDS, Follower, ResetsExhaustedError, Task
 from streams_orchestration.runtime.catalog.outage import LIMIT_SECONDS, SETTLE_SECONDS
 from streams_orchestration.runtime.errors import CatalogLostError, HostLaunchError
+from streams_orchestration.runtime.observing.status import ApplicationStatus
 from streams_orchestration.runtime.units.failures import UnitFailure
 from streams_orchestration.runtime.units.healing import FIRST_RETRY
-from streams_orchestration.runtime.units.status import ApplicationStatus
 from streams_orchestration_tests.cli.made_up import NOW, host, pe, status, unit
 
 DONE = status(state="COMPLETED", pes=(pe(0, state="COMPLETED"),))

@@ -16,8 +16,8 @@ from streams_orchestration.cli.following import ResetsExhaustedError
 from streams_orchestration.cli.foreground import run_in_foreground
 from streams_orchestration.cli.interrupts import Interrupts
 from streams_orchestration.runtime.errors import HostLaunchError
+from streams_orchestration.runtime.observing.status import ApplicationStatus
 from streams_orchestration.runtime.units.failures import UnitFailure
-from streams_orchestration.runtime.units.status import ApplicationStatus
 from streams_orchestration_tests.cli.made_up import pe, status, unit
 
 LIMIT_SECONDS = 60.0

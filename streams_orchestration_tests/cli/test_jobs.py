@@ -13,9 +13,9 @@ from streams_orchestration.cli import jobs
 from streams_orchestration.cli.interrupts import Background
 from streams_orchestration.orchestration import deployments
 from streams_orchestration.orchestration.instance import dagster_instance
+from streams_orchestration.runtime.observing.status import ApplicationStatus
 from streams_orchestration.runtime.storage.home import Home
 from streams_orchestration.runtime.units.failures import UnitFailure
-from streams_orchestration.runtime.units.status import ApplicationStatus
 from streams_orchestration_tests.orchestration.conftest import Runtime
 from streams_orchestration_tests.orchestration.statuses import running
 

@@ -10,7 +10,7 @@ from streams_orchestration.cli import foreground, main, observing, results, runn
 from streams_orchestration.runtime.deployment import fingerprint
 from streams_orchestration.runtime.engine.spark import java
 from streams_orchestration.runtime.observing import reading as inspection
-from streams_orchestration.runtime.units.status import ApplicationStatus
+from streams_orchestration.runtime.observing.status import ApplicationStatus
 from streams_orchestration_tests.cli.made_up import host, sink, status, unit
 
 Capture = pytest.CaptureFixture[str]

@@ -12,11 +12,11 @@ from streams_orchestration.orchestration import deployments
 from streams_orchestration.orchestration.application import build_application_definitions
 from streams_orchestration.runtime.errors import NotDeployedError
 from streams_orchestration.runtime.observing.metrics import ApplicationMetrics
+from streams_orchestration.runtime.observing.status import ApplicationStatus
+from streams_orchestration.runtime.observing.watching import Pulse
 from streams_orchestration.runtime.storage.home import Home
 from streams_orchestration.runtime.units.failures import failures
-from streams_orchestration.runtime.units.status import ApplicationStatus
 from streams_orchestration.runtime.units.unit_status import Cut
-from streams_orchestration.runtime.units.watch import Pulse
 from streams_orchestration_tests.orchestration.statuses import NOW, measured, running
 
 DEMO = """\

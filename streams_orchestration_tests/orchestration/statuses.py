@@ -13,7 +13,9 @@ from streams_orchestration.runtime.observing.metrics import (
     ReaderMetrics,
     StreamMetrics,
 )
-from streams_orchestration.runtime.units.status import ApplicationStatus, HostStatus, PeStatus, SinkStatus
+from streams_orchestration.runtime.observing.status import ApplicationStatus
+from streams_orchestration.runtime.sinks.sinks import SinkStatus
+from streams_orchestration.runtime.units.status import HostStatus, PeStatus
 from streams_orchestration.runtime.units.unit_status import UnitStatus
 
 NOW = 1_800_000_000.0
@@ -44,7 +46,7 @@ def running(**changes: Any) -> ApplicationStatus:
     )
     unit = UnitStatus("region-0", 0, "PROCESSING", 1, 3, 4, 0, 5, (0, 1), NOW - 1, 1.0)
     sink = SinkStatus("Results", Path("results"), "csv", 2, 500)
-    status = ApplicationStatus("demo", "RUNNING", "fingerprint", NOW - 100, (host,), pes, (unit,), (sink,), LOGS)
+    status = ApplicationStatus("demo", "RUNNING", "fingerprint", NOW - 100, (host,), pes, (unit,), LOGS, (sink,))
     return replace(status, **changes)
 
 

@@ -17,8 +17,8 @@ from streams_orchestration.runtime.errors import (
     HostLaunchError,
     NotDeployedError,
 )
+from streams_orchestration.runtime.observing.status import ApplicationStatus
 from streams_orchestration.runtime.storage.home import Home
-from streams_orchestration.runtime.units.status import ApplicationStatus
 from streams_orchestration_tests.orchestration.conftest import Runtime
 from streams_orchestration_tests.orchestration.statuses import NOW, failed, running
 
@@ -39,7 +39,7 @@ def test_deploying_writes_launches_and_waits(defs: dg.Definitions, runtime: Runt
     run(defs, "compile_demo")
     result = run(defs, "deploy_demo", {"ops": {"write_wanted_state": {"config": {"fresh": True}}}})
     assert runtime.calls[0] == ("deploy", "demo", True)
-    assert runtime.names == ["deploy", "launch", "await_running"]
+    assert runtime.names == ["deploy", "launch", "await_running", "read_status"]
     parts = {"demo/pes/pe_0", "demo/pes/pe_1", "demo/streams/Numbers", "demo/sinks/Results"}
     assert recorded(result) == {"demo/deployment", *parts}
 
@@ -94,7 +94,7 @@ def test_redeploying_compiles_first_and_keeps_the_options(spec: Path, home: Home
     assert runs == {"compile_demo", "redeploy_demo"}
     assert store.compilation("demo").options.submission == {"width": "3"}
     assert store.compilation("demo").logical.operators[0].parameters == {"iterations": 2000}
-    assert runtime.names == ["deploy", "launch", "await_running"]
+    assert runtime.names == ["deploy", "launch", "await_running", "read_status"]
 
 
 def test_cancelling_stops_and_records(defs: dg.Definitions, runtime: Runtime):

@@ -17,8 +17,8 @@ from streams_orchestration.orchestration.reset_runs import is_recorded
 from streams_orchestration.orchestration.sensors import SENSOR, WATCH_SECONDS
 from streams_orchestration.orchestration.watching import Cursor
 from streams_orchestration.runtime.errors import CatalogUnavailableError, CatalogVersionError, HostLaunchError
+from streams_orchestration.runtime.observing.status import ApplicationStatus
 from streams_orchestration.runtime.storage.home import Home
-from streams_orchestration.runtime.units.status import ApplicationStatus
 from streams_orchestration.runtime.units.unit_status import UnitEvent
 from streams_orchestration_tests.orchestration.conftest import DEMO, Runtime
 from streams_orchestration_tests.orchestration.statuses import NOW, failed, running

@@ -85,7 +85,7 @@ def forget_engines() -> None:
 @pytest.fixture
 def no_hosts(monkeypatch: pytest.MonkeyPatch) -> None:
     """A reset starts none; the tests step the PEs themselves."""
-    monkeypatch.setattr("streams_orchestration.runtime.units.reset.launch", lambda *_, **__: ())
+    monkeypatch.setattr("streams_orchestration.runtime.deployment.reset.launch", lambda *_, **__: ())
 
 
 @pytest.fixture(scope="module")
@@ -97,10 +97,12 @@ def data(tmp_path_factory: pytest.TempPathFactory) -> Path:
 @pytest.fixture
 def hosts(monkeypatch: pytest.MonkeyPatch) -> FakeHosts:
     fake = FakeHosts()
-    for module in ("hosts.control", "units.health", "observing.reading", "units.reset"):
-        monkeypatch.setattr(f"streams_orchestration.runtime.{module}.LAUNCHER", fake)
-    monkeypatch.setattr("streams_orchestration.runtime.hosts.control.stop_orphans", lambda *_, **__: ())
-    monkeypatch.setattr("streams_orchestration.runtime.hosts.control.record_processes", lambda *_: None)
+    monkeypatch.setattr("streams_orchestration.runtime.units.status.is_alive", fake.alive)
+    for module in ("control", "reset"):
+        monkeypatch.setattr(f"streams_orchestration.runtime.deployment.{module}.kill", fake.kill)
+    monkeypatch.setattr("streams_orchestration.runtime.deployment.control.LocalLauncher", lambda: fake)
+    monkeypatch.setattr("streams_orchestration.runtime.deployment.control.stop_orphans", lambda *_, **__: ())
+    monkeypatch.setattr("streams_orchestration.runtime.deployment.control.record_processes", lambda *_: None)
     return fake
 
 

@@ -13,10 +13,10 @@ from sqlalchemy import select, update
 
 from streams_orchestration.compiler.compilation import Compilation
 from streams_orchestration.runtime.catalog import tables
+from streams_orchestration.runtime.deployment.reset import reset
 from streams_orchestration.runtime.observing.reading import read_status
 from streams_orchestration.runtime.storage.home import Home
 from streams_orchestration.runtime.units.garbage import collect_garbage
-from streams_orchestration.runtime.units.reset import reset
 from streams_orchestration_tests.runtime.applications import (
     PERIODIC,
     compiled,

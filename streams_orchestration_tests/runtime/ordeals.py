@@ -7,6 +7,7 @@ from typing import Any
 
 from streams_orchestration.compiler.compilation import Compilation
 from streams_orchestration.compiler.deployment.program import PeProgram
+from streams_orchestration.runtime.deployment.reset import reset
 from streams_orchestration.runtime.engine.spark import stages
 from streams_orchestration.runtime.errors import StaleGenerationError
 from streams_orchestration.runtime.programs.batches import BatchPlan, TaskResult
@@ -15,7 +16,6 @@ from streams_orchestration.runtime.storage.home import Home
 from streams_orchestration.runtime.tasks.instances import InstanceCache
 from streams_orchestration.runtime.tasks.stored_states import state_files
 from streams_orchestration.runtime.units.garbage import collect_garbage, sweep
-from streams_orchestration.runtime.units.reset import reset
 from streams_orchestration_tests.runtime.applications import expected_of_network, published
 from streams_orchestration_tests.runtime.local import LocalApplication, publish
 

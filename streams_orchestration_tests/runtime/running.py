@@ -10,14 +10,14 @@ from sqlalchemy import select, update
 
 from streams_orchestration.runtime.catalog import tables
 from streams_orchestration.runtime.catalog.catalog import Catalog
-from streams_orchestration.runtime.hosts import control
+from streams_orchestration.runtime.deployment import control
+from streams_orchestration.runtime.deployment.reset import reset
 from streams_orchestration.runtime.hosts.launcher import HostStart
 from streams_orchestration.runtime.hosts.presence import Presence
 from streams_orchestration.runtime.observing.reading import read_status
 from streams_orchestration.runtime.processes import ProcessIdentity
 from streams_orchestration.runtime.storage.home import Home
 from streams_orchestration.runtime.units.failures import UnitFailure, failures
-from streams_orchestration.runtime.units.reset import reset
 from streams_orchestration.runtime.units.unit_status import UnitStatus
 from streams_orchestration.runtime.units.watch import observe
 from streams_orchestration_tests.runtime.applications import (

@@ -26,6 +26,6 @@ def test_a_host_whose_log_cannot_be_made_is_named(tmp_path: Path, monkeypatch: p
     home.root.mkdir()
     (home.root / "logs").write_text("a file in the place of a directory")
     launcher = LocalLauncher()
-    monkeypatch.setattr(launcher, "_require_java", lambda: None)
+    monkeypatch.setattr("streams_orchestration.runtime.hosts.launcher._require_java", lambda _java: None)
     with pytest.raises(HostLaunchError, match=r"host 0 of app could not be started: .*logs"):
         launcher.launch(HostStart(home, "app", 0, "i", tmp_path, "1g"))

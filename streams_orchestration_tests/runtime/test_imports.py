@@ -8,8 +8,8 @@ from pathlib import Path
 import pytest
 from hypothesis import given
 
+from streams_orchestration.runtime.deployment.control import cancel
 from streams_orchestration.runtime.deployment.deployment import deploy
-from streams_orchestration.runtime.hosts.control import cancel
 from streams_orchestration.runtime.limits import OUTSTANDING_LIMIT, SEGMENTS_LIMIT
 from streams_orchestration.runtime.observing.reading import read_status
 from streams_orchestration.runtime.sinks.publishing import complete

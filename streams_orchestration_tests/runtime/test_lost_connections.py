@@ -17,6 +17,7 @@ from streams_orchestration.compiler.compilation import Compilation
 from streams_orchestration.compiler.deployment.program import PeProgram
 from streams_orchestration.runtime.catalog import outage, tables
 from streams_orchestration.runtime.catalog.catalog import Catalog
+from streams_orchestration.runtime.deployment.reset import reset
 from streams_orchestration.runtime.errors import CatalogLostError
 from streams_orchestration.runtime.programs.batches import BatchPlan
 from streams_orchestration.runtime.queries import planner as reader
@@ -25,7 +26,6 @@ from streams_orchestration.runtime.queries.views import read_view
 from streams_orchestration.runtime.storage.home import Home
 from streams_orchestration.runtime.tasks.answers import give_answer
 from streams_orchestration.runtime.units.garbage import collect_garbage
-from streams_orchestration.runtime.units.reset import reset
 from streams_orchestration_tests.postgresql import Server
 from streams_orchestration_tests.runtime import applications
 from streams_orchestration_tests.runtime import local as stepping
@@ -47,7 +47,7 @@ STEPPED = ("commit_batch", "publish", "complete", "read_view", "observe")
 def at_once(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(outage, "FIRST_PAUSE", 0.0)
     monkeypatch.setattr(outage, "LONGEST_PAUSE", 0.0)
-    monkeypatch.setattr("streams_orchestration.runtime.units.reset.launch", lambda *_, **__: ())
+    monkeypatch.setattr("streams_orchestration.runtime.deployment.reset.launch", lambda *_, **__: ())
     # no epoch ends by itself, however long a run takes
     monkeypatch.setitem(applications.PERIODIC["consistent"], "period", 1e6)
 
@@ -131,14 +131,14 @@ class Query:
         self.scratch = local._scratch(program)
         options = {"home": str(local.home.root), "scratch": self.scratch.path, "generation": "1", "limit": "4"}
         self.planner = Planner(options)
-        self.offset = self.planner.initialOffset()
+        self.offset = self.planner.start()
 
     def turn(self) -> None:
         """Spark asks for the next batch, and runs it."""
-        end = self.planner.latestOffset(self.offset, None)
+        end = self.planner.advance(self.offset)
         if end == self.offset:
             return
-        assert self.planner.partitions(self.offset, end)
+        assert self.planner.tasks(end)
         plan = self.planner._planned
         assert plan is not None
         for result in self.local.execute(self.program, plan):

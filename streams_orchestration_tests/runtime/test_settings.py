@@ -11,11 +11,14 @@ from sqlalchemy import select, update
 from streams_orchestration.runtime.catalog import tables
 from streams_orchestration.runtime.catalog.catalog import Catalog
 from streams_orchestration.runtime.deployment import deployment
+from streams_orchestration.runtime.deployment.control import cancel
+from streams_orchestration.runtime.deployment.reset import reset
 from streams_orchestration.runtime.errors import NotDeployableError, StreamsRuntimeError
+from streams_orchestration.runtime.observing.reading import read_status
 from streams_orchestration.runtime.processes import process_started
 from streams_orchestration.runtime.settings import SettingError, Settings
 from streams_orchestration.runtime.storage.home import Home
-from streams_orchestration.runtime.units.reset import reset
+from streams_orchestration.runtime.units.reading import deployed_applications
 from streams_orchestration_tests.runtime.applications import totals, write_rows
 
 pytestmark = pytest.mark.usefixtures("database")
@@ -30,7 +33,7 @@ def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Home:
 
 
 def application(home: Home) -> str:
-    return deployment.deployed_applications(home)[0]
+    return deployed_applications(home)[0]
 
 
 @pytest.mark.parametrize(
@@ -63,7 +66,7 @@ def test_a_bad_one_leaves_what_is_deployed_alone(home: Home, tmp_path: Path, mon
     monkeypatch.setenv("STREAMS_DRIVER_MEMORY", "lots")
     with pytest.raises(SettingError):
         deployment.deploy(home, totals(tmp_path / "rows.parquet"), fresh=True)
-    assert deployment.deployed_applications(home)
+    assert deployed_applications(home)
 
 
 def test_what_runs_is_not_dropped_under_those_who_run_it(home: Home, tmp_path: Path):
@@ -75,11 +78,11 @@ def test_what_runs_is_not_dropped_under_those_who_run_it(home: Home, tmp_path: P
 
 
 def test_what_is_stopped_is_not_reset(home: Home):
-    deployment.cancel(home, application(home), 1.0)
-    before = deployment.read_status(home, application(home))
+    cancel(home, application(home), 1.0)
+    before = read_status(home, application(home))
     with pytest.raises(StreamsRuntimeError, match="is stopped; run or deploy it again"):
         reset(home, application(home), before.units[0].name, force=True)
-    assert deployment.read_status(home, application(home)) == before
+    assert read_status(home, application(home)) == before
 
 
 def process_of_this_test() -> tuple[int, float]:

@@ -13,10 +13,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from streams_orchestration.compiler.compilation import Compilation
+from streams_orchestration.runtime.deployment.reset import reset
 from streams_orchestration.runtime.queries.commits import commit_batch
 from streams_orchestration.runtime.storage.home import Home
 from streams_orchestration.runtime.units.garbage import collect_garbage
-from streams_orchestration.runtime.units.reset import reset
 from streams_orchestration_tests.compiler.assignments import forward
 from streams_orchestration_tests.examples import examples
 from streams_orchestration_tests.runtime.applications import compiled, published

@@ -12,13 +12,13 @@ import pytest
 from hypothesis import given
 
 from streams_orchestration.compiler.compilation import Compilation
-from streams_orchestration.runtime.hosts.control import cancel
+from streams_orchestration.runtime.deployment.control import cancel
+from streams_orchestration.runtime.deployment.reset import reset
 from streams_orchestration.runtime.limits import OUTSTANDING_LIMIT
 from streams_orchestration.runtime.observing.reading import read_status
 from streams_orchestration.runtime.queries.commits import commit_batch
 from streams_orchestration.runtime.storage.home import Home
 from streams_orchestration.runtime.units.garbage import collect_garbage
-from streams_orchestration.runtime.units.reset import reset
 from streams_orchestration_tests.examples import examples
 from streams_orchestration_tests.runtime.applications import (
     compiled,

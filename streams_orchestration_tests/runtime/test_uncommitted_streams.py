@@ -17,13 +17,13 @@ from sqlalchemy import select
 from streams_orchestration.compiler.compilation import Compilation
 from streams_orchestration.compiler.deployment.program import InputStream, PeProgram, Task
 from streams_orchestration.runtime.catalog import tables
+from streams_orchestration.runtime.deployment.reset import reset
 from streams_orchestration.runtime.limits import OUTSTANDING_LIMIT, SEGMENTS_LIMIT
 from streams_orchestration.runtime.programs.batches import Position, Segment
 from streams_orchestration.runtime.queries.commits import commit_batch
 from streams_orchestration.runtime.queries.planning import StreamView, plan_batch
 from streams_orchestration.runtime.storage.home import Home
 from streams_orchestration.runtime.units.garbage import collect_garbage
-from streams_orchestration.runtime.units.reset import reset
 from streams_orchestration_tests.examples import examples
 from streams_orchestration_tests.runtime.applications import compiled, node, published, rows, sink, source, write_rows
 from streams_orchestration_tests.runtime.local import LocalApplication

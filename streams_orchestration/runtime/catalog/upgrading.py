@@ -9,8 +9,8 @@ from sqlalchemy import Connection, column, select, table
 from streams_orchestration.runtime.catalog.catalog import Catalog
 from streams_orchestration.runtime.catalog.versions import NEWEST, REVISIONS, check_version
 from streams_orchestration.runtime.errors import CatalogMissingError, CatalogVersionError
-from streams_orchestration.runtime.hosts.launcher import LAUNCHER
 from streams_orchestration.runtime.limits import HEARTBEAT_LIMIT
+from streams_orchestration.runtime.processes import is_alive
 
 _COLUMNS = ("application", "id", "pid", "process_started", "heartbeat_at", "state")
 _host = table("host", *map(column, _COLUMNS))
@@ -62,7 +62,7 @@ def _refuse_living(connection: Connection, catalog: Catalog) -> None:
     living: list[str] = []
     for host in connection.execute(select(_host)):
         name = f"host {host.id} of {host.application}"
-        if LAUNCHER.alive(host.pid, host.process_started):
+        if is_alive(host.pid, host.process_started):
             living.append(f"{name} (pid {host.pid})")
         elif host.state in ("STARTING", "RUNNING") and now - (host.heartbeat_at or 0.0) < HEARTBEAT_LIMIT:
             living.append(f"{name} (heartbeat {now - host.heartbeat_at:.0f} s ago)")

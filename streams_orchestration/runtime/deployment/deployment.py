@@ -23,48 +23,16 @@ from streams_orchestration.operators.implementation import import_operator
 from streams_orchestration.runtime.catalog import tables
 from streams_orchestration.runtime.catalog.catalog import Catalog
 from streams_orchestration.runtime.catalog.creation import create_catalog
+from streams_orchestration.runtime.deployment.control import cancel
 from streams_orchestration.runtime.deployment.fingerprint import difference, fingerprint
 from streams_orchestration.runtime.errors import ApplicationChangedError, NotDeployableError
-from streams_orchestration.runtime.hosts.control import await_running, cancel, launch
-from streams_orchestration.runtime.hosts.orphans import stop_orphans
-from streams_orchestration.runtime.observing.profiles.measuring import measure
-from streams_orchestration.runtime.observing.profiles.outcomes import keep_outcome, outcome_of
-from streams_orchestration.runtime.observing.reading import (
-    deployed_applications,
-    deployed_compilation,
-    read_cuts,
-    read_status,
-)
 from streams_orchestration.runtime.programs.batches import Position
 from streams_orchestration.runtime.programs.spread import spread
-from streams_orchestration.runtime.queries.recording import read_metrics
 from streams_orchestration.runtime.settings import Settings
 from streams_orchestration.runtime.sinks.outputs import insert_sinks, published_files
 from streams_orchestration.runtime.storage.home import Home
 from streams_orchestration.runtime.transport.connections import connect, declare, disconnect
-from streams_orchestration.runtime.units.cut_files import look_at_cuts
-from streams_orchestration.runtime.units.reset import reset
-from streams_orchestration.runtime.units.watch import observed_status, watch
-
-__all__ = [
-    "await_running",
-    "cancel",
-    "deploy",
-    "deployed_applications",
-    "deployed_compilation",
-    "keep_outcome",
-    "launch",
-    "look_at_cuts",
-    "measure",
-    "observed_status",
-    "outcome_of",
-    "read_cuts",
-    "read_metrics",
-    "read_status",
-    "reset",
-    "stop_orphans",
-    "watch",
-]
+from streams_orchestration.runtime.units.reading import deployed_applications, read_units
 
 STOP_SECONDS = 30.0
 
@@ -140,7 +108,7 @@ def _refuse_running(home: Home, application: str) -> None:
     """What somebody is running is not dropped under them."""
     if application not in deployed_applications(home):
         return
-    status = read_status(home, application)
+    status = read_units(home, application)
     alive = [str(host.pid) for host in status.hosts if host.alive]
     if status.state == "RUNNING" and alive:
         message = (

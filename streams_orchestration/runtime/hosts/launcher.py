@@ -6,12 +6,13 @@ import os
 import subprocess
 import sys
 from dataclasses import dataclass
+from functools import cache
 from pathlib import Path
 from typing import Protocol
 
 from streams_orchestration.runtime.engine.spark.java import java_program, require_java
 from streams_orchestration.runtime.errors import HostLaunchError
-from streams_orchestration.runtime.processes import ProcessIdentity, identify, is_alive, kill
+from streams_orchestration.runtime.processes import ProcessIdentity, identify
 from streams_orchestration.runtime.storage.home import Home
 
 
@@ -31,7 +32,7 @@ class HostStart:
 
 
 class HostLauncher(Protocol):
-    """Starts hosts that outlive the caller, and can say later whether one lives.
+    """Starts hosts that outlive the caller.
 
     A host needs nothing but its arguments and the state directory: what is wanted of it and what it does goes through
     the catalog. So a launcher of a cluster submits the same command, and has its own way to look for it and to end it.
@@ -45,20 +46,9 @@ class HostLauncher(Protocol):
         """
         ...
 
-    def alive(self, pid: int | None, started: float | None) -> bool:
-        """Does exactly this host still exist."""
-        ...
-
-    def kill(self, pid: int | None, started: float | None) -> None:
-        """End exactly this host and all that it started, at once; nothing when it is gone."""
-        ...
-
 
 class LocalLauncher:
     """A host as a process of this machine, in a session of its own: it outlives the terminal and the Dagster run."""
-
-    def __init__(self) -> None:
-        self._java: Path | None = None  # was tried, and works
 
     def launch(self, start: HostStart) -> ProcessIdentity:
         """Start `python -m streams_orchestration.runtime.hosts.host_process`.
@@ -67,7 +57,7 @@ class LocalLauncher:
             JavaError: there is no usable Java.
             HostLaunchError: the process could not be started.
         """
-        self._require_java()
+        _require_java(java_program())
         log = start.home.logs(start.application) / f"host-{start.host}.log"
         try:
             log.parent.mkdir(parents=True, exist_ok=True)
@@ -89,21 +79,11 @@ class LocalLauncher:
             raise HostLaunchError(message)
         return process
 
-    def _require_java(self) -> None:
-        if self._java is None or self._java != java_program():
-            self._java = require_java()
 
-    def alive(self, pid: int | None, started: float | None) -> bool:
-        """The process with this pid and this start time exists."""
-        return is_alive(pid, started)
-
-    def kill(self, pid: int | None, started: float | None) -> None:
-        """Kill it with its JVM and workers."""
-        kill(pid, started)
-
-
-LAUNCHER: HostLauncher = LocalLauncher()
-"""Of this installation."""
+@cache
+def _require_java(_program: Path | None) -> None:
+    """Try the Java of this machine, once as long as it is the same."""
+    require_java()
 
 
 def host_command(start: HostStart) -> tuple[str, ...]:

@@ -10,9 +10,9 @@ from typing import Any
 from sqlalchemy import ColumnElement, Connection, func, select
 
 from streams_orchestration.runtime.catalog import tables
+from streams_orchestration.runtime.observing.status import ConnectionStatus, ExportStatus, ImportStatus
 from streams_orchestration.runtime.transport.readers import importing_pes
 from streams_orchestration.runtime.transport.visibility import visible_end, written_end
-from streams_orchestration.runtime.units.status import ConnectionStatus, ExportStatus, ImportStatus
 
 _e, _i, _c = tables.stream_export, tables.stream_import, tables.stream_connection
 

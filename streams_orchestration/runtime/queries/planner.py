@@ -1,6 +1,6 @@
-"""Plans the micro-batches of a PE's query, and commits what Spark has run.
+"""Plans the micro-batches of a PE, and commits those that the engine has run.
 
-Spark's offset of a PE is the number of its batch. The vector of stream positions and source offsets lives in the
+To the engine a PE stands at the number of a batch. The vector of stream positions and source offsets lives in the
 catalog, which is the authority on where a PE stands; so a query that starts anew goes on where the catalog says.
 """
 
@@ -12,11 +12,9 @@ import time
 import uuid
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
 
 from streams_orchestration.runtime.catalog.catalog import Catalog
 from streams_orchestration.runtime.catalog.outage import Outage
-from streams_orchestration.runtime.engine.spark.descriptor import Descriptor
 from streams_orchestration.runtime.errors import CatalogUnavailableError, StaleGenerationError, StreamsRuntimeError
 from streams_orchestration.runtime.logs import pe_logger
 from streams_orchestration.runtime.programs.batches import BatchPlan, TaskResult, plan_codec
@@ -31,11 +29,11 @@ from streams_orchestration.runtime.tasks.answers import take_answers
 POLL_SECONDS = (0.005, 0.1)
 """Between two looks at the catalog while there is nothing to do: doubled from the first to the second."""
 PATIENCE_SECONDS = 0.25
-"""How long one call waits for work before it gives Spark the word back."""
+"""How long one call waits for work before it returns to the engine."""
 
 
 class Planner:
-    """Plans and commits the batches of one query, for its `PeReader`."""
+    """Plans and commits the batches of one query."""
 
     def __init__(self, options: dict[str, str]) -> None:
         self.options = options
@@ -49,41 +47,42 @@ class Planner:
         self._opened: Catalog | None = None
         self._outage = Outage(log=pe_logger(self.scratch.launched.directories.log))
         self._done: tuple[list[TaskResult], float] | None = None
-        """Of the planned batch, when Spark has run it and the catalog has not taken it yet: results and seconds."""
+        """Results and seconds of the planned batch, from when the engine has run it until the catalog has taken it."""
 
-    def initialOffset(self) -> dict[str, int]:  # noqa: N802
-        """The last committed batch."""
+    def start(self) -> int:
+        """The number of the last committed batch: the query begins behind it."""
         view = self._outage.through(lambda: read_view(self._catalog, self.scratch.launched.program))
         self.scratch.begin()
-        return {"batch": view.batch}
+        return view.batch
 
-    def latestOffset(self, start: dict[str, int], limit: Any) -> dict[str, int]:  # noqa: N802
-        """The next batch as soon as there is one, after the one that Spark has run is committed.
+    def advance(self, batch: int) -> int:
+        """Commit the batch that the engine has run; then plan the next one as soon as there is something to do.
+
+        Args:
+            batch: the number that the query stands at.
 
         Returns:
-            `start` if there is nothing to do for a while, or the catalog is out of reach: Spark asks again.
+            The number of the planned batch; `batch` when there is nothing to do for a while, or the catalog is out of
+            reach: the engine asks again.
 
         Raises:
             StreamsRuntimeError: a task failed, the commit came too late, or the catalog is away for too long.
         """
         try:
-            offset = self._next(start)
+            planned = self._next(batch)
         except CatalogUnavailableError as error:
             try:
                 self._outage.met(error)
             except CatalogUnavailableError:
                 self.scratch.fail(str(error), permanent=False)
                 raise
-            return start
+            return batch
         self._outage.over()
-        return offset
+        return planned
 
-    def _next(self, start: dict[str, int]) -> dict[str, int]:
-        """Commit the batch that Spark has run; then the next one as soon as there is something to do.
-
-        A commit of which nobody knows whether it was made is tried again by the next call.
-        """
-        self._finish(start)
+    def _next(self, batch: int) -> int:
+        """The same while the catalog can be reached; a commit of unknown outcome is tried again by the next call."""
+        self._finish(batch)
         until = time.monotonic() + PATIENCE_SECONDS
         pause, longest = POLL_SECONDS
         while True:
@@ -93,7 +92,7 @@ class Planner:
             if self._over(view):
                 self.scratch.rest()
                 time.sleep(longest)
-                return start
+                return batch
             plan = plan_batch(program, view, source_limit=self._pace.limit, stream_limit=self._pace.limit)
             if plan is not None:
                 self._period = view.period
@@ -101,27 +100,25 @@ class Planner:
                 self._planned = replace(
                     plan, planned_at=time.time(), plan_seconds=self._began - began, token=uuid.uuid4().hex
                 )
-                return {"batch": plan.batch}
+                return plan.batch
             if time.monotonic() > until:
-                return start
+                return batch
             time.sleep(pause)
             pause = min(2 * pause, longest)
 
-    def partitions(self, start: dict[str, int], end: dict[str, int]) -> list[Descriptor]:
-        """One descriptor for every task of level 0; none where Spark asks for an empty batch.
+    def tasks(self, batch: int) -> list[tuple[int, bytes]]:
+        """The tasks of level 0 of the batch that is planned: the partition of each, and its plan as JSON.
 
         Raises:
-            StreamsRuntimeError: Spark asks for a batch that was not planned here; going on would skip it.
+            StreamsRuntimeError: the batch was not planned here; going on would skip it.
         """
-        if start == end:
-            return []
-        if self._planned is None or self._planned.batch != end["batch"]:
-            message = f"Spark asks for batch {end['batch']}, which this reader has not planned"
+        if self._planned is None or self._planned.batch != batch:
+            message = f"the engine asks for batch {batch}, which this reader has not planned"
             raise StreamsRuntimeError(message)
-        self.scratch.plan(self._planned.batch)
+        self.scratch.plan(batch)
         return [
-            Descriptor(given.partition, plan_codec.dump_json(replace(self._planned, inputs=(given,))))
-            for given in self._planned.inputs
+            (task.partition, plan_codec.dump_json(replace(self._planned, inputs=(task,))))
+            for task in self._planned.inputs
         ]
 
     def _over(self, view: PeView) -> bool:
@@ -139,10 +136,10 @@ class Planner:
             self._opened = Catalog(Home(Path(self.options["home"])), patience=PATIENCE_SECONDS)
         return self._opened
 
-    def _finish(self, offset: dict[str, int]) -> None:
-        """Commit the batch that was planned, if Spark has run it."""
+    def _finish(self, batch: int) -> None:
+        """Commit the batch that was planned, if the engine has run it."""
         plan = self._planned
-        if plan is None or plan.batch != offset["batch"]:
+        if plan is None or plan.batch != batch:
             return
         self.scratch.take_back()
         launched = self.scratch.launched

@@ -13,7 +13,6 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from streams_orchestration.compiler.deployment.program import PeProgram
-from streams_orchestration.runtime.engine.spark.owners import owner_pid
 from streams_orchestration.runtime.storage.directories import Directories
 
 
@@ -84,18 +83,18 @@ class Scratch:
         """Spark has run the batch."""
         (Path(self.path) / "planned").unlink(missing_ok=True)
 
-    def busy(self) -> list[int]:
-        """Processes that own tasks of the batch under way that have not answered, of the first level with any.
+    def unanswered(self) -> list[str]:
+        """The registers of the tasks of the batch under way that have not answered, of the first level with any.
 
-        Spark begins a level when the one before has ended.
+        A level begins when the one before has ended.
         """
-        waiting: dict[int, list[int]] = {}
+        waiting: dict[int, list[str]] = {}
         try:
             batch = int((Path(self.path) / "planned").read_text())
             for register in (Path(self.path) / "owners").iterdir():
                 level, _, partition = register.name.partition("-")
                 if partition.isdecimal() and not (Path(self.answers) / f"{batch}-{register.name}.json").exists():
-                    waiting.setdefault(int(level), []).append(owner_pid(register.read_text()))
+                    waiting.setdefault(int(level), []).append(register.read_text())
         except (OSError, ValueError):  # no batch is under way, or it has just ended
             return []
         return waiting[min(waiting)] if waiting else []

@@ -3,16 +3,47 @@
 from __future__ import annotations
 
 import time
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from sqlalchemy import Connection, Row, case, func, select, update
 
+from streams_orchestration.operators.contract import Visibility
 from streams_orchestration.runtime.catalog import tables
 from streams_orchestration.runtime.catalog.catalog import Catalog
 from streams_orchestration.runtime.errors import OutputError
 from streams_orchestration.runtime.limits import OUTSTANDING_LIMIT
-from streams_orchestration.runtime.units.status import SinkStatus
+
+
+@dataclass(frozen=True, slots=True)
+class SinkStatus:
+    """One sink: what of it is visible, and what waits."""
+
+    operator: str
+    path: Path | None
+    """Directory of its files; None when it writes to something else."""
+    format: str
+    """Of its files."""
+    files: int
+    """Visible ones; or epochs that were delivered."""
+    rows: int
+    """In these."""
+    kind: str = "FileSink"
+    place: str = ""
+    """The directory, or what else it writes to."""
+    visibility: Visibility = "read_committed"
+    uncommitted: int = 0
+    """Of `files`, how many a reset would take back."""
+    waiting: int = 0
+    """Files that are not visible yet."""
+    waiting_rows: int = 0
+    late: int = 0
+    """Of `waiting`, how many could be visible already: their epoch is complete."""
+    error: str | None = None
+    """Why what is late cannot become visible; it is tried again and again."""
+    failed_at: float | None = None
+    """Unix seconds."""
 
 
 def settle(connection: Connection, application: str, row: Row[Any], outputs: int = 1) -> bool:

@@ -16,8 +16,8 @@ from sqlalchemy import Connection, select
 
 from streams_orchestration.runtime.catalog import tables
 from streams_orchestration.runtime.catalog.catalog import Catalog
-from streams_orchestration.runtime.observing.reading import read_status
 from streams_orchestration.runtime.storage.home import Home
+from streams_orchestration.runtime.units.reading import read_units
 from streams_orchestration.runtime.units.unit_facts import ENDED
 from streams_orchestration.runtime.units.unit_store import log_event, record_of
 
@@ -149,7 +149,7 @@ def look_at_cuts(home: Home, application: str) -> dict[str, str]:
     Raises:
         NotDeployedError: the catalog does not know it.
     """
-    if read_status(home, application).state != "RUNNING":
+    if read_units(home, application).state != "RUNNING":
         return {}
     catalog = Catalog(home)
     with catalog.read() as connection:

@@ -1,11 +1,15 @@
-"""Judging an application: which of its units need a reset, which may have one, and when."""
+"""The judge of an application: which hosts and units have failed, which units may be reset, and when; pure."""
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any, Protocol
 
-from streams_orchestration.runtime.units.status import ApplicationStatus, HostStatus, PeStatus, host_failure
+from streams_orchestration.runtime.limits import HEARTBEAT_LIMIT, START_LIMIT
+from streams_orchestration.runtime.units.status import HostStatus, PeStatus, UnitsStatus
+from streams_orchestration.runtime.units.unit_facts import ENDED, Health, Trouble
 from streams_orchestration.runtime.units.unit_status import LOST_REMEDY, UnitStatus
 from streams_orchestration.runtime.units.unit_store import STEADY_SECONDS
 
@@ -72,7 +76,7 @@ class UnitFailure:
         return f"It is not reset by itself: {self.hopeless}. Mend the cause, then use `{reset}{force}`."
 
 
-def failures(status: ApplicationStatus, now: float) -> tuple[UnitFailure, ...]:
+def failures(status: UnitsStatus, now: float) -> tuple[UnitFailure, ...]:
     """The units of a wanted application that need a reset; pure, so that a sensor and a follower judge alike.
 
     Args:
@@ -85,7 +89,7 @@ def failures(status: ApplicationStatus, now: float) -> tuple[UnitFailure, ...]:
     return tuple(failure for failure in found if failure is not None)
 
 
-def _failure(status: ApplicationStatus, unit: UnitStatus, now: float) -> UnitFailure | None:
+def _failure(status: UnitsStatus, unit: UnitStatus, now: float) -> UnitFailure | None:
     pes = [pe for pe in status.pes if pe.id in unit.pes]
     hosts = {host.id: host for host in status.hosts}
     launches = max((hosts[pe.host].launches for pe in pes if pe.host in hosts), default=0)
@@ -111,8 +115,7 @@ def _failure(status: ApplicationStatus, unit: UnitStatus, now: float) -> UnitFai
     if unit.waits and unit.asked:
         return None  # its hosts are on their way
     if failed is not None:
-        said = (failed.error or "").removeprefix(f"PE {failed.id}, ")
-        return failure(f"PE {failed.id} failed: {said}", failed.log, failed)
+        return failure(pe_failure(failed.id, failed.error), failed.log, failed)
     if unit.waits or unit.state == "MAXIMUM_RESET_ATTEMPTS_REACHED":
         return failure(unit.cause or "it waits for a reset", status.logs)
     if unit.timer in ("drain", "reset") and unit.deadline is not None and now >= unit.deadline:
@@ -138,3 +141,76 @@ def _due(unit: UnitStatus) -> float:
 def _launch_due(host: HostStatus) -> float:
     """A host that did not come up is started again at once, and from then on later every time."""
     return 0.0 if host.launches < 2 else host.launched_at + LAUNCH_PAUSE * LAUNCH_FACTOR ** (host.launches - 2)
+
+
+class Member(Protocol):
+    """What the judge knows of a PE: the columns of its row."""
+
+    id: int
+    state: str
+    error: str | None
+    final: bool
+
+
+def health_of(hosts: Iterable[HostStatus], pes: Iterable[Member], now: float) -> Health:
+    """The health of a unit (B9).
+
+    Args:
+        hosts: of its PEs.
+        pes: its PEs.
+        now: unix seconds.
+    """
+    trouble: Trouble | None = None
+    up = True
+    for host in hosts:
+        if host.pid is None:
+            continue  # a host that was never launched finds everything rolled back when it comes
+        reason = host_failure(host, now)
+        if reason is not None and trouble is None:
+            trouble = Trouble(reason, max(host.heartbeat_at or 0.0, host.launched_at))
+        up = up and host.alive and host.state == "RUNNING" and reason is None
+    failed = next((pe for pe in pes if pe.state == "FAILED" and not pe.final), None)
+    if trouble is None and failed is not None:
+        trouble = Trouble(pe_failure(failed.id, failed.error), now)
+    return Health(trouble, up)
+
+
+def may_need_reset(unit: Any, health: Health | None, now: float) -> bool:
+    """Whether a unit may need a reset, from its row alone: `failures` decides.
+
+    Args:
+        unit: its row.
+        health: of its hosts and PEs; None when it is not known.
+        now: unix seconds.
+    """
+    if unit.state in ENDED:
+        return False
+    late = unit.timer in ("drain", "reset") and unit.deadline is not None and now >= unit.deadline
+    waits = (unit.state == "UNHEALTHY" or unit.dirty) and unit.asked != unit.generation
+    return late or waits or (health is not None and health.trouble is not None)
+
+
+def pe_failure(pe: int, error: str | None) -> str:
+    """Why a PE has failed, with its name once."""
+    cause = (error or "").removeprefix(f"PE {pe}, ").removeprefix(f"PE {pe}: ")
+    return f"PE {pe} failed: {cause}"
+
+
+def host_failure(host: HostStatus, now: float) -> str | None:
+    """Why a host cannot work, None when it can.
+
+    Args:
+        host: as read from the catalog.
+        now: unix seconds.
+    """
+    if host.state in ("COMPLETED", "STOPPED"):
+        return None
+    if host.state == "FAILED":
+        return f"host {host.id} failed: {host.error}"
+    if not host.alive:
+        return f"host {host.id} (pid {host.pid}) is gone" + (f"; {host.error}" if host.error else "")
+    if host.heartbeat_at is None:
+        waited = now - host.launched_at
+        return f"host {host.id} gave no heartbeat in {waited:.0f} s" if waited > START_LIMIT else None
+    silent = now - host.heartbeat_at
+    return f"host {host.id} gave no heartbeat for {silent:.0f} s" if silent > HEARTBEAT_LIMIT else None

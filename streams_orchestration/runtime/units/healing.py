@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 
 from streams_orchestration.runtime.units.failures import UnitFailure, failures
-from streams_orchestration.runtime.units.status import ApplicationStatus
+from streams_orchestration.runtime.units.status import UnitsStatus
 
 FIRST_RETRY = 30.0
 """Seconds after which a reset that changed nothing is asked for again; doubled every time."""
@@ -53,7 +53,7 @@ class Healing:
     """For the next look."""
 
 
-def heal(status: ApplicationStatus, now: float, known: Mapping[str, Known], *, patience: float = 0.0) -> Healing:
+def heal(status: UnitsStatus, now: float, known: Mapping[str, Known], *, patience: float = 0.0) -> Healing:
     """Judge every unit by itself: none waits for the reset of another one, nor for an earlier one of its own.
 
     A failure is a generation that went wrong, or hosts of it that are gone: one that dies while the reset is under way

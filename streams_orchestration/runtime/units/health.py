@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable
+from collections.abc import Collection
 from typing import Any
 
 from sqlalchemy import Connection, select
 
 from streams_orchestration.runtime.catalog import tables
-from streams_orchestration.runtime.hosts.launcher import LAUNCHER
-from streams_orchestration.runtime.units.status import HostStatus, host_failure
-from streams_orchestration.runtime.units.unit_facts import Health, Trouble
+from streams_orchestration.runtime.units.failures import health_of
+from streams_orchestration.runtime.units.status import HostStatus
+from streams_orchestration.runtime.units.unit_facts import Health
 
 
 def read_health(connection: Connection, application: str, now: float) -> dict[str, Health]:
@@ -31,7 +31,7 @@ def read_healths(connection: Connection, applications: Collection[str], now: flo
     """
     p, h = tables.pe, tables.host
     hosts = {
-        (row.application, row.id): (row, LAUNCHER.alive(row.pid, row.process_started))
+        (row.application, row.id): HostStatus.of(row)
         for row in connection.execute(select(h).where(h.c.application.in_(applications)))
     }
     units: dict[tuple[str, str], list[Any]] = {}
@@ -44,23 +44,5 @@ def read_healths(connection: Connection, applications: Collection[str], now: flo
     health: dict[str, dict[str, Health]] = {application: {} for application in applications}
     for (application, unit), pes in units.items():
         members = [hosts[application, host] for host in sorted({pe.host for pe in pes})]
-        health[application][unit] = _judge(pes, members, now)
+        health[application][unit] = health_of(members, pes, now)
     return health
-
-
-def _judge(pes: Iterable[Any], hosts: Iterable[tuple[Any, bool]], now: float) -> Health:
-    trouble: Trouble | None = None
-    up = True
-    for row, alive in hosts:
-        if row.pid is None:
-            continue  # a host that nobody has launched yet finds everything rolled back when it comes
-        host = HostStatus.of(row, alive=alive)
-        reason = host_failure(host, now)
-        if reason is not None and trouble is None:
-            trouble = Trouble(reason, max(host.heartbeat_at or 0.0, host.launched_at))
-        up = up and alive and row.state == "RUNNING" and reason is None
-    failed = next((pe for pe in pes if pe.state == "FAILED" and not pe.final), None)
-    if trouble is None and failed is not None:
-        said = (failed.error or "").removeprefix(f"PE {failed.id}, ").removeprefix(f"PE {failed.id}: ")
-        trouble = Trouble(f"PE {failed.id} failed: {said}", now)
-    return Health(trouble, up)

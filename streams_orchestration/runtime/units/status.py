@@ -1,4 +1,4 @@
-"""What an application is doing now, as read from its catalog: plain facts, and the judgement whether it has failed."""
+"""What the hosts, PEs and units of an application are doing, as read from its catalog."""
 
 from __future__ import annotations
 
@@ -6,8 +6,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal
 
-from streams_orchestration.operators.contract import Visibility
-from streams_orchestration.runtime.limits import HEARTBEAT_LIMIT, START_LIMIT
+from streams_orchestration.runtime.processes import is_alive
 from streams_orchestration.runtime.programs.spread import LevelSpread
 from streams_orchestration.runtime.units.unit_status import UnitStatus
 
@@ -35,11 +34,11 @@ class HostStatus:
     """In a row without coming up."""
 
     @classmethod
-    def of(cls, row: Any, *, alive: bool, error: str | None = None, log: Path = Path()) -> HostStatus:
-        """From its row in the catalog."""
+    def of(cls, row: Any, *, error: str | None = None, log: Path = Path()) -> HostStatus:
+        """From its row in the catalog; whether its process exists is asked of this machine."""
         return cls(
-            row.id, row.pid, alive, row.state, row.launched_at, row.heartbeat_at, row.error or error, log,
-            row.start_up, row.launches,
+            row.id, row.pid, is_alive(row.pid, row.process_started), row.state, row.launched_at, row.heartbeat_at,
+            row.error or error, log, row.start_up, row.launches,
         )  # fmt: skip
 
 
@@ -74,90 +73,8 @@ class PeStatus:
 
 
 @dataclass(frozen=True, slots=True)
-class SinkStatus:
-    """One sink: what of it is visible, and what waits."""
-
-    operator: str
-    path: Path | None
-    """Directory of its files; None when it writes to something else."""
-    format: str
-    """Of its files."""
-    files: int
-    """Visible ones; or epochs that were delivered."""
-    rows: int
-    """In these."""
-    kind: str = "FileSink"
-    place: str = ""
-    """The directory, or what else it writes to."""
-    visibility: Visibility = "read_committed"
-    uncommitted: int = 0
-    """Of `files`, how many a reset would take back."""
-    waiting: int = 0
-    """Files that are not visible yet."""
-    waiting_rows: int = 0
-    late: int = 0
-    """Of `waiting`, how many could be visible already: their epoch is complete."""
-    error: str | None = None
-    """Why what is late cannot become visible; it is tried again and again."""
-    failed_at: float | None = None
-    """Unix seconds."""
-
-
-@dataclass(frozen=True, slots=True)
-class ConnectionStatus:
-    """An exported stream and a PE that imports it."""
-
-    exporter: str
-    """Application."""
-    stream: str
-    importer: str
-    """Application."""
-    name: str
-    """Of the Import."""
-    pe: int
-    """That reads it."""
-    waited: bool
-    """The exporter waits for it: the Export says so, and the importing PE is there."""
-    lag_segments: int
-    """That may be read and are not read yet."""
-    lag_tuples: int
-    lost: int
-    """Tuples that were dropped before they were read, because the exporter did not wait."""
-    problem: str | None
-    """Why nothing flows."""
-    uncommitted: bool = False
-    """It is read before its epoch is complete: the Export says so, and the Import is in no region."""
-
-
-@dataclass(frozen=True, slots=True)
-class ImportStatus:
-    """One Import, or one replica of it, and the exported streams that it reads."""
-
-    name: str
-    pe: int
-    wants: str
-    """What it is about, in words."""
-    connections: tuple[ConnectionStatus, ...]
-
-
-@dataclass(frozen=True, slots=True)
-class ExportStatus:
-    """One Export, or one replica of it, and who reads its stream."""
-
-    name: str
-    pe: int
-    stream: str
-    offers: str
-    """What it is found by, in words."""
-    waits: bool
-    """For readers that are behind: the congestion policy."""
-    connections: tuple[ConnectionStatus, ...]
-    visibility: Visibility = "read_committed"
-
-
-@dataclass(frozen=True, slots=True)
-class ApplicationStatus:
-    """All of one deployed application."""
+class UnitsStatus:
+    """The hosts, PEs and units of one deployed application: what is judged, and healed."""
 
     application: str
     state: ApplicationState
@@ -167,27 +84,4 @@ class ApplicationStatus:
     hosts: tuple[HostStatus, ...]
     pes: tuple[PeStatus, ...]
     units: tuple[UnitStatus, ...]
-    sinks: tuple[SinkStatus, ...]
     logs: Path
-    imports: tuple[ImportStatus, ...] = ()
-    exports: tuple[ExportStatus, ...] = ()
-
-
-def host_failure(host: HostStatus, now: float) -> str | None:
-    """Why a host cannot work, None when it can.
-
-    Args:
-        host: as read from the catalog.
-        now: unix seconds.
-    """
-    if host.state in ("COMPLETED", "STOPPED"):
-        return None
-    if host.state == "FAILED":
-        return f"host {host.id} failed: {host.error}"
-    if not host.alive:
-        return f"host {host.id} (pid {host.pid}) is gone" + (f"; {host.error}" if host.error else "")
-    if host.heartbeat_at is None:
-        waited = now - host.launched_at
-        return f"host {host.id} gave no heartbeat in {waited:.0f} s" if waited > START_LIMIT else None
-    silent = now - host.heartbeat_at
-    return f"host {host.id} gave no heartbeat for {silent:.0f} s" if silent > HEARTBEAT_LIMIT else None

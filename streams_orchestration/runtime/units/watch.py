@@ -1,131 +1,18 @@
-"""Watching the units of an application: what has happened to them is written down, by whoever looks first."""
+"""Brings the state of units up to date with what has happened to them: hosts, commits, timers."""
 
 from __future__ import annotations
 
 import time
-from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
+from collections.abc import Iterable
 from typing import Any
 
 from sqlalchemy import select
 
 from streams_orchestration.runtime.catalog import tables
 from streams_orchestration.runtime.catalog.catalog import Catalog
-from streams_orchestration.runtime.observing.reading import read_status
 from streams_orchestration.runtime.storage.files import remove_files
-from streams_orchestration.runtime.storage.home import Home
 from streams_orchestration.runtime.units.controller import advance, units_with_news
-from streams_orchestration.runtime.units.cut_files import check_cuts
-from streams_orchestration.runtime.units.health import read_health, read_healths
-from streams_orchestration.runtime.units.status import ApplicationStatus
-from streams_orchestration.runtime.units.unit_facts import ENDED, Health
-
-LOOK_SECONDS = 0.25
-"""Between two looks while nothing is wrong."""
-TROUBLED_SECONDS = 1.0
-"""The same while something is wrong that has not changed: a reset may be due."""
-
-
-def observed_status(home: Home, application: str) -> ApplicationStatus:
-    """The status of an application, after what has happened to its units is written down.
-
-    Files that a unit needs and lacks, and that its hosts do not look for while it does not work, are looked for here.
-
-    Raises:
-        NotDeployedError: the catalog does not know it.
-    """
-    read_status(home, application)
-    catalog = Catalog(home)
-    observe(catalog, application)
-    status = read_status(home, application)
-    lost = [unit.name for unit in status.units if unit.waits and unit.lost is not None]
-    if lost and status.state == "RUNNING" and len(check_cuts(catalog, application, lost)) < len(lost):
-        return read_status(home, application)
-    return status
-
-
-@dataclass(frozen=True, slots=True)
-class Pulse:
-    """What of an application changes when something has happened to it; it is read for all applications at once."""
-
-    state: str
-    deployed_at: float
-    """Unix seconds."""
-    units: tuple[tuple[str, str, int, int], ...]
-    """Name, condition (`works`, or the state of one that does not), generation and number of resets of every unit."""
-    troubled: tuple[str, ...] = ()
-    """Units that may need a reset: `failures` judges that."""
-
-    @property
-    def mark(self) -> str:
-        """A short text that is another one when something has happened."""
-        units = (f"{name}:{':'.join(map(str, facts))}" for name, *facts in self.units)
-        return " ".join([self.state, f"{self.deployed_at:.3f}", *units, *(f"!{unit}" for unit in self.troubled)])
-
-
-def read_pulses(home: Home) -> dict[str, Pulse]:
-    """The pulses of all deployed applications, by name."""
-    catalog = Catalog(home)
-    if not catalog.exists:
-        return {}
-    a, u = tables.application, tables.unit
-    now = time.time()
-    with catalog.read() as connection:
-        applications = connection.execute(select(a.c.name, a.c.wanted, a.c.state, a.c.deployed_at)).all()
-        running = [row.name for row in applications if row.wanted == row.state == "RUNNING"]
-        health = read_healths(connection, running, now)
-        units: dict[str, list[Any]] = {}
-        for row in connection.execute(select(u).order_by(u.c.name)):
-            units.setdefault(row.application, []).append(row)
-    return {
-        row.name: Pulse(
-            row.state if row.wanted == "RUNNING" or row.state == "COMPLETED" else "STOPPED",
-            row.deployed_at,
-            tuple((unit.name, _condition(unit), unit.generation, unit.reset_count) for unit in units.get(row.name, ())),
-            tuple(
-                unit.name
-                for unit in units.get(row.name, ())
-                if row.name in health and _troubled(unit, health[row.name].get(unit.name), now)
-            ),
-        )
-        for row in applications
-    }
-
-
-def watch(home: Home, seconds: float) -> Iterator[dict[str, Pulse]]:
-    """Watch all applications for so many seconds.
-
-    Yields:
-        All pulses: at once, whenever one of them has changed, and every second while an application is in trouble.
-    """
-    until = time.monotonic() + seconds
-    before: dict[str, Pulse] | None = None
-    shown_at = 0.0
-    while True:
-        pulses = read_pulses(home)
-        in_trouble = any(pulse.troubled for pulse in pulses.values())
-        if pulses != before or (in_trouble and time.monotonic() - shown_at >= TROUBLED_SECONDS):
-            yield pulses
-            before, shown_at = pulses, time.monotonic()
-        left = until - time.monotonic()
-        if left <= 0:
-            return
-        time.sleep(min(LOOK_SECONDS, left))
-
-
-def _condition(row: Any) -> str:
-    """An epoch that ends and begins is no news."""
-    if row.state == "PROCESSING" or row.state == "DRAINING":
-        return "works"
-    return f"{row.state} dirty" if row.dirty else row.state
-
-
-def _troubled(row: Any, health: Health | None, now: float) -> bool:
-    if row.state in ENDED:
-        return False
-    late = row.timer in ("drain", "reset") and row.deadline is not None and now >= row.deadline
-    waits = (row.state == "UNHEALTHY" or row.dirty) and row.asked != row.generation
-    return late or waits or (health is not None and health.trouble is not None)
+from streams_orchestration.runtime.units.health import read_health
 
 
 def observe(catalog: Catalog, application: str, units: Iterable[str] | None = None) -> tuple[str, ...]:

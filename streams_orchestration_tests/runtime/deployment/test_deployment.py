@@ -10,6 +10,7 @@ from sqlalchemy import select
 from streams_orchestration.compiler.compilation import Compilation
 from streams_orchestration.compiler.compiling import compile_spec
 from streams_orchestration.runtime.catalog import tables
+from streams_orchestration.runtime.deployment.control import cancel
 from streams_orchestration.runtime.deployment.deployment import deploy
 from streams_orchestration.runtime.deployment.fingerprint import difference, fingerprint
 from streams_orchestration.runtime.errors import (
@@ -18,9 +19,9 @@ from streams_orchestration.runtime.errors import (
     NotDeployedError,
     StateDirectoryError,
 )
-from streams_orchestration.runtime.hosts.control import cancel
-from streams_orchestration.runtime.observing.reading import deployed_applications, deployed_compilation, read_status
+from streams_orchestration.runtime.observing.reading import deployed_compilation, read_status
 from streams_orchestration.runtime.storage.home import Home
+from streams_orchestration.runtime.units.reading import deployed_applications
 from streams_orchestration_tests.runtime.applications import (
     compiled,
     expected_totals,

@@ -11,7 +11,7 @@ from typing import Any, cast
 
 import pytest
 
-from streams_orchestration.runtime.engine.spark.owners import Worker
+from streams_orchestration.runtime.engine.spark.owners import Worker, owner_pids
 from streams_orchestration.runtime.hosts.hangs import HungTasks, Pulse, thread_runs
 from streams_orchestration.runtime.hosts.heart import Heart
 from streams_orchestration.runtime.processes import process_started
@@ -123,17 +123,17 @@ def test_busy_are_the_owners_of_the_first_level_that_has_not_answered(tmp_path: 
     mine = register.read_text()
     pid = mine.partition("\n")[0].rpartition("streams-")[2].partition("-")[0]
     scratch.owner(1, 0).write_text(mine.replace(f"streams-{pid}-", "streams-77-"))
-    assert scratch.busy() == [], "no batch is under way"
+    assert owner_pids(scratch.unanswered()) == [], "no batch is under way"
     scratch.plan(5)
-    assert scratch.busy() == [int(pid)] * 2
+    assert owner_pids(scratch.unanswered()) == [int(pid)] * 2
     (Path(scratch.answers) / "5-0-0.json").touch()
-    assert scratch.busy() == [int(pid)]
+    assert owner_pids(scratch.unanswered()) == [int(pid)]
     (Path(scratch.answers) / "5-0-1.json").touch()
-    assert scratch.busy() == [77]
+    assert owner_pids(scratch.unanswered()) == [77]
     (Path(scratch.answers) / "5-1-0.json").touch()
-    assert scratch.busy() == []
+    assert owner_pids(scratch.unanswered()) == []
     scratch.take_back()
     scratch.plan(6)
-    assert scratch.busy() == [int(pid)] * 2
+    assert owner_pids(scratch.unanswered()) == [int(pid)] * 2
     scratch.take_back()
-    assert scratch.busy() == []
+    assert owner_pids(scratch.unanswered()) == []

@@ -21,22 +21,23 @@ from sqlalchemy import select, update
 from streams_orchestration.runtime.catalog import tables
 from streams_orchestration.runtime.catalog.catalog import Catalog
 from streams_orchestration.runtime.catalog.creation import create_catalog
+from streams_orchestration.runtime.deployment import control
+from streams_orchestration.runtime.deployment.control import cancel, launch
 from streams_orchestration.runtime.deployment.deployment import deploy
+from streams_orchestration.runtime.deployment.reset import reset
 from streams_orchestration.runtime.errors import CatalogMissingError
-from streams_orchestration.runtime.hosts import control, host, orphans
-from streams_orchestration.runtime.hosts.control import cancel, launch
+from streams_orchestration.runtime.hosts import host, orphans
 from streams_orchestration.runtime.hosts.heart import Heart
 from streams_orchestration.runtime.hosts.host import Host
 from streams_orchestration.runtime.hosts.launcher import HostStart
 from streams_orchestration.runtime.hosts.orphans import record_processes, stop_orphans
 from streams_orchestration.runtime.hosts.presence import Presence, UnwantedHostError
 from streams_orchestration.runtime.observing.reading import read_status
+from streams_orchestration.runtime.observing.watching import watch
 from streams_orchestration.runtime.processes import ProcessIdentity, family, identify, is_alive, kill
 from streams_orchestration.runtime.storage.home import Home
-from streams_orchestration.runtime.units import reset as resetting
 from streams_orchestration.runtime.units.failures import failures
-from streams_orchestration.runtime.units.reset import reset
-from streams_orchestration.runtime.units.watch import observe, watch
+from streams_orchestration.runtime.units.watch import observe
 from streams_orchestration_tests.runtime.applications import compiled, sink, source, totals, write_rows
 from streams_orchestration_tests.runtime.catalogs import remove_catalog
 from streams_orchestration_tests.runtime.running import joined
@@ -69,12 +70,6 @@ class FakeLauncher:
         assert found is not None
         return found
 
-    def alive(self, pid: int | None, started: float | None) -> bool:
-        return is_alive(pid, started)
-
-    def kill(self, pid: int | None, started: float | None) -> None:
-        kill(pid, started)
-
     def pid(self, number: int) -> int:
         """Of the host that was started last with this number."""
         return next(child.pid for start, child in reversed(self.started) if start.host == number)
@@ -92,8 +87,7 @@ class FakeLauncher:
 @pytest.fixture
 def launcher(monkeypatch: pytest.MonkeyPatch) -> Iterator[FakeLauncher]:
     fake = FakeLauncher()
-    for module in (control, resetting):
-        monkeypatch.setattr(module, "LAUNCHER", fake)
+    monkeypatch.setattr(control, "LocalLauncher", lambda: fake)
     monkeypatch.setattr(orphans, "GRACE_SECONDS", 0.01)
     yield fake
     for _, child in fake.started:

@@ -17,13 +17,14 @@ from streams_orchestration.compiler.compilation import Compilation
 from streams_orchestration.operators import Operator, TupleBatch
 from streams_orchestration.runtime.catalog import tables
 from streams_orchestration.runtime.catalog.catalog import Catalog
+from streams_orchestration.runtime.deployment.reset import reset
 from streams_orchestration.runtime.errors import NotDeployedError, StaleGenerationError
 from streams_orchestration.runtime.observing.metrics import ApplicationMetrics, OperatorMetrics
+from streams_orchestration.runtime.observing.metrics_reading import read_metrics
 from streams_orchestration.runtime.programs.counts import add, difference
 from streams_orchestration.runtime.queries.commits import commit_batch
-from streams_orchestration.runtime.queries.recording import SAMPLE_SECONDS, SAMPLES, read_metrics, record
+from streams_orchestration.runtime.queries.recording import SAMPLE_SECONDS, SAMPLES, record
 from streams_orchestration.runtime.storage.home import Home
-from streams_orchestration.runtime.units.reset import reset
 from streams_orchestration_tests.examples import examples
 from streams_orchestration_tests.runtime.applications import (
     ALONE,

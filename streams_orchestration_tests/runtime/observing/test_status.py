@@ -9,8 +9,9 @@ from typing import Any
 import pytest
 
 from streams_orchestration.runtime.limits import HEARTBEAT_LIMIT, START_LIMIT
+from streams_orchestration.runtime.observing.status import ApplicationStatus
 from streams_orchestration.runtime.units.failures import failures
-from streams_orchestration.runtime.units.status import ApplicationStatus, HostStatus, PeStatus
+from streams_orchestration.runtime.units.status import HostStatus, PeStatus
 from streams_orchestration.runtime.units.unit_status import UnitStatus
 
 NOW = 1_000_000.0
@@ -22,7 +23,7 @@ UNIT = UnitStatus("region-0", 0, "PROCESSING", 3, 1, 2, 1, 5, (0,), NOW - 5, 2.0
 def status(
     host: HostStatus = HOST, pe: PeStatus = PE, unit: UnitStatus = UNIT, state: Any = "RUNNING"
 ) -> ApplicationStatus:
-    return ApplicationStatus("app", state, "f", NOW - 600, (host,), (pe,), (unit,), (), Path("logs"))
+    return ApplicationStatus("app", state, "f", NOW - 600, (host,), (pe,), (unit,), Path("logs"), ())
 
 
 FAILED_PE = replace(PE, state="FAILED", error="operator Op: boom")

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from streams_orchestration.compiler.deployment.cutting import build_program
-from streams_orchestration.runtime.deployment.deployment import read_status
+from streams_orchestration.runtime.observing.reading import read_status
 from streams_orchestration.runtime.programs.spread import LevelSpread, Share, spread
 from streams_orchestration.runtime.storage.home import Home
 from streams_orchestration_tests.runtime.applications import ALONE, compiled, node, sink, source, totals, write_rows

@@ -10,6 +10,7 @@ import pytest
 from sqlalchemy import select
 
 from streams_orchestration.runtime.catalog import tables
+from streams_orchestration.runtime.deployment.reset import reset
 from streams_orchestration.runtime.engine.spark import stages
 from streams_orchestration.runtime.errors import StaleGenerationError, StreamsRuntimeError
 from streams_orchestration.runtime.observing.reading import read_status
@@ -17,7 +18,6 @@ from streams_orchestration.runtime.queries.commits import commit_batch
 from streams_orchestration.runtime.sinks.publishing import complete
 from streams_orchestration.runtime.storage.home import Home
 from streams_orchestration.runtime.tasks.instances import InstanceCache
-from streams_orchestration.runtime.units.reset import reset
 from streams_orchestration_tests.runtime.applications import (
     compiled,
     expected_totals,

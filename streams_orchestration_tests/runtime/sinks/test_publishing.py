@@ -12,14 +12,14 @@ import pytest
 from sqlalchemy import select
 
 from streams_orchestration.runtime.catalog import tables
+from streams_orchestration.runtime.deployment.reset import reset
 from streams_orchestration.runtime.errors import OutputError
 from streams_orchestration.runtime.observing.reading import read_status
 from streams_orchestration.runtime.sinks import publishing
 from streams_orchestration.runtime.sinks.publisher import FIRST_PAUSE, Publisher
 from streams_orchestration.runtime.sinks.retraction import retract
+from streams_orchestration.runtime.sinks.sinks import SinkStatus
 from streams_orchestration.runtime.storage.home import Home
-from streams_orchestration.runtime.units.reset import reset
-from streams_orchestration.runtime.units.status import SinkStatus
 from streams_orchestration_tests.runtime.applications import compiled, published, rows, sink, source, write_rows
 from streams_orchestration_tests.runtime.local import LocalApplication, publish
 

@@ -10,13 +10,13 @@ import pytest
 from sqlalchemy import select
 
 from streams_orchestration.runtime.catalog import tables
+from streams_orchestration.runtime.deployment.reset import reset
 from streams_orchestration.runtime.engine.spark import stages
 from streams_orchestration.runtime.programs.batches import StoredState
 from streams_orchestration.runtime.storage.home import Home
 from streams_orchestration.runtime.tasks.instances import InstanceCache
 from streams_orchestration.runtime.tasks.stored_states import newest_states, state_files
 from streams_orchestration.runtime.units.garbage import collect_garbage, sweep
-from streams_orchestration.runtime.units.reset import reset
 from streams_orchestration_tests.runtime.applications import (
     ALONE,
     compiled,

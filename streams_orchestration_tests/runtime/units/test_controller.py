@@ -11,15 +11,15 @@ import pytest
 from sqlalchemy import update
 
 from streams_orchestration.runtime.catalog import tables
+from streams_orchestration.runtime.deployment import control
+from streams_orchestration.runtime.deployment.reset import reset
 from streams_orchestration.runtime.errors import HostLaunchError, StaleGenerationError, StreamsRuntimeError
-from streams_orchestration.runtime.hosts import control
 from streams_orchestration.runtime.limits import HEARTBEAT_LIMIT
 from streams_orchestration.runtime.observing.reading import read_status
 from streams_orchestration.runtime.queries.commits import commit_batch
 from streams_orchestration.runtime.storage.home import Home
 from streams_orchestration.runtime.units.failures import failures
 from streams_orchestration.runtime.units.garbage import sweep
-from streams_orchestration.runtime.units.reset import reset
 from streams_orchestration.runtime.units.watch import observe
 from streams_orchestration_tests.runtime import applications
 from streams_orchestration_tests.runtime.applications import network

@@ -9,15 +9,15 @@ import pytest
 from sqlalchemy import update
 
 from streams_orchestration.runtime.catalog import tables
+from streams_orchestration.runtime.deployment.reset import reset
 from streams_orchestration.runtime.errors import StreamsRuntimeError
 from streams_orchestration.runtime.observing.reading import read_status
+from streams_orchestration.runtime.observing.watching import observed_status
 from streams_orchestration.runtime.storage.home import Home
 from streams_orchestration.runtime.units import cut_files
 from streams_orchestration.runtime.units.cut_files import CutFile, check_cuts, look_at_cuts
 from streams_orchestration.runtime.units.garbage import collect_garbage
-from streams_orchestration.runtime.units.reset import reset
 from streams_orchestration.runtime.units.unit_status import UnitStatus
-from streams_orchestration.runtime.units.watch import observed_status
 from streams_orchestration_tests.runtime.applications import network, totals, write_rows
 from streams_orchestration_tests.runtime.local import LocalApplication
 

@@ -14,13 +14,13 @@ from hypothesis import strategies as st
 from sqlalchemy import update
 
 from streams_orchestration.runtime.catalog import tables
-from streams_orchestration.runtime.hosts import control
+from streams_orchestration.runtime.deployment import control
+from streams_orchestration.runtime.deployment.reset import reset
 from streams_orchestration.runtime.observing.reading import read_status
+from streams_orchestration.runtime.observing.status import ApplicationStatus
 from streams_orchestration.runtime.storage.home import Home
 from streams_orchestration.runtime.units.failures import LAUNCH_FACTOR, LAUNCH_PAUSE, LAUNCHES
 from streams_orchestration.runtime.units.healing import FIRST_RETRY, LAST_RETRY, Known, heal
-from streams_orchestration.runtime.units.reset import reset
-from streams_orchestration.runtime.units.status import ApplicationStatus
 from streams_orchestration.runtime.units.watch import observe
 from streams_orchestration_tests.cli.made_up import NOW, host, pe, status, unit
 from streams_orchestration_tests.runtime.applications import expected_of_network, network, published

@@ -11,9 +11,9 @@ from typing import Any
 import pytest
 
 from streams_orchestration.runtime.catalog import tables
+from streams_orchestration.runtime.deployment import reset as resetting
+from streams_orchestration.runtime.deployment.reset import reset
 from streams_orchestration.runtime.observing.reading import read_status
-from streams_orchestration.runtime.units import reset as resetting
-from streams_orchestration.runtime.units.reset import reset
 from streams_orchestration.runtime.units.watch import observe
 from streams_orchestration_tests.runtime.running import Running
 

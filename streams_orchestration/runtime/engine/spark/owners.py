@@ -14,7 +14,7 @@ import sys
 import tempfile
 import threading
 from collections import Counter
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from multiprocessing.connection import Client, Connection, Listener
 from pathlib import Path
 from typing import Any
@@ -28,13 +28,10 @@ Work = Callable[[Any], Any]
 """Runs a request; both it and what it gives can be pickled."""
 
 
-def owner_pid(address: str) -> int:
-    """The process that a register names.
-
-    Raises:
-        ValueError: it names none.
-    """
-    return int(address.partition("\n")[0].rpartition("streams-")[2].partition("-")[0])
+def owner_pids(registers: Iterable[str]) -> list[int]:
+    """The processes that registers name; one that is being written names none yet."""
+    names = (register.partition("\n")[0].rpartition("streams-")[2].partition("-")[0] for register in registers)
+    return [int(name) for name in names if name.isdecimal()]
 
 
 class Worker:

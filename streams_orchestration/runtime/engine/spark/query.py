@@ -8,6 +8,7 @@ from pyspark.sql import SparkSession
 from pyspark.sql.streaming.query import StreamingQuery
 
 from streams_orchestration.compiler.deployment.program import PeProgram
+from streams_orchestration.runtime.engine.spark.owners import owner_pids
 from streams_orchestration.runtime.engine.spark.source import PeSource
 from streams_orchestration.runtime.engine.spark.stages import pe_query
 from streams_orchestration.runtime.errors import StreamsRuntimeError
@@ -89,7 +90,7 @@ class PeQuery:
 
     def busy(self) -> list[int]:
         """Processes that have tasks of the batch under way to run. It does not ask the JVM, which may hang."""
-        return self._scratch.busy()
+        return owner_pids(self._scratch.unanswered())
 
     @property
     def idle(self) -> bool:

@@ -47,15 +47,17 @@ class PeReader(DataSourceStreamReader):
 
     def initialOffset(self) -> dict[str, int]:  # noqa: N802
         """The last committed batch."""
-        return self._planner.initialOffset()
+        return {"batch": self._planner.start()}
 
     def latestOffset(self, start: dict[str, int], limit: Any) -> dict[str, int]:  # noqa: N802
         """The next batch as soon as there is one, after the one that Spark has run is committed."""
-        return self._planner.latestOffset(start, limit)
+        return {"batch": self._planner.advance(start["batch"])}
 
     def partitions(self, start: dict[str, int], end: dict[str, int]) -> list[Descriptor]:
-        """One descriptor for every task of level 0."""
-        return self._planner.partitions(start, end)
+        """One descriptor for every task of level 0; none where Spark asks for an empty batch."""
+        if start == end:
+            return []
+        return [Descriptor(partition, plan) for partition, plan in self._planner.tasks(end["batch"])]
 
     def read(self, partition: InputPartition) -> Iterator[pa.RecordBatch]:
         """Run a task of level 0; its rows are for the tasks of later levels."""

@@ -15,15 +15,15 @@ from streams_orchestration.model.profile import PassageCost, Profile
 from streams_orchestration.runtime.catalog import tables
 from streams_orchestration.runtime.catalog.catalog import Catalog
 from streams_orchestration.runtime.observing.metrics import ApplicationMetrics
+from streams_orchestration.runtime.observing.metrics_reading import read_metrics
 from streams_orchestration.runtime.observing.profiles.calibration import calibrate
 from streams_orchestration.runtime.observing.profiles.differences import NotProfiledError, profile_of
 from streams_orchestration.runtime.observing.reading import deployed_compilation, read_status
-from streams_orchestration.runtime.queries.recording import read_metrics
+from streams_orchestration.runtime.observing.status import ApplicationStatus
 from streams_orchestration.runtime.settings import Settings
 from streams_orchestration.runtime.storage.directories import directories_of
 from streams_orchestration.runtime.storage.home import Home
 from streams_orchestration.runtime.units.failures import failures
-from streams_orchestration.runtime.units.status import ApplicationStatus
 
 POLL_SECONDS = 0.5
 START_SECONDS = 120.0

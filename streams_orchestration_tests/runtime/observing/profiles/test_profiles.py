@@ -12,11 +12,11 @@ from hypothesis import strategies as st
 
 from streams_orchestration.model.profile import PassageCost
 from streams_orchestration.runtime.observing.metrics import ApplicationMetrics, PortMetrics
+from streams_orchestration.runtime.observing.metrics_reading import read_metrics
 from streams_orchestration.runtime.observing.profiles.calibration import calibrate
 from streams_orchestration.runtime.observing.profiles.differences import NotProfiledError, profile_of
 from streams_orchestration.runtime.observing.profiles.measuring import measure
 from streams_orchestration.runtime.observing.profiles.passage_costs import Passage, fitted, scaled
-from streams_orchestration.runtime.queries.recording import read_metrics
 from streams_orchestration.runtime.storage.home import Home
 from streams_orchestration_tests.runtime.applications import totals, write_rows
 from streams_orchestration_tests.runtime.local import LocalApplication

@@ -12,17 +12,18 @@ from sqlalchemy import select
 from streams_orchestration.model.names import nearest
 from streams_orchestration.runtime.catalog import tables
 from streams_orchestration.runtime.catalog.catalog import Catalog
+from streams_orchestration.runtime.deployment.control import launch
 from streams_orchestration.runtime.errors import StreamsRuntimeError
-from streams_orchestration.runtime.hosts.control import launch
-from streams_orchestration.runtime.hosts.launcher import LAUNCHER
+from streams_orchestration.runtime.hosts.launcher import HostLauncher
 from streams_orchestration.runtime.limits import HEARTBEAT_LIMIT
-from streams_orchestration.runtime.observing.reading import read_status
+from streams_orchestration.runtime.processes import kill
 from streams_orchestration.runtime.sinks.retraction import retract
 from streams_orchestration.runtime.storage.files import remove_files
 from streams_orchestration.runtime.storage.home import Home
 from streams_orchestration.runtime.units.controller import advance, take_up, unit_row
 from streams_orchestration.runtime.units.cut_files import check_cuts
 from streams_orchestration.runtime.units.health import read_health
+from streams_orchestration.runtime.units.reading import read_units
 from streams_orchestration.runtime.units.region_events import Event, ResetRequested, TimerFired
 from streams_orchestration.runtime.units.region_machine import LIMIT
 from streams_orchestration.runtime.units.unit_facts import ENDED
@@ -30,7 +31,15 @@ from streams_orchestration.runtime.units.unit_status import LOST_REMEDY
 from streams_orchestration.runtime.units.watch import observe
 
 
-def reset(home: Home, application: str, unit: str, *, generation: int | None = None, force: bool = False) -> int:
+def reset(
+    home: Home,
+    application: str,
+    unit: str,
+    *,
+    generation: int | None = None,
+    force: bool = False,
+    launcher: HostLauncher | None = None,
+) -> int:
     """Have a unit go back to its cut and run again.
 
     When its hosts live, it stands at the cut when this returns: one transaction raises the generation, which refuses
@@ -44,6 +53,7 @@ def reset(home: Home, application: str, unit: str, *, generation: int | None = N
         generation: of the failure; when the unit is beyond it already, nothing is done.
         force: reset although the attempts are used up: as many as configured are added to the limit (B3); also when a
             file seems to be gone.
+        launcher: of hosts that are missing; see `launch`.
 
     Returns:
         The unit's generation.
@@ -52,7 +62,7 @@ def reset(home: Home, application: str, unit: str, *, generation: int | None = N
         StreamsRuntimeError: the application is stopped, there is no such unit, its attempts are used up, or a file that
             its cut needs is gone.
     """
-    status = read_status(home, application)
+    status = read_units(home, application)
     if status.state == "STOPPED":
         message = f"{application} is stopped; run or deploy it again, then it goes on where it stood"
         raise StreamsRuntimeError(message)
@@ -68,7 +78,7 @@ def reset(home: Home, application: str, unit: str, *, generation: int | None = N
     _take_up(catalog, application, unit, generation=generation, force=force)
     retract(catalog, application)  # hosts do it, too, whatever becomes of this process
     # also when the unit was reset before: that call may have died before it came this far
-    launch(home, application, heal=False)
+    launch(home, application, launcher=launcher, heal=False)
     with catalog.read() as connection:
         row = unit_row(connection, application, unit)
     if row.state == LIMIT and not force:
@@ -122,4 +132,4 @@ def _end_hosts(catalog: Catalog, application: str, unit: str, generation: int | 
     for host in hosts:
         silent = now - max(host.heartbeat_at or 0.0, host.launched_at)
         if host.state == "FAILED" or silent > HEARTBEAT_LIMIT or host.id in stuck:
-            LAUNCHER.kill(host.pid, host.process_started)
+            kill(host.pid, host.process_started)

@@ -13,16 +13,17 @@ from sqlalchemy import Connection, Row, select, update
 from streams_orchestration.runtime.catalog import tables
 from streams_orchestration.runtime.catalog.catalog import Catalog
 from streams_orchestration.runtime.errors import CatalogUnavailableError, HostLaunchError
-from streams_orchestration.runtime.hosts.launcher import LAUNCHER, HostLauncher, HostStart
+from streams_orchestration.runtime.hosts.launcher import HostLauncher, HostStart, LocalLauncher
 from streams_orchestration.runtime.hosts.orphans import record_processes, stop_orphans
-from streams_orchestration.runtime.observing.reading import read_status
+from streams_orchestration.runtime.processes import kill
 from streams_orchestration.runtime.settings import Settings
 from streams_orchestration.runtime.sinks.publishing import remove_empty
 from streams_orchestration.runtime.storage.home import Home
 from streams_orchestration.runtime.units.controller import advance, take_up
 from streams_orchestration.runtime.units.failures import failures
+from streams_orchestration.runtime.units.reading import read_units
 from streams_orchestration.runtime.units.region_machine import WORKING
-from streams_orchestration.runtime.units.status import ApplicationStatus
+from streams_orchestration.runtime.units.status import HostStatus, UnitsStatus
 from streams_orchestration.runtime.units.unit_facts import Health, Trouble
 from streams_orchestration.runtime.units.watch import observe
 
@@ -49,7 +50,7 @@ def launch(
         home: the state directory.
         application: its name.
         asked_at: unix seconds, when somebody gave the command; the start-up time counts from there.
-        launcher: of this installation when None.
+        launcher: starts them; as processes of this machine when None.
         heal: also take up the reset that units need because a host was gone.
 
     Returns:
@@ -58,19 +59,18 @@ def launch(
     Raises:
         NotDeployedError, HostLaunchError, JavaError: see there.
     """
-    launcher = launcher or LAUNCHER
-    read_status(home, application)
+    read_units(home, application)
     catalog = Catalog(home)
     observe(catalog, application)
-    failed = failures(read_status(home, application), time.time()) if heal else ()
+    failed = failures(read_units(home, application), time.time()) if heal else ()
     mendable = [failure.unit for failure in failed if not failure.exhausted]
     a = tables.application
     with catalog.write() as connection:
         row = connection.execute(select(a).where(a.c.name == application)).one()
         wanted = row.wanted == "RUNNING" and row.state != "COMPLETED"
         if wanted and heal:
-            take_up(connection, application, [*mendable, *_lost(connection, application, launcher)])
-        started = _start_missing(connection, home, row, launcher, asked_at) if wanted else ()
+            take_up(connection, application, [*mendable, *_lost(connection, application)])
+        started = _start_missing(connection, home, row, launcher or LocalLauncher(), asked_at) if wanted else ()
     stop_orphans(home, application)
     return started
 
@@ -86,7 +86,7 @@ def _start_missing(
     open_units = select(u.c.name).where(u.c.application == application, u.c.state != "COMPLETED")
     working = select(p.c.host).where(p.c.application == application, p.c.unit.in_(open_units))
     for host in connection.execute(select(h).where(h.c.application == application, h.c.id.in_(working))).all():
-        if launcher.alive(host.pid, host.process_started):
+        if HostStatus.of(host).alive:
             continue
         incarnation = uuid.uuid4().hex
         now = time.time()
@@ -110,13 +110,13 @@ def _start_missing(
     return tuple(started)
 
 
-def _lost(connection: Connection, application: str, launcher: HostLauncher) -> list[str]:
+def _lost(connection: Connection, application: str) -> list[str]:
     """Units whose host died after anybody had looked: from now on they refuse what it had begun to commit."""
     h, p, u = tables.host, tables.pe, tables.unit
     lost: list[str] = []
     hosts = connection.execute(select(h).where(h.c.application == application, h.c.pid.is_not(None))).all()
     for host in hosts:
-        if launcher.alive(host.pid, host.process_started):
+        if HostStatus.of(host).alive:
             continue
         members = select(p.c.unit).where(p.c.application == application, p.c.host == host.id, ~p.c.final)
         working = (u.c.application == application, u.c.name.in_(members), u.c.state.in_(WORKING))
@@ -127,7 +127,7 @@ def _lost(connection: Connection, application: str, launcher: HostLauncher) -> l
     return lost
 
 
-def await_running(home: Home, application: str, timeout: float, unit: str | None = None) -> ApplicationStatus:
+def await_running(home: Home, application: str, timeout: float, unit: str | None = None) -> UnitsStatus:
     """Wait until every PE that is not done runs.
 
     Args:
@@ -144,7 +144,7 @@ def await_running(home: Home, application: str, timeout: float, unit: str | None
     patience = FAILING_SECONDS if unit is None else HEALING_SECONDS
     failing: dict[str, float] = {}  # unit -> since when
 
-    def running(status: ApplicationStatus) -> bool:
+    def running(status: UnitsStatus) -> bool:
         if status.state == "STOPPED":
             message = f"{application} was stopped"
             raise HostLaunchError(message)
@@ -175,7 +175,7 @@ def await_running(home: Home, application: str, timeout: float, unit: str | None
     return status
 
 
-def _require_working(status: ApplicationStatus) -> None:
+def _require_working(status: UnitsStatus) -> None:
     """No host and no PE of an application that starts has failed."""
     for host in status.hosts:
         if host.state == "FAILED" or (not host.alive and host.state in ("STARTING", "RUNNING")):
@@ -188,7 +188,7 @@ def _require_working(status: ApplicationStatus) -> None:
             raise HostLaunchError(pe.error or f"PE {pe.id} failed (log: {pe.log})")
 
 
-def cancel(home: Home, application: str, timeout: float) -> ApplicationStatus:
+def cancel(home: Home, application: str, timeout: float) -> UnitsStatus:
     """Stop an application; it keeps its state and goes on there when it is deployed again.
 
     Hosts end the batches under way; one that does not within `timeout` seconds is killed, which loses nothing either.
@@ -196,7 +196,7 @@ def cancel(home: Home, application: str, timeout: float) -> ApplicationStatus:
     Raises:
         NotDeployedError: the catalog does not know it.
     """
-    read_status(home, application)
+    read_units(home, application)
     a, h, p, u = tables.application, tables.host, tables.pe, tables.unit
     catalog = Catalog(home)
     with catalog.write() as connection:
@@ -205,7 +205,7 @@ def cancel(home: Home, application: str, timeout: float) -> ApplicationStatus:
     with catalog.read() as connection:
         hosts = connection.execute(select(h).where(h.c.application == application)).all()
     for host in hosts:
-        LAUNCHER.kill(host.pid, host.process_started)
+        kill(host.pid, host.process_started)
     with catalog.write() as connection:
         for table in (h, p, u):
             connection.execute(
@@ -216,18 +216,18 @@ def cancel(home: Home, application: str, timeout: float) -> ApplicationStatus:
         connection.execute(update(a).where(a.c.name == application, a.c.state != "COMPLETED").values(state="STOPPED"))
     stop_orphans(home, application)
     remove_empty(catalog, application)
-    return read_status(home, application)
+    return read_units(home, application)
 
 
 def _await(
-    home: Home, application: str, timeout: float, condition: Callable[[ApplicationStatus], bool]
-) -> ApplicationStatus | None:
+    home: Home, application: str, timeout: float, condition: Callable[[UnitsStatus], bool]
+) -> UnitsStatus | None:
     """The first status that meets the condition, None when the time runs out before."""
     until = time.monotonic() + timeout
     while True:
         late = time.monotonic() > until
         try:
-            status = read_status(home, application)
+            status = read_units(home, application)
         except CatalogUnavailableError:
             if late:
                 raise

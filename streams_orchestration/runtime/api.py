@@ -1,0 +1,35 @@
+"""What the runtime offers to the command line and to Dagster."""
+
+from __future__ import annotations
+
+from streams_orchestration.runtime.deployment.control import await_running, cancel, launch
+from streams_orchestration.runtime.deployment.deployment import deploy
+from streams_orchestration.runtime.deployment.reset import reset
+from streams_orchestration.runtime.hosts.orphans import stop_orphans
+from streams_orchestration.runtime.observing.metrics_reading import read_metrics
+from streams_orchestration.runtime.observing.profiles.measuring import measure
+from streams_orchestration.runtime.observing.profiles.outcomes import keep_outcome, outcome_of
+from streams_orchestration.runtime.observing.reading import deployed_compilation, read_cuts, read_status
+from streams_orchestration.runtime.observing.watching import observed_status, watch
+from streams_orchestration.runtime.units.cut_files import look_at_cuts
+from streams_orchestration.runtime.units.reading import deployed_applications
+
+__all__ = [
+    "await_running",
+    "cancel",
+    "deploy",
+    "deployed_applications",
+    "deployed_compilation",
+    "keep_outcome",
+    "launch",
+    "look_at_cuts",
+    "measure",
+    "observed_status",
+    "outcome_of",
+    "read_cuts",
+    "read_metrics",
+    "read_status",
+    "reset",
+    "stop_orphans",
+    "watch",
+]

@@ -1,0 +1,107 @@
+"""Reads what was measured of an application from its catalog."""
+
+from __future__ import annotations
+
+import time
+from collections import defaultdict
+from collections.abc import Sequence
+from typing import Any
+
+from sqlalchemy import Connection, func, select
+
+from streams_orchestration.runtime.catalog import tables
+from streams_orchestration.runtime.observing.metrics import (
+    WINDOW_SECONDS,
+    ApplicationMetrics,
+    ReaderMetrics,
+    Recorded,
+    connection_metrics,
+    operator_metrics,
+    pe_metrics,
+    queue_metrics,
+    reader_metrics,
+    stream_metrics,
+)
+from streams_orchestration.runtime.programs.counts import Counts
+from streams_orchestration.runtime.storage.home import Home
+from streams_orchestration.runtime.units.reading import application_row, opened_catalog
+
+
+def read_metrics(home: Home, application: str, now: float | None = None) -> ApplicationMetrics:
+    """One consistent view of an application's metrics.
+
+    Args:
+        home: the state directory.
+        application: its name.
+        now: unix seconds; the clock's when None.
+
+    Raises:
+        NotDeployedError: the catalog does not know it.
+    """
+    now = time.time() if now is None else now
+    with opened_catalog(home, application).read() as connection:
+        row = application_row(connection, home, application)
+        recorded = _recorded(connection, application, now)
+        readers = _readers(connection, application, recorded, now)
+        return ApplicationMetrics(
+            application=application,
+            life=row.life,
+            at=now,
+            measured=row.settings["metrics"],
+            pes=tuple(pe_metrics(each, now) for each in recorded),
+            operators=tuple(metrics for each in recorded for metrics in operator_metrics(each, now)),
+            streams=tuple(metrics for each in recorded for metrics in stream_metrics(each, readers, now)),
+            queues=tuple(metrics for each in recorded for metrics in queue_metrics(each)),
+            connections=tuple(metrics for each in recorded for metrics in connection_metrics(each)),
+        )
+
+
+def _recorded(connection: Connection, application: str, now: float) -> tuple[Recorded, ...]:
+    m, p = tables.pe_metrics, tables.pe
+    rows = connection.execute(
+        select(m, p.c.state)
+        .join(p, (p.c.application == m.c.application) & (p.c.id == m.c.pe))
+        .where(m.c.application == application)
+        .order_by(m.c.pe)
+    )
+    return tuple(
+        Recorded(row.pe, row.since, row.at, row.counts, _before(connection, application, row, now)) for row in rows
+    )
+
+
+def _before(connection: Connection, application: str, row: Any, now: float) -> tuple[float, Counts] | None:
+    """The total at the beginning of the window, or the nearest one to it; of a PE that rests, what it has now."""
+    if row.state != "RUNNING":
+        return None
+    if row.at < now - WINDOW_SECONDS:
+        return now - WINDOW_SECONDS, row.counts
+    s = tables.metrics_sample
+    mine = select(s.c.at, s.c.counts).where(s.c.application == application, s.c.pe == row.pe, s.c.at < row.at)
+    begin = now - WINDOW_SECONDS
+    inside = connection.execute(mine.where(s.c.at >= begin).order_by(s.c.at).limit(1)).one_or_none()
+    found = inside or connection.execute(mine.order_by(s.c.at.desc()).limit(1)).one_or_none()
+    return (found.at, found.counts) if found else None
+
+
+def _readers(
+    connection: Connection, application: str, recorded: Sequence[Recorded], now: float
+) -> dict[str, list[ReaderMetrics]]:
+    """Stream -> the PEs that read it, those too that have not yet."""
+    read = {each.pe: each.counts.get("read", {}) for each in recorded}
+    found: dict[str, list[ReaderMetrics]] = defaultdict(list)
+    p = tables.pe
+    for row in connection.execute(select(p.c.id, p.c.position).where(p.c.application == application).order_by(p.c.id)):
+        for stream, number in row.position["inputs"].items():
+            lag = _lag(connection, application, stream, number, now)
+            found[stream].append(reader_metrics(row.id, read.get(row.id, {}).get(stream, {}), *lag))
+    return found
+
+
+def _lag(connection: Connection, application: str, stream: str, number: int, now: float) -> tuple[int, int, float]:
+    """Segments, tuples and the age of the oldest, of those that a reader has not consumed."""
+    s = tables.segment
+    row = connection.execute(
+        select(func.count().label("segments"), func.sum(s.c.rows).label("rows"), func.min(s.c.committed_at).label("at"))
+        .where(s.c.application == application, s.c.stream == stream, s.c.number >= number, ~s.c.retracted)
+    ).one()  # fmt: skip
+    return row.segments, int(row.rows or 0), max(now - row.at, 0.0) if row.segments else 0.0

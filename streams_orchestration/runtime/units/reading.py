@@ -1,0 +1,152 @@
+"""Reads the hosts, PEs and units of an application from its catalog."""
+
+from __future__ import annotations
+
+import shutil
+from typing import Any, cast
+
+from pydantic import TypeAdapter
+from sqlalchemy import Connection, select
+
+from streams_orchestration.runtime.catalog import tables
+from streams_orchestration.runtime.catalog.catalog import Catalog
+from streams_orchestration.runtime.errors import NotDeployedError
+from streams_orchestration.runtime.programs.spread import LevelSpread
+from streams_orchestration.runtime.storage.home import Home
+from streams_orchestration.runtime.units.status import HostStatus, PeStatus, UnitsStatus
+from streams_orchestration.runtime.units.unit_status import UnitEvent, UnitStatus
+from streams_orchestration.runtime.units.unit_store import times_of
+
+_levels: TypeAdapter[tuple[LevelSpread, ...]] = TypeAdapter(tuple[LevelSpread, ...])
+
+FULL_BYTES = 4 * 1024 * 1024
+
+
+def deployed_applications(home: Home) -> tuple[str, ...]:
+    """The names of all applications that the catalog knows, sorted."""
+    catalog = Catalog(home)
+    if not catalog.exists:
+        return ()
+    with catalog.read() as connection:
+        return tuple(connection.scalars(select(tables.application.c.name).order_by(tables.application.c.name)))
+
+
+def opened_catalog(home: Home, application: str) -> Catalog:
+    """The catalog of a home that holds applications.
+
+    Raises:
+        NotDeployedError: there is none, so the application is not deployed.
+    """
+    catalog = Catalog(home)
+    if not catalog.exists:
+        raise NotDeployedError(application, (), home.root)
+    return catalog
+
+
+def application_row(connection: Connection, home: Home, application: str) -> Any:
+    """The row of an application.
+
+    Raises:
+        NotDeployedError: the catalog does not know it.
+    """
+    a = tables.application
+    row = connection.execute(select(a).where(a.c.name == application)).one_or_none()
+    if row is None:
+        known = tuple(connection.scalars(select(a.c.name).order_by(a.c.name)))
+        raise NotDeployedError(application, known, home.root)
+    return row
+
+
+def read_units(home: Home, application: str) -> UnitsStatus:
+    """One consistent view of the hosts, PEs and units of an application.
+
+    Raises:
+        NotDeployedError: the catalog does not know it.
+    """
+    with opened_catalog(home, application).read() as connection:
+        return units_status(connection, home, application)
+
+
+def units_status(connection: Connection, home: Home, application: str) -> UnitsStatus:
+    """The same within a transaction."""
+    row = application_row(connection, home, application)
+    units = connection.execute(_all(tables.unit, application)).all()
+    events: dict[str, list[UnitEvent]] = {}
+    for event in connection.execute(_all(tables.unit_event, application).order_by(tables.unit_event.c.number)):
+        events.setdefault(event.unit, []).append(
+            UnitEvent(event.at, event.kind, event.generation, event.epoch, event.attempts, event.seconds, event.cause)
+        )
+    generations = {unit.name: unit.generation for unit in units}
+    logs = home.logs(application)
+    hosts = tuple(
+        HostStatus.of(
+            host, error=_disk_error(home),
+            log=logs / f"host-{host.id}.log",
+        )
+        for host in connection.execute(_all(tables.host, application).order_by(tables.host.c.id))
+    )  # fmt: skip
+    pes = tuple(
+        PeStatus(
+            id=pe.id,
+            operators=tuple(pe.operators),
+            host=pe.host,
+            unit=pe.unit,
+            state=pe.state,
+            generation=generations[pe.unit],
+            batch=pe.batch,
+            epoch=pe.epoch,
+            rows_in=pe.rows_in,
+            rows_out=pe.rows_out,
+            busy_seconds=pe.busy_seconds,
+            committed_at=pe.committed_at,
+            error=pe.error,
+            log=logs / f"pe-{pe.id}.log",
+            permanent=pe.permanent,
+            levels=_levels.validate_python(pe.levels),
+            restartable=pe.restartable,
+            running=pe.running,
+        )
+        for pe in connection.execute(_all(tables.pe, application).order_by(tables.pe.c.id))
+    )
+    return UnitsStatus(
+        application=application,
+        state=row.state if row.wanted == "RUNNING" or row.state == "COMPLETED" else "STOPPED",
+        fingerprint=row.fingerprint,
+        deployed_at=row.deployed_at,
+        hosts=hosts,
+        pes=pes,
+        units=tuple(
+            UnitStatus(
+                unit.name, unit.region, unit.state, unit.generation, unit.completed_epoch,
+                min(pe.epoch for pe in pes if pe.unit == unit.name), unit.attempts, unit.max_attempts,
+                tuple(pe.id for pe in pes if pe.unit == unit.name), unit.completed_at, unit.period,
+                current_epoch=unit.pending_epoch or unit.current_epoch,
+                drain_timeout=unit.drain_timeout,
+                reset_timeout=unit.reset_timeout,
+                since=unit.since,
+                dirty=unit.dirty,
+                cause=unit.cause,
+                asked=unit.asked == unit.generation,
+                timer=unit.timer,
+                deadline=unit.deadline,
+                resets=unit.reset_count,
+                restarts=unit.restarts,
+                drain_times=times_of(unit.drains),
+                reset_times=times_of(unit.resets),
+                outage=unit.outage,
+                events=tuple(events.get(unit.name, ())),
+            )
+            for unit in sorted(units, key=lambda unit: (unit.region is None, unit.region, unit.name))
+        ),
+        logs=logs,
+    )  # fmt: skip
+
+
+def _disk_error(home: Home) -> str | None:
+    """A host that finds the disk full cannot write down that it did."""
+    free = shutil.disk_usage(home.root).free
+    return f"the disk of {home.root} is full: {free // 2**20} MiB are free" if free < FULL_BYTES else None
+
+
+def _all(table: Any, application: str) -> Any:
+    return cast(Any, select(table).where(table.c.application == application))
