@@ -15,7 +15,7 @@ from streams_orchestration.compiler.compiling import compile_spec
 from streams_orchestration.compiler.options import Options
 from streams_orchestration.model.assignment import Assignment
 from streams_orchestration.model.assignment_document import mapping_of_assignment
-from streams_orchestration.runtime.deployment import deployment
+from streams_orchestration.runtime.observing import reading
 from streams_orchestration.runtime.errors import StateDirectoryError, StreamsRuntimeError
 from streams_orchestration.runtime.observing.status import ApplicationStatus
 from streams_orchestration.runtime.storage.home import Home
@@ -60,7 +60,7 @@ def asked(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> list[Any]:
 
 
 def deployed(found: ApplicationStatus, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(deployment, "read_status", lambda _home, _application: found)
+    monkeypatch.setattr(reading, "read_status", lambda _home, _application: found)
 
 
 def test_cancel(asked: list[Any], monkeypatch: pytest.MonkeyPatch, capsys: Capture):

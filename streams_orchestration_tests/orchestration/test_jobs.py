@@ -100,7 +100,7 @@ def test_redeploying_compiles_first_and_keeps_the_options(spec: Path, home: Home
 def test_cancelling_stops_and_records(defs: dg.Definitions, runtime: Runtime):
     runtime.status = running(state="STOPPED")
     result = run(defs, "cancel_demo", {"ops": {"stop_hosts": {"config": {"timeout": 5.0}}}})
-    assert runtime.calls == [("cancel", "demo", 5.0)]
+    assert runtime.calls == [("cancel", "demo", 5.0), ("read_status", "demo")]
     assert "demo/deployment" in recorded(result)
 
 
