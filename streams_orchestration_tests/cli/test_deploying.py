@@ -15,8 +15,8 @@ from streams_orchestration.compiler.compiling import compile_spec
 from streams_orchestration.compiler.options import Options
 from streams_orchestration.model.assignment import Assignment
 from streams_orchestration.model.assignment_document import mapping_of_assignment
-from streams_orchestration.runtime.observing import reading
 from streams_orchestration.runtime.errors import StateDirectoryError, StreamsRuntimeError
+from streams_orchestration.runtime.observing import reading
 from streams_orchestration.runtime.observing.status import ApplicationStatus
 from streams_orchestration.runtime.storage.home import Home
 from streams_orchestration_tests.cli.made_up import pe, status, unit
