@@ -78,11 +78,10 @@ def build_application_definitions(
     resources = {"artifact_store": store, "deployments": deployments}
     stages = [stage_asset(source, change(stage_spec(source, stage))) for stage in STAGES]
     compiling = compile_job(source.name, [key for stage in stages for key in stage.keys])
-    first = dg.Definitions(assets=stages, jobs=[compiling], resources=resources)
-    redeploying = redeploy_job(source.name, recompile_op(source, first))
+    redeploying = redeploy_job(source.name, recompile_op(source))
     resetting = reset_job(source.name)
     measuring = profile_job(source.name)
-    decoupling = decouple_job(source.name, decouple_op(source, first))
+    decoupling = decouple_job(source.name, decouple_op(source))
     return dg.Definitions(
         assets=[*stages, *map(change, [*external_assets(known_lineage(source, store)), *profiling_specs(source)])],
         asset_checks=[deployment_checks(source.name)],

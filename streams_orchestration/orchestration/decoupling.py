@@ -12,12 +12,11 @@ from pydantic import Field
 from streams_orchestration.model.assignment_document import assignment_from_mapping
 from streams_orchestration.orchestration.artifacts import ArtifactStore
 from streams_orchestration.orchestration.deployments import Deployments
-from streams_orchestration.orchestration.instance import LOCATION, run_job_in_process
 from streams_orchestration.orchestration.jobs import job_tags
 from streams_orchestration.orchestration.ops import await_heartbeats, launch_hosts
 from streams_orchestration.orchestration.profiling import APPLIED, DECISION
-from streams_orchestration.orchestration.settings import config_of
-from streams_orchestration.orchestration.stage_assets import ApplicationSource, first_step
+from streams_orchestration.orchestration.recompiling import compile_all
+from streams_orchestration.orchestration.stage_assets import ApplicationSource
 from streams_orchestration.runtime.errors import NotDeployedError, StreamsRuntimeError
 
 GAIN = 1.2
@@ -41,12 +40,11 @@ class ApplyDecision(dg.Config):
     )
 
 
-def decouple_op(source: ApplicationSource, defs: dg.Definitions) -> dg.OpDefinition:
+def decouple_op(source: ApplicationSource) -> dg.OpDefinition:
     """An op that compiles the application with its stored decision, and replaces what is deployed.
 
     Args:
         source: the application.
-        defs: definitions that hold its compile job.
     """
     name = source.name
 
@@ -73,16 +71,7 @@ def decouple_op(source: ApplicationSource, defs: dg.Definitions) -> dg.OpDefinit
             )
             raise NotDecoupledError(message)
         options = replace(artifact_store.options(name), decoupling=assignment_from_mapping(document))
-        origin = context.run.remote_job_origin
-        run = run_job_in_process(
-            context.instance,
-            f"compile_{name}",
-            defs,
-            {"ops": {first_step(source): {"config": config_of(options)}}},
-            {"streams/requested_by": context.run_id},
-            origin.location_name if origin else LOCATION,
-        )
-        context.log.info("compiled by run %s", run.run_id)
+        compile_all(context, source, artifact_store, options)
         if deployed:
             deployments.cancel(name, STOP_SECONDS)
         deployments.write(artifact_store.compilation(name), fresh=config.fresh)

@@ -1,12 +1,23 @@
-"""The op with which the redeploy job compiles: the compile job as a run of its own, checks and lineage included."""
+"""Compiling within a run that goes on to deploy: every stage is stored and shows on its asset, with its check."""
 
 # Dagster reads the annotations of configs and resources here, so they may not be turned into text.
 
 import dagster as dg
 
-from streams_orchestration.orchestration.instance import LOCATION, run_job_in_process
+from streams_orchestration.compiler.options import Options
+from streams_orchestration.compiler.stage import Stage
+from streams_orchestration.compiler.stages import STAGES
+from streams_orchestration.orchestration.artifacts import SPEC, ArtifactStore
+from streams_orchestration.orchestration.ops import NOTHING
 from streams_orchestration.orchestration.settings import CompileOptions
-from streams_orchestration.orchestration.stage_assets import ApplicationSource, first_step
+from streams_orchestration.orchestration.stage_assets import (
+    ApplicationSource,
+    StageResult,
+    chosen,
+    compile_stage,
+    failure,
+    stage_spec,
+)
 
 
 class RedeployOptions(CompileOptions):
@@ -15,27 +26,70 @@ class RedeployOptions(CompileOptions):
     keep: bool = True
 
 
-def recompile_op(source: ApplicationSource, defs: dg.Definitions) -> dg.OpDefinition:
-    """An op that runs the application's compile job.
+def recompile_op(source: ApplicationSource) -> dg.OpDefinition:
+    """An op that compiles an application, as the assets of its stages do.
 
     Args:
         source: the application.
-        defs: definitions that hold that job.
     """
 
-    @dg.op(name=f"{source.name}__compile_stages", out=dg.Out(dg.Nothing))
-    def compile_stages(context: dg.OpExecutionContext, config: RedeployOptions) -> None:
+    @dg.op(name=f"{source.name}__compile_stages", out=NOTHING)
+    def compile_stages(context: dg.OpExecutionContext, config: RedeployOptions, artifact_store: ArtifactStore) -> None:
         """Compile every stage and check it."""
-        settings = {name: value for name, value in config.model_dump().items() if value is not None}
-        origin = context.run.remote_job_origin
-        run = run_job_in_process(
-            context.instance,
-            f"compile_{source.name}",
-            defs,
-            {"ops": {first_step(source): {"config": settings}}},
-            {"streams/requested_by": context.run_id},
-            origin.location_name if origin else LOCATION,
-        )
-        context.log.info("compiled by run %s", run.run_id)
+        compile_all(context, source, artifact_store, chosen(config, source, artifact_store))
 
     return compile_stages
+
+
+def compile_all(
+    context: dg.OpExecutionContext, source: ApplicationSource, store: ArtifactStore, options: Options
+) -> None:
+    """Compile all stages, one after another, and record each on its asset.
+
+    Args:
+        context: of the op.
+        source: the application.
+        store: where stages are read and written.
+        options: of the compiler.
+
+    Raises:
+        Failure: a stage has errors, or its check fails; the stages behind it are not computed.
+        OtherApplicationError: the spec is of another application.
+    """
+    for stage in STAGES:
+        found = compile_stage(source, stage, store, options)
+        context.log_event(_materialization(source, stage, found, store))
+        context.instance.report_runless_asset_event(
+            dg.AssetCheckEvaluation(
+                asset_key=dg.AssetKey([source.name, stage.name]),
+                check_name=stage.invariant_name,
+                passed=found.passed,
+                blocking=True,
+                metadata=found.check_metadata,
+                description=found.problems,
+            )
+        )
+        if found.violations:
+            message = f"{source.name}: {stage.name} did not pass its check: {found.problems}"
+            raise dg.Failure(message, allow_retries=False)
+        if not found.passed:
+            raise failure(source, found.diagnostics)
+
+
+def _materialization(
+    source: ApplicationSource, stage: Stage, found: StageResult, store: ArtifactStore
+) -> dg.AssetMaterialization:
+    """With the versions that Dagster writes down of an asset that it computes, so that it knows what is out of date."""
+    inputs = store.read(source.name, stage.name).inputs
+    versions = {name: "INITIAL" if name == SPEC else version for name, version in inputs.items()}
+    return dg.AssetMaterialization(
+        [source.name, stage.name],
+        metadata=found.metadata,
+        tags={
+            "dagster/data_version": found.data_version,
+            "dagster/data_version_is_user_provided": "true",
+            "dagster/code_version": stage_spec(source, stage).code_version or "",
+            **{f"dagster/input_data_version/{source.name}/{name}": version for name, version in versions.items()},
+            **{f"dagster/input_event_pointer/{source.name}/{name}": "NULL" for name in versions},
+        },
+    )

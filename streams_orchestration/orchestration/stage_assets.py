@@ -13,7 +13,7 @@ from streams_orchestration.compiler.compilation import Progress
 from streams_orchestration.compiler.compiling import compute
 from streams_orchestration.compiler.options import Options
 from streams_orchestration.compiler.plan import section
-from streams_orchestration.compiler.stage import LOGICAL, Stage
+from streams_orchestration.compiler.stage import Stage
 from streams_orchestration.compiler.stages import BY_NAME
 from streams_orchestration.model.diagnostics import Diagnostic, errors_of, in_order
 from streams_orchestration.model.loading import read_application
@@ -55,6 +55,23 @@ class StageResult(NamedTuple):
     def passed(self) -> bool:
         """Whether the stages after it may be computed."""
         return not self.violations and not errors_of(self.diagnostics)
+
+    @property
+    def problems(self) -> str | None:
+        """What its check has found, in words; None when it has passed."""
+        found = [*(error.message for error in errors_of(self.diagnostics)), *self.violations]
+        return "; ".join(found[:5]) or None
+
+    @property
+    def check_metadata(self) -> dict[str, Any]:
+        """What its check shows."""
+        count = len(errors_of(self.diagnostics)) + len(self.violations)
+        metadata: dict[str, Any] = {"streams/problems": dg.MetadataValue.int(count)}
+        if self.diagnostics:
+            metadata["streams/diagnostics"] = diagnostics_table(self.diagnostics)
+        if self.violations:
+            metadata["streams/violations"] = dg.MetadataValue.json(list(self.violations[:20]))
+        return metadata
 
 
 def compile_stage(source: ApplicationSource, stage: Stage, store: ArtifactStore, options: Options) -> StageResult:
@@ -124,11 +141,6 @@ def failure(source: ApplicationSource, diagnostics: tuple[Diagnostic, ...]) -> d
     )
 
 
-def first_step(source: ApplicationSource) -> str:
-    """Name of the step that takes the options."""
-    return f"{source.name}__{LOGICAL}"
-
-
 def stage_spec(source: ApplicationSource, stage: Stage) -> dg.AssetSpec:
     """How a stage shows as an asset."""
     inputs = stage.inputs or (SPEC,)
@@ -158,17 +170,11 @@ def stage_asset(source: ApplicationSource, spec: dg.AssetSpec) -> dg.AssetsDefin
 
     def results(found: StageResult) -> Iterator[dg.MaterializeResult | dg.AssetCheckResult]:
         yield dg.MaterializeResult(data_version=dg.DataVersion(found.data_version), metadata=found.metadata)
-        problems = [*(error.message for error in errors_of(found.diagnostics)), *found.violations]
-        metadata: dict[str, Any] = {"streams/problems": dg.MetadataValue.int(len(problems))}
-        if found.diagnostics:
-            metadata["streams/diagnostics"] = diagnostics_table(found.diagnostics)
-        if found.violations:
-            metadata["streams/violations"] = dg.MetadataValue.json(list(found.violations[:20]))
         yield dg.AssetCheckResult(
             check_name=stage.invariant_name,
             passed=found.passed,
-            metadata=metadata,
-            description="; ".join(problems[:5]) or None,
+            metadata=found.check_metadata,
+            description=found.problems,
         )
 
     if stage.inputs:

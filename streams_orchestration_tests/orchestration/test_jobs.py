@@ -8,6 +8,7 @@ from typing import Any
 import dagster as dg
 import pytest
 
+from streams_orchestration.compiler.stages import BY_NAME
 from streams_orchestration.orchestration import ops
 from streams_orchestration.orchestration.application import build_application_definitions
 from streams_orchestration.orchestration.artifacts import StageMissingError, StagesOutOfStepError
@@ -23,8 +24,10 @@ from streams_orchestration_tests.orchestration.conftest import Runtime
 from streams_orchestration_tests.orchestration.statuses import NOW, failed, running
 
 
-def run(defs: dg.Definitions, job: str, config: Mapping[str, object] | None = None) -> dg.ExecuteInProcessResult:
-    return defs.resolve_job_def(job).execute_in_process(config)
+def run(
+    defs: dg.Definitions, job: str, config: Mapping[str, object] | None = None, **more: Any
+) -> dg.ExecuteInProcessResult:
+    return defs.resolve_job_def(job).execute_in_process(config, **more)
 
 
 def recorded(result: dg.ExecuteInProcessResult) -> set[str]:
@@ -82,19 +85,41 @@ def test_a_spec_that_changed_since_is_not_deployed(defs: dg.Definitions, runtime
         run(defs, "deploy_demo")
 
 
-def test_redeploying_compiles_first_and_keeps_the_options(spec: Path, home: Home, runtime: Runtime):
+def test_redeploying_compiles_first_in_the_same_run_and_keeps_the_options(spec: Path, home: Home, runtime: Runtime):
     defs = build_application_definitions(spec, home)
-    with dg.instance_for_test() as instance:
+    with dg.DagsterInstance.ephemeral() as instance:
         config = {"ops": {"demo__logical_graph": {"config": {"submission": {"width": "3"}}}}}
         defs.resolve_job_def("compile_demo").execute_in_process(config, instance=instance)
         spec.write_text(spec.read_text().replace("iterations: 1000", "iterations: 2000"))
         assert defs.resolve_job_def("redeploy_demo").execute_in_process(instance=instance).success
-        runs = {record.job_name for record in instance.get_runs()}
+        runs = sorted(record.dagster_run.job_name for record in instance.get_run_records())
     store = defs.resources["artifact_store"]  # pyright: ignore[reportOptionalSubscript]
-    assert runs == {"compile_demo", "redeploy_demo"}
+    assert runs == ["compile_demo", "redeploy_demo"]
     assert store.compilation("demo").options.submission == {"width": "3"}
     assert store.compilation("demo").logical.operators[0].parameters == {"iterations": 2000}
     assert runtime.names == ["deploy", "launch", "await_running", "read_status"]
+
+
+def test_redeploying_shows_the_stages_as_compiling_does(spec: Path, home: Home, runtime: Runtime):
+    defs = build_application_definitions(spec, home)
+    shown: dict[str, list[Any]] = {}
+    with dg.DagsterInstance.ephemeral() as instance:
+        for job in ("compile_demo", "redeploy_demo"):
+            run(defs, job, instance=instance)
+            events = [instance.get_latest_materialization_event(dg.AssetKey(["demo", name])) for name in BY_NAME]
+            made = [event.asset_materialization for event in events if event and event.asset_materialization]
+            tags = [{k: v for k, v in (each.tags or {}).items() if "event_pointer" not in k} for each in made]
+            shown[job] = [tags, [sorted(each.metadata) for each in made]]
+    assert shown["compile_demo"] == shown["redeploy_demo"]
+    assert len(shown["compile_demo"][0]) == len(BY_NAME)
+
+
+def test_what_does_not_compile_is_not_deployed(spec: Path, home: Home, runtime: Runtime):
+    spec.write_text(spec.read_text().replace("operator: Filter", "operator: Filtr"))
+    defs = build_application_definitions(spec, home)
+    with pytest.raises(dg.Failure, match="Filtr"):
+        run(defs, "redeploy_demo")
+    assert not runtime.calls
 
 
 def test_cancelling_stops_and_records(defs: dg.Definitions, runtime: Runtime):

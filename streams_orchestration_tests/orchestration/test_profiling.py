@@ -155,7 +155,7 @@ def test_a_decision_is_compiled_deployed_and_compared_with_what_is_measured_then
     decided(defs, measured, store)
     runtime.status = running()
     runtime.calls.clear()
-    with dg.instance_for_test() as instance:
+    with dg.DagsterInstance.ephemeral() as instance:
         assert run(defs, "decouple_demo", APPLY, instance=instance).success
     assert [name for name in runtime.names if name != "read_status"] == ["cancel", "deploy", "launch", "await_running"]
     measured["deployed"] = applied = store.compilation("demo")
@@ -203,7 +203,7 @@ def test_the_sensor_asks_for_what_pays_and_is_off(defs: dg.Definitions, measured
         )
         return sensor.evaluate_tick(context)
 
-    with dg.instance_for_test() as instance:
+    with dg.DagsterInstance.ephemeral() as instance:
         request = (tick(instance).run_requests or [])[0]
         assert request.run_config["ops"]["apply_decision"]["config"] == {"fresh": True, "least_gain": 1.2}
         measured["profile"] = replace(BUSY, operators=(OperatorProfile("Results", 5.0), OperatorProfile("Even", 0.1)))

@@ -56,7 +56,7 @@ class Daemon:
 
 @pytest.fixture
 def daemon(spec: Path, home: Home) -> Iterator[Daemon]:
-    with dg.instance_for_test() as instance:
+    with dg.DagsterInstance.ephemeral() as instance:
         yield Daemon(build_definitions(spec.parent, home), instance)
 
 
