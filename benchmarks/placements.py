@@ -120,6 +120,7 @@ def rows(*, quick: bool = False) -> list[Row]:
 
 def _streams(home: Home, *arguments: str) -> None:
     command = [sys.executable, "-m", "streams_orchestration", *arguments]
-    done = subprocess.run(command, env=os.environ | {"STREAMS_HOME": str(home.root)}, capture_output=True, text=True)
+    environment = os.environ | {"STREAMS_HOME": str(home.root)}
+    done = subprocess.run(command, env=environment, capture_output=True, text=True, check=False)
     if done.returncode:
         sys.exit(f"{' '.join(command)} failed:\n{done.stdout[-2000:]}{done.stderr[-2000:]}")

@@ -53,9 +53,9 @@ def rows(*, quick: bool = False) -> list[Row]:
     best = {1: 0.0, 2: 0.0}
     for _ in range(1 if quick else ROUNDS):
         results = []
-        for width in best:
+        for width, before in best.items():
             speed, result = throughput(width, tuples)
-            best[width] = max(best[width], speed)
+            best[width] = max(before, speed)
             results.append(result)
         assert results[0].equals(results[1]), "the widths give different results"
     return [Row("slow operator in Python, width 2 / width 1", best[2], "/s", best[1], TARGET, at_least=True)]

@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 @spec_argument
 @compile_options
 @fresh_option
-def deploy(spec: Path, options: Options, fresh: bool) -> None:
+def deploy(spec: Path, options: Options, *, fresh: bool) -> None:
     """Compile an application and start it in the background."""
     _deploy(spec, options, options, fresh=fresh)
 
@@ -36,7 +36,7 @@ def deploy(spec: Path, options: Options, fresh: bool) -> None:
 @spec_argument
 @decoupling_option
 @fresh_option
-def redeploy(spec: Path, decoupling: Assignment | None, fresh: bool) -> None:
+def redeploy(spec: Path, decoupling: Assignment | None, *, fresh: bool) -> None:
     """Deploy again, with the compile options of the last time.
 
     What runs already runs on; an application that differs from the one whose state is kept needs --fresh. A decision
@@ -111,7 +111,7 @@ def cancel(application: str, timeout: float) -> None:
 @application_argument
 @click.option("--unit", help="`region-0`, or `pe-3` for a PE in no region; all that have failed when left out.")
 @click.option("--force", is_flag=True, help="Reset even if it has failed as often in a row as it may.")
-def reset(application: str, unit: str | None, force: bool) -> None:
+def reset(application: str, unit: str | None, *, force: bool) -> None:
     """Bring a failed region or PE back to its last complete epoch."""
     import time
 

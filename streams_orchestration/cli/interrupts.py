@@ -63,7 +63,7 @@ class Background(Generic[T]):
     def _run(self) -> None:
         try:
             self._result.append(self._function())
-        except BaseException as error:
+        except BaseException as error:  # noqa: BLE001  raised by whoever waits for the result
             self._error = error
 
     def wait(self, seconds: float) -> bool:

@@ -17,7 +17,7 @@ POLL_SECONDS = 0.5
 @click.option("--pe", type=click.IntRange(min=0), metavar="N", help="The log of this PE only.")
 @click.option("--lines", type=click.IntRange(min=0), default=40, show_default=True, help="Last lines of each log.")
 @click.option("--follow", "-f", is_flag=True, help="Go on with what is written from now, until Ctrl-C.")
-def logs(application: str, pe: int | None, lines: int, follow: bool) -> None:
+def logs(application: str, pe: int | None, lines: int, *, follow: bool) -> None:
     """Show the logs of an application's hosts and PEs."""
     import time
 

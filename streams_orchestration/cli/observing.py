@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     help="Draw its regions' cuts, failures and resets over time into a file instead.",
 )
 @format_option
-def status(application: str | None, measured: bool, timeline: Path | None, format_: str) -> None:
+def status(application: str | None, timeline: Path | None, format_: str, *, measured: bool) -> None:
     """Show what one application does, or all that are deployed."""
     import time
 

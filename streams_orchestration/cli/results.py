@@ -95,13 +95,13 @@ def result_table(result: Result) -> RenderableType:
 def _cells(column: pl.Series) -> list[Text]:
     if column.dtype.is_float():
         whole = all(value.is_integer() for value in column.drop_nulls())
-        return [_null() if value is None else Text(_number(value, whole)) for value in column]
+        return [_null() if value is None else Text(_number(value, whole=whole)) for value in column]
     if column.dtype == pl.Boolean:
         return [_null() if value is None else Text(str(value).lower()) for value in column]
     return [_null() if value is None else Text(str(value)) for value in column.to_list()]
 
 
-def _number(value: float, whole: bool) -> str:
+def _number(value: float, *, whole: bool) -> str:
     if not 0.001 <= abs(value) < 1e15 and value != 0:
         return f"{value:.4g}"
     return f"{value:.{0 if whole else 3}f}"

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 @click.option(
     "--max-rows", type=click.IntRange(min=0), default=40, show_default=True, metavar="N", help="Rows shown of a result."
 )
-def run(spec: Path, options: Options, fresh: bool, max_rows: int) -> int:
+def run(spec: Path, options: Options, max_rows: int, *, fresh: bool) -> int:
     """Compile an application, run it to its end, show the result.
 
     Ctrl-C stops it cleanly, and running it again goes on from there. What fails goes back to its last complete epoch.

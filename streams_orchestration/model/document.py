@@ -156,7 +156,7 @@ class _Builder:
     def scalar(self, event: Any, line: int) -> Any:
         text: str = event.value
         tag = event.tag
-        if tag == "tag:yaml.org,2002:str" or tag == "!" or (tag is None and not event.implicit[0]):
+        if tag in ("tag:yaml.org,2002:str", "!") or (tag is None and not event.implicit[0]):
             return text
         if text in _CONSTANTS:
             value = _CONSTANTS[text]

@@ -20,7 +20,7 @@ from streams_orchestration.model.document import LocatedMapping
 from streams_orchestration.model.location import Location
 
 
-class Element(BaseModel):
+class Element(BaseModel):  # noqa: PLW1641  pydantic hashes what is frozen
     """A part of a spec. In a spec keys are camelCase; in Python the field names may be used as well."""
 
     model_config = ConfigDict(

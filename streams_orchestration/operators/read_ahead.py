@@ -70,12 +70,12 @@ class _Reading(Generic[T]):
                 number, self.taken = self.taken, self.taken + 1
                 try:
                     raw = next(self.items)
-                except BaseException as end:
+                except BaseException as end:  # noqa: BLE001  raised where the item is taken
                     self._put(number, end)
                     return
             try:
                 result = self.work(raw)
-            except BaseException as error:
+            except BaseException as error:  # noqa: BLE001  raised where the result is taken
                 self._put(number, error)
                 return
             del raw

@@ -19,7 +19,7 @@ def described(value: object) -> str:
     """A value as errors show it: the beginning of its text, and its type."""
     try:
         text = " ".join(repr(value).split())
-    except Exception:  # whatever the code of a user's class raises
+    except Exception:  # noqa: BLE001  whatever the code of a user's class raises
         text = "a value"
     return f"{text if len(text) <= SHOWN else text[: SHOWN - 3] + '...'} ({type(value).__name__})"
 

@@ -138,7 +138,7 @@ def _stop(children: Mapping[Path, subprocess.Popen[bytes]]) -> None:
 
 @contextmanager
 def _stop_on_signals() -> Iterator[None]:
-    def stop(number: int, frame: FrameType | None) -> None:
+    def stop(_number: int, _frame: FrameType | None) -> None:
         # The first signal ends the wait; further ones must not cut the clean stop short.
         for other in (signal.SIGINT, signal.SIGTERM):
             signal.signal(other, signal.SIG_IGN)

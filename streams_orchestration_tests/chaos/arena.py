@@ -354,7 +354,7 @@ def can_mount(root: Path) -> bool:
     """Mount a small file system in memory there; False where this machine does not let us."""
     command = ["mount", "-t", "tmpfs", "-o", f"size={DISK_BYTES}", "tmpfs", str(root)]
     with contextlib.suppress(OSError):
-        return subprocess.run(command, capture_output=True).returncode == 0
+        return subprocess.run(command, capture_output=True, check=False).returncode == 0
     return False
 
 

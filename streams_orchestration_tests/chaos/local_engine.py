@@ -41,7 +41,7 @@ def main() -> None:
             os.close(0)
             try:
                 run(json.loads(line))
-            except BaseException as error:
+            except BaseException as error:  # noqa: BLE001  this process ends with it
                 print(f"{type(error).__name__}: {error}", file=sys.stderr, flush=True)
                 os._exit(1)
             os._exit(0)

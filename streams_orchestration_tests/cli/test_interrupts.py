@@ -33,7 +33,7 @@ def test_a_request_to_terminate_has_its_own_status():
 
 
 def test_background_gives_back_result_and_error():
-    assert Background(lambda: threading.current_thread()).result() is not threading.current_thread()
+    assert Background(threading.current_thread).result() is not threading.current_thread()
 
     def fail() -> None:
         message = "no"

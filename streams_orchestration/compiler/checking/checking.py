@@ -92,7 +92,7 @@ def _findings(
     try:
         implementation.check(context, parameters)
         place = implementation.directory(context, parameters)
-    except Exception as error:  # whatever the code of a user's operator raises
+    except Exception as error:  # noqa: BLE001  whatever the code of a user's operator raises
         text = str(error) if isinstance(error, ValueError) else f"{type(error).__name__}: {error}"
         return [_Finding(_diagnostic("SO5004", operator, text), isinstance(error, UnknownAttributeError))]
     if place is None or places is None or places.setdefault(place, operator) is operator:

@@ -88,7 +88,7 @@ _READ = Passing("reference", "const", _SHARED)
 _GIVEN = Passing("reference", "mutable", _HANDED_OVER)
 
 
-def _ways(port: InputPort, faithful: bool) -> tuple[_Way, ...]:
+def _ways(port: InputPort, *, faithful: bool) -> tuple[_Way, ...]:
     """The ways to an input port: direct, through a queue, from another PE, then the same behind a splitter."""
     changes = port.mutable and (faithful or port.mutates != ())
     copied = None if faithful or not changes else port.mutates
@@ -98,7 +98,7 @@ def _ways(port: InputPort, faithful: bool) -> tuple[_Way, ...]:
         _Way(_QUEUED[changes], _DIRECTLY),
         _Way(_REMOTE[changes], _REMOTELY),
     )
-    return *plain, *(_Way(each.passing, _LAST, True, each.copied) for each in plain)
+    return *plain, *(_Way(each.passing, _LAST, split=True, copied=each.copied) for each in plain)
 
 
 _THROUGH_QUEUE, _FROM_OTHER_PE, _BEHIND_SPLITTER = 1, 2, 3
@@ -118,7 +118,7 @@ def _ways_by_port(
     `enqueued` gets the connections that end in a queue.
     """
     gives = [tuple(port.mutable for port in model.outputs) for model in logical.operators]
-    ways = [tuple(_ways(port, options.faithful) for port in model.inputs) for model in logical.operators]
+    ways = [tuple(_ways(port, faithful=options.faithful) for port in model.inputs) for model in logical.operators]
     ways_to = [ways[operator.logical] for operator in physical.operators]
     pe_of = fusion.pe_of
     queued = {(queue.operator, queue.port) for queue in threads.queues}

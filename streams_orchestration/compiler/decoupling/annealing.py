@@ -47,7 +47,7 @@ def anneal(
     best, best_key = list(home), (max(loads), sum(loads))
     if pieces.machines < 2 or not movable or best_key[1] <= 0:
         return best
-    average = 1.0 / max(max(sum(pieces.weights) / pieces.machines, max(pieces.weights)), 1e-300)
+    average = 1.0 / max(sum(pieces.weights) / pieces.machines, *pieces.weights, 1e-300)
     random, choose = chance.random, target or _near(assignment, chance)
     cooling = _COOLING ** (1.0 / max(1, steps // _CHECK))
     temperature = heat

@@ -28,7 +28,7 @@ def simple_bound(contraction: Contraction) -> float:
     for weight, pin in zip(contraction.weights, contraction.pins, strict=True):
         if pin >= 0:
             pinned[pin] += weight
-    worst = max(total / machines, max(contraction.weights), max(pinned))
+    worst = max(total / machines, *contraction.weights, *pinned)
     return worst + params.lex_epsilon * total
 
 

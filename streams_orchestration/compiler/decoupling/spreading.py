@@ -62,7 +62,7 @@ class _Program:
         import highspy
 
         self._highs: Any = highspy.Highs()
-        self._highs.setOptionValue("output_flag", False)
+        self._highs.setOptionValue("output_flag", False)  # noqa: FBT003  HiGHS takes no keywords
         self._highs.setOptionValue("threads", 1)
         self._optimal = highspy.HighsModelStatus.kOptimal
         self._deadline = deadline

@@ -123,8 +123,8 @@ class _Grid(Generic[Node]):
         self.after: dict[object, list[object]] = defaultdict(list)
         self.chains: dict[int, list[_Bend]] = {}
         self.column_of = layers
-        for node in layers:
-            self._add(layers[node], node, sizes[node])
+        for node, layer in layers.items():
+            self._add(layer, node, sizes[node])
         for number, (source, target) in enumerate(edges):
             if source == target:
                 continue

@@ -37,8 +37,8 @@ def unit_flows(units: Sequence[FusableUnit], logical: LogicalGraph, physical: Ph
     downstream: list[list[Flow]] = [[] for _ in units]
     upstream: list[list[Flow]] = [[] for _ in units]
     traffic = connection_traffic(logical, physical, rates)
-    for (source, _, target, _, _, _), weight in zip(physical.connections, traffic, strict=True):
-        source, target = unit_of[source], unit_of[target]
+    for connection, weight in zip(physical.connections, traffic, strict=True):
+        source, target = unit_of[connection.source], unit_of[connection.target]
         if source != target:
             downstream[source].append((target, weight))
             upstream[target].append((source, weight))

@@ -236,4 +236,11 @@ class Inheritance:
             location = annotation.location("threads")
             self.substitution.diagnostics.append(Diagnostic.of("SO0401", message, operator=operator, location=location))
         elastic = self.substitution.boolean(annotation.elastic, annotation, "elastic", operator)
-        return Threading(annotation.model, True, threads, elastic, introducer, annotation.location("model"))
+        return Threading(
+            annotation.model,
+            explicit=True,
+            threads=threads,
+            elastic=elastic,
+            introducer=introducer,
+            location=annotation.location("model"),
+        )

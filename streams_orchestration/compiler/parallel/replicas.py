@@ -61,8 +61,8 @@ class Replicas:
         width = self.widths[originals[0][0]][level]
         inner = {logical: prod(self.widths[logical][level + 1 :]) for logical, _ in originals}
         for channel in range(1, width):
-            for logical, rank in originals:
-                rank += channel * inner[logical]
+            for logical, original in originals:
+                rank = original + channel * inner[logical]
                 self.indexes[logical][rank] = len(self.owners)
                 self.owners.append((logical, rank))
                 yield logical, rank

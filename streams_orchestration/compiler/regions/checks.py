@@ -33,7 +33,7 @@ def check_regions(
     diagnostics += _ports(logical, regions, region_of)
     for operator in logical.operators:
         if region_of[operator.index] >= 0:
-            diagnostics += _member(operator, regions[region_of[operator.index]], operator.index in found.starts)
+            diagnostics += _member(operator, regions[region_of[operator.index]], start=operator.index in found.starts)
         else:
             diagnostics += [_at(operator, code, message) for code, message in outside_findings(operator)]
     started = set(found.starts.values())
@@ -92,7 +92,7 @@ def _ports(
             yield _at(operator, "SO1002", message)
 
 
-def _member(operator: LogicalOperator, region: ConsistentRegion, start: bool) -> Iterator[Diagnostic]:
+def _member(operator: LogicalOperator, region: ConsistentRegion, *, start: bool) -> Iterator[Diagnostic]:
     """What a member must be, and a start."""
     if operator.checkpoint is not None:
         yield _at(operator, "CDISP0695E", f"{operator.name} is in a region and has a checkpoint config")
@@ -107,7 +107,7 @@ def _member(operator: LogicalOperator, region: ConsistentRegion, start: bool) ->
             yield _at(operator, code, message)
     elif operator.inputs and operator.outputs and all(is_control_port(operator, port) for port in ports):
         yield _at(operator, "CDISP0834E", f"{operator.name} has outputs, but all of its inputs are control ports")
-    for code, message in member_findings(operator, region, start):
+    for code, message in member_findings(operator, region, start=start):
         yield _at(operator, code, message)
 
 

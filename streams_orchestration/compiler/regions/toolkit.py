@@ -30,7 +30,7 @@ def start_findings(operator: LogicalOperator) -> Iterator[Finding]:
         yield "CDISP9250E", f"{operator.name} ({operator.kind}) cannot start a region{reason}"
 
 
-def member_findings(operator: LogicalOperator, region: ConsistentRegion, start: bool) -> Iterator[Finding]:
+def member_findings(operator: LogicalOperator, region: ConsistentRegion, *, start: bool) -> Iterator[Finding]:
     """Parameters of a member that do not go with its region."""
     if not operator.standard:
         return

@@ -33,7 +33,9 @@ def place_queues(logical: LogicalGraph, physical: PhysicalGraph, fusion: FusionP
         model = logical.operators[operator.logical]
         for port in model.threaded_ports:
             key = operator.index, port.port
-            queues[key] = Queue(*key, False, port.congestion_policy, port.queue_size)
+            queues[key] = Queue(
+                *key, injected=False, congestion_policy=port.congestion_policy, queue_size=port.queue_size
+            )
         if threading_model(model, options) == "dedicated":
             dedicated.add(operator.index)
     for connection in physical.connections:
@@ -42,7 +44,7 @@ def place_queues(logical: LogicalGraph, physical: PhysicalGraph, fusion: FusionP
             continue
         key = target, port
         if key not in queues and added_for(connection, fusion.pe_of, dedicated) is not None:
-            queues[key] = Queue(*key, True, POLICY, SIZE)
+            queues[key] = Queue(*key, injected=True, congestion_policy=POLICY, queue_size=SIZE)
     return [queues[key] for key in sorted(queues)]
 
 

@@ -56,7 +56,7 @@ class CsvSieve:
                         yield found._replace(start=Place(place, line))
                         place, line = place + len(part), line + part.count(b"\n")
                 else:
-                    rows, rest = self._raw_rows(text, line, ended)
+                    rows, rest = self._raw_rows(text, line, ended=ended)
                     yield self._sifted(rows, names)._replace(start=Place(place, line))
                     place += len(text) - len(rest)
                     line += text.count(b"\n") - rest.count(b"\n")
@@ -68,7 +68,7 @@ class CsvSieve:
         if not self.file.has_header_line:
             return self.schema.names, Place(mark)
         ended = False
-        while not (rows := self._raw_rows(text[mark:], 1, ended)[0]) and not ended:
+        while not (rows := self._raw_rows(text[mark:], 1, ended=ended)[0]) and not ended:
             data = file.read(self.file.block_bytes)
             text, ended = text + data, not data
         header = rows[0] if rows else RawRow(1, b"")
@@ -175,7 +175,7 @@ class CsvSieve:
             if len(values) != len(names) or any(not check(values[at]) for at, check, _ in checked):
                 yield number, False
 
-    def _raw_rows(self, text: bytes, line: int, ended: bool) -> tuple[list[RawRow], bytes]:
+    def _raw_rows(self, text: bytes, line: int, *, ended: bool) -> tuple[list[RawRow], bytes]:
         """Where rows begin and end, blank lines left out; and what the last one may still lack."""
         lines = io.BytesIO(text).readlines()
         rows: list[RawRow] = []

@@ -134,7 +134,7 @@ class DeDuplicate(Operator):
             return list(range(self.position, self.position + len(batch)))
         column = batch.arrow.column(attribute)
         values = (pc.cast(column, pa.int64()) if pa.types.is_timestamp(column.type) else column).to_pylist()
-        if any(value is None or value != value for value in values):
+        if any(value is None or value != value for value in values):  # noqa: PLR0124  NaN
             message = f"deltaAttribute: {attribute} is null or NaN"
             raise DataError(message)
         return values

@@ -157,13 +157,13 @@ class FileSource(SourceOperator):
                 self.context.make_consistent()
             following = self._following()
             if following is None:
-                return ProducedTo(self._offset(), True)
+                return ProducedTo(self._offset(), exhausted=True)
             limit -= self.row - offset["row"]
             offset = {"row": 0}
             self._open(following, Mark(), check=True)
             if limit <= 0 or drives:
                 break
-        return ProducedTo(self._offset(), False)
+        return ProducedTo(self._offset(), exhausted=False)
 
     def _offset(self) -> Offset:
         offset: Offset = {"row": self.row}

@@ -46,7 +46,7 @@ class Filter(Operator):
         if self.condition is None:
             self.submit(batch)
             return
-        mask = pc.fill_null(evaluate(self.condition, batch.arrow), False)
+        mask = pc.fill_null(evaluate(self.condition, batch.arrow), fill_value=False)
         self.submit(batch.filter(mask))
         if len(self.context.outputs) > 1:
             self.submit(batch.filter(pc.invert(mask)), 1)

@@ -70,6 +70,6 @@ class Functor(Operator):
     def process(self, port: int, batch: TupleBatch) -> None:
         """Filter, then compute for every output port."""
         if self.condition is not None:
-            batch = batch.filter(pc.fill_null(evaluate(self.condition, batch.arrow), False))
+            batch = batch.filter(pc.fill_null(evaluate(self.condition, batch.arrow), fill_value=False))
         for output, assignments in enumerate(self.ports):
             self.submit(assignments.apply(batch.arrow), output)

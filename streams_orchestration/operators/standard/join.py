@@ -109,7 +109,10 @@ class Join(Operator):
         keys = (self.parameters.equality_lhs, self.parameters.equality_rhs)
         algorithm = self.parameters.algorithm
         outer = (algorithm in ("leftOuter", "outer"), algorithm in ("rightOuter", "outer"))
-        self.sides = [JoinSide(*given) for given in zip(self.context.inputs, policies, keys, outer, strict=True)]
+        self.sides = [
+            JoinSide(schema, policy, key, outer=kept)
+            for schema, policy, key, kept in zip(self.context.inputs, policies, keys, outer, strict=True)
+        ]
 
     def reset_to_initial_state(self) -> None:
         """Both windows are empty."""
@@ -129,7 +132,7 @@ class Join(Operator):
         here, there = other.partners([batch.column(name) for name in own.keys], batch.num_rows)
         if self.match is not None:
             pairs = self._join(port, batch.take(pa.array(here)), other.log.take(there))
-            met = pc.fill_null(evaluate(self.match, pairs), False).to_numpy(zero_copy_only=False)
+            met = pc.fill_null(evaluate(self.match, pairs), fill_value=False).to_numpy(zero_copy_only=False)
             here, there = here[met], there[met]
         other.meet(there)
         came = own.insert(batch)

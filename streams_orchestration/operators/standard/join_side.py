@@ -17,7 +17,7 @@ from streams_orchestration.operators.windows import Policy
 class JoinSide:
     """The tuples that are in the window of one stream, of an outer side flagged once they have met another."""
 
-    def __init__(self, schema: pa.Schema, policy: Policy, keys: list[str], outer: bool) -> None:
+    def __init__(self, schema: pa.Schema, policy: Policy, keys: list[str], *, outer: bool) -> None:
         self.policy = policy
         self.keys = keys
         self.outer = outer

@@ -40,11 +40,11 @@ def read_json_lines(path: Path, schema: pa.Schema, start: Place, *, permissive: 
     with open_decompressed(path) as file:
         go_to(file, path, start.number)
         while lines := file.readlines(BLOCK_BYTES):
-            yield _rows(path, lines, schema, start, permissive)._replace(start=start)
+            yield _rows(path, lines, schema, start, permissive=permissive)._replace(start=start)
             start = Place(start.number + sum(map(len, lines)), start.line + len(lines))
 
 
-def _rows(path: Path, lines: list[bytes], schema: pa.Schema, start: Place, permissive: bool) -> Rows:
+def _rows(path: Path, lines: list[bytes], schema: pa.Schema, start: Place, *, permissive: bool) -> Rows:
     full = [RawRow(number, line) for number, line in enumerate(lines, start.line) if line.strip()]
     if not full:
         return Rows(pa.RecordBatch.from_pylist([], schema=schema))

@@ -51,7 +51,7 @@ class Punctor(Operator):
 
     def process(self, port: int, batch: TupleBatch) -> None:
         """A condition that is null counts as false."""
-        mask = pc.fill_null(evaluate(self.condition, batch.arrow), False).to_numpy(zero_copy_only=False)
+        mask = pc.fill_null(evaluate(self.condition, batch.arrow), fill_value=False).to_numpy(zero_copy_only=False)
         tuples, done = self.assignments.apply(batch.arrow), 0
         for place in (np.flatnonzero(mask) + (self.parameters.position == "after")).tolist():
             self.submit(tuples.slice(done, place - done))

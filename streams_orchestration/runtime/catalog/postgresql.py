@@ -171,7 +171,7 @@ def _engine(url: URL, schema: str, busy_seconds: float) -> Engine:
 
 def _forked() -> None:
     """A child must not speak on its parent's connections, nor close them."""
-    global _lock
+    global _lock  # noqa: PLW0603  a lock that the parent held would never be released here
     _lock = threading.Lock()
     for engine in _engines.values():
         engine.dispose(close=False)

@@ -43,7 +43,7 @@ class Pulse:
             self._asked.clear()
             try:
                 self._ask()
-            except Exception as error:  # what has ended is found otherwise
+            except Exception as error:  # noqa: BLE001  what has ended is found otherwise
                 log.info("no answer: %s", error)
             self._answered = True
 

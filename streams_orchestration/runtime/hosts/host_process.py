@@ -113,7 +113,7 @@ class StartingSession:
 
         try:
             self._session = spark_session(self._settings, self._directory)
-        except Exception as error:
+        except Exception as error:  # noqa: BLE001  raised by `wait`
             self._error = error
         self._over.set()
         if self._session is not None:
@@ -155,7 +155,7 @@ class StartingSession:
         try:
             self._archive.write(gateway)
             self._archive.keep()
-        except Exception as error:
+        except Exception as error:  # noqa: BLE001  the next JVM starts without an archive
             log.info("Spark's classes are not archived: %s", str(error).partition("\n")[0])
 
 

@@ -55,7 +55,7 @@ def commit_batch(
             if _is_made(connection, key, plan.token):
                 return
             raise
-        position = _advance(program, plan, results)
+        position = _advance(plan, results)
         numbers = dict(plan.position.outputs)
         for segment in (segment for result in results for segment in result.segments):
             number = numbers.get(segment.stream, 0)
@@ -158,7 +158,7 @@ def _is_made(connection: Connection, key: dict[str, Any], token: str) -> bool:
     return bool(token) and connection.scalar(mine) == token
 
 
-def _advance(program: PeProgram, plan: BatchPlan, results: Sequence[TaskResult]) -> Position:
+def _advance(plan: BatchPlan, results: Sequence[TaskResult]) -> Position:
     sources, exhausted = dict(plan.position.sources), set(plan.position.exhausted)
     for result in results:
         sources |= result.sources

@@ -54,7 +54,7 @@ class Pace:
         if rows < self.limit // 2:
             return
         work = sum(
-            max(max(result.seconds for result in level), sum(result.seconds for result in level) / self.cores)
+            max(*(result.seconds for result in level), sum(result.seconds for result in level) / self.cores)
             for level in levels.values()
         )
         self._seen.append((rows, work))

@@ -53,7 +53,7 @@ class OperatorCalls:
             return call()
         except OperatorError:
             raise
-        except Exception as error:
+        except Exception as error:  # noqa: BLE001  whatever an operator's code raises
             raised = error.__cause__ if isinstance(error, TupleError) and error.__cause__ else error
             failure = self._failure(program, raised)
             failure = at(failure, error) if at else failure

@@ -114,7 +114,8 @@ class TaskRun:
 
     def _read(self, operator: int, port: int, segment: Segment, condition: str | None) -> None:
         wanted, done = arrow_schema(self.program.operators[operator].inputs[port]), 0
-        for item in self.meter.reading(segment, read_segment(segment)):
+        for read in self.meter.reading(segment, read_segment(segment)):
+            item = read
             if isinstance(item, TupleBatch):
                 if item.schema != wanted:
                     name = self.program.operators[operator].name

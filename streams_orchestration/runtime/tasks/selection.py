@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 def selected(tuples: TupleBatch, condition: str, ddl: str) -> TupleBatch:
     """The tuples for which the condition is true; null counts as false."""
-    return tuples.filter(pc.fill_null(evaluate(_parsed(condition, ddl), tuples.arrow), False))
+    return tuples.filter(pc.fill_null(evaluate(_parsed(condition, ddl), tuples.arrow), fill_value=False))
 
 
 @functools.lru_cache(maxsize=256)

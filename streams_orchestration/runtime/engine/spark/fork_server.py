@@ -91,8 +91,8 @@ class ForkServer:
         self._clients: dict[int, socket.socket] = {}
         """Pid of a process that was forked -> who asked for it."""
         self._ended, self._wakes = socket.socketpair()
-        self._ended.setblocking(False)
-        self._wakes.setblocking(False)
+        self._ended.settimeout(0.0)
+        self._wakes.settimeout(0.0)
         self._selector = selectors.DefaultSelector()
 
     def serve(self) -> None:
@@ -176,7 +176,9 @@ class Request(NamedTuple):
         client.settimeout(REQUEST_SECONDS)
         size, streams, _, _ = socket.recv_fds(client, 4, 3)
         with client.makefile("rb") as sent:
-            arguments, environment, directory = marshal.loads(sent.read(int.from_bytes(size, "little")))
+            arguments, environment, directory = marshal.loads(  # noqa: S302  from a child of our own
+                sent.read(int.from_bytes(size, "little"))
+            )
         return cls(arguments, environment, directory, streams)
 
     def close(self) -> None:
@@ -201,7 +203,7 @@ class Request(NamedTuple):
             status = 0
         except SystemExit as ended:
             status = ended.code if isinstance(ended.code, int) else int(ended.code is not None)
-        except BaseException:
+        except BaseException:  # noqa: BLE001  the interpreter would print it and end, and so does this
             traceback.print_exc()
         finally:
             sys.stdout.flush()

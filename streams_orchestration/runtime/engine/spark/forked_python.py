@@ -22,7 +22,7 @@ def main(directory: str, arguments: list[str]) -> int:
     connection = _connect(directory) if arguments[:1] == ["-m"] else None
     pid = None if connection is None else _request(connection, arguments)
     if connection is None or pid is None:
-        os.execv(sys.executable, [sys.executable, *arguments])
+        os.execv(sys.executable, [sys.executable, *arguments])  # noqa: S606  this Python, with the arguments of this process
 
     def terminate(_signal: int, _frame: object) -> None:
         os.kill(pid, signal.SIGTERM)

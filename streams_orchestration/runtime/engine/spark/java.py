@@ -23,7 +23,12 @@ def require_java() -> Path:
     program = _find()
     try:
         answer = subprocess.run(
-            [program, "-version"], capture_output=True, text=True, timeout=_ANSWER_LIMIT, stdin=subprocess.DEVNULL
+            [program, "-version"],
+            capture_output=True,
+            text=True,
+            timeout=_ANSWER_LIMIT,
+            stdin=subprocess.DEVNULL,
+            check=False,
         )
     except (OSError, subprocess.TimeoutExpired) as error:
         reason = f"{program} does not run: {error}"

@@ -134,7 +134,7 @@ class Worker:
         while True:
             try:
                 connection = listener.accept()
-            except Exception:  # whoever it was did not know the key, or has gone
+            except Exception:  # noqa: BLE001, S112  whoever it was did not know the key, or has gone
                 continue
             threading.Thread(target=self._serve, args=(connection,), daemon=True).start()
 
@@ -146,7 +146,7 @@ class Worker:
                 return
             try:
                 answer = True, self.work(request)
-            except Exception as error:
+            except Exception as error:  # noqa: BLE001  goes to the process that asked
                 answer = False, str(error) if isinstance(error, StreamsRuntimeError) else repr(error)
             connection.send(answer)
 

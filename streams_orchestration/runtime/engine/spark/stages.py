@@ -64,7 +64,7 @@ class Stage:
         try:
             result = run.run(plan.inputs[0] if plan.inputs else None, _items(rows, run.meter))
             given = list(self._exchanged(program, task, run))
-        except Exception as error:
+        except Exception as error:  # noqa: BLE001  goes into the task's result
             operator_logger("task", directories.log).exception("batch %s failed", plan.batch)
             permanent = isinstance(error, OperatorError) and isinstance(error.__cause__, DataError | StateError)
             result = TaskResult(

@@ -37,7 +37,7 @@ def _worker(pipe: Connection, query: Path) -> None:
         task, request = pipe.recv()
         try:
             pipe.send(worker.run(query / "owners" / task, request))
-        except Exception as error:
+        except Exception as error:  # noqa: BLE001  goes to the other process
             pipe.send(error)
 
 
