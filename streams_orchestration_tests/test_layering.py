@@ -96,28 +96,37 @@ def test_every_package_has_its_layer():
         assert {path.stem for path in (ROOT / package).iterdir() if not path.stem.startswith("__")} == set(layers)
 
 
-@pytest.mark.parametrize("path", modules(), ids=lambda path: str(path.relative_to(ROOT)))
-def test_imports_go_down_only(path: Path):
-    parts = ("streams_orchestration", *path.relative_to(ROOT).with_suffix("").parts)
-    own = layer("streams_orchestration.cli") if path == ROOT / "__main__.py" else layer(".".join(parts))
+@pytest.fixture(scope="module")
+def imports() -> dict[Path, list[tuple[int, str]]]:
+    """(line, module) of every import of every module of the product."""
+    packages = {path: ("streams_orchestration", *path.relative_to(ROOT).parent.parts) for path in modules()}
+    return {path: list(imported(path.read_text(encoding="utf-8"), package)) for path, package in packages.items()}
+
+
+def name_of(path: Path) -> str:
+    return ".".join(("streams_orchestration", *path.relative_to(ROOT).with_suffix("").parts))
+
+
+def test_imports_go_down_only(imports: dict[Path, list[tuple[int, str]]]):
+    own = {path: layer(name_of(path)) for path in imports} | {ROOT / "__main__.py": layer("streams_orchestration.cli")}
     upwards = [
         f"{path}:{line} imports {module}"
-        for line, module in imported(path.read_text(encoding="utf-8"), parts[:-1])
-        if (other := layer(module)) is not None and (own is None or other > own)
+        for path, each in imports.items()
+        for line, module in each
+        if (other := layer(module)) is not None and ((mine := own[path]) is None or other > mine)
     ]
     assert upwards == []
 
 
-def test_no_module_needs_one_that_needs_it():
-    parts = {path: ("streams_orchestration", *path.relative_to(ROOT).with_suffix("").parts) for path in modules()}
-    names = {path: ".".join(each).removesuffix(".__init__") for path, each in parts.items()}
+def test_no_module_needs_one_that_needs_it(imports: dict[Path, list[tuple[int, str]]]):
+    names = {path: name_of(path).removesuffix(".__init__") for path in imports}
     ours = set(names.values())
     graph = networkx.DiGraph()
     graph.add_edges_from(
-        (name, module)
-        for path, name in names.items()
-        for _, module in imported(path.read_text(encoding="utf-8"), parts[path][:-1])
-        if module in ours and module != name
+        (names[path], module)
+        for path, each in imports.items()
+        for _, module in each
+        if module in ours and module != names[path]
     )
     assert [sorted(circle) for circle in networkx.strongly_connected_components(graph) if len(circle) > 1] == []
 

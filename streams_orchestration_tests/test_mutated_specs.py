@@ -17,6 +17,8 @@ from streams_orchestration.compiler.options import Options
 from streams_orchestration.compiler.plan import plan_document
 from streams_orchestration.model.diagnostics import ApplicationError
 
+pytestmark = pytest.mark.slow
+
 HERE = Path(__file__).parent
 EDITS = 5_000
 BATCHES = 10

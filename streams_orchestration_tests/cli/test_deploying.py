@@ -120,6 +120,7 @@ def test_an_application_that_can_only_be_compiled_is_not_deployed(asked: list[An
     assert "no implementation" in capsys.readouterr().err
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("fresh", [True, False])
 @pytest.mark.parametrize(
     "options",

@@ -19,6 +19,8 @@ from streams_orchestration.runtime.units.failures import UnitFailure
 from streams_orchestration_tests.orchestration.conftest import Runtime
 from streams_orchestration_tests.orchestration.statuses import running
 
+pytestmark = pytest.mark.slow
+
 LIMIT_SECONDS = 120.0
 
 

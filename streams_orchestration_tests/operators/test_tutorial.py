@@ -39,6 +39,7 @@ def files(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return tmp_path
 
 
+@pytest.mark.slow
 def test_its_tests_pass(files: Path):
     path = os.pathsep.join([str(ROOT), str(files)])
     command = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", "test_readings.py"]

@@ -18,6 +18,8 @@ from streams_orchestration.orchestration.stage_assets import OtherApplicationErr
 from streams_orchestration.runtime.storage.home import Home
 from streams_orchestration_tests.orchestration.conftest import DEMO
 
+pytestmark = pytest.mark.slow
+
 
 def keys(defs: dg.Definitions) -> set[str]:
     return {key.to_user_string() for key in defs.resolve_all_asset_keys()}

@@ -23,6 +23,8 @@ from streams_orchestration.runtime.storage.home import Home
 from streams_orchestration_tests.orchestration.conftest import Runtime
 from streams_orchestration_tests.orchestration.statuses import NOW, failed, running
 
+pytestmark = pytest.mark.slow
+
 
 def run(
     defs: dg.Definitions, job: str, config: Mapping[str, object] | None = None, **more: Any

@@ -27,6 +27,8 @@ from streams_orchestration.runtime.storage.home import Home
 from streams_orchestration_tests.orchestration.conftest import Runtime
 from streams_orchestration_tests.orchestration.statuses import running
 
+pytestmark = pytest.mark.slow
+
 CHEAP = Transport("calibrated", PassageCost(1e-9, 0.0), PassageCost(1e-9, 0.0))
 SPEC = """\
 specVersion: 1

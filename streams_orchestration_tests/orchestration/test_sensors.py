@@ -23,6 +23,8 @@ from streams_orchestration.runtime.units.unit_status import UnitEvent
 from streams_orchestration_tests.orchestration.conftest import DEMO, Runtime
 from streams_orchestration_tests.orchestration.statuses import NOW, failed, running
 
+pytestmark = pytest.mark.slow
+
 
 class Daemon:
     """Evaluates the sensor as Dagster's daemon does, one tick after another, and creates the runs it requests."""

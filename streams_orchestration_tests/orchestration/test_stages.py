@@ -18,6 +18,8 @@ from streams_orchestration.orchestration.application import build_application_de
 from streams_orchestration.orchestration.artifacts import ArtifactStore
 from streams_orchestration.runtime.storage.home import Home
 
+pytestmark = pytest.mark.slow
+
 
 def materialize(defs: dg.Definitions, instance: dg.DagsterInstance | None = None, **config: object):
     run_config = {"ops": {"demo__logical_graph": {"config": config}}}

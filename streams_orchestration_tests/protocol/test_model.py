@@ -12,6 +12,8 @@ from streams_orchestration_tests.protocol.steps import Protocol, Step
 from streams_orchestration_tests.protocol.topologies import GRAPHS, topology
 from streams_orchestration_tests.protocol.world import World
 
+pytestmark = pytest.mark.slow
+
 WALKS, DEEP_WALKS = 2, 60
 STEPS = 200
 PUBLISHING = ("move", "mark")

@@ -38,7 +38,7 @@ DEEP_BOUNDS: dict[str, tuple[int, int]] = {
 @pytest.mark.parametrize(
     ("name", "epochs", "faults"),
     [
-        *((name, *BOUNDS[name]) for name in GRAPHS),
+        *(pytest.param(name, *BOUNDS[name], marks=pytest.mark.slow) for name in GRAPHS),
         *(pytest.param(name, *DEEP_BOUNDS[name], marks=pytest.mark.deep) for name in GRAPHS),
     ],
 )

@@ -24,7 +24,7 @@ from streams_orchestration_tests.runtime.applications import (
 )
 from streams_orchestration_tests.runtime.local import LocalApplication
 
-pytestmark = pytest.mark.usefixtures("database")
+pytestmark = [pytest.mark.slow, pytest.mark.usefixtures("database")]
 
 COUNT = OUTSTANDING_LIMIT + 8
 

@@ -15,7 +15,7 @@ from streams_orchestration.runtime.storage.home import Home
 from streams_orchestration_tests.runtime.applications import expected_totals, published, rows, totals, write_rows
 from streams_orchestration_tests.runtime.local import LocalApplication
 
-pytestmark = pytest.mark.usefixtures("database", "no_hosts")
+pytestmark = [pytest.mark.slow, pytest.mark.usefixtures("database", "no_hosts")]
 
 COUNT = 20
 

@@ -20,6 +20,8 @@ from streams_orchestration_tests.examples import examples
 from streams_orchestration_tests.runtime.applications import compiled, node, published, sink, source, write_rows
 from streams_orchestration_tests.runtime.local import LocalApplication
 
+pytestmark = pytest.mark.slow
+
 COUNT = 40
 BY_KEY: dict[str, Any] = {"parallel": {"width": 2, "partitionBy": [{"port": "In", "attributes": ["k"]}]}}
 

@@ -39,7 +39,7 @@ from streams_orchestration_tests.runtime.exporting import (
 )
 from streams_orchestration_tests.runtime.local import LocalApplication
 
-pytestmark = pytest.mark.usefixtures("no_hosts")
+pytestmark = [pytest.mark.slow, pytest.mark.usefixtures("no_hosts")]
 
 
 @pytest.mark.usefixtures("database")

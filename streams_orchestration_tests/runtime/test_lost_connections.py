@@ -33,6 +33,8 @@ from streams_orchestration_tests.runtime.applications import expected_of_network
 from streams_orchestration_tests.runtime.faults import Fault, Faults, injected
 from streams_orchestration_tests.runtime.local import LocalApplication
 
+pytestmark = pytest.mark.slow
+
 COUNT = 30
 LOST = "there", "no route to it"
 TIMES = {"life", "token", "deployed_at", "committed_at", "completed_at", "busy_seconds", "since", "at", "sampled_at"}

@@ -17,7 +17,7 @@ from streams_orchestration_tests.examples import examples
 from streams_orchestration_tests.runtime.applications import expected_of_network, network
 from streams_orchestration_tests.runtime.ordeals import ACTIONS, COUNT, Ordeal
 
-pytestmark = pytest.mark.usefixtures("no_hosts")
+pytestmark = [pytest.mark.slow, pytest.mark.usefixtures("no_hosts")]
 
 FUSIONS: list[dict[str, Any]] = [{"fusion": "manual", "pes": n} for n in (1, 3, 7)] + [{"fusion": "legacy"}]
 

@@ -23,7 +23,7 @@ from streams_orchestration_tests.runtime.applications import compiled, published
 from streams_orchestration_tests.runtime.local import LocalApplication
 from streams_orchestration_tests.runtime.shapes import SHAPES, write_files
 
-pytestmark = pytest.mark.usefixtures("no_hosts")
+pytestmark = [pytest.mark.slow, pytest.mark.usefixtures("no_hosts")]
 
 FUSIONS: list[dict[str, Any]] = [{"fusion": "legacy"}, {"fusion": "manual", "pes": 2}, {"fusion": "automatic"}]
 """The last one is decoupled: every second operator of a PE goes to a machine of its own."""

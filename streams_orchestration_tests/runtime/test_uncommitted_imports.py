@@ -41,7 +41,7 @@ from streams_orchestration_tests.runtime.exporting import (
 )
 from streams_orchestration_tests.runtime.local import LocalApplication
 
-pytestmark = pytest.mark.usefixtures("no_hosts")
+pytestmark = [pytest.mark.slow, pytest.mark.usefixtures("no_hosts")]
 
 UNCOMMITTED: dict[str, Any] = {"visibility": "read_uncommitted"}
 

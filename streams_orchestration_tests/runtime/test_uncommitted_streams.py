@@ -30,7 +30,7 @@ from streams_orchestration_tests.runtime.local import LocalApplication
 from streams_orchestration_tests.runtime.ordeals import ACTIONS, Ordeal
 from streams_orchestration_tests.runtime.pe_views import operator, read, view
 
-pytestmark = pytest.mark.usefixtures("no_hosts")
+pytestmark = [pytest.mark.slow, pytest.mark.usefixtures("no_hosts")]
 
 COUNT = 30
 UNCOMMITTED: dict[str, Any] = {"config": {"visibility": "read_uncommitted"}}

@@ -114,6 +114,6 @@ def watch(home: Home, seconds: float) -> Iterator[dict[str, Pulse]]:
 
 def _condition(row: Any) -> str:
     """An epoch that ends and begins is no news."""
-    if row.state == "PROCESSING" or row.state == "DRAINING":
+    if row.state in ("PROCESSING", "DRAINING"):
         return "works"
     return f"{row.state} dirty" if row.dirty else row.state

@@ -140,6 +140,7 @@ def test_moves_come_close_to_the_mean_where_they_are_restricted(params: dict[str
     assert searches[0].evaluation.objective < 1.3 * sum(contraction.weights) / 4
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("params", [{}, {"latency_budget": 3}, {"machine_budget": 6}])
 def test_a_large_problem_gets_a_legal_answer_with_its_bound(params: dict[str, Any]):
     decision = decided(large(**params), seconds=3.0)
@@ -147,6 +148,7 @@ def test_a_large_problem_gets_a_legal_answer_with_its_bound(params: dict[str, An
     assert 0 < decision.bound <= decision.evaluation.objective <= 100
 
 
+@pytest.mark.slow
 def test_a_search_and_a_bound_share_what_no_program_is_made_of(monkeypatch: pytest.MonkeyPatch):
     asked: list[SolverTask] = []
 

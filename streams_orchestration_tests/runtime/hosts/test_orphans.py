@@ -42,7 +42,7 @@ from streams_orchestration_tests.runtime.applications import compiled, sink, sou
 from streams_orchestration_tests.runtime.catalogs import remove_catalog
 from streams_orchestration_tests.runtime.running import joined
 
-pytestmark = pytest.mark.usefixtures("database")
+pytestmark = [pytest.mark.slow, pytest.mark.usefixtures("database")]
 
 WORKER = "import sys, time; print('up', flush=True); time.sleep(600)"
 HOST = f"""

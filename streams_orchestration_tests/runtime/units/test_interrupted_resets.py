@@ -17,6 +17,8 @@ from streams_orchestration.runtime.observing.reading import read_status
 from streams_orchestration.runtime.units.watch import observe
 from streams_orchestration_tests.runtime.running import Running
 
+pytestmark = pytest.mark.slow
+
 
 class CrashError(BaseException):
     """The process that resets is gone."""
