@@ -12,17 +12,18 @@ import networkx
 import pytest
 
 import streams_orchestration
+from streams_orchestration.compiler.compiling import compile_spec
 
 ROOT = Path(streams_orchestration.__file__).parent
 LAYERS = ("model", "operators", "compiler", "runtime", "orchestration", "cli")
 """A package imports from itself and from those before it."""
 COMPILER_LAYERS = (
-    *("options", "documents", "misleading", "disjoint_sets"),
+    *("options", "documents", "misleading", "disjoint_sets", "walks"),
     *("logical_graph", "physical_graph", "components", "stage_results", "fusion_fingerprint", "implementations"),
-    *("compilation", "sections", "stage"),
+    *("pe_program", "deployment_plan", "compilation", "sections", "stage"),
     *("logical", "parallel", "regions", "profiles", "placement", "decoupling", "fusion", "threads", "copies"),
-    *("deployment", "checking"),
-    *("stages", "compiling", "plan", "drawing", "changes", "explain"),
+    *("deployment", "stages", "compiling"),
+    *("checking", "plan", "drawing", "changes", "explain"),
 )
 """The same within the compiler: what all stages share, the stages, all of them, and what is done with the result."""
 RUNTIME_LAYERS = (
@@ -52,7 +53,11 @@ schemas: {Reading: "sensor string, value double"}
 graph:
   - {name: Src, operator: Beacon, outputs: [{stream: Src, schema: Reading}], parameters: {output: {sensor: "'a'"}}}
   - {name: Some, operator: Filter, inputs: [Src], parameters: {filter: value > 0 AND sensor = 'a'}}
-  - {name: More, operator: Functor, inputs: [Some], parameters: {output: {value: value + 1}}}
+  - name: More
+    operator: Functor
+    inputs: [Some]
+    outputs: [{stream: More, schema: Reading}]
+    parameters: {output: {value: value + 1}}
   - name: Groups
     operator: Aggregate
     inputs: [More]
@@ -174,7 +179,10 @@ def test_what_is_plain_about_standard_operators_is_checked_without_arrow_and_pol
     spec = tmp_path / "standard.yaml"
     spec.write_text(STANDARD)
     script = "import sys; from streams_orchestration.cli import main; assert main(['compile', sys.argv[1]]) == 0"
-    assert loaded_by(script, str(spec)).isdisjoint(HEAVY)
+    assert loaded_by(script, str(spec)).isdisjoint({*HEAVY, "networkx"})
+    compilation = compile_spec(spec)
+    assert compilation.deployment is not None
+    assert not compilation.deployment.refusal, "the programs of the PEs are made, too"
 
 
 @pytest.mark.parametrize("wrong", ["file: out, format: parket", "file: out, quoteStrings: maybe", "file: [out]"])

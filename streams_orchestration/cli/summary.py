@@ -8,6 +8,7 @@ from rich.text import Text
 
 from streams_orchestration.cli.names import plural, short_list
 from streams_orchestration.compiler.compilation import Compilation
+from streams_orchestration.compiler.deployment_plan import DeploymentPlan
 from streams_orchestration.compiler.logical_graph import ParallelRegion
 from streams_orchestration.compiler.stage_results import ConsistentRegion
 
@@ -15,7 +16,7 @@ from streams_orchestration.compiler.stage_results import ConsistentRegion
 def summary(compilation: Compilation) -> RenderableType:
     """What the compiler decided, compact and coloured."""
     parts: list[RenderableType] = [_head(compilation)]
-    tables = _parallel, _consistent, _pes, _networks, _queues
+    tables = _parallel, _consistent, _pes, _networks, _queues, _units, _sinks
     for table in (each(compilation) for each in tables):
         if table.row_count:
             parts += ["", table]
@@ -113,6 +114,22 @@ def _queues(compilation: Compilation) -> Table:
     for (port, size, policy, injected), operators in grouped.items():
         origin = "compiler" if injected else "spec"
         table.add_row(short_list(operators), str(port), str(size), policy.removeprefix("Sys."), origin)
+    return table
+
+
+def _units(compilation: Compilation) -> Table:
+    table = _table("Units of recovery", "unit", "PEs", "tasks")
+    plan = compilation.deployment or DeploymentPlan()
+    tasks = {program.pe: len(program.tasks) for program in plan.programs}
+    for unit in plan.units:
+        table.add_row(unit.name, short_list(map(str, unit.pes), 76), str(sum(tasks[pe] for pe in unit.pes)))
+    return table
+
+
+def _sinks(compilation: Compilation) -> Table:
+    table = _table("Sinks", "operator", "kind", "goes to")
+    for sink in (compilation.deployment or DeploymentPlan()).sinks:
+        table.add_row(sink.operator, sink.kind, sink.address or "-")
     return table
 
 

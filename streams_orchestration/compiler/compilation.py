@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TypeVar
 
+from streams_orchestration.compiler.deployment_plan import DeploymentPlan
 from streams_orchestration.compiler.logical_graph import LogicalGraph
 from streams_orchestration.compiler.options import Options
 from streams_orchestration.compiler.physical_graph import PhysicalGraph
@@ -27,6 +28,8 @@ class Compilation:
     copies: CopyPlan
     options: Options
     diagnostics: tuple[Diagnostic, ...] = ()
+    deployment: DeploymentPlan | None = None
+    """None while it is made, and in what was compiled before there was this stage."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,14 +45,15 @@ class Progress:
     fusion: FusionPlan | None = None
     threads: ThreadPlan | None = None
     copies: CopyPlan | None = None
+    deployment: DeploymentPlan | None = None
     diagnostics: tuple[Diagnostic, ...] = ()
 
     @property
     def compilation(self) -> Compilation:
-        """The finished compilation.
+        """The compilation, with the deployment plan if that is there already.
 
         Raises:
-            ValueError: a stage is missing.
+            ValueError: a stage before that one is missing.
         """
         return Compilation(
             logical=need(self.logical),
@@ -60,6 +64,7 @@ class Progress:
             copies=need(self.copies),
             options=self.options,
             diagnostics=self.diagnostics,
+            deployment=self.deployment,
         )
 
 

@@ -35,7 +35,7 @@ def _plan(compilation: Compilation) -> Section:
         "planVersion": PLAN_VERSION,
         "application": compilation.logical.application,
         "submission": dict(sorted(compilation.logical.submission.items())),
-        **{stage.key: stage.section(compilation, terms) for stage in _SECTIONS},
+        **{stage.key: found for stage in _SECTIONS if (found := stage.section(compilation, terms)) is not None},
         "diagnostics": [diagnostic_document(diagnostic) for diagnostic in compilation.diagnostics],
     }
 
@@ -46,13 +46,13 @@ def compile_error_document(application_name: str, diagnostics: Iterable[Diagnost
         "planVersion": PLAN_VERSION,
         "application": application_name,
         "submission": {},
-        **{stage.key: copy.deepcopy(stage.empty) for stage in _SECTIONS},
+        **{stage.key: copy.deepcopy(stage.empty) for stage in _SECTIONS if stage.empty is not None},
         "diagnostics": [diagnostic_document(diagnostic) for diagnostic in diagnostics],
     }
 
 
-def section(stage: Stage, stages: Stages) -> Document:
-    """The section of a stage; needs no stage behind that one."""
+def section(stage: Stage, stages: Stages) -> Document | None:
+    """The section of a stage, None where the document has none; needs no stage behind that one."""
     return tables.document(stage.section(stages, Terms(stages.physical)))
 
 

@@ -17,6 +17,7 @@ REGIONS = "consistent_region_map"
 FUSION = "fusion_plan"
 THREADS = "thread_plan"
 COPIES = "copy_plan"
+DEPLOYMENT = "deployment_plan"
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,8 +55,9 @@ class Stage:
     """Of its section of the plan document."""
     place: int
     """Of its section among those of the plan document."""
-    section: Callable[[Stages, Terms], Section]
-    empty: Document
+    section: Callable[[Stages, Terms], Section | None]
+    """None where the document has none."""
+    empty: Document | None
     """The section of an application with errors."""
     decisive: bool = False
     """Errors of this stage leave nothing that the stages behind it could judge."""

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from streams_orchestration.compiler.copies.stage import COPIES_STAGE
+from streams_orchestration.compiler.deployment.stage import DEPLOYMENT_STAGE
 from streams_orchestration.compiler.fusion.stage import FUSION_STAGE
 from streams_orchestration.compiler.logical.stage import LOGICAL_STAGE
 from streams_orchestration.compiler.parallel.stage import PARALLEL_STAGE
 from streams_orchestration.compiler.regions.stage import REGIONS_STAGE
 from streams_orchestration.compiler.threads.stage import THREADS_STAGE
 
-STAGES = (LOGICAL_STAGE, PARALLEL_STAGE, REGIONS_STAGE, FUSION_STAGE, THREADS_STAGE, COPIES_STAGE)
+STAGES = (LOGICAL_STAGE, PARALLEL_STAGE, REGIONS_STAGE, FUSION_STAGE, THREADS_STAGE, COPIES_STAGE, DEPLOYMENT_STAGE)
 """A stage stands behind those that it reads."""
 
 BY_NAME = {stage.name: stage for stage in STAGES}

@@ -47,7 +47,7 @@ def import_name(name: str, kind: type = object) -> Any:
     except ImportError as error:
         message = f"{name}: the module cannot be imported: {error}; is its package installed here?"
         raise ImplementationError(message) from error
-    except Exception as error:  # whatever the code of a user's module raises
+    except (Exception, SystemExit) as error:  # whatever the code of a user's module raises
         message = f"{name}: the module cannot be imported: {type(error).__name__}: {error}"
         raise ImplementationError(message) from error
     found: Any = getattr(module, inner, None)

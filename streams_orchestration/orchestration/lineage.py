@@ -17,12 +17,12 @@ from streams_orchestration.compiler.compilation import Compilation
 from streams_orchestration.compiler.drawing.picture import short_kind
 from streams_orchestration.compiler.logical_graph import LogicalOperator
 from streams_orchestration.compiler.physical_graph import PhysicalOperator
-from streams_orchestration.compiler.stage import COPIES, FUSION, REGIONS, THREADS
+from streams_orchestration.compiler.stage import COPIES, DEPLOYMENT, FUSION, REGIONS, THREADS
 from streams_orchestration.compiler.stage_results import ProcessingElement
 from streams_orchestration.compiler.stages import STAGES
 from streams_orchestration.runtime.errors import StreamsRuntimeError
 
-DEPLOYED = (REGIONS, FUSION, THREADS, COPIES)
+DEPLOYED = (REGIONS, FUSION, THREADS, COPIES, DEPLOYMENT)
 """The plans that a deployment carries out."""
 
 LOCATION_PARAMETERS = ("file", "path", "directory", "table", "topic", "url")

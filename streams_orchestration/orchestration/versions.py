@@ -9,13 +9,14 @@ from pathlib import Path
 
 import streams_orchestration.compiler
 import streams_orchestration.model
+import streams_orchestration.operators
 
 
 @cache
 def code_version() -> str:
-    """Version of the package and a hash of the compiler's sources: a stage is out of date when this has changed."""
+    """Version of the package and a hash of what computes stages: one is out of date when this has changed."""
     digest = hashlib.sha256()
-    for package in (streams_orchestration.model, streams_orchestration.compiler):
+    for package in (streams_orchestration.model, streams_orchestration.operators, streams_orchestration.compiler):
         for source in sorted(Path(package.__path__[0]).rglob("*.py")):
             digest.update(source.name.encode() + b"\0" + source.read_bytes())
     try:

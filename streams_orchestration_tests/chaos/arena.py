@@ -17,7 +17,7 @@ import psutil
 import yaml
 from sqlalchemy import select
 
-from streams_orchestration.compiler.deployment.program import PeProgram
+from streams_orchestration.compiler.pe_program import PeProgram
 from streams_orchestration.runtime.catalog import tables
 from streams_orchestration.runtime.catalog.catalog import Catalog
 from streams_orchestration.runtime.deployment.control import cancel

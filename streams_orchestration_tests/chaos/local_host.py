@@ -12,7 +12,7 @@ from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
-from streams_orchestration.compiler.deployment.program import PeProgram
+from streams_orchestration.compiler.pe_program import PeProgram
 from streams_orchestration.runtime.engine.spark import query
 from streams_orchestration.runtime.engine.spark.owners import owner_pids
 from streams_orchestration.runtime.errors import StreamsRuntimeError

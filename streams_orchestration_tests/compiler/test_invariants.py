@@ -13,8 +13,9 @@ from streams_orchestration.compiler.compilation import Compilation
 from streams_orchestration.compiler.compiling import compile_application, compile_spec
 from streams_orchestration.compiler.logical_graph import LogicalConnection, LogicalGraph
 from streams_orchestration.compiler.options import Options
+from streams_orchestration.compiler.pe_program import PeProgram
 from streams_orchestration.compiler.physical_graph import Connection, PhysicalGraph
-from streams_orchestration.compiler.stage import COPIES, FUSION, LOGICAL, PARALLEL, REGIONS, THREADS
+from streams_orchestration.compiler.stage import COPIES, DEPLOYMENT, FUSION, LOGICAL, PARALLEL, REGIONS, THREADS
 from streams_orchestration.compiler.stage_results import CopyPlan, FusionPlan, Passing, Queue, RegionMap, ThreadPlan
 from streams_orchestration.compiler.stages import BY_NAME
 from streams_orchestration.model.application import Application
@@ -24,17 +25,24 @@ from streams_orchestration_tests.examples import examples
 DEMO = """\
 specVersion: 1
 application: demo
+schemas: {Number: "n bigint"}
 graph:
   - name: Numbers
     operator: Beacon
+    outputs: [{stream: Numbers, schema: Number}]
     annotations: {consistent: {trigger: periodic, period: 1.0}}
     config: {placement: {partitionIsolation: true}}
   - name: Even
     operator: Filter
     inputs: [Numbers]
+    parameters: {filter: n > 0}
     annotations: {parallel: {width: 2}}
     config: {placement: {partitionColocation: middle}}
-  - {name: Results, operator: FileSink, inputs: [Even], config: {placement: {partitionIsolation: true}}}
+  - name: Results
+    operator: FileSink
+    inputs: [Even]
+    parameters: {file: even}
+    config: {placement: {partitionIsolation: true}}
 """
 
 SHUFFLE = """\
@@ -190,3 +198,23 @@ def test_a_connection_between_pes_is_serialized(done: Compilation):
 
     assert "not serialize" in violations(COPIES, copies(done, by_reference))
     assert isinstance(done.physical and done.physical.connections[0], Connection)
+
+
+def deployment(done: Compilation, change: Callable[[PeProgram], PeProgram]) -> Compilation:
+    assert done.deployment is not None
+    pes = tuple(replace(pe, program=change(pe.program)) for pe in done.deployment.pes)
+    return replace(done, deployment=replace(done.deployment, pes=pes))
+
+
+def test_a_program_that_leaves_something_out(done: Compilation):
+    assert done.deployment is not None
+    assert not done.deployment.refusal
+    assert violations(DEPLOYMENT, done) == ""
+    idle = deployment(done, lambda program: replace(program, tasks=()))
+    assert "do not own each of its operators once" in violations(DEPLOYMENT, idle)
+    mute = deployment(done, lambda program: replace(program, consumers={}))
+    assert "which PE 0 does not write for it" in violations(DEPLOYMENT, mute)
+    lost = replace(done, deployment=replace(done.deployment, units=()))
+    assert "is in 0 units" in violations(DEPLOYMENT, lost)
+    fewer = replace(done, deployment=replace(done.deployment, pes=done.deployment.pes[1:]))
+    assert "not those of the PEs and hosts" in violations(DEPLOYMENT, fewer)

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from streams_orchestration.compiler.compilation import Compilation
-from streams_orchestration.compiler.deployment.program import PeProgram
+from streams_orchestration.compiler.pe_program import PeProgram
 from streams_orchestration.runtime.deployment.deployment import build_programs
 from streams_orchestration_tests.runtime.applications import compiled, node, sink
 

@@ -10,7 +10,7 @@ from pathlib import Path
 from sqlalchemy import select, update
 
 from streams_orchestration.compiler.compilation import Compilation
-from streams_orchestration.compiler.deployment.program import PeProgram
+from streams_orchestration.compiler.pe_program import PeProgram
 from streams_orchestration.runtime.catalog import tables
 from streams_orchestration.runtime.catalog.catalog import Catalog
 from streams_orchestration.runtime.deployment.deployment import base_directory, build_programs, deploy

@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Any
 
 from streams_orchestration.compiler.compilation import Compilation
-from streams_orchestration.compiler.deployment.program import PeProgram
+from streams_orchestration.compiler.pe_program import PeProgram
 from streams_orchestration.runtime.deployment.reset import reset
 from streams_orchestration.runtime.engine.spark import stages
 from streams_orchestration.runtime.errors import StaleGenerationError

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from streams_orchestration.compiler.deployment.program import InputStream, OperatorProgram, PeProgram, Task
+from streams_orchestration.compiler.pe_program import InputStream, OperatorProgram, PeProgram, Task
 from streams_orchestration.runtime.programs.batches import Position, Segment
 from streams_orchestration.runtime.queries.planning import PeView, StreamView
 

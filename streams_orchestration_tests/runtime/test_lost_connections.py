@@ -14,7 +14,7 @@ import pytest
 from sqlalchemy import select
 
 from streams_orchestration.compiler.compilation import Compilation
-from streams_orchestration.compiler.deployment.program import PeProgram
+from streams_orchestration.compiler.pe_program import PeProgram
 from streams_orchestration.runtime.catalog import outage, tables
 from streams_orchestration.runtime.catalog.catalog import Catalog
 from streams_orchestration.runtime.deployment.reset import reset

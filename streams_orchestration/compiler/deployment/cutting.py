@@ -12,42 +12,74 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
-import networkx as nx
-
 from streams_orchestration.compiler.compilation import Compilation
+from streams_orchestration.compiler.components import strong_components
 from streams_orchestration.compiler.deployment.errors import CannotRunError
 from streams_orchestration.compiler.deployment.operator_programs import OperatorPrograms
-from streams_orchestration.compiler.deployment.pe_graph import PeGraph
+from streams_orchestration.compiler.deployment.pe_graph import PeGraph, connections_by_pe
 from streams_orchestration.compiler.deployment.pe_streams import PeStreams
-from streams_orchestration.compiler.deployment.program import InputStream, PeProgram, Task
 from streams_orchestration.compiler.deployment.recovery_units import Unit, recovery_units
+from streams_orchestration.compiler.pe_program import InputStream, PeProgram, Task
 from streams_orchestration.compiler.stage_results import ProcessingElement
+from streams_orchestration.compiler.walks import CircleError, levels, producers_first, reached
 
 
-def cut_pes(compilation: Compilation) -> tuple[PeProgram, ...]:
+def cut_pes(compilation: Compilation, units: Sequence[Unit] | None = None) -> tuple[PeProgram, ...]:
     """The programs of all PEs.
 
+    Args:
+        compilation: the application.
+        units: its units of recovery; worked out when None.
+
     Raises:
-        CannotRunError: see `build_program` and `recovery_units`.
+        CannotRunError: see `build_program` and `recovery_units`, or PEs of one unit feed each other in a loop.
     """
-    units = recovery_units(compilation)
-    return tuple(build_program(compilation, pe, units) for pe in compilation.fusion.pes)
+    units = recovery_units(compilation) if units is None else units
+    connections = connections_by_pe(compilation)
+    programs = tuple(build_program(compilation, pe, units, connections[pe.id]) for pe in compilation.fusion.pes)
+    _refuse_loops(programs)
+    return programs
 
 
-def build_program(compilation: Compilation, pe: ProcessingElement, units: Sequence[Unit] | None = None) -> PeProgram:
+def build_program(
+    compilation: Compilation,
+    pe: ProcessingElement,
+    units: Sequence[Unit] | None = None,
+    connections: Sequence[int] | None = None,
+) -> PeProgram:
     """Cut one PE into tasks and levels.
 
     Args:
         compilation: the application.
         pe: one of its PEs.
-        units: its units of recovery; found anew when None.
+        units: its units of recovery; worked out when None.
+        connections: those of the PE, of `connections_by_pe`; worked out when None.
 
     Raises:
         CannotRunError: an operator has no implementation or no schema, or a loop goes through the PE.
     """
     found = recovery_units(compilation) if units is None else units
     unit = next(unit for unit in found if pe.id in unit.pes)
-    return _Cut(PeGraph(compilation, pe), unit).program()
+    connections = connections_by_pe(compilation)[pe.id] if connections is None else connections
+    return _Cut(PeGraph(compilation, pe, connections), unit).program()
+
+
+def _refuse_loops(programs: Sequence[PeProgram]) -> None:
+    """PEs of one unit that feed each other would wait for each other at every boundary of an epoch."""
+    place = {program.pe: number for number, program in enumerate(programs)}
+    successors: list[list[int]] = [[] for _ in programs]
+    for program in programs:
+        for stream in program.inputs:
+            if not stream.foreign:
+                successors[place[stream.producer]].append(place[program.pe])
+    loop = next((part for part in strong_components(successors) if len(part) > 1), None)
+    if loop is not None:
+        names = ", ".join(map(str, sorted(programs[number].pe for number in loop)))
+        message = (
+            f"the PEs {names} of one consistent region feed each other in a loop, so none could close an epoch; "
+            "fuse the operators in between as well, or keep the first and the last apart with partitionExlocation"
+        )
+        raise CannotRunError(message)
 
 
 class _Cut:
@@ -67,19 +99,11 @@ class _Cut:
             breaks |= self.graph.inside_ports(shared)
             reach = self._reaches(remote, breaks)
         homes = set(reach)
-        exchanges = nx.DiGraph()
-        exchanges.add_nodes_from(homes)
-        for home in homes:
-            for operator in reach[home]:
-                for target in self._exchange_targets(operator, breaks):
-                    exchanges.add_edge(home, target)
-        try:
-            generations = list(nx.topological_generations(exchanges))
-        except nx.NetworkXUnfeasible:
-            loop = " -> ".join(self.graph.physical.operators[a].name for a, _ in nx.find_cycle(exchanges))
-            message = f"PE {self.graph.pe.id}: a loop goes through {loop}; loops inside of one PE cannot run"
-            raise CannotRunError(message) from None
-        level_of = {home: level for level, generation in enumerate(generations) for home in generation}
+        exchanges = {
+            home: {target for operator in reach[home] for target in self._exchange_targets(operator, breaks)}
+            for home in sorted(homes)
+        }
+        level_of = self._levels(exchanges)
         tasks = self._tasks(level_of, reach, remote)
         programs = OperatorPrograms(self.graph, self.streams, breaks)
         return PeProgram(
@@ -96,6 +120,14 @@ class _Cut:
             uncommitted_exports=self.streams.uncommitted_exports(),
         )
 
+    def _levels(self, graph: Mapping[int, set[int]]) -> dict[int, int]:
+        try:
+            return levels(graph)
+        except CircleError as error:
+            loop = " -> ".join(self.graph.physical.operators[number].name for number in error.nodes)
+            message = f"PE {self.graph.pe.id}: a loop goes through {loop}; loops inside of one PE cannot run"
+            raise CannotRunError(message) from error
+
     def _reaches(
         self, remote: Mapping[int, list[InputStream]], breaks: set[tuple[int, int]]
     ) -> dict[int, tuple[int, ...]]:
@@ -104,7 +136,7 @@ class _Cut:
         # what nothing feeds is drained and ended nevertheless
         homes |= {i for i in self.graph.members if not self.graph.is_fed(i)}
         calls = self._calls(breaks)
-        return {home: self._reach(home, calls) for home in homes}
+        return {home: producers_first(reached((home,), calls), calls) for home in homes}
 
     def _shared(self, reach: Mapping[int, tuple[int, ...]], breaks: set[tuple[int, int]]) -> set[int]:
         """Stateful operators that several tasks would run, without those that are behind others."""
@@ -112,25 +144,18 @@ class _Cut:
         shared = {operator for operator, count in tasks.items() if count > 1 and self.graph.stateful[operator]}
         calls = self._calls(breaks)
         # a merge in front of the first ones may make one task of what calls the others
-        return {operator for operator in shared if not shared & nx.ancestors(calls, operator)}
+        behind = reached({following for operator in shared for following in calls[operator]}, calls)
+        return shared - behind
 
-    def _calls(self, breaks: set[tuple[int, int]]) -> nx.DiGraph:
-        graph = nx.DiGraph()
-        graph.add_nodes_from(sorted(self.graph.members))
+    def _calls(self, breaks: set[tuple[int, int]]) -> dict[int, set[int]]:
+        graph: dict[int, set[int]] = {operator: set() for operator in sorted(self.graph.members)}
         for numbers in self.graph.outgoing.values():
             for number in numbers:
                 c = self.graph.physical.connections[number]
                 if c.target in self.graph.members and (c.target, c.target_port) not in breaks:
-                    graph.add_edge(c.source, c.target)
-        if not nx.is_directed_acyclic_graph(graph):
-            loop = " -> ".join(self.graph.physical.operators[a].name for a, _ in nx.find_cycle(graph))
-            message = f"PE {self.graph.pe.id}: a loop goes through {loop}; loops inside of one PE cannot run"
-            raise CannotRunError(message)
+                    graph[c.source].add(c.target)
+        self._levels(graph)
         return graph
-
-    def _reach(self, home: int, calls: nx.DiGraph) -> tuple[int, ...]:
-        part = calls.subgraph({home, *nx.descendants(calls, home)})
-        return tuple(nx.lexicographical_topological_sort(part))
 
     def _exchange_targets(self, operator: int, breaks: set[tuple[int, int]]) -> set[int]:
         ports = range(len(self.graph.logical_of[operator].outputs))

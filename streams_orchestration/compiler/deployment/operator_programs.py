@@ -5,8 +5,8 @@ from __future__ import annotations
 from streams_orchestration.compiler.deployment.errors import CannotRunError
 from streams_orchestration.compiler.deployment.pe_graph import PeGraph
 from streams_orchestration.compiler.deployment.pe_streams import PeStreams
-from streams_orchestration.compiler.deployment.program import Delivery, Direct, Exchange, OperatorProgram, Remote, Split
 from streams_orchestration.compiler.parallel.intrinsics import substitute_channels
+from streams_orchestration.compiler.pe_program import Delivery, Direct, Exchange, OperatorProgram, Remote, Split
 from streams_orchestration.compiler.stage_results import PeOutputPort
 from streams_orchestration.model.schema import parse_schema
 from streams_orchestration.operators.region import RegionRole
@@ -26,6 +26,7 @@ class OperatorPrograms:
         self.graph = graph
         self.streams = streams
         self.breaks = breaks
+        self._by_port: dict[tuple[int, int], dict[tuple[int, int], list[int]]] = {}
 
     def of(self, index: int) -> OperatorProgram:
         """The program of one operator.
@@ -88,9 +89,7 @@ class OperatorPrograms:
         """What hangs on a port, or on one channel of a splitter: remote, then direct, then splitters (rule 81)."""
         deliveries: list[Delivery] = []
         connections = self.graph.physical.connections
-        place = (splitter, channel)
-        outgoing = self.graph.outgoing[operator, port]
-        here = [n for n in outgoing if (connections[n].splitter, connections[n].channel) == place]
+        here = self._outgoing(operator, port).get((splitter, channel), [])
         exported = splitter < 0 and (operator, port) in self.graph.exported
         if exported or any(connections[n].target not in self.graph.members for n in here):
             deliveries.append(Remote(self.streams.written[PeOutputPort(operator, port, splitter, channel)]))
@@ -110,3 +109,13 @@ class OperatorPrograms:
             channels = tuple(self._branch(operator, port, index, c) for c in range(s.width))
             deliveries.append(Split(s.id, s.policy, s.attributes, s.start, s.drops_window_punctuation, channels))
         return tuple(deliveries)
+
+    def _outgoing(self, operator: int, port: int) -> dict[tuple[int, int], list[int]]:
+        """The connections of an output port, by splitter and channel."""
+        if (operator, port) in self._by_port:
+            return self._by_port[operator, port]
+        found = self._by_port[operator, port] = {}
+        for number in self.graph.outgoing[operator, port]:
+            connection = self.graph.physical.connections[number]
+            found.setdefault((connection.splitter, connection.channel), []).append(number)
+        return found

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Collection
+from collections.abc import Collection, Sequence
 
 from streams_orchestration.compiler.compilation import Compilation
 from streams_orchestration.compiler.implementations import load_operator
@@ -12,15 +12,29 @@ from streams_orchestration.operators.contract import SourceOperator
 from streams_orchestration.operators.implementation import keeps_tuples
 
 
+def connections_by_pe(compilation: Compilation) -> dict[int, list[int]]:
+    """Numbers of the connections that begin or end in each PE, in serving order."""
+    found: dict[int, list[int]] = {pe.id: [] for pe in compilation.fusion.pes}
+    pe_of = compilation.fusion.pe_of
+    for number in compilation.copies.order:
+        connection = compilation.physical.connections[number]
+        source, target = pe_of[connection.source], pe_of[connection.target]
+        found[source].append(number)
+        if target != source:
+            found[target].append(number)
+    return found
+
+
 class PeGraph:
     """One PE of an application. Operators, connections and splitters have their physical numbers."""
 
-    def __init__(self, compilation: Compilation, pe: ProcessingElement) -> None:
+    def __init__(self, compilation: Compilation, pe: ProcessingElement, connections: Sequence[int]) -> None:
         """Find them.
 
         Args:
             compilation: the application.
             pe: one of its PEs.
+            connections: those of the PE, of `connections_by_pe`.
 
         Raises:
             ImplementationError: an operator cannot be imported.
@@ -35,7 +49,7 @@ class PeGraph:
         self.queues = {(queue.operator, queue.port) for queue in compilation.threads.queues}
         self.outgoing: dict[tuple[int, int], list[int]] = defaultdict(list)
         self.incoming: dict[tuple[int, int], list[int]] = defaultdict(list)
-        for number in compilation.copies.order:
+        for number in connections:
             connection = physical.connections[number]
             if connection.source in self.members:
                 self.outgoing[connection.source, connection.source_port].append(number)
@@ -61,7 +75,8 @@ class PeGraph:
         return any(self.incoming[operator, port] for port in range(len(self.logical_of[operator].inputs)))
 
     def _is_stateful(self, operator: int) -> bool:
-        round_robin = any(s.operator == operator and s.policy == "roundRobin" for s in self.physical.splitters)
+        own = (number for key, numbers in self.splitters.items() if key[0] == operator for number in numbers)
+        round_robin = any(self.physical.splitters[number].policy == "roundRobin" for number in own)
         return self.logical_of[operator].stateful or keeps_tuples(self.implementations[operator]) or round_robin
 
     def inside_ports(self, operators: Collection[int]) -> set[tuple[int, int]]:

@@ -3,39 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence, Set
-from dataclasses import dataclass
-
-import networkx as nx
 
 from streams_orchestration.compiler.compilation import Compilation
+from streams_orchestration.compiler.components import strong_components
 from streams_orchestration.compiler.deployment.errors import CannotRunError
+from streams_orchestration.compiler.deployment_plan import AUTONOMOUS_ATTEMPTS, Unit
 from streams_orchestration.compiler.disjoint_sets import DisjointSets
-
-AUTONOMOUS_ATTEMPTS = 5
-"""Resets in a row that a PE outside of regions may need; the default of a region (A1)."""
-
-DEFAULT_TIMEOUT = 180.0
-"""Seconds (A1)."""
-
-
-@dataclass(frozen=True, slots=True)
-class Unit:
-    """A consistent region over its PEs, or several that share PEs, or one PE in no region."""
-
-    name: str
-    """`region-0`, `region-0+1`, `pe-3`."""
-    region: int | None
-    """Index of the region, the first one of several."""
-    pes: tuple[int, ...]
-    starts: tuple[int, ...]
-    """PEs that hold a start operator; of an autonomous unit its PE."""
-    period: float | None
-    """Seconds; None where an operator drives the region, and outside of regions."""
-    max_attempts: int
-    drain_timeout: float = DEFAULT_TIMEOUT
-    """Seconds from the trigger until the epoch must be complete (B8)."""
-    reset_timeout: float = DEFAULT_TIMEOUT
-    """Seconds until every PE must run again (B8)."""
 
 
 def recovery_units(compilation: Compilation) -> tuple[Unit, ...]:
@@ -65,12 +38,12 @@ class _Parts:
         self.place = {pe.id: place for place, pe in enumerate(pes)}
         self.regions = [{regions.region_of[operator] for operator in pe.operators} - {-1} for pe in pes]
         self.sets = DisjointSets(len(pes))
-        self.graph = nx.DiGraph()
-        self.graph.add_nodes_from(range(len(pes)))
+        self.successors: list[set[int]] = [set() for _ in pes]
+        """PEs that each PE feeds."""
         for connection in compilation.physical.connections:
             source, target = (compilation.fusion.pe_of[i] for i in (connection.source, connection.target))
             if source != target:
-                self.graph.add_edge(self.place[source], self.place[target])
+                self.successors[self.place[source]].add(self.place[target])
 
     def regions_of(self, places: Iterable[int]) -> set[int]:
         """All regions of some PEs."""
@@ -93,14 +66,20 @@ def _join_regions(compilation: Compilation, parts: _Parts) -> None:
 
 def _join_circles(compilation: Compilation, parts: _Parts) -> None:
     """Units that read from one another, unless their PEs themselves go round in circles: none could be first then."""
-    units = nx.DiGraph((parts.sets.find(a), parts.sets.find(b)) for a, b in parts.graph.edges)
+    units: list[list[int]] = [[] for _ in parts.ids]
+    for place, successors in enumerate(parts.successors):
+        units[parts.sets.find(place)] += (parts.sets.find(each) for each in successors)
     groups = parts.sets.groups()
-    for circle in [part for part in nx.strongly_connected_components(units) if len(part) > 1]:
-        places = [place for name in sorted(circle) for place in groups[name]]
-        if nx.is_directed_acyclic_graph(parts.graph.subgraph(places)) and not _driven(
-            compilation, parts.regions_of(places)
-        ):
+    looped = {place for part in _circles(parts.successors) for place in part}
+    for circle in _circles(units):
+        places = [place for name in circle for place in groups[name]]
+        if looped.isdisjoint(places) and not _driven(compilation, parts.regions_of(places)):
             parts.sets.union_all(places)
+
+
+def _circles(successors: Sequence[Iterable[int]]) -> list[list[int]]:
+    """Nodes that lead to one another."""
+    return [part for part in strong_components([[*each] for each in successors]) if len(part) > 1]
 
 
 def _driven(compilation: Compilation, numbers: Set[int]) -> list[int]:

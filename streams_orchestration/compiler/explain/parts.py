@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from streams_orchestration.compiler.explain.deployment import recovery_facts
 from streams_orchestration.compiler.explain.explanation import Explanation, Fact, count, listed, section
 from streams_orchestration.compiler.explain.lookup import Lookup
 from streams_orchestration.compiler.explain.operators import width_reason
@@ -25,6 +26,7 @@ def pe_explanation(lookup: Lookup, pe: int) -> Explanation:
         ),
         section("Why these", *pe_reasons(lookup, pe)),
         section(f"Host {element.host}", *host_reasons(lookup, pe)),
+        section("Recovery", *recovery_facts(lookup, pe)),
         section("Ports", *_ports(lookup, pe)),
         section("Networks", *network_facts(lookup, pe)),
     ]

@@ -6,6 +6,7 @@ import re
 
 from streams_orchestration.compiler.compilation import Compilation
 from streams_orchestration.compiler.explain.codes import code_explanation, is_code
+from streams_orchestration.compiler.explain.deployment import stage_explanation
 from streams_orchestration.compiler.explain.explanation import Explanation
 from streams_orchestration.compiler.explain.lookup import Lookup
 from streams_orchestration.compiler.explain.operators import operator_explanation, pair_explanation, port_explanation
@@ -16,6 +17,7 @@ from streams_orchestration.compiler.explain.parts import (
     stream_explanation,
 )
 from streams_orchestration.compiler.explain.regions import region_explanation
+from streams_orchestration.compiler.stages import BY_NAME
 from streams_orchestration.model.diagnostics import CODES
 from streams_orchestration.model.names import nearest
 
@@ -36,7 +38,8 @@ def explain(compilation: Compilation, what: str) -> Explanation:
         compilation: the application.
         what: an operator (`Out[0].A`, or `Out.A` for its replicas), two of them (`A B`, `A -> B`, `A..B`), an input
             port (`A.0`, `A:0`), `PE 1`, `region 0` (consistent) or the name of a parallel region, a stream, a
-            splitter's id, or a diagnostic code. `stream X` and the like where a name means several things.
+            splitter's id, a stage (`deployment_plan`), or a diagnostic code. `stream X` and the like where a name
+            means several things.
 
     Raises:
         UnknownSubjectError: there is nothing of that name.
@@ -62,6 +65,7 @@ class _Question:
             or self.port(what)
             or self.prefixed(what)
             or self.pair(what)
+            or self.stage(what)
             or self.unknown(what)
         )
 
@@ -119,8 +123,12 @@ class _Question:
                 self.unknown(name)
         return pair_explanation(self._lookup, first, second) if first and second else None
 
+    def stage(self, what: str) -> Explanation | None:
+        stage = BY_NAME.get(what)
+        return stage_explanation(self._lookup, stage) if stage is not None else None
+
     def unknown(self, what: str) -> Explanation:
         lookup = self._lookup
-        known = {*lookup.by_name, *lookup.replicas, *lookup.streams, *lookup.splitters, *self._regions}
+        known = {*lookup.by_name, *lookup.replicas, *lookup.streams, *lookup.splitters, *self._regions, *BY_NAME}
         message = f"the application has nothing called {what}{nearest(what, known)}"
         raise UnknownSubjectError(message)

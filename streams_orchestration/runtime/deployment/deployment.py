@@ -8,16 +8,16 @@ import uuid
 from dataclasses import asdict
 from pathlib import Path
 
-import networkx as nx
 from sqlalchemy import Connection, delete, insert, select, update
 
 from streams_orchestration.compiler.checking.checking import check_operators
 from streams_orchestration.compiler.compilation import Compilation
 from streams_orchestration.compiler.deployment.cutting import cut_pes
 from streams_orchestration.compiler.deployment.errors import CannotRunError
-from streams_orchestration.compiler.deployment.program import PeProgram
-from streams_orchestration.compiler.deployment.recovery_units import Unit, recovery_units
+from streams_orchestration.compiler.deployment.recovery_units import recovery_units
+from streams_orchestration.compiler.deployment_plan import Unit
 from streams_orchestration.compiler.documents import dump, load
+from streams_orchestration.compiler.pe_program import PeProgram
 from streams_orchestration.operators.contract import SourceOperator
 from streams_orchestration.operators.implementation import import_operator
 from streams_orchestration.runtime.catalog import tables
@@ -97,11 +97,9 @@ def build_programs(compilation: Compilation) -> tuple[PeProgram, ...]:
     if errors:
         raise NotDeployableError("\n".join(str(error) for error in errors))
     try:
-        programs = cut_pes(compilation)
+        return cut_pes(compilation)
     except CannotRunError as error:
         raise NotDeployableError(str(error)) from error
-    _refuse_loops(programs)
-    return programs
 
 
 def _refuse_running(home: Home, application: str) -> None:
@@ -114,21 +112,6 @@ def _refuse_running(home: Home, application: str) -> None:
         message = (
             f"{application} is running (pid {', '.join(alive)}), and --fresh would drop its state. "
             f"Stop it first: streams cancel {application}"
-        )
-        raise NotDeployableError(message)
-
-
-def _refuse_loops(programs: tuple[PeProgram, ...]) -> None:
-    """PEs of one region that feed each other would wait for each other at every boundary of an epoch."""
-    graph = nx.DiGraph()
-    for program in programs:
-        graph.add_edges_from((stream.producer, program.pe) for stream in program.inputs if not stream.foreign)
-    loop = next((part for part in nx.strongly_connected_components(graph) if len(part) > 1), None)
-    if loop is not None:
-        names = ", ".join(str(pe) for pe in sorted(loop))
-        message = (
-            f"the PEs {names} of one consistent region feed each other in a loop, so none could close an epoch; "
-            "fuse the operators in between as well, or keep the first and the last apart with partitionExlocation"
         )
         raise NotDeployableError(message)
 

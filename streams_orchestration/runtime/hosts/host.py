@@ -15,8 +15,8 @@ from sqlalchemy import func, select, update
 
 from streams_orchestration.compiler.compilation import Compilation
 from streams_orchestration.compiler.deployment.cutting import cut_pes
-from streams_orchestration.compiler.deployment.program import PeProgram
 from streams_orchestration.compiler.documents import load
+from streams_orchestration.compiler.pe_program import PeProgram
 from streams_orchestration.runtime.catalog import tables
 from streams_orchestration.runtime.catalog.catalog import Catalog
 from streams_orchestration.runtime.catalog.outage import SETTLE_SECONDS, Outage

@@ -6,7 +6,7 @@ import re
 from collections import defaultdict
 from dataclasses import dataclass, field
 
-from streams_orchestration.compiler.deployment.program import PeProgram, Task
+from streams_orchestration.compiler.pe_program import PeProgram, Task
 
 _REPLICA = re.compile(r"(.*)\[\d+\]")
 _NUMBERS = re.compile(r"\[\d+\]")

@@ -10,7 +10,7 @@ import itertools
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 
-from streams_orchestration.compiler.deployment.program import InputStream, PeProgram, Task
+from streams_orchestration.compiler.pe_program import InputStream, PeProgram, Task
 from streams_orchestration.runtime.limits import OUTSTANDING_LIMIT, SEGMENTS_LIMIT
 from streams_orchestration.runtime.programs.batches import BatchPlan, Position, Segment, StoredState, TaskInput
 from streams_orchestration.runtime.queries.pacing import FIRST

@@ -8,7 +8,7 @@ from typing import Any
 from pydantic import TypeAdapter
 from sqlalchemy import Connection, or_, select
 
-from streams_orchestration.compiler.deployment.program import InputStream, PeProgram
+from streams_orchestration.compiler.pe_program import InputStream, PeProgram
 from streams_orchestration.runtime.catalog import tables
 from streams_orchestration.runtime.catalog.catalog import Catalog
 from streams_orchestration.runtime.errors import StaleGenerationError

@@ -11,7 +11,7 @@ from typing import Any
 import pyarrow as pa
 from sqlalchemy import Row, select
 
-from streams_orchestration.compiler.deployment.program import PeProgram
+from streams_orchestration.compiler.pe_program import PeProgram
 from streams_orchestration.operators.batch import TupleBatch
 from streams_orchestration.operators.epoch_sink import DeliveryKey, EpochSink, read_batches
 from streams_orchestration.runtime.catalog import tables

@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import replace
 from typing import TypeVar
 
-from streams_orchestration.compiler.deployment.program import OperatorProgram
+from streams_orchestration.compiler.pe_program import OperatorProgram
 from streams_orchestration.operators.errors import DataError, TupleError
 from streams_orchestration.runtime.errors import OperatorError, OperatorFailure
 from streams_orchestration.runtime.tasks.instances import Instance

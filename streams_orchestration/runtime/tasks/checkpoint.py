@@ -6,7 +6,7 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-from streams_orchestration.compiler.deployment.program import OperatorProgram
+from streams_orchestration.compiler.pe_program import OperatorProgram
 from streams_orchestration.operators.contract import Operator, check_files
 from streams_orchestration.operators.results import check_state
 from streams_orchestration.runtime.programs.batches import BatchPlan, SinkFile, StoredState

@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterator
 from functools import partial
 from pathlib import Path
 
-from streams_orchestration.compiler.deployment.program import (
+from streams_orchestration.compiler.pe_program import (
     Delivery,
     Direct,
     Exchange,

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from streams_orchestration.compiler.deployment.program import OperatorProgram, PeProgram, Task
+from streams_orchestration.compiler.pe_program import OperatorProgram, PeProgram, Task
 from streams_orchestration.operators.arrow_types import arrow_schema
 from streams_orchestration.operators.contract import Operator, OperatorContext
 from streams_orchestration.operators.implementation import import_operator

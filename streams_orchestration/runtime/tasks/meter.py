@@ -7,7 +7,7 @@ from collections import defaultdict
 from collections.abc import Callable, Iterator, Mapping
 from typing import TypeVar
 
-from streams_orchestration.compiler.deployment.program import PeProgram
+from streams_orchestration.compiler.pe_program import PeProgram
 from streams_orchestration.operators.background import background_cpu_ns
 from streams_orchestration.operators.batch import TupleBatch
 from streams_orchestration.operators.contract import Operator

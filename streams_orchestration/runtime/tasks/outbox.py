@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from functools import partial
 from pathlib import Path
 
-from streams_orchestration.compiler.deployment.program import Direct, Exchange, PeProgram, Remote
+from streams_orchestration.compiler.pe_program import Direct, Exchange, PeProgram, Remote
 from streams_orchestration.operators.arrow_types import arrow_schema
 from streams_orchestration.operators.batch import TupleBatch
 from streams_orchestration.runtime.programs.batches import Segment

@@ -14,7 +14,7 @@ from sqlalchemy import Connection, delete, insert, select
 
 from streams_orchestration.compiler.compilation import Compilation
 from streams_orchestration.compiler.deployment.pe_streams import shows_uncommitted, stream_name
-from streams_orchestration.compiler.deployment.program import InputStream
+from streams_orchestration.compiler.pe_program import InputStream
 from streams_orchestration.compiler.stage_results import PeOutputPort
 from streams_orchestration.model.subscription import is_about
 from streams_orchestration.operators.arrow_types import arrow_schema

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from streams_orchestration.compiler.compilation import Compilation
 from streams_orchestration.compiler.deployment.cutting import build_program
 from streams_orchestration.compiler.deployment.errors import CannotRunError
-from streams_orchestration.compiler.deployment.program import Direct, Exchange, PeProgram, Remote, Split
+from streams_orchestration.compiler.pe_program import Direct, Exchange, PeProgram, Remote, Split
 from streams_orchestration_tests.examples import examples
 from streams_orchestration_tests.runtime.applications import (
     ALONE,

@@ -8,7 +8,7 @@ from typing import Any
 
 import pyarrow as pa
 
-from streams_orchestration.compiler.deployment.program import PeProgram, Task
+from streams_orchestration.compiler.pe_program import PeProgram, Task
 from streams_orchestration.operators.errors import DataError
 from streams_orchestration.operators.state import StateError
 from streams_orchestration.runtime.engine.spark.owners import Worker

@@ -1,0 +1,96 @@
+"""Deployment: what every PE runs, what goes back to a cut together, and where tuples leave the application."""
+
+from __future__ import annotations
+
+import sys
+from contextlib import redirect_stdout
+
+from streams_orchestration.compiler.compilation import Compilation
+from streams_orchestration.compiler.deployment.cutting import cut_pes
+from streams_orchestration.compiler.deployment.errors import CannotRunError
+from streams_orchestration.compiler.deployment.recovery_units import recovery_units
+from streams_orchestration.compiler.deployment_plan import DeployedPe, DeploymentPlan, Sink
+from streams_orchestration.compiler.implementations import implementation_name, load_operator
+from streams_orchestration.compiler.logical_graph import LogicalGraph
+from streams_orchestration.compiler.pe_program import OperatorProgram, PeProgram
+from streams_orchestration.operators.contract import OperatorContext, SourceOperator
+from streams_orchestration.operators.implementation import ImplementationError, import_operator
+
+
+def plan_deployment(compilation: Compilation) -> DeploymentPlan:
+    """Cut the PEs into programs, and find their units of recovery, the sinks, and where sources begin.
+
+    An application that cannot run here gives a plan with the reason, and nothing else: it may be compiled only.
+    """
+    try:
+        _check_runnable(compilation.logical)
+        # What a user's module prints while it is imported must not get into a document on standard output.
+        with redirect_stdout(sys.stderr):
+            return _plan(compilation)
+    except (CannotRunError, ImplementationError) as error:
+        return DeploymentPlan(refusal=str(error))
+
+
+def _check_runnable(logical: LogicalGraph) -> None:
+    """Find at once what most applications that are compiled only do not have.
+
+    Raises:
+        CannotRunError: an operator has no implementation, or a stream no schema.
+    """
+    for operator in logical.operators:
+        try:
+            implementation_name(operator)
+        except ImplementationError as error:
+            message = f"operator {operator.name}: {error}"
+            raise CannotRunError(message) from error
+    for connection in logical.connections:
+        source, target = logical.operators[connection.source], logical.operators[connection.target]
+        if source.outputs[connection.source_port].schema is None:
+            message = (
+                f"operator {target.name}: the stream {source.outputs[connection.source_port].stream} on input port "
+                f"{connection.target_port} has no schema; declare it where it is produced"
+            )
+            raise CannotRunError(message)
+
+
+def _plan(compilation: Compilation) -> DeploymentPlan:
+    for operator in compilation.logical.operators:
+        load_operator(operator)
+    units = recovery_units(compilation)
+    programs = cut_pes(compilation, units)
+    pes = [
+        DeployedPe(program, pe.host, pe.restartable, _initial(program))
+        for program, pe in zip(programs, compilation.fusion.pes, strict=True)
+    ]
+    operators = sorted(
+        (operator for program in programs for operator in program.operators.values()), key=lambda each: each.index
+    )
+    kinds = [compilation.logical.operators[each.logical].kind for each in compilation.physical.operators]
+    sinks = [
+        Sink(operator.name, kinds[operator.index], _address(operator)) for operator in operators if not operator.outputs
+    ]
+    return DeploymentPlan(tuple(pes), units, tuple(sinks))
+
+
+def _initial(program: PeProgram) -> dict[str, dict[str, object]]:
+    """Where the sources of a PE begin."""
+    found: dict[str, dict[str, object]] = {}
+    for source in program.sources:
+        operator = program.operators[source]
+        implementation = import_operator(operator.implementation)
+        assert issubclass(implementation, SourceOperator)
+        try:
+            found[operator.name] = implementation.initial_offset()
+        except Exception as error:  # whatever the code of a user's operator raises
+            message = f"operator {operator.name}: initial_offset: {type(error).__name__}: {error}"
+            raise CannotRunError(message) from error
+    return found
+
+
+def _address(operator: OperatorProgram) -> str:
+    implementation = import_operator(operator.implementation)
+    context = OperatorContext(operator.name, channel=operator.channel, max_channels=operator.max_channels)
+    try:
+        return implementation.destination(context, implementation.Parameters.model_validate(operator.parameters))
+    except Exception:  # a check of the operator says what is wrong with its parameters
+        return ""

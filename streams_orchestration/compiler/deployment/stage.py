@@ -1,0 +1,115 @@
+"""The seventh stage: what every PE runs and what recovers together, with check, section and summary."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator
+
+from streams_orchestration.compiler.compilation import Progress, Stages, need
+from streams_orchestration.compiler.deployment.deployment import plan_deployment
+from streams_orchestration.compiler.deployment_plan import DeploymentPlan
+from streams_orchestration.compiler.pe_program import PeProgram
+from streams_orchestration.compiler.sections.terms import Section, Terms
+from streams_orchestration.compiler.stage import (
+    COPIES,
+    DEPLOYMENT,
+    FUSION,
+    LOGICAL,
+    PARALLEL,
+    REGIONS,
+    THREADS,
+    Rows,
+    Stage,
+    Summary,
+)
+from streams_orchestration.model.diagnostics import Diagnostic
+
+
+def _compute(done: Progress) -> tuple[DeploymentPlan, list[Diagnostic]]:
+    return plan_deployment(done.compilation), []
+
+
+def pes_are_programmed(done: Stages) -> Iterator[str]:
+    """Every PE has a program for its operators, one unit, and a writer for every stream that it reads.
+
+    A44, A45.
+    """
+    plan, fusion = need(done.deployment), need(done.fusion)
+    if plan.refusal:
+        return
+    if [(pe.program.pe, pe.host) for pe in plan.pes] != [(pe.id, pe.host) for pe in fusion.pes]:
+        yield "the programs are not those of the PEs and hosts of the fusion plan"
+        return
+    times = Counter(pe for unit in plan.units for pe in unit.pes)
+    members = {unit.name: unit.pes for unit in plan.units}
+    programs = {program.pe: program for program in plan.programs}
+    for element, program in zip(fusion.pes, plan.programs, strict=True):
+        if times[element.id] != 1 or element.id not in members.get(program.unit, ()):
+            yield f"PE {element.id} is in {times[element.id]} units, and its program says {program.unit}"
+        owned = Counter(operator for task in program.tasks for operator in task.owns)
+        if set(program.operators) != set(element.operators) or owned != Counter(element.operators):
+            yield f"the tasks of PE {element.id} do not own each of its operators once"
+        yield from _unwritten(program, programs)
+
+
+def _unwritten(program: PeProgram, programs: dict[int, PeProgram]) -> Iterator[str]:
+    for stream in program.inputs:
+        producer = programs.get(stream.producer)
+        if producer is None or program.pe not in producer.consumers.get(stream.stream, ()):
+            yield f"PE {program.pe} reads {stream.stream}, which PE {stream.producer} does not write for it"
+
+
+def _deployment_plan(stages: Stages, terms: Terms) -> Section | None:
+    del terms
+    plan = stages.deployment
+    if plan is None or plan.refusal:
+        return None
+    return {
+        "pes": [
+            {
+                "id": pe.program.pe,
+                "unit": pe.program.unit,
+                "host": pe.host,
+                "tasks": len(pe.program.tasks),
+                "levels": len(pe.program.levels),
+            }
+            for pe in plan.pes
+        ],
+        "units": [{"name": unit.name, "pes": list(unit.pes)} for unit in plan.units],
+        "sinks": [{"operator": sink.operator, "kind": sink.kind, "address": sink.address} for sink in plan.sinks],
+    }
+
+
+def _summary(done: Stages) -> Summary:
+    plan = need(done.deployment)
+    if plan.refusal:
+        return {"not_deployable": plan.refusal}
+    pes = [(pe.program.pe, pe.program.unit, pe.host, len(pe.program.tasks), len(pe.program.levels)) for pe in plan.pes]
+    units = [(unit.name, ", ".join(map(str, unit.pes)), ", ".join(map(str, unit.starts))) for unit in plan.units]
+    sinks = [(sink.operator, sink.kind, sink.address) for sink in plan.sinks]
+    return {
+        "pes": len(pes),
+        "hosts": len(plan.hosts),
+        "units": len(units),
+        "sinks": len(sinks),
+        "pe_table": Rows(("PE", "unit", "host", "tasks", "levels"), pes),
+        "unit_table": Rows(("unit", "PEs", "start PEs"), units),
+        "sink_table": Rows(("operator", "kind", "address"), sinks),
+    }
+
+
+DEPLOYMENT_STAGE = Stage(
+    name=DEPLOYMENT,
+    field="deployment",
+    result=DeploymentPlan,
+    inputs=(LOGICAL, PARALLEL, REGIONS, FUSION, THREADS, COPIES),
+    description="What every PE runs, which PEs recover together, on which hosts, and where tuples leave.",
+    compute=_compute,
+    subject=None,
+    invariant=pes_are_programmed,
+    summary=_summary,
+    key="deploymentPlan",
+    place=6,
+    section=_deployment_plan,
+    empty=None,
+)

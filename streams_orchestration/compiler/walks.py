@@ -1,0 +1,82 @@
+"""Walks of small graphs, given as successors by node: what is reached, and in which order."""
+
+from __future__ import annotations
+
+import heapq
+from collections.abc import Iterable, Mapping
+from graphlib import CycleError, TopologicalSorter
+
+Successors = Mapping[int, Iterable[int]]
+"""Every node, with the nodes that it leads to."""
+
+
+def reached(starts: Iterable[int], successors: Successors) -> set[int]:
+    """Some nodes and all that they lead to."""
+    found = set(starts)
+    pending = list(found)
+    while pending:
+        for following in successors[pending.pop()]:
+            if following not in found:
+                found.add(following)
+                pending.append(following)
+    return found
+
+
+def reversed_(successors: Successors) -> dict[int, list[int]]:
+    """The nodes that lead to each."""
+    found: dict[int, list[int]] = {node: [] for node in successors}
+    for node, following in successors.items():
+        for each in following:
+            found[each].append(node)
+    return found
+
+
+def producers_first(nodes: set[int], successors: Successors) -> tuple[int, ...]:
+    """Some nodes of a graph without circles in topological order; the smaller one first where that is open."""
+    waiting = dict.fromkeys(nodes, 0)
+    for node in nodes:
+        for following in successors[node]:
+            if following in waiting:
+                waiting[following] += 1
+    ready = [node for node, before in waiting.items() if not before]
+    heapq.heapify(ready)
+    order: list[int] = []
+    while ready:
+        node = heapq.heappop(ready)
+        order.append(node)
+        for following in successors[node]:
+            if following in waiting:
+                waiting[following] -= 1
+                if not waiting[following]:
+                    heapq.heappush(ready, following)
+    return tuple(order)
+
+
+def levels(successors: Successors) -> dict[int, int]:
+    """How many nodes come before each, on the longest way.
+
+    Raises:
+        CircleError: the graph has a circle.
+    """
+    sorter = TopologicalSorter(reversed_(successors))
+    try:
+        sorter.prepare()
+    except CycleError as error:
+        raise CircleError(tuple(error.args[1][:-1])) from error
+    found: dict[int, int] = {}
+    level = 0
+    while sorter.is_active():
+        ready = sorter.get_ready()
+        found |= dict.fromkeys(ready, level)
+        sorter.done(*ready)
+        level += 1
+    return found
+
+
+class CircleError(ValueError):
+    """A graph has a circle where it may not."""
+
+    def __init__(self, nodes: tuple[int, ...]) -> None:
+        super().__init__(f"a circle goes through {nodes}")
+        self.nodes = nodes
+        """Each leads to the next one, and the last to the first."""

@@ -1,0 +1,42 @@
+from __future__ import annotations
+
+import networkx as nx
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from streams_orchestration.compiler.walks import CircleError, levels, producers_first, reached
+
+EDGES = st.lists(st.tuples(st.integers(0, 7), st.integers(0, 7)).filter(lambda edge: edge[0] != edge[1]), max_size=20)
+
+
+def graph_of(edges: list[tuple[int, int]]) -> tuple[nx.DiGraph, dict[int, set[int]]]:
+    graph = nx.DiGraph(edges)
+    graph.add_nodes_from(range(8))
+    return graph, {node: set(graph.successors(node)) for node in sorted(graph)}
+
+
+@given(EDGES, st.integers(0, 7))
+def test_reached_is_what_networkx_reaches(edges: list[tuple[int, int]], start: int) -> None:
+    graph, successors = graph_of(edges)
+    assert reached((start,), successors) == {start, *nx.descendants(graph, start)}
+
+
+@given(EDGES, st.sets(st.integers(0, 7)))
+def test_the_order_is_the_smallest_one(edges: list[tuple[int, int]], nodes: set[int]) -> None:
+    graph, successors = graph_of([(min(edge), max(edge)) for edge in edges])
+    wanted = nx.lexicographical_topological_sort(graph.subgraph(nodes))
+    assert producers_first(nodes, successors) == tuple(wanted)
+
+
+@given(EDGES)
+def test_levels_or_a_circle(edges: list[tuple[int, int]]) -> None:
+    graph, successors = graph_of(edges)
+    if nx.is_directed_acyclic_graph(graph):
+        wanted = {node: level for level, nodes in enumerate(nx.topological_generations(graph)) for node in nodes}
+        assert levels(successors) == wanted
+        return
+    with pytest.raises(CircleError) as caught:
+        levels(successors)
+    nodes = caught.value.nodes
+    assert all(graph.has_edge(*edge) for edge in zip(nodes, (*nodes[1:], nodes[0]), strict=True))
