@@ -18,7 +18,8 @@ from streams_orchestration.compiler.deployment.errors import CannotRunError
 from streams_orchestration.compiler.deployment.operator_programs import OperatorPrograms
 from streams_orchestration.compiler.deployment.pe_graph import PeGraph, connections_by_pe
 from streams_orchestration.compiler.deployment.pe_streams import PeStreams
-from streams_orchestration.compiler.deployment.recovery_units import Unit, recovery_units
+from streams_orchestration.compiler.deployment.recovery_units import recovery_units
+from streams_orchestration.compiler.deployment_plan import Unit
 from streams_orchestration.compiler.pe_program import InputStream, PeProgram, Task
 from streams_orchestration.compiler.stage_results import ProcessingElement
 from streams_orchestration.compiler.walks import CircleError, levels, producers_first, reached

@@ -6,7 +6,7 @@ from collections import defaultdict
 
 from streams_orchestration.compiler.compilation import Compilation
 from streams_orchestration.compiler.deployment.pe_graph import PeGraph
-from streams_orchestration.compiler.deployment.recovery_units import Unit
+from streams_orchestration.compiler.deployment_plan import Unit
 from streams_orchestration.compiler.pe_program import InputStream
 from streams_orchestration.compiler.physical_graph import PortLink
 from streams_orchestration.compiler.stage_results import PeOutputPort
