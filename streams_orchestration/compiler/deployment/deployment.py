@@ -92,5 +92,5 @@ def _address(operator: OperatorProgram) -> str:
     context = OperatorContext(operator.name, channel=operator.channel, max_channels=operator.max_channels)
     try:
         return implementation.destination(context, implementation.Parameters.model_validate(operator.parameters))
-    except Exception:  # a check of the operator says what is wrong with its parameters
+    except Exception:  # noqa: BLE001  a check of the operator says what is wrong with its parameters
         return ""
