@@ -37,6 +37,8 @@ from streams_orchestration.runtime.catalog import tables
 from streams_orchestration.runtime.catalog.catalog import Catalog
 from streams_orchestration.runtime.deployment.control import launch
 from streams_orchestration.runtime.deployment.deployment import deploy
+from streams_orchestration.runtime.engine.port import QueryStart
+from streams_orchestration.runtime.engine.spark.query import SparkQuery
 from streams_orchestration.runtime.engine.spark.session import session_settings, spark_session
 from streams_orchestration.runtime.hosts.host import Host
 from streams_orchestration.runtime.hosts.launcher import HostStart
@@ -108,10 +110,33 @@ class ThisProcess:
         self.incarnation = start.incarnation
         return process
 
-    def alive(self, pid: int | None, started: float | None) -> bool:
-        return False
 
-    def kill(self, pid: int | None, started: float | None) -> None:
+class ThisSession:
+    """The engine of a host: a session that is up already."""
+
+    def __init__(self, spark: SparkSession) -> None:
+        self._spark = spark
+
+    def wait(self) -> str:
+        return f"Spark {self._spark.version}"
+
+    @property
+    def pid(self) -> int:
+        return os.getpid()
+
+    def ping(self) -> object:
+        return None
+
+    def ended(self, patience: float = 0.0) -> str | None:
+        return None
+
+    def query(self, start: QueryStart) -> SparkQuery:
+        return SparkQuery(self._spark, start)
+
+    def stop(self) -> None:
+        pass
+
+    def tidy(self, wanted: Callable[[], bool]) -> None:
         pass
 
 
@@ -123,8 +148,8 @@ def running_pe(spark: SparkSession, home: Home, levels: int) -> Iterator[Streami
     deploy(home, compilation, fresh=True)
     launcher = ThisProcess()
     launch(home, name, launcher=launcher)
-    host = Host(home, name, 0, launcher.incarnation)
-    thread = threading.Thread(target=host.run, args=(lambda: spark,))
+    host = Host(home, name, 0, launcher.incarnation, ThisSession(spark))
+    thread = threading.Thread(target=host.run)
     thread.start()
     try:
         until = time.monotonic() + PATIENCE_SECONDS

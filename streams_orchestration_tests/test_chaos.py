@@ -6,10 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from streams_orchestration.runtime.engine.spark.query import PeQuery
-from streams_orchestration.runtime.hosts.host_process import StartingSession
 from streams_orchestration_tests.chaos.__main__ import CATALOGS, main
-from streams_orchestration_tests.chaos.local_host import LocalQuery, LocalSession
 from streams_orchestration_tests.chaos.shapes import SHAPES, shape_of
 from streams_orchestration_tests.chaos.undisturbed import Outcome, differences, undisturbed
 from streams_orchestration_tests.postgresql import why_not
@@ -42,11 +39,6 @@ RIGHT = Outcome({"Out": [("a", 1), ("b", 2), ("b", 2)]}, {"Count": {"n": "3"}})
 def test_what_is_lost_doubled_or_mixed_up_is_told(found: Outcome, told: str):
     (difference,) = differences(found, RIGHT, ["Out"])
     assert told in difference
-
-
-def test_a_host_without_spark_has_all_that_the_product_calls():
-    for ours, theirs in ((LocalQuery, PeQuery), (LocalSession, StartingSession)):
-        assert {name for name in vars(theirs) if not name.startswith("_")} <= set(vars(ours))
 
 
 @pytest.mark.slow

@@ -2,88 +2,82 @@
 
 from __future__ import annotations
 
-import argparse
+import contextlib
 import json
 import subprocess
 import sys
 import threading
 import time
+from collections.abc import Callable
 from pathlib import Path
-from types import SimpleNamespace
-from typing import Any
 
-from streams_orchestration.compiler.pe_program import PeProgram
-from streams_orchestration.runtime.engine.spark import query
+from streams_orchestration.runtime.engine.port import EngineStart, QueryStart
 from streams_orchestration.runtime.engine.spark.owners import owner_pids
 from streams_orchestration.runtime.errors import StreamsRuntimeError
 from streams_orchestration.runtime.hosts import host_process
-from streams_orchestration.runtime.limits import SOURCE_LIMIT
 from streams_orchestration.runtime.processes import is_alive, process_started
-from streams_orchestration.runtime.queries.scratch import Launched, Scratch
-from streams_orchestration.runtime.storage.directories import Directories
-from streams_orchestration.runtime.storage.home import Home
 from streams_orchestration_tests.chaos.local_engine import STOP
 
 STOP_SECONDS = 2.0
 
 
-class LocalSession:
-    """In the place of `StartingSession`."""
+class LocalEngine:
+    """An engine that runs no JVM: a process that forks another one for every query."""
 
-    def __init__(self, _given: argparse.Namespace) -> None:
-        self._engine = subprocess.Popen(
+    def __init__(self, _start: EngineStart) -> None:
+        self._process = subprocess.Popen(
             [sys.executable, "-m", "streams_orchestration_tests.chaos.local_engine"],
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             text=True,
         )
-        context = SimpleNamespace(
-            _gateway=SimpleNamespace(proc=self._engine), _jsc=SimpleNamespace(startTime=time.time)
-        )
-        self._session = SimpleNamespace(version="(none: local engine)", sparkContext=context, fork=self._fork)
         self._lock = threading.Lock()
 
-    def wait(self) -> Any:
-        """What the product takes for Spark's session."""
-        return self._session
+    def wait(self) -> str:
+        """It is up at once."""
+        return "the local engine"
 
-    def end(self) -> None:
-        """Stop it."""
-        self._engine.kill()
+    @property
+    def pid(self) -> int:
+        """Of the process that forks."""
+        return self._process.pid
 
-    def archive(self, wanted: object) -> None:
-        """There is nothing to archive."""
+    def ping(self) -> object:
+        """It answers always."""
+        return None
+
+    def ended(self, patience: float = 0.0) -> str | None:
+        """How the process has ended."""
+        with contextlib.suppress(subprocess.TimeoutExpired):
+            return f"its JVM (pid {self.pid}) has ended with status {self._process.wait(patience)}"
+        return None
+
+    def query(self, start: QueryStart) -> LocalQuery:
+        """Fork a process for it."""
+        return LocalQuery(self._fork, start)
+
+    def stop(self) -> None:
+        """End the process."""
+        self._process.kill()
+
+    def tidy(self, wanted: object) -> None:
+        """There is nothing to do."""
 
     def _fork(self, options: dict[str, str]) -> int:
-        assert self._engine.stdin is not None
-        assert self._engine.stdout is not None
+        assert self._process.stdin is not None
+        assert self._process.stdout is not None
         with self._lock:
-            print(json.dumps(options), file=self._engine.stdin, flush=True)
-            return int(self._engine.stdout.readline() or 0)
+            print(json.dumps(options), file=self._process.stdin, flush=True)
+            return int(self._process.stdout.readline() or 0)
 
 
 class LocalQuery:
-    """In the place of `PeQuery`."""
+    """A query of the local engine."""
 
-    def __init__(
-        self, spark: Any, home: Home, program: PeProgram, directories: Directories, generation: int,
-        *, source_limit: int = SOURCE_LIMIT, measured: bool = True,
-    ) -> None:  # fmt: skip
-        self.spark, self.generation, self.permanent = spark, generation, False
-        self.pe = program.pe
-        path = home.data(program.application) / "spark" / f"pe-{program.pe}-g{generation}-{time.time_ns()}"
-        self._scratch = Scratch.create(path, Launched(program, directories, measured))
-        self._options = {
-            "home": str(home.root),
-            "scratch": self._scratch.path,
-            "generation": str(generation),
-            "limit": str(source_limit),
-        }
-        self._process: tuple[int, float | None] = (0, None)
-
-    def start(self) -> None:
-        """Start its process."""
-        pid = self.spark.fork(self._options)
+    def __init__(self, fork: Callable[[dict[str, str]], int], start: QueryStart) -> None:
+        self.generation, self.permanent, self.pe = start.generation, False, start.program.pe
+        self._scratch = start.make_scratch()
+        pid = fork(start.planner_options(self._scratch))
         self._process = pid, process_started(pid) if pid else None
 
     @property
@@ -131,6 +125,4 @@ class LocalQuery:
 
 def main(arguments: list[str]) -> int:
     """Run a host."""
-    patches: Any = (host_process, query)
-    patches[0].StartingSession, patches[1].PeQuery = LocalSession, LocalQuery
-    return host_process.main(arguments)
+    return host_process.main(arguments, LocalEngine)

@@ -6,12 +6,11 @@ import contextlib
 import itertools
 import logging
 import os
-import subprocess
 import threading
 import time
 from collections.abc import Callable, Iterable
-from typing import Any
 
+from streams_orchestration.runtime.engine.port import Engine
 from streams_orchestration.runtime.errors import StreamsRuntimeError
 from streams_orchestration.runtime.hosts.hangs import HungTasks, Pulse
 from streams_orchestration.runtime.hosts.presence import Presence, UnwantedHostError
@@ -41,10 +40,10 @@ class Heart:
         self._limit = hang_limit
         self._busy = busy
         self._turned = time.monotonic()
-        self._jvm: Any = None
+        self._engine: Engine | None = None
         self._pulse: Pulse | None = None
         self._hung: str | None = None
-        """What was done about a JVM that did not answer."""
+        """What was done about an engine that did not answer."""
 
     def start(self) -> None:
         """Begin to beat."""
@@ -54,24 +53,20 @@ class Heart:
         """The main loop has come round."""
         self._turned = time.monotonic()
 
-    def watch(self, spark: Any) -> None:
-        """Spark is up: its JVM is asked for the time of its start at every beat."""
-        self._jvm = spark.sparkContext._gateway.proc
-        self._pulse = Pulse(spark.sparkContext._jsc.startTime)
+    def watch(self, engine: Engine) -> None:
+        """The engine is up: it is asked for an answer at every beat."""
+        self._engine = engine
+        self._pulse = Pulse(engine.ping)
 
     def rest(self) -> None:
-        """The JVM need not answer any more."""
+        """The engine need not answer any more."""
         self._pulse = None
 
-    def jvm_end(self, patience: float = 0.0) -> str | None:
-        """That the JVM has ended, in words."""
-        if self._jvm is None:
+    def engine_end(self, patience: float = 0.0) -> str | None:
+        """How the engine has ended, in words; None while it lives, or is not up yet."""
+        if self._engine is None:
             return None
-        if self._hung is not None:
-            return f"its JVM (pid {self._jvm.pid}) {self._hung}"
-        with contextlib.suppress(subprocess.TimeoutExpired):
-            return f"its JVM (pid {self._jvm.pid}) has ended with status {self._jvm.wait(patience)}"
-        return None
+        return self._hung or self._engine.ended(patience)
 
     def _beat(self) -> None:
         """Heartbeats while the main loop turns; and the end of a host that nobody wants and that cannot end itself."""
@@ -98,10 +93,11 @@ class Heart:
 
     def _look_for_hangs(self, tasks: HungTasks, now: float) -> None:
         """End a JVM that does not answer, and workers that stand still."""
-        if self._pulse is None or self._hung is not None or not self._limit:
+        if self._engine is None or self._pulse is None or self._hung is not None or not self._limit:
             return
         if self._pulse.beat() * HEARTBEAT_SECONDS >= self._limit:
-            self._hung = f"gave no answer for {self._limit} s and was killed"
-            log.error("the JVM (pid %s) %s", self._jvm.pid, self._hung)
-            kill(self._jvm.pid, process_started(self._jvm.pid))
+            pid = self._engine.pid
+            self._hung = f"its JVM (pid {pid}) gave no answer for {self._limit} s and was killed"
+            log.error("%s", self._hung)
+            kill(pid, process_started(pid))
         tasks.look(self._busy(), now)

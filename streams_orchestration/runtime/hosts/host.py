@@ -1,4 +1,4 @@
-"""A host: a detached process with one Spark application that makes its PEs be as the catalog wants them.
+"""A host: a detached process with one engine that makes its PEs be as the catalog wants them.
 
 It only ever reads what is wanted and reports what is; whoever wants something writes it into the catalog.
 """
@@ -8,8 +8,6 @@ from __future__ import annotations
 import logging
 import os
 import time
-from collections.abc import Callable
-from typing import TYPE_CHECKING, Any
 
 from sqlalchemy import func, select, update
 
@@ -20,6 +18,7 @@ from streams_orchestration.compiler.pe_program import PeProgram
 from streams_orchestration.runtime.catalog import tables
 from streams_orchestration.runtime.catalog.catalog import Catalog
 from streams_orchestration.runtime.catalog.outage import SETTLE_SECONDS, Outage
+from streams_orchestration.runtime.engine.port import Engine, Query, QueryStart
 from streams_orchestration.runtime.errors import CatalogUnavailableError, StreamsRuntimeError
 from streams_orchestration.runtime.hosts.heart import Heart
 from streams_orchestration.runtime.hosts.presence import Presence
@@ -35,9 +34,6 @@ from streams_orchestration.runtime.units.garbage import collect_garbage, sweep
 from streams_orchestration.runtime.units.region_machine import LIMIT
 from streams_orchestration.runtime.units.unit_status import LOST_REMEDY
 from streams_orchestration.runtime.units.watch import changes_soon, observe
-
-if TYPE_CHECKING:
-    from pyspark.sql import SparkSession
 
 TICK_SECONDS = 0.1
 OBSERVE_SECONDS = 0.5
@@ -56,21 +52,21 @@ log = logging.getLogger("streams.host")
 class Host:
     """The loop of one host process."""
 
-    def __init__(self, home: Home, application: str, number: int, incarnation: str) -> None:
+    def __init__(self, home: Home, application: str, number: int, incarnation: str, engine: Engine) -> None:
         self.home = home
         self.application = application
         self.number = number
         self.catalog = Catalog(home)
         self.outage = Outage()
         self.presence = Presence(self.catalog, application, number, incarnation)
-        self.queries: dict[int, Any] = {}
+        self.engine = engine
+        self.queries: dict[int, Query] = {}
         self.failed: set[int] = set()
         self.terminated = False
         self.observed = 0.0
         self.news = True
         """Something has happened that the units are to be told at once."""
         self.began = time.time()
-        self.spark: Any = None
         row = self.outage.through(self.presence.join)
         self.start_up = StartUp(row.launched_at, row.asked_at)
         self.started = False
@@ -90,18 +86,14 @@ class Host:
         targets = deliverers(self.catalog, home, application, self.programs.values(), self.timed)
         self.publisher = self.outage.through(lambda: Publisher(self.catalog, application, targets))
 
-    def run(self, session: Callable[[], SparkSession]) -> str:
-        """Until the PEs are complete, or are not wanted any more; returns the state to report.
-
-        Args:
-            session: gives Spark's session, once it is up.
-        """
+    def run(self) -> str:
+        """Until the PEs are complete, or are not wanted any more; returns the state to report."""
         self.heart.start()
         self.start_up.reached("imports", time.time())
-        self.spark = session()
+        version = self.engine.wait()
         self.start_up.reached("session", time.time())
-        self.heart.watch(self.spark)
-        log.info("Spark %s is up", self.spark.version)
+        self.heart.watch(self.engine)
+        log.info("%s is up", version)
         self.outage.through(self.presence.record_family)
         self.outage.through(lambda: self.presence.report(state="RUNNING", launches=0))
         self.publisher.start()
@@ -114,8 +106,8 @@ class Host:
                 self._outlast(error)
 
     def _outlast(self, error: CatalogUnavailableError) -> None:
-        """Wait until the catalog is back, unless the host is told to end, or its JVM has ended, meanwhile."""
-        while not self.terminated and self.jvm_end() is None:
+        """Wait until the catalog is back, unless the host is told to end, or its engine has ended, meanwhile."""
+        while not self.terminated and self.engine_end() is None:
             self.heart.turned()
             self.outage.met(error)
             try:
@@ -134,7 +126,7 @@ class Host:
             if self.terminated:
                 self.stop_all()
                 return "FAILED"
-            if ended := self.jvm_end():
+            if ended := self.engine_end():
                 raise StreamsRuntimeError(ended)
             if self.presence.row().wanted == "STOPPED":
                 self._quiesce()
@@ -228,20 +220,17 @@ class Host:
         log.info("PE %s: %s files that no commit names were removed", pe, removed)
 
     def _start(self, pe: int, generation: int) -> None:
-        from streams_orchestration.runtime.engine.spark.query import PeQuery
-
         directories = directories_of(self.home, self.application, pe, self.base, compression=self.settings.compression)
-        query = PeQuery(
-            self.spark,
-            self.home,
-            self.programs[pe],
-            directories,
-            generation,
-            source_limit=self.settings.source_limit,
-            measured=self.settings.metrics,
+        self.queries[pe] = self.engine.query(
+            QueryStart(
+                self.home,
+                self.programs[pe],
+                directories,
+                generation,
+                source_limit=self.settings.source_limit,
+                measured=self.settings.metrics,
+            )
         )
-        self.queries[pe] = query
-        query.start()
 
     def _see_start(self) -> None:
         """Write down how long the start took, as soon as a batch of this host is committed."""
@@ -309,6 +298,6 @@ class Host:
             query.stop()
         self.queries.clear()
 
-    def jvm_end(self, patience: float = 0.0) -> str | None:
-        """That the JVM has ended, in words; what Spark says then is no use to anybody."""
-        return self.heart.jvm_end(patience)
+    def engine_end(self, patience: float = 0.0) -> str | None:
+        """How the engine has ended, in words; the errors of its queries say nothing then."""
+        return self.heart.engine_end(patience)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from pathlib import Path
-from subprocess import TimeoutExpired
 from types import SimpleNamespace
 
 import pytest
@@ -19,6 +18,7 @@ from streams_orchestration.runtime.hosts.heart import Heart
 from streams_orchestration.runtime.hosts.host import Host
 from streams_orchestration.runtime.storage.home import Home
 from streams_orchestration_tests.runtime.applications import totals, write_rows
+from streams_orchestration_tests.runtime.idle_engine import IdleEngine
 
 
 class Away:
@@ -35,7 +35,6 @@ class Away:
         return SimpleNamespace(wanted="STOPPED")
 
 
-JVM = ("java",)
 LOST = "there", "no route to it"
 
 
@@ -49,13 +48,13 @@ def host(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Host:
         monkeypatch.setattr(outage, pause, 0.0)
     monkeypatch.setattr(hosting, "SETTLE_SECONDS", 0.0)
     monkeypatch.setattr(Heart, "_beat", lambda _self: None)
-    return Host(home, "app", 0, "mine")
+    return Host(home, "app", 0, "mine", IdleEngine())
 
 
 def test_a_host_outlasts_it_and_goes_on(host: Host, monkeypatch: pytest.MonkeyPatch):
     away = Away(5)
     monkeypatch.setattr(host.presence, "row", away)
-    assert host.run(lambda: SimpleNamespace(version="0", sparkContext=_context())) == "STOPPED"  # type: ignore[arg-type]
+    assert host.run() == "STOPPED"
     assert away.asked > away.times
 
 
@@ -63,7 +62,7 @@ def test_a_host_ends_when_it_lasts(host: Host, monkeypatch: pytest.MonkeyPatch):
     monkeypatch.setattr(host.presence, "row", Away(10**9))
     host.outage = Outage(limit=0.0)
     with pytest.raises(CatalogLostError, match="no route to it"):
-        host.run(lambda: SimpleNamespace(version="0", sparkContext=_context()))  # type: ignore[arg-type]
+        host.run()
 
 
 def test_a_host_that_is_told_to_end_does_not_wait_for_it(host: Host, monkeypatch: pytest.MonkeyPatch):
@@ -74,14 +73,4 @@ def test_a_host_that_is_told_to_end_does_not_wait_for_it(host: Host, monkeypatch
         return away()
 
     monkeypatch.setattr(host.presence, "row", told)
-    assert host.run(lambda: SimpleNamespace(version="0", sparkContext=_context())) == "FAILED"  # type: ignore[arg-type]
-
-
-def _context() -> SimpleNamespace:
-    """Of a JVM that lives."""
-
-    def wait(seconds: float) -> int:
-        raise TimeoutExpired(*JVM, seconds)
-
-    gateway = SimpleNamespace(proc=SimpleNamespace(pid=1, wait=wait))
-    return SimpleNamespace(_gateway=gateway, _jsc=SimpleNamespace(startTime=lambda: 0))
+    assert host.run() == "FAILED"

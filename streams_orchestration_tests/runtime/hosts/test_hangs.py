@@ -6,7 +6,6 @@ import threading
 import time
 from collections.abc import Iterator
 from pathlib import Path
-from types import SimpleNamespace
 from typing import Any, cast
 
 import pytest
@@ -16,6 +15,7 @@ from streams_orchestration.runtime.hosts.hangs import HungTasks, Pulse, thread_r
 from streams_orchestration.runtime.hosts.heart import Heart
 from streams_orchestration.runtime.processes import process_started
 from streams_orchestration.runtime.queries.scratch import Scratch
+from streams_orchestration_tests.runtime.idle_engine import IdleEngine
 
 LIMIT = 15.0
 WAITS = "import sys; print('up', flush=True); sys.stdin.read()"
@@ -62,14 +62,13 @@ def processes() -> Iterator[dict[str, subprocess.Popen[bytes]]]:
 
 def test_a_jvm_that_does_not_answer_is_ended_and_said_to_be(processes: dict[str, subprocess.Popen[bytes]]):
     jvm = processes["waits"]
-    never = SimpleNamespace(_gateway=SimpleNamespace(proc=jvm), _jsc=SimpleNamespace(startTime=threading.Event().wait))
     heart = Heart(cast(Any, None), 3, list)
-    heart.watch(SimpleNamespace(sparkContext=never))
+    heart.watch(IdleEngine(jvm, ping=threading.Event().wait))
     for _ in range(3):
         heart._look_for_hangs(HungTasks(3), 0.0)
-        assert heart.jvm_end() is None
+        assert heart.engine_end() is None
     heart._look_for_hangs(HungTasks(3), 0.0)
-    assert f"(pid {jvm.pid}) gave no answer for 3 s and was killed" in (heart.jvm_end() or "")
+    assert f"(pid {jvm.pid}) gave no answer for 3 s and was killed" in (heart.engine_end() or "")
     assert process_started(jvm.pid) is None
 
 

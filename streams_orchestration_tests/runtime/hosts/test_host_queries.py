@@ -17,55 +17,35 @@ from streams_orchestration.runtime.observing.reading import read_status
 from streams_orchestration.runtime.storage.home import Home
 from streams_orchestration.runtime.units.watch import observe
 from streams_orchestration_tests.runtime.applications import totals, write_rows
+from streams_orchestration_tests.runtime.idle_engine import IdleEngine
 from streams_orchestration_tests.runtime.running import joined
 
 
-class Query:
-    """Runs for ever."""
-
-    idle = True
-    begun = True
-    starting = False
-    permanent = False
-
-    def __init__(self, _spark: Any, _home: Any, _program: Any, _directories: Any, generation: int, **_: Any) -> None:
-        self.generation = generation
-
-    def start(self) -> None:
-        pass
-
-    def failure(self) -> None:
-        return None
-
-    def stop(self) -> None:
-        pass
-
-
 @pytest.fixture
-def host(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Host:
+def host(tmp_path: Path) -> Host:
     """Of three PEs in one region, in a first start."""
     home = Home(tmp_path / "home")
     deploy(home, totals(write_rows(tmp_path / "rows.parquet", 3), fusion="manual", pes=3))
     joined(home)
-    monkeypatch.setattr("streams_orchestration.runtime.engine.spark.query.PeQuery", Query)
-    return Host(home, "app", 0, "mine")
+    return Host(home, "app", 0, "mine", IdleEngine())
 
 
 def test_only_so_many_queries_start_at_the_same_time(host: Host, monkeypatch: pytest.MonkeyPatch):
     monkeypatch.setattr("streams_orchestration.runtime.hosts.host.STARTING", 2)
-    monkeypatch.setattr(Query, "starting", True)
-    monkeypatch.setattr(Query, "begun", False)
+    host.engine = engine = IdleEngine(begun=False)
     host._reconcile()
     host._reconcile()
     assert len(host.queries) == 2
-    host.queries[next(iter(host.queries))].starting = False
+    engine.queries[0].starting = False
     host._reconcile()
     assert len(host.queries) == 3
 
 
 def test_a_query_that_fails_for_what_the_last_cut_needs_fails_for_good(host: Host, monkeypatch: pytest.MonkeyPatch):
+    host.engine = engine = IdleEngine()
     host._reconcile()
-    monkeypatch.setattr(Query, "failure", lambda _query: StreamsRuntimeError("a segment is gone"))
+    for query in engine.queries:
+        query.error = StreamsRuntimeError("a segment is gone")
     monkeypatch.setattr("streams_orchestration.runtime.hosts.host.check_cuts", lambda *_: {"region-0": "it is lost"})
     host._reconcile()
     for pe in read_status(host.home, "app").pes:
@@ -94,14 +74,11 @@ def test_units_are_told_at_once_of_what_has_happened_and_else_now_and_then(host:
     assert host._reconcile()
 
 
-def test_what_a_query_has_left_is_removed_when_the_next_generation_takes_its_place(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-):
+def test_what_a_query_has_left_is_removed_when_the_next_generation_takes_its_place(tmp_path: Path):
     home = Home(tmp_path / "home")
     deploy(home, totals(write_rows(tmp_path / "rows.parquet", 3), fusion="manual", pes=1))
     joined(home)
-    monkeypatch.setattr("streams_orchestration.runtime.engine.spark.query.PeQuery", Query)
-    host = Host(home, "app", 0, "mine")
+    host = Host(home, "app", 0, "mine", IdleEngine())
     host._reconcile()
     left = home.data("app") / "streams" / "pe-0" / "uncommitted.arrow"
     left.parent.mkdir(parents=True)

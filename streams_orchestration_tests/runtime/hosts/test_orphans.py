@@ -11,7 +11,6 @@ import time
 from collections.abc import Callable, Iterator
 from contextlib import suppress
 from pathlib import Path
-from types import SimpleNamespace
 from typing import Any
 
 import psutil
@@ -40,6 +39,7 @@ from streams_orchestration.runtime.units.failures import failures
 from streams_orchestration.runtime.units.watch import observe
 from streams_orchestration_tests.runtime.applications import compiled, sink, source, totals, write_rows
 from streams_orchestration_tests.runtime.catalogs import remove_catalog
+from streams_orchestration_tests.runtime.idle_engine import IdleEngine
 from streams_orchestration_tests.runtime.running import joined
 
 pytestmark = [pytest.mark.slow, pytest.mark.usefixtures("database")]
@@ -287,49 +287,25 @@ def test_a_host_whose_launcher_died_before_it_wrote_it_down_ends(home: Home):
 
 def test_a_running_host_ends_when_its_catalog_goes(home: Home, monkeypatch: pytest.MonkeyPatch):
     """The loop of a real host, with a session and queries that do nothing."""
-    up = threading.Event()
-    stopped: list[int] = []
-
-    class Query:
-        idle = begun = True
-        starting = False
-
-        def __init__(self, _spark: Any, _home: Any, program: Any, _directories: Any, generation: int, **_: Any):
-            self.pe, self.generation = program.pe, generation
-
-        def start(self) -> None:
-            up.set()
-
-        def failure(self) -> None:
-            return None
-
-        def stop(self) -> None:
-            stopped.append(self.pe)
-
-    jvm = subprocess.Popen([sys.executable, "-c", "input()"], stdin=subprocess.PIPE)
-    context = SimpleNamespace(_gateway=SimpleNamespace(proc=jvm), _jsc=SimpleNamespace(startTime=int))
-    spark: Any = SimpleNamespace(version="0", sparkContext=context)
-    monkeypatch.setattr("streams_orchestration.runtime.engine.spark.query.PeQuery", Query)
     monkeypatch.setattr(Heart, "_beat", lambda _self: None)
     monkeypatch.setattr(host, "TICK_SECONDS", 0.0)
     joined(home)
-    running = Host(home, "app", 0, "mine")
+    engine = IdleEngine()
+    running = Host(home, "app", 0, "mine", engine)
     ended: list[Exception] = []
 
     def run() -> None:
         try:
-            running.run(lambda: spark)
+            running.run()
         except (UnwantedHostError, CatalogMissingError) as error:
             ended.append(error)
 
     thread = threading.Thread(target=run, daemon=True)
     thread.start()
-    assert up.wait(30)
+    assert engine.started.wait(30)
     remove_catalog(home)
     thread.join(30)
     running.heart.rest()
     running.publisher.stop()  # daemons both, which end with a process
-    jvm.kill()
-    jvm.communicate()
     assert not thread.is_alive()
     assert len(ended) == 1

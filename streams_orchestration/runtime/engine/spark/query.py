@@ -7,16 +7,12 @@ import time
 from pyspark.sql import SparkSession
 from pyspark.sql.streaming.query import StreamingQuery
 
-from streams_orchestration.compiler.pe_program import PeProgram
+from streams_orchestration.runtime.engine.port import QueryStart
 from streams_orchestration.runtime.engine.spark.owners import owner_pids
 from streams_orchestration.runtime.engine.spark.source import PeSource
 from streams_orchestration.runtime.engine.spark.stages import pe_query
 from streams_orchestration.runtime.errors import StreamsRuntimeError
-from streams_orchestration.runtime.limits import SOURCE_LIMIT
 from streams_orchestration.runtime.logs import pe_logger
-from streams_orchestration.runtime.queries.scratch import Launched, Scratch
-from streams_orchestration.runtime.storage.directories import Directories
-from streams_orchestration.runtime.storage.home import Home
 
 PROGRESS = {"asyncProgressTrackingEnabled": "true", "asyncProgressTrackingCheckpointIntervalMs": "3600000"}
 """Spark need not write down where the query stands: the catalog is the authority on that."""
@@ -26,27 +22,23 @@ START_PAUSES = (1.0, 2.0, 4.0, 8.0, 16.0, 32.0)
 """Seconds before a query that could not start is started again. It has done nothing yet, so nothing goes back."""
 
 
-class PeQuery:
+class SparkQuery:
     """One generation of one PE: starts a query and knows why it ended. Batches are committed by its planner."""
 
-    def __init__(
-        self, spark: SparkSession, home: Home, program: PeProgram, directories: Directories, generation: int,
-        *, source_limit: int = SOURCE_LIMIT, measured: bool = True,
-    ) -> None:  # fmt: skip
+    def __init__(self, spark: SparkSession, start: QueryStart) -> None:
         self.spark = spark
-        self.home = home
-        self.program = program
-        self.directories = directories
-        self.generation = generation
-        self.source_limit = source_limit
+        self.program = start.program
+        self.directories = start.directories
+        self.generation = start.generation
         self.error: StreamsRuntimeError | None = None
         self.permanent = False
-        self.log = pe_logger(directories.log)
+        self.log = pe_logger(self.directories.log)
         self._query: StreamingQuery | None = None
         self._starts = 0
         self._again_at: float | None = None
-        path = home.data(program.application) / "spark" / f"pe-{program.pe}-g{generation}-{time.time_ns()}"
-        self._scratch = Scratch.create(path, Launched(program, directories, measured))
+        self._scratch = start.make_scratch()
+        self._options = start.planner_options(self._scratch)
+        self.start()
 
     def start(self) -> None:
         """Start the query with a checkpoint directory of its own, which serves this generation only."""
@@ -56,14 +48,7 @@ class PeQuery:
         self.log.info("generation %s started", self.generation)
 
     def _begin(self) -> StreamingQuery:
-        first = (
-            self.spark.readStream.format(PeSource.name())
-            .option("home", str(self.home.root))
-            .option("scratch", self._scratch.path)
-            .option("generation", str(self.generation))
-            .option("limit", str(self.source_limit))
-            .load()
-        )
+        first = self.spark.readStream.format(PeSource.name()).options(**self._options).load()
         return (
             pe_query(first, self._scratch)
             .writeStream.queryName(f"{self.program.application} PE {self.program.pe}")

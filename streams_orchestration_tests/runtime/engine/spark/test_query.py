@@ -8,8 +8,9 @@ from typing import Any
 
 import pytest
 
+from streams_orchestration.runtime.engine.port import QueryStart
 from streams_orchestration.runtime.engine.spark import query
-from streams_orchestration.runtime.engine.spark.query import SLOW_START, START_PAUSES, PeQuery, reason
+from streams_orchestration.runtime.engine.spark.query import SLOW_START, START_PAUSES, SparkQuery, reason
 from streams_orchestration.runtime.storage.directories import directories_of
 from streams_orchestration.runtime.storage.home import Home
 from streams_orchestration_tests.runtime.pe_views import program
@@ -38,7 +39,7 @@ def test_the_telling_line_is_found(text: str, said: str) -> None:
     assert reason(text).startswith(said)
 
 
-class FailingQuery(PeQuery):
+class FailingQuery(SparkQuery):
     """Spark ends it at once, always for the same reason."""
 
     why = ""
@@ -57,9 +58,7 @@ def failing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> FailingQuery:
     monkeypatch.setattr(FailingQuery, "started", 0)
     spark: Any = None
     home = Home(tmp_path)
-    made = FailingQuery(spark, home, program("A"), directories_of(home, "app", 0), 1)
-    made.start()
-    return made
+    return FailingQuery(spark, QueryStart(home, program("A"), directories_of(home, "app", 0), 1))
 
 
 def test_a_query_that_python_was_too_slow_for_starts_again_and_not_for_ever(failing: FailingQuery):

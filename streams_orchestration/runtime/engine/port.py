@@ -1,0 +1,139 @@
+"""The engine port: what a host asks of that which runs its PEs.
+
+Spark is the engine of production (`engine/spark/`). The chaos tests have one of their own, which runs no JVM.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Protocol
+
+from streams_orchestration.compiler.pe_program import PeProgram
+from streams_orchestration.runtime.errors import StreamsRuntimeError
+from streams_orchestration.runtime.limits import SOURCE_LIMIT
+from streams_orchestration.runtime.queries.scratch import Launched, Scratch
+from streams_orchestration.runtime.storage.directories import Directories
+from streams_orchestration.runtime.storage.home import Home
+
+
+@dataclass(frozen=True, slots=True)
+class EngineStart:
+    """What an engine is started with: the host that it serves, and the memory that it may take."""
+
+    home: Home
+    application: str
+    host: int
+    incarnation: str
+    """Names this start of the host."""
+    memory: str
+    """Of the process that the queries depend on, `1g`."""
+
+
+@dataclass(frozen=True, slots=True)
+class QueryStart:
+    """What a query of an engine runs: one generation of one PE."""
+
+    home: Home
+    program: PeProgram
+    directories: Directories
+    generation: int
+    source_limit: int = SOURCE_LIMIT
+    """Tuples that a source may produce in one batch."""
+    measured: bool = True
+    """Whether tasks count and time."""
+
+    def make_scratch(self) -> Scratch:
+        """A directory for the query, in which the host, the planner and the tasks meet."""
+        name = f"pe-{self.program.pe}-g{self.generation}-{time.time_ns()}"
+        path = self.home.data(self.program.application) / "spark" / name
+        return Scratch.create(path, Launched(self.program, self.directories, self.measured))
+
+    def planner_options(self, scratch: Scratch) -> dict[str, str]:
+        """What the query's `Planner` is made of."""
+        return {
+            "home": str(self.home.root),
+            "scratch": scratch.path,
+            "generation": str(self.generation),
+            "limit": str(self.source_limit),
+        }
+
+
+class Query(Protocol):
+    """One generation of one PE. It ends by itself only when it fails; `stop` ends it."""
+
+    permanent: bool
+    """The failure comes from the data: the same input would fail again."""
+
+    @property
+    def generation(self) -> int:
+        """The generation of the PE's unit that it runs in."""
+        ...
+
+    @property
+    def begun(self) -> bool:
+        """Its planner knows where it stands."""
+        ...
+
+    @property
+    def starting(self) -> bool:
+        """It is started, and has not begun."""
+        ...
+
+    @property
+    def idle(self) -> bool:
+        """No batch is under way, and none will begin, since the application is not wanted any more."""
+        ...
+
+    def busy(self) -> list[int]:
+        """The pids of the processes that have tasks of the batch under way to run; answers at once."""
+        ...
+
+    def failure(self) -> StreamsRuntimeError | None:
+        """Why it ended by itself; None while it runs."""
+        ...
+
+    def stop(self) -> None:
+        """End it, and remove what only it needed; an uncommitted batch leaves nothing but garbage."""
+        ...
+
+
+class Engine(Protocol):
+    """Runs the queries of one host. It starts when it is made, while the host does something else."""
+
+    def wait(self) -> str:
+        """Wait until it is up.
+
+        Returns:
+            Its name and version.
+
+        Raises:
+            Exception: what kept it from starting.
+        """
+        ...
+
+    @property
+    def pid(self) -> int:
+        """The process that all queries depend on, once the engine is up."""
+        ...
+
+    def ping(self) -> object:
+        """Return as soon as that process answers."""
+        ...
+
+    def ended(self, patience: float = 0.0) -> str | None:
+        """How that process has ended, in words; None when it has not within so many seconds."""
+        ...
+
+    def query(self, start: QueryStart) -> Query:
+        """Start a query."""
+        ...
+
+    def stop(self) -> None:
+        """Stop all work; what is left ends with the host."""
+        ...
+
+    def tidy(self, wanted: Callable[[], bool]) -> None:
+        """Do what makes the next start quicker, when the application is complete, as long as `wanted` says so."""
+        ...

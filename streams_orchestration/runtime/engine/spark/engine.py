@@ -1,0 +1,138 @@
+"""The engine of production: a Spark session with a JVM of its own, in which every PE is a query."""
+
+from __future__ import annotations
+
+import contextlib
+import logging
+import os
+import subprocess
+import threading
+import time
+from collections.abc import Callable, Mapping
+from typing import TYPE_CHECKING, Any
+
+from pyspark import SparkContext
+from pyspark.sql import SparkSession
+
+from streams_orchestration.runtime.engine.port import EngineStart, QueryStart
+from streams_orchestration.runtime.engine.spark.class_archive import ClassArchive
+from streams_orchestration.runtime.engine.spark.fork_server import start_fork_server
+from streams_orchestration.runtime.engine.spark.java import java_program
+from streams_orchestration.runtime.engine.spark.owners import DIRECTORY
+from streams_orchestration.runtime.engine.spark.session import (
+    JAVA_OPTIONS,
+    session_settings,
+    spark_session,
+    warm_up,
+)
+from streams_orchestration.runtime.processes import kill, process_started
+
+if TYPE_CHECKING:
+    from streams_orchestration.runtime.engine.spark.query import SparkQuery
+
+ARCHIVE_SECONDS = 120.0
+"""The JVM has written its classes by then, or does not."""
+WANTED_SECONDS = 0.25
+
+log = logging.getLogger("streams.spark")
+
+
+class SparkEngine:
+    """Spark's session, which starts on a thread with its JVM and its workers."""
+
+    def __init__(self, start: EngineStart) -> None:
+        scratch = start.home.data(start.application) / "spark"
+        own = scratch / f"python-{start.host}-{start.incarnation}"
+        self._forks = start_fork_server(own)
+        # without that server the JVM's Python processes would work where the JVM does
+        self._directory = own if self._forks is not None else None
+        os.environ[DIRECTORY] = str(own / "workers")
+        settings = session_settings(f"{start.application}-{start.host}", scratch, memory=start.memory)
+        self._archive = ClassArchive.find(java_program(), settings[JAVA_OPTIONS])
+        settings[JAVA_OPTIONS] += f" {self._archive.options}"
+        self._over = threading.Event()
+        self._session: SparkSession | None = None
+        self._error: Exception | None = None
+        threading.Thread(target=self._begin, args=(settings,), daemon=True).start()
+
+    def _begin(self, settings: Mapping[str, str]) -> None:
+        try:
+            self._session = spark_session(settings, self._directory)
+        except Exception as error:  # noqa: BLE001  raised by `wait`
+            self._error = error
+        self._over.set()
+        if self._session is not None:
+            with contextlib.suppress(Exception):  # workers start anyway, only later
+                warm_up(self._session)
+
+    def wait(self) -> str:
+        """Wait until the session is up; its name and version."""
+        return f"Spark {self.session.version}"
+
+    @property
+    def session(self) -> SparkSession:
+        """The session, once it is up.
+
+        Raises:
+            Exception: what kept it from starting.
+        """
+        self._over.wait()
+        if self._session is None:
+            assert self._error is not None
+            raise self._error
+        return self._session
+
+    @property
+    def pid(self) -> int:
+        """Of the JVM."""
+        return self._jvm.pid
+
+    @property
+    def _jvm(self) -> subprocess.Popen[bytes]:
+        return self._context._gateway.proc
+
+    @property
+    def _context(self) -> Any:
+        return self.session.sparkContext
+
+    def ping(self) -> object:
+        """Ask the JVM for the time of its start."""
+        return self._context._jsc.startTime()
+
+    def ended(self, patience: float = 0.0) -> str | None:
+        """How the JVM has ended."""
+        with contextlib.suppress(subprocess.TimeoutExpired):
+            return f"its JVM (pid {self.pid}) has ended with status {self._jvm.wait(patience)}"
+        return None
+
+    def query(self, start: QueryStart) -> SparkQuery:
+        """Start a query of the session."""
+        from streams_orchestration.runtime.engine.spark.query import SparkQuery
+
+        return SparkQuery(self.session, start)
+
+    def stop(self) -> None:
+        """Stop the session; its JVM lives as long as this process."""
+        self.session.stop()
+
+    def tidy(self, wanted: Callable[[], bool]) -> None:
+        """Have the JVM archive its classes, unless that was done before, as long as `wanted` says so."""
+        if self._archive.writes is None:
+            return
+        gateway: Any = SparkContext._gateway
+        jvm = gateway.proc.pid
+        writing = threading.Thread(target=self._write_archive, args=(gateway,), daemon=True)
+        writing.start()
+        until = time.monotonic() + ARCHIVE_SECONDS
+        while writing.is_alive() and wanted() and time.monotonic() < until:
+            writing.join(WANTED_SECONDS)
+        if writing.is_alive():
+            kill(jvm, process_started(jvm))
+            self._archive.drop()
+
+    def _write_archive(self, gateway: Any) -> None:
+        try:
+            self._archive.write(gateway)
+            self._archive.keep()
+        except Exception as error:  # noqa: BLE001  the next JVM starts without an archive
+            log.info("Spark's classes are not archived: %s", str(error).partition("\n")[0])
