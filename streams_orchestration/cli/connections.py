@@ -3,14 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import TYPE_CHECKING
 
 from rich.text import Text
 
 from streams_orchestration.cli.names import count, plural
-
-if TYPE_CHECKING:
-    from streams_orchestration.runtime.observing.status import ApplicationStatus, ConnectionStatus
+from streams_orchestration.runtime.observing.status import ApplicationStatus, ConnectionStatus
 
 
 def connection_lines(status: ApplicationStatus) -> Iterator[Text]:

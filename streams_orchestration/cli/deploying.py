@@ -2,142 +2,105 @@
 
 from __future__ import annotations
 
+import time
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING
 
-import click
-
-from streams_orchestration.cli.options import (
-    FiniteRange,
-    application_argument,
-    compile_options,
-    decoupling_option,
-    fresh_option,
-    spec_argument,
-)
+from streams_orchestration.cli.catalogs import upgrade_catalog
+from streams_orchestration.cli.compiling import compiled
+from streams_orchestration.cli.failing import APPLICATION
+from streams_orchestration.cli.invocation import answer, current
+from streams_orchestration.cli.jobs import Jobs, last_options
+from streams_orchestration.cli.messages import error as show_error
+from streams_orchestration.cli.messages import note
+from streams_orchestration.cli.observing import status_document
+from streams_orchestration.cli.starting import locked_start
 from streams_orchestration.compiler.options import Options
+from streams_orchestration.model.assignment import Assignment
+from streams_orchestration.model.loading import load_application
+from streams_orchestration.runtime.engine.spark.java import require_java
+from streams_orchestration.runtime.errors import StreamsRuntimeError
+from streams_orchestration.runtime.observing.reading import read_status
+from streams_orchestration.runtime.storage.home import Home
+from streams_orchestration.runtime.units.failures import failed_units
 
-if TYPE_CHECKING:
-    from streams_orchestration.cli.jobs import Jobs
-    from streams_orchestration.model.assignment import Assignment
 
-
-@click.command()
-@spec_argument
-@compile_options
-@fresh_option
-def deploy(spec: Path, options: Options, *, fresh: bool) -> None:
+def deploy(spec: Path, options: Options, *, fresh: bool) -> int:
     """Compile an application and start it in the background."""
-    _deploy(spec, options, options, fresh=fresh)
+    return _deploy("streams deploy", spec, options, options, fresh=fresh)
 
 
-@click.command()
-@spec_argument
-@decoupling_option
-@fresh_option
-def redeploy(spec: Path, decoupling: Assignment | None, *, fresh: bool) -> None:
-    """Deploy again, with the compile options of the last time.
-
-    What runs already runs on; an application that differs from the one whose state is kept needs --fresh. A decision
-    given with --decoupling takes the place of the last one.
-    """
-    from streams_orchestration.cli.jobs import last_options
-    from streams_orchestration.model.loading import load_application
-    from streams_orchestration.runtime.storage.home import Home
-
+def redeploy(spec: Path, decoupling: Assignment | None, *, fresh: bool) -> int:
+    """Deploy again, with the compile options of the last time."""
     options = last_options(Home.default(), load_application(spec).application)
     if decoupling is None:
-        _deploy(spec, options, None, fresh=fresh)
-    else:
-        options = replace(options, decoupling=decoupling)
-        _deploy(spec, options, options, fresh=fresh)
+        return _deploy("streams redeploy", spec, options, None, fresh=fresh)
+    options = replace(options, decoupling=decoupling)
+    return _deploy("streams redeploy", spec, options, options, fresh=fresh)
 
 
-def _deploy(spec: Path, checked: Options, options: Options | None, *, fresh: bool) -> None:
-    from streams_orchestration.cli.catalogs import upgrade_catalog
-    from streams_orchestration.cli.compiling import compiled
-    from streams_orchestration.runtime.engine.spark.java import require_java
-
+def _deploy(command: str, spec: Path, checked: Options, options: Options | None, *, fresh: bool) -> int:
     name = compiled(spec, checked, deployable=True).logical.application
     require_java()
-    from streams_orchestration.cli.jobs import Jobs
-    from streams_orchestration.runtime.storage.home import Home
-
     home = Home.default().prepare()
-    upgrade_catalog(home)
-    jobs = Jobs(home, name)
-    say_orphans(jobs)
-    click.echo(f"Starting {name} ...", err=True)
-    jobs.deploy(spec, options, fresh=fresh)
-    click.echo(f"{name} is {jobs.status().state}. `streams status {name}` shows it, `streams cancel {name}` stops it.")
+    with locked_start(home, name, command):
+        upgrade_catalog(home)
+        jobs = Jobs(home, name)
+        stop_orphans(jobs)
+        note(f"Starting {name} ...")
+        jobs.deploy(spec, options, fresh=fresh)
+    status = jobs.status()
+    text = f"{name} is {status.state}. `streams status {name}` shows it, `streams cancel {name}` stops it."
+    return answer(lambda: {"state": status.state, "status": status_document(home, status)}, text)
 
 
-def say_orphans(jobs: Jobs) -> None:
-    """Stop what is left of hosts that nobody wants any more, and say so."""
+def stop_orphans(jobs: Jobs) -> None:
+    """Stop what is left of hosts that are not wanted any more, and say so."""
     for orphan in jobs.stop_orphans():
-        click.echo(str(orphan), err=True)
+        note(str(orphan))
 
 
-@click.command()
-@application_argument
-@click.option(
-    "--timeout",
-    type=FiniteRange(min=0, min_open=True),
-    default=60.0,
-    show_default=True,
-    metavar="SECONDS",
-    help="A host that has not ended by then is killed.",
-)
-def cancel(application: str, timeout: float) -> None:
-    """Stop an application; its state is kept.
-
-    Deploying or running it again goes on from there.
-    """
-    from streams_orchestration.runtime.observing.reading import read_status
-    from streams_orchestration.runtime.storage.home import Home
-
+def cancel(application: str, timeout: float) -> int:
+    """Stop an application; its state is kept."""
     home = Home.default()
+    current().application = application
     read_status(home, application)
-    from streams_orchestration.cli.jobs import Jobs
-
     jobs = Jobs(home, application)
-    say_orphans(jobs)
+    stop_orphans(jobs)
     jobs.cancel(timeout)
-    click.echo(f"{application} is {jobs.status().state}.")
+    status = jobs.status()
+    return answer(
+        lambda: {"state": status.state, "status": status_document(home, status)}, f"{application} is {status.state}."
+    )
 
 
-@click.command()
-@application_argument
-@click.option("--unit", help="`region-0`, or `pe-3` for a PE in no region; all that have failed when left out.")
-@click.option("--force", is_flag=True, help="Reset even if it has failed as often in a row as it may.")
-def reset(application: str, unit: str | None, *, force: bool) -> None:
+def reset(application: str, unit: str | None, *, force: bool) -> int:
     """Bring a failed region or PE back to its last complete epoch."""
-    import time
-
-    from streams_orchestration.runtime.errors import StreamsRuntimeError
-    from streams_orchestration.runtime.observing.reading import read_status
-    from streams_orchestration.runtime.storage.home import Home
-    from streams_orchestration.runtime.units.failures import failures
-
     home = Home.default()
+    current().application = application
     status = read_status(home, application)
-    units = [unit] if unit else [failure.unit for failure in failures(status, time.time())]
-    if not units:
-        there = ", ".join(known.name for known in status.units)
-        message = f"{application}: nothing has failed. Name what to reset all the same with --unit: {there}."
-        raise StreamsRuntimeError(message)
-    from streams_orchestration.cli.jobs import Jobs
-
+    units = (unit,) if unit else failed_units(status, time.time())
     jobs = Jobs(home, application)
-    say_orphans(jobs)
+    stop_orphans(jobs)
+    outcomes: list[dict[str, str | bool | None]] = []
+    lines: list[str] = []
     refused: list[str] = []
     for name in units:
         try:
             jobs.reset(name, force=force)
         except StreamsRuntimeError as error:
             refused.append(str(error))
+            outcomes.append({"unit": name, "reset": False, "error": str(error)})
         else:
-            click.echo(f"{application}: {name} goes on from its last complete epoch.")
-    if refused:
-        raise StreamsRuntimeError("\n".join(refused))
+            lines.append(f"{application}: {name} goes on from its last complete epoch.")
+            outcomes.append({"unit": name, "reset": True, "error": None})
+    error = "\n".join(refused) or None
+    if error is not None:
+        show_error(error)
+    status = jobs.status()
+    return answer(
+        lambda: {"state": status.state, "units": outcomes, "status": status_document(home, status)},
+        "\n".join(lines),
+        status=APPLICATION if refused else 0,
+        error=error,
+    )

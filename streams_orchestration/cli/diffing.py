@@ -2,63 +2,31 @@
 
 from __future__ import annotations
 
-import json
-import sys
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-import click
+from rich.console import Group, RenderableType
+from rich.table import Table
+from rich.text import Text
 
-from streams_orchestration.cli.options import (
-    WIDTH,
-    compile_options,
-    format_option,
-    output_option,
-    spec_argument,
-    write_output,
-)
+from streams_orchestration.cli.compiling import check, compiled
+from streams_orchestration.cli.invocation import write_json
+from streams_orchestration.cli.names import plural, short_list
+from streams_orchestration.cli.terminal import write_table
+from streams_orchestration.compiler.changes.widths import WidthChange, width_change
 from streams_orchestration.compiler.options import Options
 
-if TYPE_CHECKING:
-    from rich.console import RenderableType
 
-    from streams_orchestration.compiler.changes.widths import WidthChange
-
-
-@click.command()
-@spec_argument
-@compile_options
-@click.option(
-    "--to",
-    "to",
-    type=WIDTH,
-    metavar="PATTERN=N",
-    multiple=True,
-    required=True,
-    help="The width that a region is to have, as for --width; may be repeated.",
-)
-@format_option
-@output_option
-def diff(spec: Path, options: Options, to: tuple[tuple[str, int], ...], format_: str, output: Path | None) -> int:
-    """Show what changes when parallel regions get other widths.
-
-    The other options say what runs now. Operators that stay keep their numbers, and only the PEs of those that change
-    are restarted; nothing is run.
-    """
-    from streams_orchestration.cli.compiling import check, compiled
-    from streams_orchestration.compiler.changes.widths import width_change
-
+def diff(spec: Path, options: Options, to: tuple[tuple[str, int], ...], format_: str, output: Path | None) -> None:
+    """Show what changes when parallel regions get other widths."""
     old = compiled(spec, options)
     new = check(spec, replace(options, widths=(*to, *options.widths)), deployable=False)
     change = width_change(old, new)
     if format_ == "json":
-        write_output(json.dumps(_document(change), indent=2, ensure_ascii=False) + "\n", output)
+        write_json(_document(change), output)
     else:
-        from streams_orchestration.cli.terminal import rendered
-
-        write_output(rendered(_table(change), colour=output is None and sys.stdout.isatty()), output)
-    return 0
+        write_table(_table(change), output)
 
 
 def _document(change: WidthChange) -> dict[str, Any]:
@@ -82,12 +50,6 @@ def _document(change: WidthChange) -> dict[str, Any]:
 
 
 def _table(change: WidthChange) -> RenderableType:
-    from rich.console import Group
-    from rich.table import Table
-    from rich.text import Text
-
-    from streams_orchestration.cli.names import plural, short_list
-
     if not change.widths:
         return Text("No width changes.")
     table = Table(box=None, show_header=False, padding=(0, 2, 0, 0))

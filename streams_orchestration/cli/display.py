@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from types import TracebackType
 
 from rich.console import Console
@@ -12,7 +13,7 @@ from streams_orchestration.cli.progress import Meter, progress_line, progress_ta
 from streams_orchestration.runtime.observing.status import ApplicationStatus
 
 LINE_SECONDS = 5.0
-"""Between two lines where there is no terminal, unless a state changes."""
+"""Between two lines where there is no terminal, unless a state changes; nothing is said twice."""
 
 
 class Display:
@@ -22,8 +23,9 @@ class Display:
         self._console = console
         self._meter = Meter()
         self._live = Live(console=console, refresh_per_second=4) if console.is_terminal else None
-        self._said_at = 0.0
-        self._said_states: tuple[str, ...] = ()
+        self._shown_at = 0.0
+        self._shown_states: tuple[str, ...] = ()
+        self._shown_line = ""
 
     def __enter__(self) -> Display:
         if self._live:
@@ -50,11 +52,11 @@ class Display:
             self._live.update(progress_table(status, self._meter.rates, now))
             return
         states = (status.state, *(pe.state for pe in status.pes))
-        if states != self._said_states or now - self._said_at >= LINE_SECONDS:
-            self._said_at, self._said_states = now, states
-            self._console.print(
-                progress_line(status, self._meter.rates, now), soft_wrap=True, markup=False, highlight=False
-            )
+        line = progress_line(status, self._meter.rates)
+        if line == self._shown_line or (states == self._shown_states and now - self._shown_at < LINE_SECONDS):
+            return
+        self._shown_at, self._shown_states, self._shown_line = now, states, line
+        self.say(f"{time.strftime('%H:%M:%S', time.localtime(now))} {line}")
 
     def say(self, text: str) -> None:
         """A message that stays."""

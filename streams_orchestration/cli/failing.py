@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-from typing import TYPE_CHECKING
-
-import click
-
-if TYPE_CHECKING:
-    from streams_orchestration.model.diagnostics import Diagnostic
+from streams_orchestration.cli.invocation import ErrorKind
+from streams_orchestration.cli.messages import error as show_error
+from streams_orchestration.cli.messages import report_diagnostics
+from streams_orchestration.model.diagnostics import ApplicationError
+from streams_orchestration.runtime.errors import StreamsRuntimeError
 
 APPLICATION = 1
 COMMAND_LINE = 2
@@ -16,23 +14,15 @@ INTERRUPTED = 130
 TERMINATED = 143
 
 
-def report(error: Exception) -> None:
-    """Say on standard error what went wrong, where, and what to do."""
-    from streams_orchestration.model.diagnostics import ApplicationError
-    from streams_orchestration.runtime.errors import StreamsRuntimeError
-
+def report(error: Exception) -> tuple[ErrorKind, str]:
+    """Show on standard error what went wrong, where, and what to do; its kind and message."""
     if isinstance(error, ApplicationError):
         report_diagnostics(error.diagnostics)
-    elif isinstance(error, StreamsRuntimeError):
-        click.secho(str(error), fg="red", err=True)
-    else:
-        reason = str(error) or "no message"
-        click.secho(f"{type(error).__name__}: {reason}", fg="red", err=True)
-        click.echo("This is not an error we foresaw. Set STREAMS_TRACEBACK=1 to see where it comes from.", err=True)
-
-
-def report_diagnostics(diagnostics: Iterable[Diagnostic]) -> None:
-    """Say on standard error what was found in an application, with a remedy each."""
-    for diagnostic in diagnostics:
-        click.secho(str(diagnostic), fg="red" if diagnostic.severity == "error" else "yellow", err=True)
-        click.echo(f"    {diagnostic.remedy}", err=True)
+        return "application", str(error)
+    if isinstance(error, StreamsRuntimeError):
+        show_error(str(error))
+        return "runtime", str(error)
+    message = f"{type(error).__name__}: {str(error) or 'no message'}"
+    show_error(message)
+    show_error("This error is not expected. `-v` shows where it comes from.")
+    return "unexpected", message

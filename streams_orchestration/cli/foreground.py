@@ -2,16 +2,27 @@
 
 from __future__ import annotations
 
+import os
+import sys
 import time
 from collections.abc import Callable
 from contextlib import suppress
-from typing import Protocol
+from pathlib import Path
+from typing import NoReturn, Protocol
 
+import click
+
+from streams_orchestration.cli.deploying import stop_orphans
 from streams_orchestration.cli.display import Display
+from streams_orchestration.cli.failing import INTERRUPTED
 from streams_orchestration.cli.following import POLL_SECONDS, Follower, ResetsExhaustedError
 from streams_orchestration.cli.interrupts import Background, Interrupts
+from streams_orchestration.cli.jobs import Jobs
+from streams_orchestration.cli.terminal import messages
+from streams_orchestration.compiler.options import Options
 from streams_orchestration.runtime.errors import CatalogUnavailableError, HostLaunchError, NotDeployedError
 from streams_orchestration.runtime.observing.status import ApplicationStatus
+from streams_orchestration.runtime.storage.home import Home
 from streams_orchestration.runtime.units.failures import UnitFailure, failures
 
 
@@ -33,6 +44,49 @@ class Controls(Protocol):
     def status(self) -> ApplicationStatus:
         """What it does now."""
         ...
+
+
+def run_application(
+    home: Home, name: str, spec: Path, options: Options, *, fresh: bool, started: Callable[[], None]
+) -> tuple[ApplicationStatus, int]:
+    """Run an application until it ends, or until an interrupt stops it.
+
+    Args:
+        home: the state directory.
+        name: of the application.
+        spec: path of its spec.
+        options: of the compiler.
+        fresh: drop what is kept of an earlier run.
+        started: called when it is deployed.
+
+    Returns:
+        Its status in the end, and the exit status that an interrupt asks for, else 0.
+    """
+    jobs, display = Jobs(home, name), Display(messages())
+    stop_orphans(jobs)
+
+    def deploy() -> None:
+        jobs.deploy(spec, options, fresh=fresh)
+        started()
+
+    interrupts = Interrupts(lambda: display.say(f"Stopping {name}; Ctrl-C again leaves at once ..."))
+    try:
+        with interrupts, display:
+            after = run_in_foreground(deploy, jobs, display, interrupts)
+    except KeyboardInterrupt:
+        _leave(name)
+    return after, interrupts.exit_status if interrupts.asked else 0
+
+
+def _leave(name: str) -> NoReturn:
+    """End this process at once; a job that still runs on another thread would hold a normal exit up."""
+    click.echo(
+        f"Left at once; {name} runs on. `streams status {name}` shows it, `streams cancel {name}` stops it.",
+        err=True,
+    )
+    sys.stdout.flush()
+    sys.stderr.flush()
+    os._exit(INTERRUPTED)
 
 
 def run_in_foreground(

@@ -2,54 +2,58 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable, Iterable
 from pathlib import Path
 
 import click
 
-from streams_orchestration.cli.options import application_argument
+from streams_orchestration.cli.invocation import answer, current
+from streams_orchestration.cli.loading import load
+from streams_orchestration.cli.messages import styled
+from streams_orchestration.runtime.errors import StreamsRuntimeError
+from streams_orchestration.runtime.storage.home import Home
 
 POLL_SECONDS = 0.5
 
 
-@click.command()
-@application_argument
-@click.option("--pe", type=click.IntRange(min=0), metavar="N", help="The log of this PE only.")
-@click.option("--lines", type=click.IntRange(min=0), default=40, show_default=True, help="Last lines of each log.")
-@click.option("--follow", "-f", is_flag=True, help="Go on with what is written from now, until Ctrl-C.")
-def logs(application: str, pe: int | None, lines: int, *, follow: bool) -> None:
-    """Show the logs of an application's hosts and PEs."""
-    import time
-
-    from streams_orchestration.runtime.errors import StreamsRuntimeError
-    from streams_orchestration.runtime.storage.home import Home
-
+def logs(application: str, pe: int | None, lines: int, format_: str, *, follow: bool) -> int:
+    """Show the logs of an application's hosts and PEs; the exit status."""
+    if follow and format_ == "json":
+        message = "--follow has no end, and --format json is one document. Leave one of the two out."
+        raise click.UsageError(message, click.get_current_context())
     home = Home.default()
+    current().application = application
     directory = home.logs(application)
     paths = log_files(directory, pe)
     if not paths:
-        from streams_orchestration.runtime.observing.reading import read_status
-
-        status = read_status(home, application)
-        there = ", ".join(str(known.id) for known in status.pes)
-        message = (
-            f"{application}: there is no log of PE {pe}; its PEs are {there}."
-            if pe is not None
-            else f"{application}: there are no logs in {directory}. `streams deploy SPEC` starts it."
-        )
-        raise StreamsRuntimeError(message)
+        raise StreamsRuntimeError(_nothing(home, application, pe))
     tails = [Tail(path) for path in paths]
+    last = {tail: tail.last(lines) for tail in tails}
+    if format_ == "json":
+        documents = [{"name": tail.path.stem, "path": tail.path, "lines": last[tail]} for tail in tails]
+        return answer(lambda: {"logs": documents})
     for tail in tails:
         if len(tails) > 1:
-            click.secho(f"==> {tail.path}", bold=True)
-        for line in tail.last(lines):
+            click.echo(styled(f"==> {tail.path}", bold=True))
+        for line in last[tail]:
             click.echo(line)
     if follow:
         follow_logs(tails, lambda: time.sleep(POLL_SECONDS))
+    return 0
+
+
+def _nothing(home: Home, application: str, pe: int | None) -> str:
+    """Why there is no log; raises where the application is not deployed."""
+    status = load("streams_orchestration.runtime.observing.reading:read_status")(home, application)
+    if pe is None:
+        return f"{application}: there are no logs in {home.logs(application)}. `streams deploy SPEC` starts it."
+    there = ", ".join(str(known.id) for known in status.pes)
+    return f"{application}: there is no log of PE {pe}; its PEs are {there}."
 
 
 def log_files(directory: Path, pe: int | None = None) -> list[Path]:
-    """The logs of an application, hosts first, by number; of one PE if it is given."""
+    """The logs of an application, hosts first, by number; of one PE if `pe` is its number."""
     if pe is not None:
         return [path] if (path := directory / f"pe-{pe}.log").is_file() else []
     return sorted(directory.glob("*.log"), key=lambda path: (path.stem.partition("-")[0], len(path.stem), path.stem))

@@ -12,12 +12,19 @@ from typing import Any, TypeVar, cast, get_args, get_type_hints
 
 import click
 
+from streams_orchestration.cli.completing import complete_application, complete_spec
+from streams_orchestration.cli.loading import load
 from streams_orchestration.compiler.options import Options
+from streams_orchestration.model.diagnostics import ApplicationError
 
-Command = TypeVar("Command", bound=Callable[..., Any])
+Declared = TypeVar("Declared", bound=Callable[..., Any])
 
-spec_argument = click.argument("spec", type=click.Path(exists=True, dir_okay=False, readable=True, path_type=Path))
-application_argument = click.argument("application", metavar="APP")
+spec_argument = click.argument(
+    "spec",
+    type=click.Path(exists=True, dir_okay=False, readable=True, path_type=Path),
+    shell_complete=complete_spec,
+)
+application_argument = click.argument("application", metavar="APP", shell_complete=complete_application)
 fresh_option = click.option("--fresh", is_flag=True, help="Drop what is kept of an earlier run and start anew.")
 format_option = click.option(
     "--format",
@@ -25,11 +32,24 @@ format_option = click.option(
     type=click.Choice(["table", "json"]),
     default="table",
     show_default=True,
-    help="A table to read, or one JSON document and nothing else on standard output.",
+    help="Text to read, or one JSON document and nothing else on standard output.",
 )
+document_option = click.option(
+    "--format",
+    type=click.Choice(["table", "json"]),
+    default="table",
+    show_default=True,
+    expose_value=False,
+    help="Text to read, or one JSON document and nothing else on standard output.",
+)
+"""The same for commands that leave the choice to `answer`."""
 output_option = click.option(
     "--output", type=click.Path(dir_okay=False, path_type=Path), metavar="FILE", help="Write to a file instead."
 )
+
+
+class CompilerOption(click.Option):
+    """An option of the compiler; the help of a command lists these in a section of their own."""
 
 
 class _Assignment(click.ParamType):
@@ -57,38 +77,26 @@ class FiniteRange(click.FloatRange):
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> float:
         """See `click.ParamType.convert`."""
-        found = super().convert(value, param, ctx)
-        if not math.isfinite(found):
+        number = super().convert(value, param, ctx)
+        if not math.isfinite(number):
             self.fail(f"{value} is not a finite number.", param, ctx)
-        return found
+        return number
 
 
 class _Document(click.Path):
     """A file that is read when it is named on the command line, so that what is wrong with it is an error there."""
 
-    def __init__(self, read: Callable[[Path], Any]) -> None:
+    def __init__(self, reader: str) -> None:
+        """`reader` is the place of a function of a path, see `load`."""
         super().__init__(exists=True, dir_okay=False, readable=True, path_type=Path)
-        self._read = read
+        self._reader = reader
 
     def convert(self, value: str | os.PathLike[str], param: click.Parameter | None, ctx: click.Context | None) -> Any:
-        from streams_orchestration.model.diagnostics import ApplicationError
-
+        path = cast(Path, super().convert(value, param, ctx))
         try:
-            return self._read(cast(Path, super().convert(value, param, ctx)))
+            return load(self._reader)(path)
         except ApplicationError as error:
             self.fail("\n".join(map(str, error.diagnostics)), param, ctx)
-
-
-def _profile(path: Path) -> Any:
-    from streams_orchestration.model.profile_document import read_profile
-
-    return read_profile(path)
-
-
-def _assignment(path: Path) -> Any:
-    from streams_orchestration.model.assignment_document import read_assignment
-
-    return read_assignment(path)
 
 
 WIDTH = _Width()
@@ -101,14 +109,15 @@ def _choices(field: str) -> click.Choice[str]:
     return click.Choice(list(dict.fromkeys(values)))
 
 
-decoupling_option = click.option(
+compiler_option = functools.partial(click.option, cls=CompilerOption)
+decoupling_option = compiler_option(
     "--decoupling",
-    type=_Document(_assignment),
+    type=_Document("streams_orchestration.model.assignment_document:read_assignment"),
     metavar="FILE",
     help="A decision which operators of a PE go to machines of their own; PEs are split accordingly.",
 )
 _OPTIONS = (
-    click.option(
+    compiler_option(
         "--set",
         "submission",
         type=_Assignment(),
@@ -116,7 +125,7 @@ _OPTIONS = (
         multiple=True,
         help="Give a submission-time value; may be repeated.",
     ),
-    click.option(
+    compiler_option(
         "--width",
         "widths",
         type=WIDTH,
@@ -124,15 +133,15 @@ _OPTIONS = (
         multiple=True,
         help="Width of the parallel regions whose logical name fits the pattern (* allowed); strongest of all.",
     ),
-    click.option(
+    compiler_option(
         "--fusion",
         type=_choices("fusion"),
         default=Options().fusion,
         show_default=True,
         help="How operators are fused into PEs.",
     ),
-    click.option("--pes", type=click.IntRange(min=1), metavar="N", help="How many PEs to aim at."),
-    click.option(
+    compiler_option("--pes", type=click.IntRange(min=1), metavar="N", help="How many PEs to aim at."),
+    compiler_option(
         "--pe-capacity",
         type=FiniteRange(min=0, min_open=True),
         default=Options().pe_capacity,
@@ -140,41 +149,39 @@ _OPTIONS = (
         metavar="PROCESSORS",
         help="What a PE may keep busy when automatic fusion goes by the operators of a profile.",
     ),
-    click.option(
+    compiler_option(
         "--channel-fusion",
         type=_choices("channel_fusion"),
         default=Options().channel_fusion,
         show_default=True,
         help="Whether channels may share PEs.",
     ),
-    click.option("--threading", type=_choices("threading"), help="Threading model where no annotation says."),
-    click.option(
+    compiler_option("--threading", type=_choices("threading"), help="Threading model where no annotation says."),
+    compiler_option(
         "--profile",
         "profiles",
-        type=_Document(_profile),
+        type=_Document("streams_orchestration.model.profile_document:read_profile"),
         metavar="FILE",
         multiple=True,
         help="Measured rates and costs (`streams profile`), which fusion goes by; of several the largest count.",
     ),
     decoupling_option,
-    click.option("--faithful", is_flag=True, help="Plan as Streams does, without our improvements."),
+    compiler_option("--faithful", is_flag=True, help="Plan as Streams does, without our improvements."),
 )
 
 
 def _combined(profiles: Iterable[Any]) -> Any:
-    found = tuple(profiles)
-    if not found:
+    profiles = tuple(profiles)
+    if not profiles:
         return None
-    from streams_orchestration.model.profile import combined
-
     try:
-        return combined(found)
+        return load("streams_orchestration.model.profile:combined")(profiles)
     except ValueError as error:
         message = f"{error}."
         raise click.BadParameter(message, click.get_current_context(), param_hint="'--profile'") from error
 
 
-def compile_options(command: Command) -> Command:
+def compile_options(command: Declared) -> Declared:
     """Give a command the options of the compiler, as one argument `options`."""
 
     @functools.wraps(command)
@@ -210,27 +217,3 @@ def compile_options(command: Command) -> Command:
     for option in reversed(_OPTIONS):
         decorated = option(decorated)
     return decorated
-
-
-def write_output(text: str | Iterable[str], output: Path | None, option: str = "--output") -> None:
-    """Write to the file that an option names, else to standard output.
-
-    Args:
-        text: the text, or its pieces.
-        output: path of the file.
-        option: that named it.
-
-    Raises:
-        click.BadParameter: the file cannot be written.
-    """
-    pieces = [text] if isinstance(text, str) else text
-    if output is None:
-        for piece in pieces:
-            click.echo(piece, nl=False)
-        return
-    try:
-        with output.open("w", encoding="utf-8") as file:
-            file.writelines(pieces)
-    except OSError as error:
-        message = f"{output} cannot be written: {error.strerror}. Name a file in a directory that exists."
-        raise click.BadParameter(message, click.get_current_context(), param_hint=f"'{option}'") from error

@@ -4,87 +4,62 @@ from __future__ import annotations
 
 import json
 import math
-import sys
 import time
 from collections.abc import Iterator
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import click
+import yaml
+from rich.console import Group, RenderableType
+from rich.table import Table
+from rich.text import Text
 
-from streams_orchestration.cli.options import FiniteRange, application_argument, output_option, write_output
-
-if TYPE_CHECKING:
-    from rich.console import RenderableType
-
-    from streams_orchestration.compiler.decoupling.outcome import Outcome
-    from streams_orchestration.model.profile import Profile
-    from streams_orchestration.runtime.storage.home import Home
+from streams_orchestration.cli.interrupts import Interrupts
+from streams_orchestration.cli.invocation import current, write_output
+from streams_orchestration.cli.messages import note, warning
+from streams_orchestration.cli.names import count, plural
+from streams_orchestration.cli.terminal import messages, results, write_table
+from streams_orchestration.compiler.decoupling.outcome import Outcome
+from streams_orchestration.model.assignment_document import read_assignment
+from streams_orchestration.model.document import read_document
+from streams_orchestration.model.profile import Profile
+from streams_orchestration.model.profile_document import mapping_of
+from streams_orchestration.runtime.observing.profiles.measuring import measure
+from streams_orchestration.runtime.observing.profiles.outcomes import keep_outcome, outcome_of
+from streams_orchestration.runtime.observing.reading import deployed_compilation
+from streams_orchestration.runtime.storage.home import Home
 
 SHOWN = 12
 """Operators that the table names, the hottest first."""
 
 
-@click.command()
-@application_argument
-@click.option(
-    "--seconds",
-    type=FiniteRange(min=0, min_open=True),
-    default=30.0,
-    show_default=True,
-    metavar="SECONDS",
-    help="How long to measure; Ctrl-C ends it early, with what was measured.",
-)
-@click.option(
-    "--format",
-    "format_",
-    type=click.Choice(["table", "yaml", "json"]),
-    help="A table to read, or the profile itself. [default: table, yaml with --output]",
-)
-@output_option
-@click.option(
-    "--compare",
-    type=click.Path(exists=True, dir_okay=False, readable=True, path_type=Path),
-    metavar="FILE",
-    help="A decision that the application runs with: what it promised beside what is measured.",
-)
 def profile(application: str, seconds: float, format_: str | None, output: Path | None, compare: Path | None) -> int:
-    """Measure what a running application costs: operators, streams, PEs.
-
-    The profile is what `--profile` takes: `streams decouple SPEC --profile FILE` and the commands that compile.
-    """
-    from streams_orchestration.cli.interrupts import Interrupts
-    from streams_orchestration.runtime.observing.profiles.measuring import measure
-    from streams_orchestration.runtime.storage.home import Home
+    """Measure what a running application costs; the exit status."""
+    current().application = application
 
     decision = _decision(compare) if compare is not None else None
     with Interrupts(lambda: None) as interrupts:
-        found = measure(Home.default(), application, seconds, interrupts.pause, lambda text: click.echo(text, err=True))
+        found = measure(Home.default(), application, seconds, interrupts.pause, note)
     for remark in found.remarks:
-        click.secho(f"{application}: {remark}.", fg="yellow", err=True)
+        warning(f"{application}: {remark}.")
     for each in found.profile.unmeasured:
         port = "" if each.port is None else f", output port {each.port}"
-        click.secho(f"not measured: {each.operator}{port}: {each.reason}.", fg="yellow", err=True)
+        warning(f"not measured: {each.operator}{port}: {each.reason}.")
     chosen = format_ or ("yaml" if output is not None else "table")
     if decision is not None:
         _compare(Home.default(), application, found.profile, decision, alone=output is None and chosen != "table")
     if chosen == "table":
-        from streams_orchestration.cli.terminal import rendered
-
-        text = rendered(profile_table(found.profile), colour=output is None and sys.stdout.isatty())
-        write_output(text, output)
+        write_table(profile_table(found.profile), output)
     else:
         write_output(profile_text(found.profile, chosen), output)
     if output is not None:
-        click.echo(f"{output}: {found.profile.seconds:g} s of {application}", err=True)
+        note(f"{output}: {found.profile.seconds:g} s of {application}")
     return 0
 
 
 def _decision(path: Path) -> dict[str, Any]:
     """The document of a decision that says what was expected of it."""
-    from streams_orchestration.model.assignment_document import read_assignment
-    from streams_orchestration.model.document import read_document
-
     read_assignment(path)
     tree, _ = read_document(path)
     if not (isinstance(tree, dict) and tree.get("decision")):
@@ -95,27 +70,17 @@ def _decision(path: Path) -> dict[str, Any]:
 
 def _compare(home: Home, application: str, profile: Profile, decision: dict[str, Any], *, alone: bool) -> None:
     """Show a decision beside what was measured, and keep the comparison; `alone`: not on standard output."""
-    from streams_orchestration.cli.terminal import messages, results
-    from streams_orchestration.runtime.observing.profiles.outcomes import keep_outcome, outcome_of
-    from streams_orchestration.runtime.observing.reading import deployed_compilation
-
     found = outcome_of(deployed_compilation(home, application), profile, decision)
     if found is None:
         message = f"{application} does not run with that decision, so nothing is compared."
         raise click.BadParameter(message, click.get_current_context(), param_hint="'--compare'")
     path, kept = keep_outcome(home, application, found, time.time())
     (messages() if alone else results()).print(outcome_table(found))
-    click.echo(f"{path}: {len(kept)} comparisons", err=True)
+    note(f"{path}: {len(kept)} comparisons")
 
 
 def outcome_table(found: Outcome) -> RenderableType:
     """Predicted and measured loads and speed-up."""
-    from rich.console import Group
-    from rich.table import Table
-    from rich.text import Text
-
-    from streams_orchestration.cli.names import count
-
     table = Table(box=None, padding=(0, 2, 0, 0), header_style="dim")
     for title in ("PE", "predicted", "measured", "in batches"):
         table.add_column(title, justify="right" if title != "PE" else "left")
@@ -134,8 +99,6 @@ def outcome_table(found: Outcome) -> RenderableType:
 
 def profile_text(profile: Profile, form: str) -> str:
     """The document, as `yaml` or `json`."""
-    from streams_orchestration.model.profile_document import mapping_of
-
     document = mapping_of(profile)
     if form == "json":
         return json.dumps(document, indent=2, ensure_ascii=False) + "\n"
@@ -152,19 +115,12 @@ def _entry(key: str, value: Any) -> str:
 
 
 def _line(value: Any) -> str:
-    import yaml
-
     text = yaml.safe_dump(value, sort_keys=False, allow_unicode=True, default_flow_style=True, width=math.inf)
     return text.removesuffix("...\n").rstrip("\n")
 
 
 def profile_table(profile: Profile) -> RenderableType:
     """What stands out: the hottest operators, the PEs, and what sending costs."""
-    from rich.console import Group
-    from rich.table import Table
-    from rich.text import Text
-
-    from streams_orchestration.cli.names import count
 
     def table(*titles: str) -> Table:
         made = Table(box=None, padding=(0, 2, 0, 0), header_style="dim")
@@ -194,9 +150,6 @@ def profile_table(profile: Profile) -> RenderableType:
 
 
 def _transport(profile: Profile) -> Iterator[RenderableType]:
-    from rich.text import Text
-
-    from streams_orchestration.cli.names import plural
 
     transport = profile.transport
     if transport is None:

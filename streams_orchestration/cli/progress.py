@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import time
 from collections import deque
 from collections.abc import Collection, Mapping
 
@@ -57,7 +56,7 @@ class Meter:
 
 
 def progress_table(
-    status: ApplicationStatus, rates: Mapping[int, float], now: float, told: Collection[str] = ()
+    status: ApplicationStatus, rates: Mapping[int, float], now: float, reported: Collection[str] = ()
 ) -> RenderableType:
     """The application, its units of recovery, and a row for every PE.
 
@@ -65,7 +64,7 @@ def progress_table(
         status: as read from the catalog.
         rates: rows a second by PE, where known.
         now: unix seconds.
-        told: units whose failure is told elsewhere.
+        reported: units whose failure is shown elsewhere.
     """
     head = Text.assemble((status.application, "bold"), "  ", styled_state(status.state))
     head.append(f"  {_age(status, now)}", "dim")
@@ -86,14 +85,13 @@ def progress_table(
             count(pe.rows_out),
             count(rate) if rate is not None and pe.state == "RUNNING" else "-",
         )
-    errors = [Text(f"PE {pe.id}: {_said(pe)}", "red") for pe in status.pes if pe.error and pe.unit not in told]
+    errors = [Text(f"PE {pe.id}: {_message(pe)}", "red") for pe in status.pes if pe.error and pe.unit not in reported]
     errors += [Text(f"host {host.id}: {_first_line(host.error)}", "red") for host in status.hosts if host.error]
     return Group(head, *(_unit(unit) for unit in status.units if _worth_a_line(unit, status)), table, *errors)
 
 
-def progress_line(status: ApplicationStatus, rates: Mapping[int, float], now: float) -> str:
+def progress_line(status: ApplicationStatus, rates: Mapping[int, float]) -> str:
     """The same as one line of plain text, for where there is no terminal."""
-    clock = time.strftime("%H:%M:%S", time.localtime(now))
     epochs = ", ".join(
         f"{unit.name} epoch {unit.completed_epoch} complete" for unit in status.units if _has_epochs(unit)
     )
@@ -101,8 +99,9 @@ def progress_line(status: ApplicationStatus, rates: Mapping[int, float], now: fl
         pes = ["PEs: " + ", ".join(f"{number} {state}" for state, number in _tally(status.pes).items())]
     else:
         pes = [f"PE {pe.id} {pe.state} {count(pe.rows_in)} in, {count(pe.rows_out)} out" for pe in status.pes]
-    speed = f"{count(sum(rates.values()))} rows/s" if rates else ""
-    parts = [f"{clock} {status.application} {status.state}", *pes, speed, epochs]
+    works = any(pe.state == "RUNNING" for pe in status.pes)
+    speed = f"{count(sum(rates.values()))} rows/s" if rates and works else ""
+    parts = [f"{status.application} {status.state}", *pes, speed, epochs]
     return "; ".join(part for part in parts if part)
 
 
@@ -150,7 +149,7 @@ def _tally(pes: tuple[PeStatus, ...]) -> dict[str, int]:
     return tally
 
 
-def _said(pe: PeStatus) -> str:
+def _message(pe: PeStatus) -> str:
     """Its error, which may name it itself."""
     return _first_line(pe.error).removeprefix(f"PE {pe.id}: ").removeprefix(f"PE {pe.id}, ")
 

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Collection
-from typing import TYPE_CHECKING
+
+from rich.text import Text
 
 from streams_orchestration.cli.names import duration, plural, short_list
 from streams_orchestration.runtime.observing.status import ApplicationStatus
@@ -12,9 +13,6 @@ from streams_orchestration.runtime.units.unit_status import LOST_REMEDY, UnitSta
 LONGEST_CAUSE = 200
 """Characters; a log has all of it."""
 
-if TYPE_CHECKING:
-    from rich.text import Text
-
 
 def region_lines(status: ApplicationStatus, now: float, failing: Collection[str] = ()) -> list[Text]:
     """Two or three lines for every unit that is a region or was reset.
@@ -22,10 +20,8 @@ def region_lines(status: ApplicationStatus, now: float, failing: Collection[str]
     Args:
         status: as read from the catalog.
         now: unix seconds.
-        failing: units whose failure is told elsewhere.
+        failing: units whose failure is shown elsewhere.
     """
-    from rich.text import Text
-
     lines: list[Text] = []
     for unit in status.units:
         if unit.region is None and not unit.resets and unit.lost is None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import polars as pl
 from rich.console import Group, RenderableType
@@ -13,9 +14,6 @@ from rich.text import Text
 from streams_orchestration.cli.names import plural
 from streams_orchestration.runtime.errors import StreamsRuntimeError
 from streams_orchestration.runtime.sinks.sinks import SinkStatus
-
-MAX_ROWS = 40
-"""Shown when the user says nothing else."""
 
 
 class ResultError(StreamsRuntimeError):
@@ -36,7 +34,7 @@ class Result:
         return self.total - self.rows.height
 
 
-def read_result(sink: SinkStatus, limit: int = MAX_ROWS) -> Result:
+def read_result(sink: SinkStatus, limit: int) -> Result:
     """Read what a sink has published.
 
     Args:
@@ -90,6 +88,20 @@ def result_table(result: Result) -> RenderableType:
         table.add_row(*row)
     rest = [f"{plural(result.left_out, 'more row')} in {result.sink.path}"] if result.left_out else []
     return Group(heading, table, *rest)
+
+
+def result_document(result: Result) -> dict[str, Any]:
+    """The rows as JSON; `rows` is empty where a sink writes no files."""
+    sink = result.sink
+    return {
+        "operator": sink.operator,
+        "path": sink.path,
+        "place": sink.place,
+        "format": sink.format,
+        "total": result.total,
+        "columns": list(result.rows.columns),
+        "rows": result.rows.to_dicts(),
+    }
 
 
 def _cells(column: pl.Series) -> list[Text]:

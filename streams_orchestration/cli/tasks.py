@@ -2,21 +2,15 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from rich.table import Table
 
-if TYPE_CHECKING:
-    from rich.table import Table
-
-    from streams_orchestration.runtime.observing.status import ApplicationStatus
-    from streams_orchestration.runtime.programs.spread import Share
+from streams_orchestration.cli.names import plural
+from streams_orchestration.runtime.observing.status import ApplicationStatus
+from streams_orchestration.runtime.programs.spread import Share
 
 
 def tasks_table(status: ApplicationStatus) -> Table:
     """A line for every level of every PE."""
-    from rich.table import Table
-
-    from streams_orchestration.cli.names import plural
-
     table = Table(box=None, padding=(0, 2, 0, 0), header_style="dim")
     for title in ("PE", "level", "tasks", "operators a task", "channels a task"):
         table.add_column(title, justify="left" if title.startswith("channels") else "right")

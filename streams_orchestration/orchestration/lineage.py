@@ -177,6 +177,24 @@ def render_lineage(graph: nx.DiGraph, name: str) -> str:
     return "\n".join(lines) + "\n"
 
 
+def lineage_document(graph: nx.DiGraph, name: str) -> dict[str, Any]:
+    """One node with all that it comes from and all that comes from it, as JSON; nodes and edges sorted by name.
+
+    Raises:
+        UnknownNameError: see `find`.
+    """
+    node = find(graph, name)
+    before, after = sorted(nx.ancestors(graph, node)), sorted(nx.descendants(graph, node))
+    part = graph.subgraph({node, *before, *after})
+    return {
+        "node": node,
+        "comesFrom": before,
+        "leadsTo": after,
+        "nodes": [{"name": each, **part.nodes[each]} for each in sorted(part)],
+        "edges": [{"from": source, "to": target} for source, target in sorted(part.edges)],
+    }
+
+
 def _without_shortcuts(graph: nx.DiGraph) -> nx.DiGraph:
     compiled = graph.subgraph(
         n for n, facts in graph.nodes(data=True) if facts["kind"] in ("spec", "stage", "deployment")

@@ -22,6 +22,7 @@ from streams_orchestration.runtime.errors import (
     NotDeployedError,
 )
 from streams_orchestration.runtime.observing.status import ApplicationStatus
+from streams_orchestration.runtime.units.failures import failed_units
 
 APPLICATION_TAG = "streams/application"
 """Run tag of every job of an application; the ops are shared and learn from it whom they serve."""
@@ -61,7 +62,10 @@ class CancelApplication(dg.Config):
 class ResetUnit(dg.Config):
     """What to reset."""
 
-    unit: str = Field(description="`region-0` for a consistent region, `pe-3` for an autonomous PE.")
+    unit: str = Field(
+        default="",
+        description="`region-0` for a consistent region, `pe-3` for an autonomous PE; left out: all that have failed.",
+    )
     generation: int | None = Field(
         default=None, description="The generation that failed; nothing is done when the unit is past it already."
     )
@@ -125,9 +129,11 @@ def stop_hosts(context: dg.OpExecutionContext, config: CancelApplication, deploy
     _record(context, deployments, deployments.cancel(application_of(context), config.timeout))
 
 
-@dg.op(out=dg.Out(str, is_required=False, description="The unit; nothing when there is nothing to wait for."))
-def claim(context: dg.OpExecutionContext, config: ResetUnit, deployments: Deployments) -> Iterator[dg.Output[str]]:
-    """Begin the reset of a consistent region, or an autonomous PE, unless somebody has done so; may be repeated.
+@dg.op(out=dg.Out(list[str], is_required=False, description="The units; nothing when there is nothing to wait for."))
+def claim(
+    context: dg.OpExecutionContext, config: ResetUnit, deployments: Deployments
+) -> Iterator[dg.Output[list[str]]]:
+    """Begin the reset of consistent regions, or autonomous PEs, unless somebody has done so; may be repeated.
 
     When the cause is gone - the unit was reset and works, or its application was stopped, completed or deployed anew -
     the steps behind this one are skipped, and the log says why.
@@ -138,7 +144,10 @@ def claim(context: dg.OpExecutionContext, config: ResetUnit, deployments: Deploy
         if gone is not None:
             context.log.info("nothing is left to do: %s", gone)
             return
-        generation = deployments.reset(application, config.unit, generation=config.generation, force=config.force)
+        units = [config.unit] if config.unit else list(failed_units(deployments.status(application), time.time()))
+        generations = [
+            deployments.reset(application, unit, generation=config.generation, force=config.force) for unit in units
+        ]
     except CommitUnknownError as error:
         if config.generation is None:  # it might be reset twice
             raise
@@ -146,11 +155,12 @@ def claim(context: dg.OpExecutionContext, config: ResetUnit, deployments: Deploy
     except (CatalogUnavailableError, HostLaunchError) as error:
         # Only these may pass by themselves; a retry policy would retry a misspelt unit too.
         raise dg.RetryRequested(max_retries=2, seconds_to_wait=RETRY_SECONDS) from error
-    if generation == config.generation:
-        context.log.info("%s goes back to its last cut as soon as its hosts are there", config.unit)
-    else:
-        context.log.info("%s goes on from its last cut as generation %d", config.unit, generation)
-    yield dg.Output(config.unit)
+    for unit, generation in zip(units, generations, strict=True):
+        if generation == config.generation:
+            context.log.info("%s goes back to its last cut as soon as its hosts are there", unit)
+        else:
+            context.log.info("%s goes on from its last cut as generation %d", unit, generation)
+    yield dg.Output(units)
 
 
 def _past(deployments: Deployments, application: str, config: ResetUnit) -> str | None:
@@ -173,19 +183,22 @@ def _past(deployments: Deployments, application: str, config: ResetUnit) -> str 
 
 @dg.op
 @_patient
-def await_unit(context: dg.OpExecutionContext, config: AwaitHeartbeats, deployments: Deployments, unit: str) -> str:
-    """Wait until every PE of a unit works again; others may have to reset it once more meanwhile."""
-    deployments.await_running(application_of(context), config.timeout, unit)
-    return unit
+def await_unit(
+    context: dg.OpExecutionContext, config: AwaitHeartbeats, deployments: Deployments, units: list[str]
+) -> list[str]:
+    """Wait until every PE of the units works again; others may have to reset them once more meanwhile."""
+    for unit in units:
+        deployments.await_running(application_of(context), config.timeout, unit)
+    return units
 
 
 @dg.op(out=NOTHING)
 @_patient
-def record(context: dg.OpExecutionContext, deployments: Deployments, unit: str) -> None:
+def record(context: dg.OpExecutionContext, deployments: Deployments, units: list[str]) -> None:
     """Record where the application stands, with the timeline of its resets."""
     application = application_of(context)
     status = deployments.status(application)
-    context.log.info("%s works again", unit)
+    context.log.info("%s: working again", ", ".join(units))
     _record(context, deployments, status, timeline=draw_timeline(status, deployments.cuts(application), time.time()))
 
 

@@ -94,6 +94,17 @@ class StaleGenerationError(StreamsRuntimeError):
     """A commit came from a generation that a reset has ended; it was refused and changed nothing."""
 
 
+class BeingStartedError(StreamsRuntimeError):
+    """Another process starts the application."""
+
+    def __init__(self, application: str, starter: object | None, lock: Path) -> None:
+        who = str(starter) if starter is not None else f"another process, which has locked {lock},"
+        super().__init__(
+            f"{application}: {who} starts it at this moment. Nothing was changed. "
+            f"Wait until it runs, or end that process; `streams status {application}` shows how far it is."
+        )
+
+
 class NotDeployedError(StreamsRuntimeError):
     """The application is not known to the catalog."""
 
@@ -102,6 +113,16 @@ class NotDeployedError(StreamsRuntimeError):
         super().__init__(
             f"{application}: no such application in {home}. {there} Deploy it with `streams deploy SPEC`, "
             "or name another state directory with STREAMS_HOME."
+        )
+
+
+class NothingFailedError(StreamsRuntimeError):
+    """No unit has failed, and none was named."""
+
+    def __init__(self, application: str, units: tuple[str, ...]) -> None:
+        super().__init__(
+            f"{application}: nothing has failed. Name what to reset all the same with --unit, or `unit` in Dagster: "
+            f"{', '.join(units)}."
         )
 
 

@@ -10,13 +10,12 @@ import dagster as dg
 import pytest
 from sqlalchemy.exc import OperationalError
 
-from streams_orchestration.cli import jobs, main
+from streams_orchestration.cli import deploying, jobs, main
 from streams_orchestration.compiler.compiling import compile_spec
 from streams_orchestration.compiler.options import Options
 from streams_orchestration.model.assignment import Assignment
 from streams_orchestration.model.assignment_document import mapping_of_assignment
 from streams_orchestration.runtime.errors import StateDirectoryError, StreamsRuntimeError
-from streams_orchestration.runtime.observing import reading
 from streams_orchestration.runtime.observing.status import ApplicationStatus
 from streams_orchestration.runtime.storage.home import Home
 from streams_orchestration_tests.cli.made_up import pe, status, unit
@@ -55,12 +54,12 @@ class FakeJobs:
 def asked(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> list[Any]:
     FakeJobs.asked = []
     monkeypatch.setenv("STREAMS_HOME", str(tmp_path))
-    monkeypatch.setattr(jobs, "Jobs", FakeJobs)
+    monkeypatch.setattr(deploying, "Jobs", FakeJobs)
     return FakeJobs.asked
 
 
 def deployed(found: ApplicationStatus, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(reading, "read_status", lambda _home, _application: found)
+    monkeypatch.setattr(deploying, "read_status", lambda _home, _application: found)
 
 
 def test_cancel(asked: list[Any], monkeypatch: pytest.MonkeyPatch, capsys: Capture):
@@ -108,7 +107,8 @@ def test_without_a_failure_a_unit_must_be_named(asked: list[Any], monkeypatch: p
     deployed(status(hosts=(), units=(unit(), unit(name="pe-1", region=None))), monkeypatch)
     assert main(["reset", "flights"]) == 1
     assert asked == []
-    assert "--unit: region-0, pe-1" in capsys.readouterr().err
+    assert "nothing has failed. Name what to reset all the same with --unit" in (err := capsys.readouterr().err)
+    assert "region-0, pe-1" in err
 
 
 def test_an_application_that_can_only_be_compiled_is_not_deployed(asked: list[Any], tmp_path: Path, capsys: Capture):
@@ -166,9 +166,9 @@ def test_redeploy_takes_another_decision_and_keeps_the_other_options(
     plan = compile_spec(spec, last)
     new = replace(assignment(plan, {"Out": 1}), location=f"{decision}:1")
     decision.write_text(json.dumps(mapping_of_assignment(new)))
-    monkeypatch.setattr(jobs, "last_options", lambda _home, _application: last)
-    monkeypatch.setattr("streams_orchestration.runtime.engine.spark.java.require_java", lambda: None)
-    monkeypatch.setattr("streams_orchestration.cli.catalogs.upgrade_catalog", lambda _home: None)
+    monkeypatch.setattr(deploying, "last_options", lambda _home, _application: last)
+    monkeypatch.setattr("streams_orchestration.cli.deploying.require_java", lambda: None)
+    monkeypatch.setattr("streams_orchestration.cli.deploying.upgrade_catalog", lambda _home: None)
     assert main(["redeploy", str(spec), "--decoupling", str(decision), "--fresh"]) == 0
     assert main(["redeploy", str(spec)]) == 0
     assert asked == [

@@ -15,7 +15,8 @@ def test_without_a_terminal_there_is_a_line_when_a_state_changes_or_time_has_pas
         display.show(status(), NOW)
         display.show(status(), NOW + 1)
         display.show(status(pes=(pe(0, state="FAILED"),)), NOW + 2)
-        display.show(status(pes=(pe(0, state="FAILED"),)), NOW + 2 + LINE_SECONDS)
+        display.show(status(pes=(pe(0, state="FAILED", rows_in=7),)), NOW + 3)
+        display.show(status(pes=(pe(0, state="FAILED", rows_in=7),)), NOW + 2 + LINE_SECONDS)
         display.say("[bold] is no markup")
     lines = text.getvalue().splitlines()
     assert ["PE 0 FAILED" in line for line in lines[1:4]] == [False, True, True]
@@ -32,3 +33,12 @@ def test_on_a_terminal_the_table_is_redrawn():
         display.say("region-0 failed")
     assert "region-0 failed" in text.getvalue()
     assert "rows/s" in text.getvalue()
+
+
+def test_without_a_terminal_nothing_is_said_twice():
+    text = StringIO()
+    starting = status(pes=(pe(0, state="STARTING"),))
+    with Display(Console(file=text, width=40)) as display:
+        for number in range(10):
+            display.show(starting, NOW + number * LINE_SECONDS)
+    assert text.getvalue().count("STARTING") == 1

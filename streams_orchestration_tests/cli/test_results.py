@@ -26,7 +26,7 @@ def test_parts_are_read_and_sorted(tmp_path, format_):
         pl.DataFrame({"carrier": ["UA", "AA"], "flights": [3, 2]}),
         pl.DataFrame({"carrier": ["AA", None], "flights": [1, 9]}),
     )
-    result = read_result(sink(path=tmp_path, format=format_))
+    result = read_result(sink(path=tmp_path, format=format_), 40)
     assert result.rows.rows() == [("AA", 1), ("AA", 2), ("UA", 3), (None, 9)]
     assert (result.total, result.left_out) == (4, 0)
 
@@ -34,8 +34,8 @@ def test_parts_are_read_and_sorted(tmp_path, format_):
 def test_what_is_not_published_is_not_read(tmp_path):
     parts(tmp_path, "parquet", pl.DataFrame({"x": [1]}))
     parts(tmp_path / "_pending", "parquet", pl.DataFrame({"x": [2]}))
-    assert read_result(sink(path=tmp_path)).total == 1
-    assert read_result(sink(path=tmp_path / "nothing")).total == 0
+    assert read_result(sink(path=tmp_path), 40).total == 1
+    assert read_result(sink(path=tmp_path / "nothing"), 40).total == 0
 
 
 def test_only_so_many_rows_are_shown_and_the_others_counted(tmp_path):
@@ -64,10 +64,10 @@ def test_values_are_shown_for_people():
 
 def test_nested_columns_are_no_sort_keys(tmp_path):
     parts(tmp_path, "parquet", pl.DataFrame({"tags": [["b"], ["a"]]}))
-    assert read_result(sink(path=tmp_path)).total == 2
+    assert read_result(sink(path=tmp_path), 40).total == 2
 
 
 def test_damaged_files_are_an_error_with_a_remedy(tmp_path):
     (tmp_path / "part-0.parquet").write_bytes(b"not parquet")
     with pytest.raises(ResultError, match=r"Results: the result in .* cannot be read: .*--fresh"):
-        read_result(sink(path=tmp_path))
+        read_result(sink(path=tmp_path), 40)

@@ -1,17 +1,18 @@
 from __future__ import annotations
 
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import polars as pl
 import pytest
 
-from streams_orchestration.cli import foreground, main, observing, results, running
-from streams_orchestration.runtime.deployment import fingerprint
-from streams_orchestration.runtime.engine.spark import java
-from streams_orchestration.runtime.observing import reading as inspection
+from streams_orchestration.cli import foreground, main, running
 from streams_orchestration.runtime.observing.status import ApplicationStatus
+from streams_orchestration.runtime.storage import start_lock
+from streams_orchestration.runtime.storage.home import Home
 from streams_orchestration_tests.cli.made_up import host, sink, status, unit
+from streams_orchestration_tests.runtime.starters import Starting
 
 Capture = pytest.CaptureFixture[str]
 SPEC = """
@@ -31,8 +32,8 @@ graph:
 def spec(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> str:
     """A spec that could run; what would run it is replaced."""
     monkeypatch.setenv("STREAMS_HOME", str(tmp_path / "home"))
-    monkeypatch.setattr(java, "require_java", lambda: Path("java"))
-    monkeypatch.setattr(fingerprint, "fingerprint", lambda _compilation: "abc")
+    monkeypatch.setattr(running, "require_java", lambda: Path("java"))
+    monkeypatch.setattr(running, "fingerprint", lambda _compilation: "abc")
     (tmp_path / "lines.csv").write_text("x\n1\n")
     path = tmp_path / "copy.yaml"
     path.write_text(SPEC)
@@ -55,7 +56,7 @@ def world(before: ApplicationStatus | None, after: ApplicationStatus, monkeypatc
         calls.append("run")
         return after
 
-    monkeypatch.setattr(observing, "status_if_deployed", lambda _home, _name: before)
+    monkeypatch.setattr(running, "status_if_deployed", lambda _home, _name: before)
     monkeypatch.setattr(foreground, "run_in_foreground", follow)
     return calls
 
@@ -94,8 +95,8 @@ def test_what_has_changed_is_refused_before_anything_is_said_of_going_on(
     spec: str, state: str, monkeypatch: pytest.MonkeyPatch, capsys: Capture
 ):
     calls = world(status(state=state, fingerprint="other"), status(), monkeypatch)
-    monkeypatch.setattr(inspection, "deployed_compilation", lambda *_: None)
-    monkeypatch.setattr(fingerprint, "difference", lambda *_: "the parameters of operator Lines changed")
+    monkeypatch.setattr(running, "deployed_compilation", lambda *_: None)
+    monkeypatch.setattr(running, "difference", lambda *_: "the parameters of operator Lines changed")
     assert main(["run", spec]) == 1
     err = capsys.readouterr().err
     assert "the parameters of operator Lines changed" in err
@@ -131,11 +132,52 @@ def test_the_second_interrupt_leaves_at_once(spec: str, monkeypatch: pytest.Monk
 
     world(None, status(), monkeypatch)
     monkeypatch.setattr(foreground, "run_in_foreground", interrupted)
-    monkeypatch.setattr(running.os, "_exit", leave)
+    monkeypatch.setattr(foreground.os, "_exit", leave)
     with pytest.raises(Left, match="130"):
         main(["run", spec])
     assert "`streams cancel copy` stops it" in capsys.readouterr().err
 
 
-def test_there_is_a_limit_by_default():
-    assert next(p.default for p in running.run.params if p.name == "max_rows") == results.MAX_ROWS
+def test_a_run_looks_at_the_application_only_after_another_run_has_started_it(
+    spec: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: Capture
+):
+    """Else it would show results that the other one, with `--fresh`, is about to drop."""
+    home = Home(tmp_path / "home").prepare()
+    runs = status(state="RUNNING", hosts=(host(),))
+    with Starting(home, "copy") as other:
+        calls = world(runs, status(state="COMPLETED", sinks=()), monkeypatch)
+        monkeypatch.setattr(start_lock, "POLL_SECONDS", 0.0)
+        monkeypatch.setattr(start_lock.time, "sleep", lambda _seconds: other.release())
+        assert main(["run", spec]) == 0
+    err = capsys.readouterr().err
+    waits = f"copy is being started by `streams run` (pid {other.pid}, since "
+    assert err.index(waits) < err.index("copy runs already")
+    assert calls == ["run"]
+
+
+def test_a_run_that_waits_for_too_long_is_refused_by_name(
+    spec: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: Capture
+):
+    world(status(state="COMPLETED", sinks=()), status(), monkeypatch)
+    monkeypatch.setattr(start_lock, "LIMIT_SECONDS", 0.0)
+    with Starting(Home(tmp_path / "home").prepare(), "copy") as other:
+        assert main(["run", spec]) == 1
+    err = capsys.readouterr().err
+    assert f"copy: `streams run` (pid {other.pid}, since" in err
+    assert "complete" not in err
+
+
+def test_an_application_is_free_for_others_as_soon_as_it_is_deployed(
+    spec: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+):
+    def follow(deploy: Callable[[], None], *_: object) -> ApplicationStatus:
+        assert home.start_lock("copy") in start_lock._held
+        deploy()
+        assert home.start_lock("copy") not in start_lock._held
+        return status(state="COMPLETED", sinks=())
+
+    home = Home(tmp_path / "home").prepare()
+    world(None, status(), monkeypatch)
+    monkeypatch.setattr(foreground, "run_in_foreground", follow)
+    monkeypatch.setattr(foreground.Jobs, "deploy", lambda *_, **__: None)
+    assert main(["run", spec]) == 0

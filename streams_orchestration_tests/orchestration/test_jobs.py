@@ -17,6 +17,7 @@ from streams_orchestration.runtime.errors import (
     CommitUnknownError,
     HostLaunchError,
     NotDeployedError,
+    NothingFailedError,
 )
 from streams_orchestration.runtime.observing.status import ApplicationStatus
 from streams_orchestration.runtime.storage.home import Home
@@ -185,6 +186,19 @@ def test_a_unit_that_does_not_come_back_fails_the_run(
     monkeypatch.setattr(runtime, "await_running", gone)
     with pytest.raises(HostLaunchError):
         run(defs, "reset_demo", {"ops": {"claim": {"config": {"unit": "region-0", "generation": 1}}}})
+
+
+def test_a_reset_without_a_unit_is_of_all_that_have_failed(defs: dg.Definitions, runtime: Runtime):
+    runtime.status = failed(running())
+    run(defs, "reset_demo")
+    assert [call for call in runtime.calls if call[0] == "reset"] == [("reset", "demo", "region-0", None, False)]
+
+
+def test_a_reset_without_a_unit_and_without_a_failure_names_the_units(defs: dg.Definitions, runtime: Runtime):
+    runtime.status = running(state="STOPPED")
+    with pytest.raises(NothingFailedError, match=r"nothing has failed\. .*: region-0\."):
+        run(defs, "reset_demo")
+    assert "reset" not in runtime.names
 
 
 def test_a_reset_shows_the_timeline_and_does_not_count_as_progress(defs: dg.Definitions, runtime: Runtime):

@@ -31,6 +31,7 @@ from streams_orchestration.runtime.programs.spread import spread
 from streams_orchestration.runtime.settings import Settings
 from streams_orchestration.runtime.sinks.outputs import insert_sinks, published_files
 from streams_orchestration.runtime.storage.home import Home
+from streams_orchestration.runtime.storage.start_lock import lock_start
 from streams_orchestration.runtime.transport.connections import connect, declare, disconnect
 from streams_orchestration.runtime.units.reading import deployed_applications, read_units
 
@@ -55,8 +56,14 @@ def deploy(home: Home, compilation: Compilation, *, fresh: bool = False) -> str:
         SettingError: a setting in the environment cannot be used.
         ApplicationError: operators have wrong parameters.
         ApplicationChangedError: kept state belongs to another application of the same name.
+        BeingStartedError: another process has been starting it for too long.
         StateDirectoryError, CatalogError: the home cannot be used.
     """
+    with lock_start(home.prepare(), compilation.logical.application, "deploy"):
+        return _deploy(home, compilation, fresh=fresh)
+
+
+def _deploy(home: Home, compilation: Compilation, *, fresh: bool) -> str:
     application, identity = compilation.logical.application, fingerprint(compilation)
     programs = build_programs(compilation)
     units = recovery_units(compilation)

@@ -55,6 +55,10 @@ class Home:
         """DAGSTER_HOME when the environment names none."""
         return self.root / "dagster"
 
+    def start_lock(self, application: str) -> Path:
+        """Locked by the process that starts the application."""
+        return self.root / "locks" / f"{application}.lock"
+
     def data(self, application: str) -> Path:
         """Streams, operator state and Spark's disposable checkpoints of one application."""
         return self.root / "data" / application

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Protocol
 
+from streams_orchestration.runtime.errors import NothingFailedError
 from streams_orchestration.runtime.limits import HEARTBEAT_LIMIT, START_LIMIT
 from streams_orchestration.runtime.units.status import HostStatus, PeStatus, UnitsStatus
 from streams_orchestration.runtime.units.unit_facts import ENDED, Health, Trouble
@@ -74,6 +75,18 @@ class UnitFailure:
             return f"Dagster's daemon resets it, `streams run` while it follows, and so does `{reset}`."
         force = " --force" if self.attempts >= self.max_attempts else ""
         return f"It is not reset by itself: {self.hopeless}. Mend the cause, then use `{reset}{force}`."
+
+
+def failed_units(status: UnitsStatus, now: float) -> tuple[str, ...]:
+    """The names of all units that have failed, for a reset by hand that names none.
+
+    Raises:
+        NothingFailedError: nothing has failed.
+    """
+    units = tuple(failure.unit for failure in failures(status, now))
+    if not units:
+        raise NothingFailedError(status.application, tuple(known.name for known in status.units))
+    return units
 
 
 def failures(status: UnitsStatus, now: float) -> tuple[UnitFailure, ...]:

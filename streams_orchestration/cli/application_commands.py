@@ -1,0 +1,163 @@
+"""Commands about applications that run. The functions that do the work are loaded when they are called."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import click
+
+from streams_orchestration.cli.command import command
+from streams_orchestration.cli.completing import complete_application, complete_pe, complete_unit
+from streams_orchestration.cli.loading import loaded
+from streams_orchestration.cli.options import (
+    FiniteRange,
+    application_argument,
+    compile_options,
+    decoupling_option,
+    document_option,
+    format_option,
+    fresh_option,
+    output_option,
+    spec_argument,
+)
+
+CLI = "streams_orchestration.cli"
+MAX_ROWS = 40
+"""Rows of a result that are shown when the user says nothing else."""
+
+
+@command()
+@spec_argument
+@compile_options
+@fresh_option
+@click.option(
+    "--max-rows",
+    type=click.IntRange(min=0),
+    default=MAX_ROWS,
+    show_default=True,
+    metavar="N",
+    help="Rows shown of a result.",
+)
+@document_option
+@loaded(f"{CLI}.running:run")
+def run() -> None:
+    """Compile an application, run it to its end, show the result.
+
+    Ctrl-C stops it cleanly, and running it again goes on from there. What fails goes back to its last complete epoch.
+    """
+
+
+@command()
+@spec_argument
+@compile_options
+@fresh_option
+@document_option
+@loaded(f"{CLI}.deploying:deploy")
+def deploy() -> None:
+    """Compile an application and start it in the background."""
+
+
+@command()
+@spec_argument
+@decoupling_option
+@fresh_option
+@document_option
+@loaded(f"{CLI}.deploying:redeploy")
+def redeploy() -> None:
+    """Deploy again, with the compile options of the last time.
+
+    What runs already runs on; an application that differs from the one whose state is kept needs --fresh. A decision
+    given with --decoupling takes the place of the last one.
+    """
+
+
+@command()
+@application_argument
+@click.option(
+    "--timeout",
+    type=FiniteRange(min=0, min_open=True),
+    default=60.0,
+    show_default=True,
+    metavar="SECONDS",
+    help="A host that has not ended by then is killed.",
+)
+@document_option
+@loaded(f"{CLI}.deploying:cancel")
+def cancel() -> None:
+    """Stop an application; its state is kept.
+
+    Deploying or running it again goes on from there.
+    """
+
+
+@command()
+@application_argument
+@click.option(
+    "--unit",
+    shell_complete=complete_unit,
+    help="`region-0`, or `pe-3` for a PE in no region; all that have failed when left out.",
+)
+@click.option("--force", is_flag=True, help="Reset even if it has failed as often in a row as it may.")
+@document_option
+@loaded(f"{CLI}.deploying:reset")
+def reset() -> None:
+    """Bring a failed region or PE back to its last complete epoch."""
+
+
+@command()
+@click.argument("application", metavar="[APP]", required=False, shell_complete=complete_application)
+@click.option("--metrics", "measured", is_flag=True, help="Also everything that was measured; JSON always has it.")
+@click.option(
+    "--timeline",
+    type=click.Path(dir_okay=False, path_type=Path),
+    metavar="FILE.svg",
+    help="Draw its regions' cuts, failures and resets over time into a file instead.",
+)
+@format_option
+@loaded(f"{CLI}.observing:status")
+def status() -> None:
+    """Show what one application does, or all that are deployed."""
+
+
+@command()
+@application_argument
+@click.option(
+    "--pe", type=click.IntRange(min=0), metavar="N", shell_complete=complete_pe, help="The log of this PE only."
+)
+@click.option("--lines", type=click.IntRange(min=0), default=40, show_default=True, help="Last lines of each log.")
+@click.option("--follow", "-f", is_flag=True, help="Go on with what is written from now, until Ctrl-C.")
+@format_option
+@loaded(f"{CLI}.logs:logs")
+def logs() -> None:
+    """Show the logs of an application's hosts and PEs."""
+
+
+@command()
+@application_argument
+@click.option(
+    "--seconds",
+    type=FiniteRange(min=0, min_open=True),
+    default=30.0,
+    show_default=True,
+    metavar="SECONDS",
+    help="How long to measure; Ctrl-C ends it early, with what was measured.",
+)
+@click.option(
+    "--format",
+    "format_",
+    type=click.Choice(["table", "yaml", "json"]),
+    help="A table to read, or the profile itself. [default: table, yaml with --output]",
+)
+@output_option
+@click.option(
+    "--compare",
+    type=click.Path(exists=True, dir_okay=False, readable=True, path_type=Path),
+    metavar="FILE",
+    help="A decision that the application runs with: what it promised beside what is measured.",
+)
+@loaded(f"{CLI}.profiling:profile")
+def profile() -> None:
+    """Measure what a running application costs: operators, streams, PEs.
+
+    The profile is what `--profile` takes: `streams decouple SPEC --profile FILE` and the commands that compile.
+    """

@@ -1,0 +1,79 @@
+"""What all commands have in common: how they are called, `-q` and `-v`, and the sections of their help."""
+
+from __future__ import annotations
+
+import functools
+
+import click
+
+from streams_orchestration.cli.invocation import Verbosity, current
+from streams_orchestration.cli.options import CompilerOption
+
+COMPILER_OPTIONS = "Compiler options"
+
+
+def _set_verbosity(_context: click.Context, parameter: click.Parameter, value: bool) -> None:  # noqa: FBT001  click calls it so
+    if value:
+        current().verbosity = Verbosity[str(parameter.name).upper()]
+
+
+_VERBOSITY = (
+    click.Option(
+        ["-q", "--quiet"],
+        is_flag=True,
+        expose_value=False,
+        callback=_set_verbosity,
+        help="Show errors and results only.",
+    ),
+    click.Option(
+        ["-v", "--verbose"],
+        is_flag=True,
+        expose_value=False,
+        callback=_set_verbosity,
+        help="Also show where state is kept, what takes how long, and where unexpected errors come from.",
+    ),
+)
+
+
+class Command(click.Command):
+    """A command that takes `-q` and `-v`, and lists the options of the compiler in a section of their own."""
+
+    def get_params(self, ctx: click.Context) -> list[click.Parameter]:
+        """See `click.Command.get_params`."""
+        *own, last = super().get_params(ctx)  # the last one is --help
+        return [*own, *_VERBOSITY, last]
+
+    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
+        """See `click.Command.parse_args`."""
+        current().command = ctx.command_path.partition(" ")[2]
+        return super().parse_args(ctx, args)
+
+    def format_options(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        """See `click.Command.format_options`."""
+        sections: dict[str, list[tuple[str, str]]] = {"Options": [], COMPILER_OPTIONS: []}
+        for parameter in self.get_params(ctx):
+            record = parameter.get_help_record(ctx) if isinstance(parameter, click.Option) else None
+            if record is not None:
+                sections[COMPILER_OPTIONS if isinstance(parameter, CompilerOption) else "Options"].append(record)
+        for title, records in sections.items():
+            if records:
+                with formatter.section(title):
+                    formatter.write_dl(records)
+
+
+class Group(Command, click.Group):
+    """Commands, listed in the order in which they were declared."""
+
+    command_class = Command
+
+    def list_commands(self, ctx: click.Context) -> list[str]:  # noqa: ARG002  click calls it so
+        """See `click.Group.list_commands`."""
+        return list(self.commands)
+
+    def format_options(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        """See `click.Group.format_options`."""
+        Command.format_options(self, ctx, formatter)
+        self.format_commands(ctx, formatter)
+
+
+command = functools.partial(click.command, cls=Command)

@@ -1,0 +1,94 @@
+"""The group of all commands."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import click
+
+from streams_orchestration.cli.application_commands import (
+    cancel,
+    deploy,
+    logs,
+    profile,
+    redeploy,
+    reset,
+    run,
+    status,
+)
+from streams_orchestration.cli.command import Group, command
+from streams_orchestration.cli.compiler_commands import compile_, decouple, diff, explain, graph, lineage
+from streams_orchestration.cli.loading import loaded
+from streams_orchestration.cli.options import document_option
+
+CLI = "streams_orchestration.cli"
+_COMPLETION_HELP = """Print a script that has the shell complete commands, options, applications, specs and operators.
+
+\b
+bash: eval "$(streams completion bash)"     in ~/.bashrc
+zsh:  eval "$(streams completion zsh)"      in ~/.zshrc
+fish: streams completion fish | source      in ~/.config/fish/config.fish
+"""
+
+
+@click.group(
+    cls=Group,
+    context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 110},
+    epilog="State, results and logs are kept under .streams in the working directory, or where STREAMS_HOME says. "
+    "Exit status: 0 done, 1 something is wrong with the application, 2 with the command line, 130 Ctrl-C.",
+)
+@click.version_option(package_name="streams-orchestration", message="%(version)s")
+def streams() -> None:
+    """Compile streaming applications, run them on Spark, keep them consistent with Dagster."""
+
+
+@command()
+@click.option("--port", type=click.IntRange(1, 65535), default=3000, show_default=True, help="TCP port on 127.0.0.1.")
+@click.option(
+    "--specs",
+    type=click.Path(exists=True, file_okay=False, path_type=Path),
+    default=Path("specs"),
+    show_default=True,
+    envvar="STREAMS_SPECS",
+    help="Directory of the applications to show.",
+)
+@loaded(f"{CLI}.serving:ui")
+def ui() -> None:
+    """Serve Dagster's UI and daemon on this machine until Ctrl-C."""
+
+
+@click.group(cls=Group)
+def catalog() -> None:
+    """Show or upgrade the catalog that STREAMS_CATALOG names, or that is in the state directory."""
+
+
+@catalog.command()
+@document_option
+@loaded(f"{CLI}.catalogs:show")
+def show() -> None:
+    """Show where it is, the revision of its tables, and what is deployed in it."""
+
+
+@catalog.command()
+@document_option
+@loaded(f"{CLI}.catalogs:upgrade")
+def upgrade() -> None:
+    """Bring it to this version of the product, all or nothing; what it holds is kept.
+
+    Refused while a host runs, which needs the tables as they are. `streams run` and `streams deploy` do it, too.
+    """
+
+
+@command("completion", help=_COMPLETION_HELP)
+@click.argument("shell", type=click.Choice(["bash", "zsh", "fish"]))
+@loaded(f"{CLI}.completing:completion")
+def completion_() -> None:
+    """See its help."""
+
+
+for _command in (
+    *(compile_, explain, diff, decouple),
+    *(run, deploy, redeploy, cancel, reset, status, logs, profile),
+    *(graph, lineage, ui, catalog, completion_),
+):
+    streams.add_command(_command)

@@ -1,0 +1,155 @@
+"""Commands that only compile. The functions that do the work are loaded when they are called."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import click
+
+from streams_orchestration.cli.command import command
+from streams_orchestration.cli.completing import complete_operator
+from streams_orchestration.cli.loading import loaded
+from streams_orchestration.cli.options import (
+    WIDTH,
+    FiniteRange,
+    application_argument,
+    compile_options,
+    format_option,
+    output_option,
+    spec_argument,
+)
+
+CLI = "streams_orchestration.cli"
+_EXPLAIN_HELP = """Say why an application is compiled as it is, with the numbers of the rules that decided.
+
+WHAT is one of these:
+
+\b
+  Out[0].A  or  Out.A    an operator: its channel, PE, host, region, threads, lock, ports
+  Src Out.A              two operators: why in one PE or apart, how tuples pass between them
+  Src..Out.A             the same, as is 'Src -> Out.A' in quotes
+  Out.A.0                an input port: what feeds it, why it has a queue, who enters
+  PE 1                   a PE: why these operators, why this host
+  region 0               a consistent region: starts, members, values
+  Out                    a parallel region
+  Src                    a stream ('stream Src' when an operator has the same name)
+  'Src:0>Out.In'         a splitter
+  CDISP0819E             a diagnostic: cause, remedy, where it was raised
+"""
+
+
+@command("compile")
+@spec_argument
+@compile_options
+@format_option
+@output_option
+@loaded(f"{CLI}.compiling:compile_application")
+def compile_() -> None:
+    """Compile an application and show the plan; nothing is run."""
+
+
+@command(help=_EXPLAIN_HELP)
+@spec_argument
+@click.argument("what", nargs=-1, required=True, shell_complete=complete_operator)
+@compile_options
+@format_option
+@output_option
+@loaded(f"{CLI}.explaining:explain_part")
+def explain() -> None:
+    """See its help."""
+
+
+@command()
+@spec_argument
+@compile_options
+@click.option(
+    "--to",
+    "to",
+    type=WIDTH,
+    metavar="PATTERN=N",
+    multiple=True,
+    required=True,
+    help="The width that a region is to have, as for --width; may be repeated.",
+)
+@format_option
+@output_option
+@loaded(f"{CLI}.diffing:diff")
+def diff() -> None:
+    """Show what changes when parallel regions get other widths.
+
+    The other options say what runs now. Operators that stay keep their numbers, and only the PEs of those that change
+    are restarted; nothing is run.
+    """
+
+
+@command()
+@click.argument(
+    "problem", metavar="SPEC|PROBLEM", type=click.Path(exists=True, dir_okay=False, readable=True, path_type=Path)
+)
+@click.option("--machines", type=click.IntRange(1, 1000), metavar="K", help="How many machines. [default: 2]")
+@click.option("--pe", type=click.IntRange(min=0), metavar="N", help="The PE to part. [default: the busiest]")
+@click.option(
+    "--solver",
+    type=click.Choice(["highs", "cbc", "search"], case_sensitive=False),
+    default="highs",
+    show_default=True,
+    help="Of the integer program; the other one takes its place when it is not installed. `search` does without.",
+)
+@click.option(
+    "--time-limit",
+    "seconds",
+    type=FiniteRange(min=0, min_open=True),
+    default=60.0,
+    show_default=True,
+    metavar="SECONDS",
+    help="When it is over, the best decision so far is the answer, with its bound.",
+)
+@click.option(
+    "--gap",
+    type=FiniteRange(min=0, max=1),
+    metavar="PART",
+    help="Distance from the best that is close enough. [default: 0, 0.0001 for large problems]",
+)
+@compile_options
+@format_option
+@output_option
+@loaded(f"{CLI}.decoupling:decouple")
+def decouple() -> None:
+    """Decide which operators to move apart.
+
+    SPEC is an application: with what `streams profile` measured (--profile), the operators of a PE are parted, each
+    part to be a PE of its own. The document that --output writes is what `streams deploy --decoupling` takes.
+
+    PROBLEM names operators with their costs and what keeps them together. The answer has the least largest load of a
+    machine, and among such the least sum; the bound says how good any decision can be.
+    """
+
+
+@command()
+@spec_argument
+@compile_options
+@click.option(
+    "--format",
+    "format_",
+    type=click.Choice(["text", "svg"]),
+    help="Default: svg if the file of --output ends in .svg, else text.",
+)
+@output_option
+@loaded(f"{CLI}.drawing:graph")
+def graph() -> None:
+    """Draw operators, channels, PEs, regions, queues and copies."""
+
+
+@command()
+@application_argument
+@click.argument("name", default="spec")
+@compile_options
+@format_option
+@output_option
+@loaded(f"{CLI}.drawing:lineage")
+def lineage() -> None:
+    """Show what NAME comes from and what comes from it.
+
+    APP is an application that is deployed, or one under specs, or the path of a spec. NAME is a source, PE, stream,
+    sink, operator or stage of the compilation; the spec itself when left out. The options are for what is not deployed.
+    """

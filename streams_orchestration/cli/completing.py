@@ -1,0 +1,76 @@
+"""What a shell offers when TAB is pressed, and the script that has it ask."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+import click
+from click.shell_completion import CompletionItem, get_completion_class
+
+from streams_orchestration.cli.loading import load
+from streams_orchestration.runtime.errors import StreamsRuntimeError
+from streams_orchestration.runtime.storage.home import Home
+
+VARIABLE = "_STREAMS_COMPLETE"
+
+
+def completion(shell: str) -> None:
+    """Print the script of a shell."""
+    script = get_completion_class(shell)
+    assert script is not None
+    click.echo(script(click.get_current_context().find_root().command, {}, "streams", VARIABLE).source())
+
+
+def complete_application(_context: click.Context, _parameter: click.Parameter, start: str) -> list[str]:
+    """Applications that were deployed here; the catalog, which says what is, would take too long to open."""
+    try:
+        logs = Home.default().root / "logs"
+    except StreamsRuntimeError:
+        return []
+    return sorted(path.name for path in logs.glob(f"{start}*") if path.is_dir())
+
+
+def complete_spec(_context: click.Context, _parameter: click.Parameter, start: str) -> list[CompletionItem]:
+    """Files that may be specs, and directories; those under `specs` before anything is written."""
+    where, name = os.path.split(start)
+    known = Path(os.environ.get("STREAMS_SPECS", "specs")).glob("*.y*ml") if not start else ()
+    beside = Path(where or ".").glob(f"{name}*")
+    names = {str(path) for path in known}
+    names |= {os.path.join(where, path.name) for path in beside if path.suffix in (".yaml", ".yml")}  # noqa: PTH118
+    if not names:
+        return [CompletionItem(start, type="file")]
+    return [CompletionItem(name) for name in sorted(names)]
+
+
+def complete_operator(context: click.Context, _parameter: click.Parameter, start: str) -> list[str]:
+    """Operators of the spec that was named before, by their logical names."""
+    spec = context.params.get("spec")
+    if not isinstance(spec, Path):
+        return []
+    names = load("streams_orchestration.cli.compiling:operator_names")(spec)
+    return [name for name in names if name.startswith(start)]
+
+
+def complete_pe(context: click.Context, _parameter: click.Parameter, start: str) -> list[str]:
+    """PEs that have a log: of the application, or of all where click has not read that word yet."""
+    logs = Home.default().root / "logs"
+    found = logs.glob(f"{context.params.get('application') or '*'}/pe-*.log")
+    pes = sorted({int(path.stem.removeprefix("pe-")) for path in found})
+    return [str(pe) for pe in pes if str(pe).startswith(start)]
+
+
+def complete_unit(context: click.Context, _parameter: click.Parameter, start: str) -> list[str]:
+    """Units of recovery: of the application, or of all where click has not read that word yet."""
+    try:
+        home = Home.default()
+        application = context.params.get("application")
+        names = (
+            [application]
+            if application
+            else load("streams_orchestration.runtime.units.reading:deployed_applications")(home)
+        )
+        statuses = [load("streams_orchestration.runtime.observing.reading:read_status")(home, name) for name in names]
+    except StreamsRuntimeError:
+        return []
+    return sorted({unit.name for status in statuses for unit in status.units if unit.name.startswith(start)})

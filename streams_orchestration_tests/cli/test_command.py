@@ -1,0 +1,81 @@
+"""What all commands have in common."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import click
+import pytest
+
+from streams_orchestration.cli import main
+from streams_orchestration.cli.command import COMPILER_OPTIONS, command
+from streams_orchestration.cli.commands import streams
+from streams_orchestration.cli.messages import detail, error, note, warning
+from streams_orchestration.cli.options import CompilerOption
+from streams_orchestration_tests.cli.specs import TINY
+
+Capture = pytest.CaptureFixture[str]
+
+
+@pytest.fixture
+def talk(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A command that says something of everything."""
+
+    @command("talk")
+    def talk() -> None:
+        for say in (detail, note, warning, error):
+            say(say.__name__)
+
+    monkeypatch.setitem(streams.commands, "talk", talk)
+
+
+@pytest.mark.parametrize(
+    ("option", "said"),
+    [
+        (None, ["note", "warning", "error"]),
+        ("-q", ["error"]),
+        ("--quiet", ["error"]),
+        ("-v", ["detail", "note", "warning", "error"]),
+        ("--verbose", ["detail", "note", "warning", "error"]),
+    ],
+)
+@pytest.mark.parametrize("first", [True, False])
+@pytest.mark.usefixtures("talk")
+def test_how_much_is_said(option: str | None, said: list[str], first: bool, capsys: Capture):
+    options = [option] if option else []
+    assert main([*options, "talk"] if first else ["talk", *options]) == 0
+    captured = capsys.readouterr()
+    assert captured.err.split() == said
+    assert captured.out == ""
+
+
+@pytest.mark.parametrize("name", [each.name for each in streams.commands.values()])
+def test_options_of_the_compiler_are_a_section_of_the_help(name: str, capsys: Capture):
+    declared = streams.commands[name]
+    assert main([name, "--help"]) == 0
+    own, _, compiler = capsys.readouterr().out.partition(f"{COMPILER_OPTIONS}:\n")
+    options = [each for each in declared.params if isinstance(each, click.Option)]
+    assert bool(compiler) == any(isinstance(each, CompilerOption) for each in options)
+    for each in options:
+        assert each.opts[0] in (compiler if isinstance(each, CompilerOption) else own)
+    assert {"--quiet", "--verbose", "--help"} <= set(own.replace(",", " ").split())
+
+
+@pytest.mark.usefixtures("talk")
+def test_no_color_means_no_styles(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: Capture):
+    monkeypatch.setattr("click.utils.should_strip_ansi", lambda *_: False)
+    monkeypatch.setattr("sys.stdout.isatty", lambda: True)
+    spec = tmp_path / "tiny.yaml"
+    spec.write_text(TINY)
+    commands = (["talk"], ["compile", str(spec)], ["explain", str(spec), "A"])
+
+    def shown() -> list[str]:
+        for arguments in commands:
+            assert main(arguments) == 0
+        captured = capsys.readouterr()
+        return [captured.out, captured.err]
+
+    monkeypatch.delenv("NO_COLOR", raising=False)
+    assert all("\x1b[" in text for text in shown()), "there is something to leave out"
+    monkeypatch.setenv("NO_COLOR", "1")
+    assert not any("\x1b" in text for text in shown())

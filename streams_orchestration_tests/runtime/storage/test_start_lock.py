@@ -1,0 +1,84 @@
+"""An application is started by one process at a time."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from streams_orchestration.runtime.deployment.deployment import deploy
+from streams_orchestration.runtime.errors import BeingStartedError, StateDirectoryError
+from streams_orchestration.runtime.storage import start_lock
+from streams_orchestration.runtime.storage.home import Home
+from streams_orchestration.runtime.storage.start_lock import Starter, lock_start
+from streams_orchestration.runtime.units.reading import deployed_applications
+from streams_orchestration_tests.runtime.applications import totals, write_rows
+from streams_orchestration_tests.runtime.starters import Starting
+
+
+@pytest.fixture
+def home(tmp_path: Path) -> Home:
+    return Home(tmp_path / "home").prepare()
+
+
+def test_a_second_process_is_refused_by_name(home: Home):
+    with Starting(home, "app") as other, pytest.raises(BeingStartedError) as raised:
+        lock_start(home, "app", "streams deploy", limit=0)
+    message = str(raised.value)
+    assert message.startswith(f"app: `streams run` (pid {other.pid}, since ")
+    assert "Nothing was changed" in message
+    assert "`streams status app`" in message
+
+
+def test_a_second_process_waits_for_the_first_and_says_for_whom(home: Home):
+    waited: list[Starter | None] = []
+    with Starting(home, "app") as other:
+
+        def waiting(starter: Starter | None) -> None:
+            waited.append(starter)
+            other.release()
+
+        with lock_start(home, "app", "streams run", waiting=waiting):
+            pass
+    assert [(each.pid, each.command) for each in waited if each] == [(other.pid, "streams run")]
+
+
+def test_a_dead_process_holds_nothing(home: Home):
+    with Starting(home, "app") as other:
+        other.kill()
+        lock_start(home, "app", "streams run", limit=0).release()
+
+
+def test_other_applications_are_free(home: Home):
+    with Starting(home, "app"):
+        lock_start(home, "app2", "streams run", limit=0).release()
+
+
+def test_a_process_does_not_wait_for_itself_and_releases_what_it_locked_first(home: Home):
+    with lock_start(home, "app", "streams run") as first:
+        with lock_start(home, "app", "deploy", limit=0):
+            pass
+        assert home.start_lock("app") in start_lock._held
+        first.release()
+        first.release()
+    with Starting(home, "app"), pytest.raises(BeingStartedError):
+        lock_start(home, "app", "streams run", limit=0)
+
+
+def test_a_lock_that_cannot_be_written_is_an_error(home: Home):
+    home.start_lock("app").parent.write_text("a file")
+    with pytest.raises(StateDirectoryError, match="cannot be written"):
+        lock_start(home, "app", "streams run")
+
+
+def test_nothing_is_deployed_while_another_process_starts_the_application(
+    home: Home, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+):
+    compilation = totals(write_rows(tmp_path / "rows.parquet", 3))
+    name = compilation.logical.application
+    monkeypatch.setattr(start_lock, "LIMIT_SECONDS", 0.0)
+    with Starting(home, name), pytest.raises(BeingStartedError):
+        deploy(home, compilation, fresh=True)
+    assert deployed_applications(home) == ()
+    deploy(home, compilation, fresh=True)
+    assert deployed_applications(home) == (name,)
