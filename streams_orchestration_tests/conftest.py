@@ -47,12 +47,9 @@ def kind(item: pytest.Item) -> str:
 
     Marked tests are what the mark says. Of the others those are slow that start Java or need a PostgreSQL server.
     """
-    marked = [name for name in ("deep", "slow") if item.get_closest_marker(name)]
-    if len(marked) > 1:
-        message = f"{item.nodeid} is marked as deep and as slow; a test is of one kind"
-        raise pytest.UsageError(message)
-    if marked:
-        return marked[0]
+    for name in ("deep", "slow"):
+        if item.get_closest_marker(name):
+            return name
     server = "postgresql" in (*getattr(item, "fixturenames", ()), *parameters(item))
     return "slow" if server or item.get_closest_marker("java") else "quick"
 

@@ -43,11 +43,6 @@ def test_the_kind_follows_from_marks_and_needs(test: Any, wanted: str):
     assert kind(test) == wanted
 
 
-def test_a_test_that_is_marked_as_two_kinds_is_refused():
-    with pytest.raises(pytest.UsageError, match="a test is marked as deep and as slow"):
-        kind(item("deep", "slow"))
-
-
 def test_every_test_of_this_run_is_of_one_kind(request: pytest.FixtureRequest):
     marked = {each.nodeid: [name for name in KINDS if each.get_closest_marker(name)] for each in request.session.items}
     assert {test: kinds for test, kinds in marked.items() if len(kinds) != 1} == {}

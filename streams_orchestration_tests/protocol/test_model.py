@@ -12,8 +12,6 @@ from streams_orchestration_tests.protocol.steps import Protocol, Step
 from streams_orchestration_tests.protocol.topologies import GRAPHS, topology
 from streams_orchestration_tests.protocol.world import World
 
-pytestmark = pytest.mark.slow
-
 WALKS, DEEP_WALKS = 2, 60
 STEPS = 200
 PUBLISHING = ("move", "mark")
@@ -24,7 +22,9 @@ def no_hosts(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("streams_orchestration.runtime.deployment.reset.launch", lambda *_, **__: ())
 
 
-@pytest.mark.parametrize("walks", [WALKS, pytest.param(DEEP_WALKS, marks=pytest.mark.deep)])
+@pytest.mark.parametrize(
+    "walks", [pytest.param(WALKS, marks=pytest.mark.slow), pytest.param(DEEP_WALKS, marks=pytest.mark.deep)]
+)
 @pytest.mark.parametrize("name", GRAPHS)
 def test_model_and_product_agree_after_every_step(tmp_path: Path, name: str, walks: int):
     choose = random.Random(name)
