@@ -21,7 +21,7 @@ from streams_orchestration.compiler.pe_program import PeProgram
 from streams_orchestration.runtime.catalog import tables
 from streams_orchestration.runtime.catalog.catalog import Catalog
 from streams_orchestration.runtime.deployment.control import cancel
-from streams_orchestration.runtime.deployment.deployment import build_programs
+from streams_orchestration.runtime.deployment.deployment import deployment_plan
 from streams_orchestration.runtime.errors import StreamsRuntimeError
 from streams_orchestration.runtime.storage.home import Home
 from streams_orchestration.runtime.tasks.stored_states import state_files
@@ -139,7 +139,7 @@ def run(case: Case, place: Path, *, small_disk: bool, show: bool = True) -> Verd
             verdict.most_bytes = max((size for _, size in watch.bytes), default=0)
             verdict.last_bytes = watch.bytes[-1][1] if watch.bytes else 0
             verdict.resets = sum(track.generations[-1][1] - 1 for track in watch.units.values())
-            _judge(shape, home, verdict, build_programs(compilation), wanted)
+            _judge(shape, home, verdict, deployment_plan(compilation).programs, wanted)
         finally:
             with contextlib.suppress(StreamsRuntimeError):
                 cancel(home, shape.name, 5.0)

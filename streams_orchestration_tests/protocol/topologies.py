@@ -8,7 +8,7 @@ from typing import Any
 
 from streams_orchestration.compiler.compilation import Compilation
 from streams_orchestration.compiler.pe_program import PeProgram
-from streams_orchestration.runtime.deployment.deployment import build_programs
+from streams_orchestration.runtime.deployment.deployment import deployment_plan
 from streams_orchestration_tests.runtime.applications import compiled, node, sink
 
 PERIODIC: dict[str, Any] = {"consistent": {"trigger": "periodic", "period": 1e6}}
@@ -83,7 +83,7 @@ class Topology:
 def topology(name: str) -> Topology:
     """One of `GRAPHS`."""
     compilation = compiled(GRAPHS[name], fusion="legacy")
-    programs = build_programs(compilation)
+    programs = deployment_plan(compilation).programs
     assert [program.pe for program in programs] == list(range(len(programs)))
     assert all(len(program.consumers) <= 1 for program in programs), "the model knows one stream a PE"
     units = tuple(dict.fromkeys(program.unit for program in programs))

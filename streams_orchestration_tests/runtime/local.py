@@ -13,7 +13,7 @@ from streams_orchestration.compiler.compilation import Compilation
 from streams_orchestration.compiler.pe_program import PeProgram
 from streams_orchestration.runtime.catalog import tables
 from streams_orchestration.runtime.catalog.catalog import Catalog
-from streams_orchestration.runtime.deployment.deployment import base_directory, build_programs, deploy
+from streams_orchestration.runtime.deployment.deployment import base_directory, deploy, deployment_plan
 from streams_orchestration.runtime.engine.spark.rows import PLAN
 from streams_orchestration.runtime.programs.batches import BatchPlan, TaskResult, plan_codec
 from streams_orchestration.runtime.queries.commits import commit_batch
@@ -44,7 +44,7 @@ class LocalApplication:
         deploy(self.home, self.compilation)
         self.catalog = Catalog(self.home)
         self.name = self.compilation.logical.application
-        self.programs = build_programs(self.compilation)
+        self.programs = deployment_plan(self.compilation).programs
         self.measured = Settings.from_environment().metrics
         self.units = tuple({program.unit for program in self.programs})
         self.deliverers = deliverers(self.catalog, self.home, self.name, self.programs)

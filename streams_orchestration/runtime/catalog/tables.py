@@ -125,6 +125,7 @@ pe = Table(
     Column("feeds", Boolean, nullable=False),  # tuples come into the unit here: from sources, or from other units
     Column("operators", JSON, nullable=False),  # names, for people
     Column("levels", JSON, nullable=False),  # how they are spread over tasks, for people
+    Column("program", LargeBinary),  # what it runs, as JSON; none of what an older version has deployed
     Column("state", String, nullable=False, default="WANTED"),
     Column("error", Text),
     Column("permanent", Boolean, nullable=False, default=False),  # no reset can mend the error

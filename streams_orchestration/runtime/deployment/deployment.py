@@ -12,14 +12,10 @@ from sqlalchemy import Connection, delete, insert, select, update
 
 from streams_orchestration.compiler.checking.checking import check_operators
 from streams_orchestration.compiler.compilation import Compilation
-from streams_orchestration.compiler.deployment.cutting import cut_pes
-from streams_orchestration.compiler.deployment.errors import CannotRunError
-from streams_orchestration.compiler.deployment.recovery_units import recovery_units
-from streams_orchestration.compiler.deployment_plan import Unit
+from streams_orchestration.compiler.deployment.deployment import plan_deployment
+from streams_orchestration.compiler.deployment_plan import DeploymentPlan
 from streams_orchestration.compiler.documents import dump, load
 from streams_orchestration.compiler.pe_program import PeProgram
-from streams_orchestration.operators.contract import SourceOperator
-from streams_orchestration.operators.implementation import import_operator
 from streams_orchestration.runtime.catalog import tables
 from streams_orchestration.runtime.catalog.catalog import Catalog
 from streams_orchestration.runtime.catalog.creation import create_catalog
@@ -65,13 +61,12 @@ def deploy(home: Home, compilation: Compilation, *, fresh: bool = False) -> str:
 
 def _deploy(home: Home, compilation: Compilation, *, fresh: bool) -> str:
     application, identity = compilation.logical.application, fingerprint(compilation)
-    programs = build_programs(compilation)
-    units = recovery_units(compilation)
+    plan = deployment_plan(compilation)
     catalog = create_catalog(home)
     Settings.from_environment()
     if fresh:
         _refuse_running(home, application)
-        _forget(home, catalog, application, programs)
+        _forget(home, catalog, application, plan.programs)
     with catalog.write() as connection:
         a = tables.application
         row = connection.execute(select(a).where(a.c.name == application)).one_or_none()
@@ -79,34 +74,35 @@ def _deploy(home: Home, compilation: Compilation, *, fresh: bool) -> str:
             if row.fingerprint != identity:
                 raise ApplicationChangedError(application, difference(load(Compilation, row.compilation), compilation))
             _resume(connection, application, row.state)
+            _write_programs(connection, application, plan)
         else:
-            if leftover := _published(home, programs):
+            if leftover := _published(home, plan.programs):
                 message = (
                     f"{leftover[0].parent}: {len(leftover)} files of an earlier run are there, whose state is gone; "
                     "move them away, or drop them with --fresh"
                 )
                 raise NotDeployableError(message)
-            _insert(connection, compilation, identity, units, programs)
-            for program in programs:
+            _insert(connection, compilation, identity, plan)
+            for program in plan.programs:
                 insert_sinks(connection, home, program)
         declare(connection, compilation)
         connect(connection)
     return identity
 
 
-def build_programs(compilation: Compilation) -> tuple[PeProgram, ...]:
-    """The programs of all PEs.
+def deployment_plan(compilation: Compilation) -> DeploymentPlan:
+    """The deployment plan of an application whose operators can run.
 
     Raises:
         NotDeployableError: an operator cannot run, or has parameters or attributes that do not fit.
     """
-    errors = [d for d in check_operators(compilation) if d.severity == "error"]
+    errors = [each for each in check_operators(compilation) if each.severity == "error"]
     if errors:
         raise NotDeployableError("\n".join(str(error) for error in errors))
-    try:
-        return cut_pes(compilation)
-    except CannotRunError as error:
-        raise NotDeployableError(str(error)) from error
+    plan = plan_deployment(compilation) if compilation.deployment is None else compilation.deployment
+    if plan.refusal:
+        raise NotDeployableError(plan.refusal)
+    return plan
 
 
 def _refuse_running(home: Home, application: str) -> None:
@@ -123,10 +119,7 @@ def _refuse_running(home: Home, application: str) -> None:
         raise NotDeployableError(message)
 
 
-def _insert(
-    connection: Connection, compilation: Compilation, identity: str, units: tuple[Unit, ...],
-    programs: tuple[PeProgram, ...],
-) -> None:  # fmt: skip
+def _insert(connection: Connection, compilation: Compilation, identity: str, plan: DeploymentPlan) -> None:
     application = compilation.logical.application
     connection.execute(
         insert(tables.application).values(
@@ -141,7 +134,7 @@ def _insert(
             deployed_at=time.time(),
         )
     )
-    for unit in units:
+    for unit in plan.units:
         connection.execute(
             insert(tables.unit).values(
                 application=application,
@@ -155,35 +148,37 @@ def _insert(
                 configured_attempts=unit.max_attempts,
             )
         )
-    hosts = {pe.id: pe.host for pe in compilation.fusion.pes}
-    restartable = {pe.id: pe.restartable for pe in compilation.fusion.pes}
-    for host in sorted(set(hosts.values())):
+    for host in plan.hosts:
         connection.execute(insert(tables.host).values(application=application, id=host, state="STOPPED"))
-    for program in programs:
-        sources = {program.operators[i].name: _initial_offset(program, i) for i in program.sources}
-        position = asdict(Position(inputs={stream.stream: 0 for stream in program.inputs}, sources=sources))
+    for pe in plan.pes:
+        program = pe.program
+        position = asdict(Position(inputs={stream.stream: 0 for stream in program.inputs}, sources=pe.initial))
         connection.execute(
             insert(tables.pe).values(
                 application=application,
                 id=program.pe,
                 unit=program.unit,
-                host=hosts[program.pe],
+                host=pe.host,
                 feeds=bool(
                     program.starts or program.sources or program.imports or any(s.foreign for s in program.inputs)
                 ),
-                restartable=restartable[program.pe],
+                restartable=pe.restartable,
                 operators=[program.operators[i].name for i in sorted(program.operators)],
                 levels=[asdict(level) for level in spread(program)],
+                program=dump(program),
                 initial=position,
                 position=position,
             )
         )
 
 
-def _initial_offset(program: PeProgram, source: int) -> dict:
-    implementation = import_operator(program.operators[source].implementation)
-    assert issubclass(implementation, SourceOperator)
-    return implementation.initial_offset()
+def _write_programs(connection: Connection, application: str, plan: DeploymentPlan) -> None:
+    """Programs of the same application: a version of the product that cuts them otherwise has deployed it before."""
+    p = tables.pe
+    for program in plan.programs:
+        connection.execute(
+            update(p).where(p.c.application == application, p.c.id == program.pe).values(program=dump(program))
+        )
 
 
 def _resume(connection: Connection, application: str, state: str) -> None:

@@ -11,9 +11,6 @@ import time
 
 from sqlalchemy import func, select, update
 
-from streams_orchestration.compiler.compilation import Compilation
-from streams_orchestration.compiler.deployment.cutting import cut_pes
-from streams_orchestration.compiler.documents import load
 from streams_orchestration.compiler.pe_program import PeProgram
 from streams_orchestration.runtime.catalog import tables
 from streams_orchestration.runtime.catalog.catalog import Catalog
@@ -21,6 +18,7 @@ from streams_orchestration.runtime.catalog.outage import SETTLE_SECONDS, Outage
 from streams_orchestration.runtime.engine.port import Engine, Query, QueryStart
 from streams_orchestration.runtime.errors import CatalogUnavailableError, StreamsRuntimeError
 from streams_orchestration.runtime.hosts.heart import Heart
+from streams_orchestration.runtime.hosts.pes import deployed_pes, units_timed_by
 from streams_orchestration.runtime.hosts.presence import Presence
 from streams_orchestration.runtime.hosts.start_up import StartUp
 from streams_orchestration.runtime.settings import Settings
@@ -74,14 +72,9 @@ class Host:
         self.base: str = row.base
         self.settings = Settings(**row.settings)
         self.heart = Heart(self.presence, self.settings.hang_limit, self._busy)
-        compilation = load(Compilation, row.compilation)
-        self.programs: dict[int, PeProgram] = {program.pe: program for program in cut_pes(compilation)}
-        self.mine = {pe.id for pe in compilation.fusion.pes if pe.host == number}
-        first: dict[str, int] = {}
-        for pe in compilation.fusion.pes:
-            unit = self.programs[pe.id].unit
-            first[unit] = min(first.get(unit, pe.host), pe.host)
-        self.timed = tuple(unit for unit, host in first.items() if host == number)
+        pes = self.outage.through(lambda: deployed_pes(self.catalog, application))
+        self.programs: dict[int, PeProgram] = {pe.program.pe: pe.program for pe in pes}
+        self.timed = units_timed_by(pes, number)
         """Units whose epochs this host triggers: those whose first host it is."""
         targets = deliverers(self.catalog, home, application, self.programs.values(), self.timed)
         self.publisher = self.outage.through(lambda: Publisher(self.catalog, application, targets))

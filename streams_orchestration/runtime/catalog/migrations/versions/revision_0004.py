@@ -1,0 +1,12 @@
+"""Programs of PEs, which hosts load instead of cutting them anew."""
+
+import sqlalchemy as sa
+from alembic import op
+
+revision = "0004"
+down_revision = "0003"
+
+
+def upgrade() -> None:
+    """What is deployed has none until it is deployed again."""
+    op.add_column("pe", sa.Column("program", sa.LargeBinary()))

@@ -1,0 +1,50 @@
+"""The PEs of an application as they were deployed: what a host loads when it starts."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+from sqlalchemy import select
+
+from streams_orchestration.compiler.documents import load
+from streams_orchestration.compiler.pe_program import PeProgram
+from streams_orchestration.runtime.catalog import tables
+from streams_orchestration.runtime.catalog.catalog import Catalog
+from streams_orchestration.runtime.errors import StreamsRuntimeError
+
+
+@dataclass(frozen=True, slots=True)
+class PlacedPe:
+    """One PE: what it runs, and on which host."""
+
+    program: PeProgram
+    host: int
+
+
+def deployed_pes(catalog: Catalog, application: str) -> tuple[PlacedPe, ...]:
+    """All PEs of an application.
+
+    Raises:
+        StreamsRuntimeError: an older version of the product has deployed it.
+    """
+    p = tables.pe
+    with catalog.read() as connection:
+        rows = connection.execute(
+            select(p.c.id, p.c.host, p.c.program).where(p.c.application == application).order_by(p.c.id)
+        ).all()
+    if any(row.program is None for row in rows):
+        message = (
+            f"{application} was deployed by an older version of the product, which kept no programs of its PEs. "
+            "Deploy it again (`streams deploy`): it goes on where it stood."
+        )
+        raise StreamsRuntimeError(message)
+    return tuple(PlacedPe(load(PeProgram, row.program), row.host) for row in rows)
+
+
+def units_timed_by(pes: Iterable[PlacedPe], host: int) -> tuple[str, ...]:
+    """The units whose epochs a host triggers: those of whose hosts it has the lowest number."""
+    first: dict[str, int] = {}
+    for pe in pes:
+        first[pe.program.unit] = min(first.get(pe.program.unit, pe.host), pe.host)
+    return tuple(unit for unit, lowest in first.items() if lowest == host)
