@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import itertools
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
+from urllib.parse import unquote
 
 import polars as pl
 from rich.console import Group, RenderableType
@@ -12,6 +14,7 @@ from rich.table import Table
 from rich.text import Text
 
 from streams_orchestration.cli.names import plural
+from streams_orchestration.operators.standard.partitions import NULL
 from streams_orchestration.runtime.errors import StreamsRuntimeError
 from streams_orchestration.runtime.sinks.sinks import SinkStatus
 
@@ -46,11 +49,12 @@ def read_result(sink: SinkStatus, limit: int) -> Result:
     """
     if sink.path is None:
         return Result(sink, pl.DataFrame(), sink.rows)
-    parts = sorted(path for path in sink.path.glob(f"*.{sink.format}") if not path.name.startswith("_"))
+    found = sink.path.rglob(f"*.{sink.format}")
+    parts = sorted(path for path in found if not any(n.startswith("_") for n in path.relative_to(sink.path).parts))
     if not parts:
         return Result(sink, pl.DataFrame(), 0)
     try:
-        scan = _scan(sink.format, parts)
+        scan = _scan_partitions(sink.format, sink.path, parts)
         total = scan.select(pl.len()).collect().item()
         sortable = [name for name, kind in scan.collect_schema().items() if not kind.is_nested()]
         rows = scan.sort(sortable, nulls_last=True).head(limit).collect() if sortable else scan.head(limit).collect()
@@ -61,6 +65,20 @@ def read_result(sink: SinkStatus, limit: int) -> Result:
         )
         raise ResultError(message) from error
     return Result(sink, rows, total)
+
+
+def _scan_partitions(format: str, place: Path, parts: list[Path]) -> pl.LazyFrame:
+    """The rows of all parts, with the attributes that name directories."""
+    directories = itertools.groupby(parts, key=lambda path: path.parent)
+    return pl.concat(
+        [_scan(format, list(files)).with_columns(**_attributes(directory, place)) for directory, files in directories]
+    )
+
+
+def _attributes(directory: Path, place: Path) -> dict[str, pl.Expr]:
+    """Attributes by the names of directories, as texts."""
+    pairs = (name.partition("=") for name in directory.relative_to(place).parts)
+    return {name: pl.lit(None if value == NULL else unquote(value), pl.String) for name, _, value in pairs}
 
 
 def _scan(format: str, parts: list[Path]) -> pl.LazyFrame:

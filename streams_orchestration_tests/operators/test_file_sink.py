@@ -5,20 +5,29 @@ import os
 from pathlib import Path
 from typing import Any
 
+import pyarrow as pa
 import pyarrow.csv
+import pyarrow.dataset as pa_dataset
 import pyarrow.parquet as pq
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from streams_orchestration.operators.errors import DataError
+from streams_orchestration.operators.gathering import Roll
+from streams_orchestration.operators.standard.file_formats import SinkFormat
 from streams_orchestration.operators.standard.file_sink import FileSink
 from streams_orchestration.operators.standard.file_source import FileSource
 from streams_orchestration_tests.operators.harness import Bench
 
+GATHERING = {"closeMode", "bytesPerFile", "timePerFile", "epochsPerFile", "visibility"}
 ROWS = [(1, "a"), (2, None), (3, 'c,"d"')]
 
 
 def sink(results: Path, **parameters: Any) -> Bench:
-    given: dict[str, Any] = {"file": "out"} | parameters
+    """A sink of which every batch has files of its own; other parameters take the place of these."""
+    given: dict[str, Any] = {"file": "out"} | ({} if GATHERING & parameters.keys() else {"closeMode": "batch"})
+    given |= parameters
     return Bench(FileSink, ["n int, s string"], results=results, **given)
 
 
@@ -55,7 +64,10 @@ def test_every_batch_has_its_own_tuples(tmp_path: Path):
 
 
 def test_replicas_write_side_by_side_and_know_their_own_files(tmp_path: Path):
-    benches = [Bench(FileSink, ["n int"], results=tmp_path, channel=c, file="out").send([(c,)]) for c in range(2)]
+    benches = [
+        Bench(FileSink, ["n int"], results=tmp_path, channel=c, file="out", closeMode="batch").send([(c,)])
+        for c in range(2)
+    ]
     parts = [bench.operator.prepare_commit()[0] for bench in benches]
     assert parts[0].final != parts[1].final
     for bench, part in zip(benches, parts, strict=True):
@@ -92,7 +104,9 @@ def test_a_source_reads_what_a_sink_has_written(tmp_path: Path, format: str):
     at = datetime.datetime(2024, 1, 2, 3, 4, 5, 678901)
     row = (1, 'x"\n', 0.1, True, at.date(), at.replace(tzinfo=datetime.UTC), at, [1, None], {"x": 1})
     data = [row, (None,) * 9, row]
-    (part,) = Bench(FileSink, [schema], results=tmp_path, file="out", format=format).send(data).commit()
+    (part,) = (
+        Bench(FileSink, [schema], results=tmp_path, file="out", format=format, closeMode="batch").send(data).commit()
+    )
     assert part.final is not None
     assert part.final.suffix == f".{format}"
     back = Bench(FileSource, [], [schema], base=part.pending.parent, file=part.pending.name, format=format)
@@ -162,3 +176,114 @@ def test_truncate_on_reset_is_what_happens_always(tmp_path: Path):
 def test_a_sink_has_no_output_port(tmp_path: Path):
     with pytest.raises(ValueError, match="FileSink has no output port"):
         Bench(FileSink, ["n int"], ["file string"], results=tmp_path, file="out")
+
+
+@pytest.mark.parametrize(
+    ("parameters", "roll"),
+    [
+        ({}, Roll(10.0, 64 << 20)),
+        ({"closeMode": "batch"}, None),
+        ({"visibility": "read_uncommitted"}, None),
+        ({"visibility": "read_uncommitted", "closeMode": "batch"}, None),
+        ({"closeMode": "size", "bytesPerFile": 5}, Roll(size=5)),
+        ({"closeMode": "time", "timePerFile": 5}, Roll(seconds=5)),
+        ({"closeMode": "epochs", "epochsPerFile": 5}, Roll(epochs=5)),
+        ({"bytesPerFile": 5, "epochsPerFile": 6}, Roll(size=5, epochs=6)),
+    ],
+)
+def test_when_a_file_is_closed(parameters: dict[str, Any], roll: Roll | None):
+    bench = Bench(FileSink, ["n int"], file="out", **parameters)
+    assert isinstance(bench.operator, FileSink)
+    assert bench.operator.roll() == roll
+
+
+@pytest.mark.parametrize(
+    ("parameters", "message"),
+    [
+        ({"closeMode": "size"}, "closeMode: size needs bytesPerFile"),
+        ({"closeMode": "epochs", "bytesPerFile": 5}, "closeMode: epochs needs epochsPerFile"),
+        (
+            {"closeMode": "size", "bytesPerFile": 5, "epochsPerFile": 5},
+            "epochsPerFile does not go with closeMode: size; without closeMode a file is closed at whichever",
+        ),
+        ({"closeMode": "batch", "timePerFile": 5}, "timePerFile does not go with closeMode: batch"),
+        (
+            {"visibility": "read_uncommitted", "epochsPerFile": 5},
+            "every micro-batch is visible at once.*out epochs",
+        ),
+        ({"bytesPerFile": 0}, "greater than or equal to 1"),
+        ({"epochsPerFile": 0}, "greater than or equal to 1"),
+        ({"partitionBy": ["m"]}, "partitionBy: the input stream has no attribute m.*n"),
+        ({"partitionBy": ["n", "s"]}, "partitionBy: no attribute is left"),
+        ({"partitionBy": ["n", "n"]}, "partitionBy: an attribute is named once"),
+        ({"partitionBy": ["n"], "suppress": ["n"]}, "partitionBy: an attribute is named once"),
+    ],
+)
+def test_how_files_cannot_be_closed_or_placed(tmp_path: Path, parameters: dict[str, Any], message: str):
+    with pytest.raises(ValueError, match=message):
+        Bench(FileSink, ["n int, s string"], results=tmp_path, file="out", **parameters)
+
+
+@pytest.mark.parametrize("kind", ["double", "binary", "array<int>"])
+def test_directories_are_not_named_by_values_without_a_plain_text(kind: str):
+    with pytest.raises(ValueError, match=r"partitionBy: k is .*; directories are named by texts, truth values"):
+        Bench(FileSink, [f"k {kind}, n int"], file="out", partitionBy=["k"])
+
+
+def test_a_value_too_long_for_a_directory_is_an_error_of_the_data(tmp_path: Path):
+    with pytest.raises(DataError, match="a value of s is too long to name a directory"):
+        sink(tmp_path, partitionBy=["s"]).send([(1, "ü" * 127)]).commit()
+
+
+VALUES = {
+    "s string": st.none() | st.text(max_size=8) | st.sampled_from(["", ".", "..", "a/b", "k=v", "%41", "07", "ü"]),
+    "i bigint": st.none() | st.integers(-(2**63), 2**63 - 1),
+    "b boolean": st.none() | st.booleans(),
+    "d date": st.none() | st.dates(),
+}
+
+
+@given(data=st.data(), names=st.lists(st.sampled_from(sorted(VALUES)), min_size=1, max_size=3, unique=True))
+def test_readers_of_hive_directories_get_the_rows_back(
+    tmp_path_factory: pytest.TempPathFactory, data: st.DataObject, names: list[str]
+):
+    place = tmp_path_factory.mktemp("out")
+    values = data.draw(st.lists(st.tuples(*(VALUES[name] for name in names)), max_size=12))
+    rows = [(*each, number) for number, each in enumerate(values)]
+    by = [name.split()[0] for name in names]
+    bench = Bench(
+        FileSink, [", ".join([*names, "n int"])], results=place, file="out", partitionBy=by, closeMode="batch"
+    )
+    for part in bench.send(rows).commit() if rows else ():
+        assert part.final is not None
+        part.final.parent.mkdir(parents=True, exist_ok=True)
+        part.pending.rename(part.final)
+    files = FileSink.published(bench.context, bench.parameters)
+    assert len(files) == len(set(values))
+    kinds = [field for field in bench.context.inputs[0] if field.name in by]
+    # "0001-01-01" is a date; readers decode what is escaped
+    hive = pa_dataset.partitioning(pa.schema(kinds), flavor="hive")
+    read = pa_dataset.dataset([str(f) for f in files], partitioning=hive, partition_base_dir=str(place / "out"))
+    back = read.to_table().to_pylist() if files else []
+    assert sorted((tuple(row[name] for name in (*by, "n")) for row in back), key=lambda row: row[-1]) == rows
+
+
+@pytest.mark.parametrize("format", ["parquet", "csv", "jsonl", "arrow"])
+def test_merged_files_hold_the_tuples_of_all_in_order(tmp_path: Path, format: SinkFormat):
+    bench = sink(tmp_path, format=format, closeMode="epochs", epochsPerFile=2)
+    data = [[(i, f'"{i}",\n') for i in range(first, first + 3)] for first in (0, 3, 6)]
+    pending = [bench.send(rows).operator.prepare_commit()[0].pending for rows in data]
+    merged = pending[0].with_name(f"merged.{format}")
+    assert isinstance(bench.operator, FileSink)
+    bench.operator.merge(pending, merged)
+    back = Bench(FileSource, [], ["n int, s string"], base=merged.parent, file=merged.name, format=format)
+    back.produce()
+    assert back.rows() == [row for rows in data for row in rows]
+
+
+def test_small_files_are_merged_into_one_group_of_rows(tmp_path: Path):
+    bench = sink(tmp_path, closeMode="epochs", epochsPerFile=2)
+    pending = [bench.send(ROWS).operator.prepare_commit()[0].pending for _ in range(10)]
+    assert isinstance(bench.operator, FileSink)
+    bench.operator.merge(pending, tmp_path / "merged.parquet")
+    assert pq.ParquetFile(tmp_path / "merged.parquet").num_row_groups == 1

@@ -77,7 +77,9 @@ def source(name: str, path: Path, **more: Any) -> dict[str, Any]:
 
 
 def sink(name: str, *streams: str, **more: Any) -> dict[str, Any]:
-    return {"name": name, "operator": "FileSink", "inputs": [list(streams)], "parameters": {"file": name}} | more
+    """A FileSink that publishes every batch as it is; other parameters take the place of these."""
+    parameters = {"file": name, "closeMode": "batch"}
+    return {"name": name, "operator": "FileSink", "inputs": [list(streams)], "parameters": parameters} | more
 
 
 def node(name: str, operator: str, *inputs: str, schema: str = "Row", **more: Any) -> dict[str, Any]:

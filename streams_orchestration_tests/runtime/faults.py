@@ -1,19 +1,23 @@
-"""Faults of the catalog: its connection is lost at a statement, before a commit reaches the server, or after it did."""
+"""Faults: the connection to the catalog is lost at a statement or around a commit; a process that publishes dies."""
 
 from __future__ import annotations
 
+import os
 import sqlite3
 import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import Any, TypeVar
 
 import psycopg
 import pytest
 from sqlalchemy.engine.default import DefaultDialect
 
+from streams_orchestration.runtime.catalog.catalog import Catalog
 from streams_orchestration.runtime.errors import CatalogUnavailableError
+from streams_orchestration.runtime.sinks import gathering, publishing
 from streams_orchestration_tests.postgresql import Server
 
 Result = TypeVar("Result")
@@ -149,3 +153,29 @@ def injected(faults: Faults) -> Iterator[Faults]:
         yield faults
     finally:
         patch.undo()
+
+
+class KilledError(BaseException):
+    """The process ends here."""
+
+
+def kill_at(patch: pytest.MonkeyPatch, call: int) -> Callable[[], bool]:
+    """Let the process die before the `call`-th step that changes anything; tells whether there was one."""
+    steps = 0
+
+    def dying(function: Callable[..., Any]) -> Callable[..., Any]:
+        def step(*arguments: Any, **more: Any) -> Any:
+            nonlocal steps
+            steps += 1
+            if steps == call:
+                raise KilledError
+            return function(*arguments, **more)
+
+        return step
+
+    patch.setattr(os, "link", dying(os.link))
+    patch.setattr(Path, "unlink", dying(Path.unlink))
+    patch.setattr(publishing, "sync", dying(publishing.sync))
+    patch.setattr(gathering, "sync", dying(gathering.sync))
+    patch.setattr(Catalog, "write", dying(Catalog.write))
+    return lambda: steps >= call

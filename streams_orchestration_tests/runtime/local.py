@@ -97,9 +97,9 @@ class LocalApplication:
 
     def publish(self) -> None:
         """Make visible whatever can be."""
-        publish(self.catalog, self.name)
         for sink, rows in itertools.groupby(due(self.catalog, self.name, files=False), key=lambda row: row.operator):
             self.deliverers[sink].deliver(list(rows))
+        publish(self.catalog, self.name)
 
     def settle(self) -> None:
         """All queries run, in the generation of their unit: what hosts would report."""

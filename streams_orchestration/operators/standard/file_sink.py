@@ -5,33 +5,48 @@ from __future__ import annotations
 import os
 import re
 import uuid
+from collections.abc import Sequence
 from pathlib import Path
-from typing import IO, Any, Literal
+from typing import Literal
 
 from pydantic import Field, model_validator
 
 from streams_orchestration.model.names import nearest
 from streams_orchestration.operators.batch import TupleBatch
-from streams_orchestration.operators.contract import Operator, OperatorContext, Parameters, PendingFile, Visibility
-from streams_orchestration.operators.errors import DataError, UnknownAttributeError
-from streams_orchestration.operators.libraries import pa, pa_csv, pq
+from streams_orchestration.operators.contract import OperatorContext, Parameters, PendingFile, Visibility
+from streams_orchestration.operators.errors import UnknownAttributeError
+from streams_orchestration.operators.gathering import GatheringSink, Roll
+from streams_orchestration.operators.libraries import pa
 from streams_orchestration.operators.mentions import Mentions
+from streams_orchestration.operators.standard.file_formats import SinkFormat, merge_files, write_file
 from streams_orchestration.operators.standard.json_lines import check_json_schema
+from streams_orchestration.operators.standard.partitions import check_partitions, partitioned
 from streams_orchestration.operators.standard.refused import REFUSED
 
 PENDING = "_pending"
 """Directory inside of a sink's directory for files that are not visible yet; readers skip names with `_`."""
+DEFAULT_ROLL = Roll(seconds=10.0, size=64 << 20)
 _PART = re.compile(r"part-\d{6,}-\d{6,}-\d{3,}(-g\d+)?\.(parquet|csv|jsonl|arrow)")
+_CLOSED_BY = {"size": "bytesPerFile", "time": "timePerFile", "epochs": "epochsPerFile"}
 
 
 class FileSinkParameters(Parameters):
     """Parameters of `FileSink`."""
 
     file: str = Field(min_length=1, description="directory for the parts; a relative one is among the results")
-    format: Literal["parquet", "csv", "jsonl", "arrow"] = "parquet"
+    format: SinkFormat = "parquet"
     separator: str = Field(default=",", min_length=1, max_length=1, description="csv")
     quote_strings: bool = Field(default=True, alias="quoteStrings", description="csv: texts stand in quotes")
     suppress: list[str] = Field(default_factory=list, description="attributes that are not written")
+    partition_by: list[str] = Field(
+        default_factory=list, alias="partitionBy", description="attributes whose values name directories for the files"
+    )
+    close_mode: Literal["size", "time", "epochs", "batch"] | None = Field(
+        default=None, alias="closeMode", description="when a file is closed; without it, by what is there of the next"
+    )
+    bytes_per_file: int | None = Field(default=None, alias="bytesPerFile", ge=1, description="about")
+    time_per_file: float | None = Field(default=None, alias="timePerFile", ge=0, description="seconds, about")
+    epochs_per_file: int | None = Field(default=None, alias="epochsPerFile", ge=1, description="complete epochs")
     truncate_on_reset: bool = Field(
         default=True,
         alias="truncateOnReset",
@@ -53,7 +68,37 @@ class FileSinkParameters(Parameters):
         if self.format != "csv" and (self.separator != "," or not self.quote_strings):
             message = "separator and quoteStrings go with format csv only"
             raise ValueError(message)
+        self._check_closing()
         return self
+
+    def _check_closing(self) -> None:
+        given = {"bytesPerFile": self.bytes_per_file, "timePerFile": self.time_per_file}
+        given["epochsPerFile"] = self.epochs_per_file
+        there = [name for name, value in given.items() if value is not None]
+        needed = _CLOSED_BY.get(self.close_mode or "")
+        message = ""
+        if needed is not None and needed not in there:
+            message = f"closeMode: {self.close_mode} needs {needed}"
+        elif self.close_mode is not None and (others := [name for name in there if name != needed]):
+            message = (
+                f"{others[0]} does not go with closeMode: {self.close_mode}; without closeMode a file is closed at "
+                "whichever comes first"
+            )
+        elif self.visibility == "read_uncommitted" and (there or self.close_mode not in (None, "batch")):
+            message = (
+                "with visibility: read_uncommitted every micro-batch is visible at once, in files of its own; "
+                f"leave out {there[0] if there else 'closeMode'}"
+            )
+        if message:
+            raise ValueError(message)
+
+    def roll(self) -> Roll | None:
+        """When a file is closed; None when every micro-batch has files of its own."""
+        if self.close_mode == "batch" or self.visibility == "read_uncommitted":
+            return None
+        wanted = {"seconds": self.time_per_file, "size": self.bytes_per_file, "epochs": self.epochs_per_file}
+        given = {name: value for name, value in wanted.items() if value is not None}
+        return Roll(**given) if given else DEFAULT_ROLL
 
 
 def sink_directory(context: OperatorContext, parameters: FileSinkParameters) -> Path:
@@ -61,12 +106,14 @@ def sink_directory(context: OperatorContext, parameters: FileSinkParameters) -> 
     return context.results / parameters.file
 
 
-class FileSink(Operator):
-    """Every micro-batch with tuples gives one part, `part-<epoch>-<batch>-<channel>`, in the directory `file`.
+class FileSink(GatheringSink):
+    """Files `part-<epoch>-<batch>-<channel>` in the directory `file`, or in directories of `partitionBy` in it.
 
-    A part is written beside its final place and is moved there when the epoch is complete, so that a reset never has to
-    take back what a reader may have seen. With `visibility: read_uncommitted` it is moved when its batch is committed;
-    then a reset removes the parts after the cut, and their names end in `-g<generation>`, so that no two are alike.
+    Every micro-batch with tuples writes a file beside the final places. When its epoch is complete, so that a reset
+    never has to take back what a reader may have seen, it waits to be merged with others, and is moved to its place
+    when the file is closed (`Roll`). Its name has the first epoch and the last batch. With `closeMode: batch` it is
+    moved as it is. With `visibility: read_uncommitted` it is moved when its batch is committed; then a reset removes
+    the files after the cut, and their names end in `-g<generation>`, so that no two are alike.
     """
 
     Parameters = FileSinkParameters
@@ -75,8 +122,8 @@ class FileSink(Operator):
 
     @classmethod
     def mentions(cls, parameters: FileSinkParameters) -> Mentions:
-        """Those that are not written."""
-        return Mentions(inputs=parameters.suppress)
+        """Those that are not written, and those of directories."""
+        return Mentions(inputs=[*parameters.suppress, *parameters.partition_by])
 
     @classmethod
     def check(cls, context: OperatorContext, parameters: FileSinkParameters) -> None:
@@ -85,6 +132,7 @@ class FileSink(Operator):
             message = "FileSink has no output port here: parts are named in the catalog, `streams status` shows them"
             raise ValueError(message)
         schema = _written_schema(context, parameters)
+        check_partitions(context.inputs[0], parameters.partition_by)
         if parameters.format == "csv":
             nested = next((field for field in schema if pa.types.is_nested(field.type)), None)
             if nested is not None:
@@ -102,9 +150,15 @@ class FileSink(Operator):
 
     @classmethod
     def published(cls, context: OperatorContext, parameters: FileSinkParameters) -> tuple[Path, ...]:
-        """The parts in the directory."""
-        found = sink_directory(context, parameters).glob("part-*")
-        return tuple(sorted(path for path in found if _PART.fullmatch(path.name)))
+        """The parts in the directory, and in directories for values of attributes."""
+        place = sink_directory(context, parameters)
+        partition = tuple(f"{name}=" for name in context.inputs[0].names)
+        return tuple(
+            path
+            for path in sorted(place.rglob("part-*"))
+            if _PART.fullmatch(path.name)
+            and all(each.startswith(partition) for each in path.relative_to(place).parts[:-1])
+        )
 
     @classmethod
     def directory(cls, context: OperatorContext, parameters: FileSinkParameters) -> Path:
@@ -115,82 +169,78 @@ class FileSink(Operator):
     def unpublished(cls, context: OperatorContext, parameters: FileSinkParameters) -> tuple[Path, ...]:
         """The files of this replica whose epoch is not complete, and what a killed task left of them."""
         pending = sink_directory(context, parameters) / PENDING
-        return tuple(sorted(pending.glob(f"{max(context.channel, 0):03d}-*")))
+        return tuple(sorted(pending.rglob(f"{max(context.channel, 0):03d}-*")))
 
     def setup(self) -> None:
         """Nothing is opened before there are tuples."""
         self.parts = sink_directory(self.context, self.parameters)
-        self.names = _written_schema(self.context, self.parameters).names
+        written = _written_schema(self.context, self.parameters).names
+        self.names = [*written, *self.parameters.partition_by]
         self.batches: list[pa.RecordBatch] = []
 
     def process(self, port: int, batch: TupleBatch) -> None:
-        """Keep the tuples for the part of this micro-batch."""
-        self.batches.append(batch.arrow.select(self.names) if self.parameters.suppress else batch.arrow)
+        """Keep the tuples for the files of this micro-batch."""
+        everything = self.names == batch.arrow.schema.names
+        self.batches.append(batch.arrow if everything else batch.arrow.select(self.names))
 
     def prepare_commit(self) -> tuple[PendingFile, ...]:
-        """Write the part."""
+        """Write a file for every directory."""
         if not self.batches:
             return ()
         table = pa.Table.from_batches(self.batches)
         self.batches = []
-        channel = max(self.context.channel, 0)
-        generation = "" if self.parameters.visibility == "read_committed" else f"-g{self.context.generation}"
-        name = f"part-{self.context.epoch:06d}-{self.context.batch:06d}-{channel:03d}{generation}"
-        pending = self.parts / PENDING / f"{channel:03d}-{uuid.uuid4().hex}.{self.parameters.format}"
+        if not self.parameters.partition_by:
+            return (self._write("", table),)
+        return tuple(self._write(place, part) for place, part in partitioned(table, self.parameters.partition_by))
+
+    def _write(self, directory: str, table: pa.Table) -> PendingFile:
+        given, context = self.parameters, self.context
+        pending = self.pending() / directory / f"{self._channel}-{uuid.uuid4().hex}.{given.format}"
         pending.parent.mkdir(parents=True, exist_ok=True)
-        with pending.open("wb") as file:
-            _WRITERS[self.parameters.format](table, file, self.parameters)
-            file.flush()
-            os.fsync(file.fileno())
-        final = self.parts / f"{name}.{self.parameters.format}"
-        return (PendingFile(pending, final, table.num_rows, pending.stat().st_size),)
+        write_file(pending, given.format, table, separator=given.separator, quoted=given.quote_strings)
+        final = None if given.roll() else self.final(pending, context.epoch, context.batch)
+        return PendingFile(pending, final, table.num_rows, pending.stat().st_size)
+
+    @property
+    def _channel(self) -> str:
+        return f"{max(self.context.channel, 0):03d}"
+
+    def roll(self) -> Roll | None:
+        """What the parameters say."""
+        return self.parameters.roll()
+
+    def pending(self) -> Path:
+        """Beside the final places, so that a file can be moved there."""
+        return sink_directory(self.context, self.parameters) / PENDING
+
+    def merge(self, files: Sequence[Path], into: Path) -> None:
+        """Tuples in order."""
+        merge_files(files, into, self.parameters.format)
+
+    def final(self, pending: Path, epoch: int, batch: int) -> Path:
+        """In the directory that stands for the same values."""
+        directory = sink_directory(self.context, self.parameters) / pending.parent.relative_to(self.pending())
+        committed = self.parameters.visibility == "read_committed"
+        generation = "" if committed else f"-g{self.context.generation}"
+        return directory / f"part-{epoch:06d}-{batch:06d}-{self._channel}{generation}.{self.parameters.format}"
 
 
 def _written_schema(context: OperatorContext, parameters: FileSinkParameters) -> pa.Schema:
     schema = context.inputs[0]
-    for name in parameters.suppress:
-        if name not in schema.names:
-            message = f"suppress: the input stream has no attribute {name}{nearest(name, schema.names)}"
-            raise UnknownAttributeError(message)
-    kept = [field for field in schema if field.name not in parameters.suppress]
+    for parameter, names in (("suppress", parameters.suppress), ("partitionBy", parameters.partition_by)):
+        for name in names:
+            if name not in schema.names:
+                message = f"{parameter}: the input stream has no attribute {name}{nearest(name, schema.names)}"
+                raise UnknownAttributeError(message)
+    twice = [name for name in parameters.partition_by if name in parameters.suppress]
+    if twice or len(set(parameters.partition_by)) < len(parameters.partition_by):
+        message = (
+            f"partitionBy: an attribute is named once, and not in suppress, too: {', '.join(parameters.partition_by)}"
+        )
+        raise ValueError(message)
+    left_out = {*parameters.suppress, *parameters.partition_by}
+    kept = [field for field in schema if field.name not in left_out]
     if not kept:
-        message = "suppress: no attribute is left to be written"
+        message = f"{'partitionBy' if parameters.partition_by else 'suppress'}: no attribute is left to be written"
         raise ValueError(message)
     return pa.schema(kept)
-
-
-def _write_parquet(table: pa.Table, file: IO[bytes], _parameters: FileSinkParameters) -> None:
-    pq.write_table(table, file)
-
-
-def _write_csv(table: pa.Table, file: IO[bytes], parameters: FileSinkParameters) -> None:
-    quoted = parameters.quote_strings
-    options = pa_csv.WriteOptions(
-        include_header=quoted, delimiter=parameters.separator, quoting_style="needed" if quoted else "none"
-    )
-    if not quoted:  # Arrow quotes the names of columns always
-        file.write((parameters.separator.join(table.column_names) + "\n").encode())
-    try:
-        pa_csv.write_csv(table, file, options)
-    except pa.ArrowInvalid as error:
-        message = f"a text with a separator, a quote or a line break needs quoteStrings: {error}"
-        raise DataError(message) from error
-
-
-def _write_json_lines(table: pa.Table, file: IO[bytes], _parameters: FileSinkParameters) -> None:
-    import polars as pl
-
-    pl.DataFrame(table).write_ndjson(file)
-
-
-def _write_arrow(table: pa.Table, file: IO[bytes], _parameters: FileSinkParameters) -> None:
-    with pa.ipc.new_file(file, table.schema) as writer:
-        writer.write_table(table)
-
-
-_WRITERS: dict[str, Any] = {
-    "parquet": _write_parquet,
-    "csv": _write_csv,
-    "jsonl": _write_json_lines,
-    "arrow": _write_arrow,
-}

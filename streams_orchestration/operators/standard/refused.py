@@ -17,10 +17,7 @@ REFUSED: dict[str, dict[str, str]] = {
     },
     "FileSink": {
         "append": "parts are added to the directory always, and a new start replaces them; leave it out",
-        **dict.fromkeys(
-            ("bytesPerFile", "closeMode", "timePerFile", "tuplesPerFile"),
-            "each micro-batch gives a part of its own, so that a reset can take it back; leave it out",
-        ),
+        "tuplesPerFile": "files are made of whole micro-batches; use bytesPerFile, timePerFile or epochsPerFile",
         "compression": "Parquet files are compressed always; compress others when they are published",
         "encoding": "files are UTF-8",
         "eolMarker": "lines end with a line feed",

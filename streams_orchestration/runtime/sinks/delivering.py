@@ -14,9 +14,11 @@ from sqlalchemy import Row, select
 from streams_orchestration.compiler.pe_program import PeProgram
 from streams_orchestration.operators.batch import TupleBatch
 from streams_orchestration.operators.epoch_sink import DeliveryKey, EpochSink, read_batches
+from streams_orchestration.operators.gathering import GatheringSink
 from streams_orchestration.runtime.catalog import tables
 from streams_orchestration.runtime.catalog.catalog import Catalog
 from streams_orchestration.runtime.errors import OutputError
+from streams_orchestration.runtime.sinks.gathering import Gatherer
 from streams_orchestration.runtime.sinks.outputs import operators_of
 from streams_orchestration.runtime.sinks.publishing import waits
 from streams_orchestration.runtime.sinks.sinks import settle
@@ -34,6 +36,13 @@ class Deliverer:
         self.sink = sink
         self.name = sink.context.name
         self._open = False
+
+    def ready(self, rows: Sequence[Row[Any]]) -> bool:
+        """Is there anything to do for outputs of the sink, as `publishing.due` gives them."""
+        return bool(rows)
+
+    def flush(self) -> None:
+        """Nothing is held back."""
 
     def deliver(self, rows: Sequence[Row[Any]]) -> int:
         """Hand over outputs of the sink, as `publishing.due` gives them; may be repeated after a crash at any point.
@@ -107,13 +116,15 @@ class _TakenError(Exception):
 
 def deliverers(
     catalog: Catalog, home: Home, application: str, programs: Iterable[PeProgram], units: Iterable[str] | None = None
-) -> dict[str, Deliverer]:
-    """The sinks of some units that deliver, by name; of all units when None."""
+) -> dict[str, Deliverer | Gatherer]:
+    """The sinks of some units that deliver or gather, by name; of all units when None."""
     wanted = None if units is None else set(units)
-    return {
-        name: Deliverer(catalog, application, implementation(context, parameters))
-        for program in programs
-        if wanted is None or program.unit in wanted
-        for name, implementation, context, parameters in operators_of(home, program)
-        if issubclass(implementation, EpochSink)
-    }
+    found: dict[str, Deliverer | Gatherer] = {}
+    for program in programs:
+        if wanted is None or program.unit in wanted:
+            for name, implementation, context, parameters in operators_of(home, program):
+                if issubclass(implementation, EpochSink):
+                    found[name] = Deliverer(catalog, application, implementation(context, parameters))
+                elif issubclass(implementation, GatheringSink):
+                    found[name] = Gatherer(catalog, application, implementation(context, parameters))
+    return found

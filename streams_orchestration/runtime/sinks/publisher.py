@@ -13,6 +13,7 @@ from typing import Any
 from streams_orchestration.runtime.catalog.catalog import Catalog
 from streams_orchestration.runtime.errors import CatalogUnavailableError, OutputError, StreamsRuntimeError
 from streams_orchestration.runtime.sinks.delivering import Deliverer
+from streams_orchestration.runtime.sinks.gathering import Gatherer
 from streams_orchestration.runtime.sinks.publishing import due, publish_files
 from streams_orchestration.runtime.sinks.sinks import record_failure, record_success, troubled
 
@@ -45,7 +46,7 @@ class Publisher:
         self,
         catalog: Catalog,
         application: str,
-        deliverers: Mapping[str, Deliverer] | None = None,
+        deliverers: Mapping[str, Deliverer | Gatherer] | None = None,
         *,
         clock: Callable[[], float] = time.monotonic,
     ) -> None:
@@ -64,13 +65,20 @@ class Publisher:
         self._thread.start()
 
     def stop(self) -> None:
-        """Publish what is there, as far as it can be done at once, and end."""
+        """Publish what is complete, as far as it can be done at once, and end."""
         self._stopped.set()
-        until = time.monotonic() + END_SECONDS
         if self._thread.is_alive():
             self._thread.join(END_SECONDS)
+
+    def _last_turn(self) -> None:
+        """What waits to be gathered waits no longer."""
+        until = time.monotonic() + END_SECONDS
+        for deliverer in self.deliverers.values():
+            deliverer.flush()
+        self.turn()
         for thread in list(self._busy.values()):
             thread.join(max(until - time.monotonic(), 0.0))
+        publish_files(self.catalog, self.application)
 
     def turn(self) -> int:
         """Make visible what can be; returns how many outputs that were."""
@@ -83,7 +91,7 @@ class Publisher:
         count, errors = publish_files(self.catalog, self.application, resting)
         for error in errors:
             self.failed(error)
-        for operator in set(self.troubles) - {error.operator for error in errors} - resting - set(self.deliverers):
+        for operator in set(self.troubles) - {error.operator for error in errors} - resting - set(self._busy):
             self.succeeded(operator)
         return count
 
@@ -110,7 +118,8 @@ class Publisher:
             return []
         rows = due(self.catalog, self.application, files=False)
         found = itertools.groupby(rows, key=lambda row: row.operator)
-        return [(operator, list(outputs)) for operator, outputs in found if operator in free]
+        given = [(operator, list(outputs)) for operator, outputs in found if operator in free]
+        return [(operator, outputs) for operator, outputs in given if self.deliverers[operator].ready(outputs)]
 
     def failed(self, error: OutputError) -> None:
         """Write down what is wrong with a sink, and let it rest."""
@@ -132,7 +141,7 @@ class Publisher:
         while True:
             last = self._stopped.is_set()
             try:
-                self.turn()
+                self._last_turn() if last else self.turn()
             except CatalogUnavailableError:
                 pass  # the host's main loop says so, and ends when that lasts
             except StreamsRuntimeError as error:

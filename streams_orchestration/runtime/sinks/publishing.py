@@ -59,7 +59,9 @@ def due(catalog: Catalog, application: str, *, files: bool) -> Sequence[Row[Any]
     complete = f.c.epoch <= u.c.completed_epoch
     with catalog.read() as connection:
         return connection.execute(
-            select(f, s.c.visibility, complete.label("complete"), p.c.unit)
+            select(
+                f, s.c.visibility, complete.label("complete"), u.c.completed_epoch, p.c.unit, p.c.final.label("ended")
+            )
             .join(s, (s.c.application == f.c.application) & (s.c.operator == f.c.operator))
             .join(p, (p.c.application == f.c.application) & (p.c.id == f.c.pe))
             .join(u, (u.c.application == p.c.application) & (u.c.name == p.c.unit))
@@ -98,7 +100,7 @@ def _publish(catalog: Catalog, application: str, rows: list[Row[Any]]) -> tuple[
     if done:
         for directory in {Path(row.final).parent for row in done if not row.published}:
             with contextlib.suppress(FileNotFoundError):
-                _sync(directory)
+                sync(directory)
         f = tables.sink_file
         with catalog.write() as connection:
             for row in done:
@@ -114,6 +116,7 @@ def _show(catalog: Catalog, application: str, row: Row[Any]) -> None:
     """Give a file its final name; never takes the place of a file that is there."""
     pending, final = Path(row.pending), Path(row.final)
     try:
+        _make(final.parent)
         try:
             os.link(pending, final)
         except FileExistsError:
@@ -136,6 +139,14 @@ def _show(catalog: Catalog, application: str, row: Row[Any]) -> None:
     except OSError as error:
         message = f"{final} cannot be written: {error.strerror}; it is tried again, nothing is lost"
         raise OutputError(row.operator, message) from error
+
+
+def _make(directory: Path) -> None:
+    """Make a directory, durable when this returns."""
+    if not directory.is_dir():
+        _make(directory.parent)
+        directory.mkdir(exist_ok=True)
+        sync(directory.parent)
 
 
 def complete(catalog: Catalog, application: str) -> bool:
@@ -169,16 +180,27 @@ def remove_empty(catalog: Catalog, application: str) -> None:
     """Remove the directories of pending files that hold none; call only when no task can write any more."""
     s, f = tables.sink, tables.sink_file
     with catalog.read() as connection:
-        seen = connection.scalars(select(s.c.pending).where(s.c.application == application, s.c.pending.is_not(None)))
-        directories = {Path(path) for path in seen}
-        waiting = connection.scalars(select(f.c.pending).where(f.c.application == application))
-        directories |= {Path(path).parent for path in waiting}
+        of_sinks = select(s.c.place, s.c.pending).where(s.c.application == application, s.c.pending.is_not(None))
+        its_sink = (s.c.application == f.c.application) & (s.c.operator == f.c.operator)
+        waiting = select(s.c.place, f.c.pending).join(f, its_sink).where(f.c.application == application)
+        seen = {(row.place, Path(row.pending)) for row in connection.execute(of_sinks)}
+        seen |= {(row.place, Path(row.pending).parent) for row in connection.execute(waiting)}
+    directories = {_outermost(directory, Path(place)) for place, directory in seen}
     for directory in directories:
+        for place in sorted((path for path in directory.rglob("*") if path.is_dir()), reverse=True):
+            with contextlib.suppress(OSError):
+                place.rmdir()
         with contextlib.suppress(OSError):
             directory.rmdir()
 
 
-def _sync(directory: Path) -> None:
+def _outermost(directory: Path, place: Path) -> Path:
+    """The directory for pending files of a sink, which may have directories in it."""
+    return place / directory.relative_to(place).parts[0] if place in directory.parents else directory
+
+
+def sync(directory: Path) -> None:
+    """What was named in a directory is so after a loss of power, too."""
     descriptor = os.open(directory, os.O_RDONLY)
     try:
         os.fsync(descriptor)

@@ -46,6 +46,15 @@ class SinkStatus:
     """Unix seconds."""
 
 
+_ITS_SINK = (
+    tables.sink,
+    (tables.sink.c.application == tables.sink_file.c.application)
+    & (tables.sink.c.operator == tables.sink_file.c.operator),
+)
+_GATHERED = tables.sink_file.c.final.is_(None) & tables.sink.c.format.is_not(None) & tables.sink.c.error.is_(None)
+"""A file that waits for others to be published with it, so that it is not late."""
+
+
 def settle(connection: Connection, application: str, row: Row[Any], outputs: int = 1) -> bool:
     """Count a visible output that no reset can take back, and forget its file; False when somebody did so before."""
     f, s = tables.sink_file, tables.sink
@@ -101,8 +110,10 @@ def late_epochs(connection: Connection, application: str, pe: int, completed: in
         completed: the last complete epoch of its unit.
     """
     f = tables.sink_file
-    mine = (f.c.application == application, f.c.pe == pe, f.c.epoch <= completed, ~f.c.published, ~f.c.retracted)
-    counts = connection.scalars(select(func.count(f.c.epoch.distinct())).where(*mine).group_by(f.c.operator))
+    late = (f.c.application == application, f.c.pe == pe, f.c.epoch <= completed, ~f.c.published, ~f.c.retracted)
+    counts = connection.scalars(
+        select(func.count(f.c.epoch.distinct())).join(*_ITS_SINK).where(*late, ~_GATHERED).group_by(f.c.operator)
+    )
     return max((int(count) for count in counts), default=0)
 
 
@@ -113,7 +124,8 @@ def is_held(connection: Connection, application: str, unit: str, completed: int)
     counts = connection.scalars(
         select(func.count(f.c.epoch.distinct()))
         .join(p, (p.c.application == f.c.application) & (p.c.id == f.c.pe))
-        .where(*late)
+        .join(*_ITS_SINK)
+        .where(*late, ~_GATHERED)
         .group_by(f.c.operator)
     )
     return any(count >= OUTSTANDING_LIMIT for count in counts)
@@ -142,8 +154,9 @@ def read_sinks(connection: Connection, application: str) -> tuple[SinkStatus, ..
                 func.sum(case((seen, open_), else_=0)).label("uncommitted"),
                 func.sum(case((seen | f.c.retracted, 0), else_=1)).label("waiting"),
                 func.sum(case((seen | f.c.retracted, 0), else_=f.c.rows)).label("waiting_rows"),
-                func.sum(case((seen | f.c.retracted, 0), else_=1 - open_)).label("late"),
+                func.sum(case((seen | f.c.retracted | _GATHERED, 0), else_=1 - open_)).label("late"),
             )
+            .join(*_ITS_SINK)
             .join(p, (p.c.application == f.c.application) & (p.c.id == f.c.pe))
             .join(u, (u.c.application == p.c.application) & (u.c.name == p.c.unit))
             .where(f.c.application == application)

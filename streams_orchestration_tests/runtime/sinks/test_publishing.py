@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import errno
 import os
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -15,12 +14,12 @@ from streams_orchestration.runtime.catalog import tables
 from streams_orchestration.runtime.deployment.reset import reset
 from streams_orchestration.runtime.errors import OutputError
 from streams_orchestration.runtime.observing.reading import read_status
-from streams_orchestration.runtime.sinks import publishing
 from streams_orchestration.runtime.sinks.publisher import FIRST_PAUSE, Publisher
 from streams_orchestration.runtime.sinks.retraction import retract
 from streams_orchestration.runtime.sinks.sinks import SinkStatus
 from streams_orchestration.runtime.storage.home import Home
 from streams_orchestration_tests.runtime.applications import compiled, published, rows, sink, source, write_rows
+from streams_orchestration_tests.runtime.faults import KilledError, kill_at
 from streams_orchestration_tests.runtime.local import LocalApplication, publish
 
 pytestmark = pytest.mark.usefixtures("no_hosts")
@@ -30,7 +29,7 @@ COUNT = 20
 
 def application(tmp_path: Path, **parameters: Any) -> LocalApplication:
     file = write_rows(tmp_path / "rows.parquet", COUNT)
-    graph = [source("Rows", file), sink("Out", "Rows", parameters={"file": "Out"} | parameters)]
+    graph = [source("Rows", file), sink("Out", "Rows", parameters={"file": "Out", "closeMode": "batch"} | parameters)]
     return LocalApplication(Home(tmp_path / "home"), compiled(graph, fusion="manual", pes=1), 5)
 
 
@@ -102,32 +101,6 @@ def test_what_is_visible_for_good_leaves_nothing_in_the_catalog(uncommitted: Loc
     with uncommitted.catalog.read() as connection:
         assert connection.execute(select(tables.sink_file)).all() == []
     assert (status(uncommitted).rows, status(uncommitted).uncommitted) == (COUNT, 0)
-
-
-class KilledError(BaseException):
-    """The process ends here."""
-
-
-def kill_at(patch: pytest.MonkeyPatch, call: int) -> Callable[[], bool]:
-    """Let the process die before the `call`-th step that changes anything; tells whether there was one."""
-    steps = 0
-
-    def dying(function: Callable[..., Any]) -> Callable[..., Any]:
-        def step(*arguments: Any, **more: Any) -> Any:
-            nonlocal steps
-            steps += 1
-            if steps == call:
-                raise KilledError
-            return function(*arguments, **more)
-
-        return step
-
-    patch.setattr(os, "link", dying(os.link))
-    patch.setattr(Path, "unlink", dying(Path.unlink))
-    patch.setattr(publishing, "_sync", dying(publishing._sync))
-    write = publishing.Catalog.write
-    patch.setattr(publishing.Catalog, "write", dying(write))
-    return lambda: steps >= call
 
 
 @pytest.mark.parametrize("visibility", ["read_committed", "read_uncommitted"])

@@ -1,0 +1,56 @@
+"""`GatheringSink`: a sink whose files of complete epochs are gathered into larger ones before they are published."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from pathlib import Path
+from typing import NamedTuple
+
+from streams_orchestration.operators.contract import Operator
+
+
+class Roll(NamedTuple):
+    """When gathered files become one that is published: at whichever comes first."""
+
+    seconds: float = math.inf
+    """After the epoch of the first of them was complete."""
+    size: float = math.inf
+    """Bytes of all of them."""
+    epochs: float = math.inf
+    """From that of the first one on."""
+
+
+class GatheringSink(Operator):
+    """What `prepare_commit` gives without a final name waits as part of the commits until its epoch is complete.
+
+    Then the runtime merges such files, those of a directory for themselves, and publishes them. A published file is
+    never touched again. `merge` and `final` are called in the host's process, on an object of its own.
+    """
+
+    def roll(self) -> Roll | None:
+        """When a file is published; None when `prepare_commit` gives every file its final name."""
+        raise NotImplementedError
+
+    def pending(self) -> Path:
+        """The directory for files that wait; they may be in directories in it."""
+        raise NotImplementedError
+
+    def merge(self, files: Sequence[Path], into: Path) -> None:
+        """Write the tuples of several files, in order, to a new one.
+
+        Raises:
+            OSError: a file cannot be read or written.
+            pyarrow.ArrowInvalid: a file was altered.
+        """
+        raise NotImplementedError
+
+    def final(self, pending: Path, epoch: int, batch: int) -> Path:
+        """The final name of a file that waits.
+
+        Args:
+            pending: where it is.
+            epoch: of its first tuples.
+            batch: of its last tuples.
+        """
+        raise NotImplementedError

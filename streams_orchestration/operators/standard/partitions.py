@@ -1,0 +1,70 @@
+"""Directories by the values of attributes, as Hive names them: `month=1/carrier=UA`."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+
+from streams_orchestration.operators.errors import DataError
+from streams_orchestration.operators.libraries import compute as pc
+from streams_orchestration.operators.libraries import np, pa
+
+NULL = "__HIVE_DEFAULT_PARTITION__"
+"""Stands for a value that is null."""
+LONGEST = 255
+"""Bytes of a directory's name."""
+_ESCAPED = re.compile(r"""[\x00-\x1f\x7f"#%'*/:=?\\{}\[\]^]""")
+"""What Hive and Spark escape, as a percent sign and two hexadecimal digits."""
+
+
+def check_partitions(schema: pa.Schema, names: Sequence[str]) -> None:
+    """Raises ValueError when values of an attribute cannot name directories."""
+    types = pa.types
+    for name in names:
+        kind = schema.field(name).type
+        simple = (types.is_string, types.is_boolean, types.is_integer, types.is_decimal, types.is_date)
+        if not any(check(kind) for check in (*simple, types.is_timestamp)):
+            message = (
+                f"partitionBy: {name} is {kind}; directories are named by texts, truth values, integers, decimals, "
+                "dates and timestamps"
+            )
+            raise ValueError(message)
+
+
+def partitioned(table: pa.Table, names: Sequence[str]) -> Iterator[tuple[str, pa.Table]]:
+    """The tuples of each directory, in order, without the attributes that name it; directories in order, too.
+
+    Raises:
+        DataError: a value is too long for the name of a directory.
+    """
+    places = _directories(table, names).dictionary_encode()
+    rest = table.drop_columns(list(names))
+    codes = places.indices.to_numpy(zero_copy_only=False)
+    order = np.argsort(codes, kind="stable")
+    bounds = np.searchsorted(codes[order], np.arange(len(places.dictionary) + 1))
+    by_name = sorted(enumerate(places.dictionary.to_pylist()), key=lambda item: item[1])
+    for code, name in by_name:
+        yield name, rest.take(pa.array(order[bounds[code] : bounds[code + 1]]))
+
+
+def _directories(table: pa.Table, names: Sequence[str]) -> pa.Array:
+    """The directory of every tuple."""
+    parts = []
+    for name in names:
+        values = table.column(name).combine_chunks().dictionary_encode()
+        texts = [
+            NULL if text is None else _escaped(text) for text in pc.cast(values.dictionary, pa.string()).to_pylist()
+        ]
+        for text in texts:
+            if len(f"{name}={text}".encode()) > LONGEST:
+                message = f"partitionBy: a value of {name} is too long to name a directory: {text!r:.80}"
+                raise DataError(message)
+        chosen = pa.array([f"{name}={text}" for text in texts], pa.string()).take(values.indices)
+        parts.append(pc.fill_null(chosen, f"{name}={NULL}"))
+    return pc.binary_join_element_wise(*parts, "/")
+
+
+def _escaped(text: str) -> str:
+    if text == NULL:
+        return f"%{ord(NULL[0]):02X}{NULL[1:]}"
+    return _ESCAPED.sub(lambda mark: f"%{ord(mark[0]):02X}", text)

@@ -1,0 +1,193 @@
+"""Gathering: files of complete epochs become fewer and larger ones before they are published.
+
+Only what no reset can take back is merged. The merged file takes the place of the others in one transaction, so that
+every tuple is in one of them at any moment; its final name is written down before it is given (`publishing.py`).
+"""
+
+from __future__ import annotations
+
+import itertools
+import logging
+import time
+import uuid
+from collections.abc import Callable, Iterator, Sequence
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+from sqlalchemy import Connection, Row, func, insert, select, update
+
+from streams_orchestration.operators.gathering import GatheringSink, Roll
+from streams_orchestration.runtime.catalog import tables
+from streams_orchestration.runtime.catalog.catalog import Catalog
+from streams_orchestration.runtime.errors import OutputError
+from streams_orchestration.runtime.sinks.publishing import sync, waits
+
+MANY = 64
+"""So many files of a directory that wait are merged to fewer that wait on, since every look goes through all."""
+_PREFIX = "merged"
+
+log = logging.getLogger("streams.publisher")
+
+
+class Gatherer:
+    """One sink whose files are gathered."""
+
+    def __init__(
+        self, catalog: Catalog, application: str, sink: GatheringSink, *, clock: Callable[[], float] = time.monotonic
+    ) -> None:
+        self.catalog = catalog
+        self.application = application
+        self.sink = sink
+        self.flushing = False
+        """What is complete is to be visible at once."""
+        self.clock = clock
+        self._channel = f"{max(sink.context.channel, 0):03d}"
+        self._since: dict[str, float] = {}
+        """Pending name -> when it was seen first to be of a complete epoch."""
+        self._swept = False
+
+    def ready(self, rows: Sequence[Row[Any]]) -> bool:
+        """Is there anything to do for outputs of the sink, as `publishing.due` gives them."""
+        return any(len(group) >= MANY or self._leading(group) for group in self._groups(rows))
+
+    def flush(self) -> None:
+        """From now on what is complete becomes visible at once."""
+        self.flushing = True
+
+    def close(self) -> None:
+        """Nothing is open between two calls."""
+
+    def deliver(self, rows: Sequence[Row[Any]]) -> int:
+        """Merge what is to be published now, and give it a final name; may be repeated after a crash at any point.
+
+        Args:
+            rows: outputs of the sink, as `publishing.due` gives them.
+
+        Returns:
+            How many files got a final name.
+
+        Raises:
+            OutputError: a file cannot be read or written.
+        """
+        if not self._swept:
+            self._sweep()
+        count = 0
+        for waiting in self._groups(rows):
+            group = waiting
+            while number := self._leading(group):
+                first, last = group[0], group[number - 1]
+                final = self.sink.final(Path(last.pending), first.epoch, last.batch)
+                self._replace(group[:number], final)
+                group, count = group[number:], count + 1
+            if len(group) >= MANY:
+                self._replace(group[_tail([row.size for row in group]) :], None)
+        return count
+
+    def _groups(self, rows: Sequence[Row[Any]]) -> Iterator[list[Row[Any]]]:
+        """The files of each directory, in order."""
+        now, known = self.clock(), self._since
+        self._since = {row.pending: known.get(row.pending, now) for row in rows}
+        ordered = sorted(rows, key=lambda row: (row.pending.rpartition("/")[0], row.batch))
+        for _, group in itertools.groupby(ordered, key=lambda row: row.pending.rpartition("/")[0]):
+            yield list(group)
+
+    def _leading(self, rows: Sequence[Row[Any]]) -> int:
+        """How many of the first files of a directory are to be one that is published now."""
+        if not rows:
+            return 0
+        roll = self.sink.roll() or Roll(seconds=0)
+        first, size = rows[0], 0
+        for number, row in enumerate(rows):
+            if row.epoch - first.epoch >= roll.epochs:
+                return number
+            size += row.size
+            if size >= roll.size:
+                return number + 1
+        passed = self.clock() - self._since[first.pending] >= roll.seconds
+        closed = first.completed_epoch - first.epoch + 1 >= roll.epochs
+        return len(rows) if passed or closed or first.ended or self.flushing else 0
+
+    def _replace(self, rows: Sequence[Row[Any]], final: Path | None) -> None:
+        """One file in place of several, with a final name or to wait on; these go as what a reset takes back."""
+        f, since = tables.sink_file, min(self._since[row.pending] for row in rows)
+        merged = Path(rows[0].pending) if len(rows) == 1 else self._merge(rows)
+        if merged is None:
+            return
+        mine = (f.c.application == self.application, f.c.pending.in_([row.pending for row in rows]))
+        with self.catalog.write() as connection:
+            there = connection.scalar(
+                select(func.count()).where(*mine, f.c.final.is_(None), ~f.c.retracted, ~f.c.published)
+            )
+            taken = there != len(rows)
+            if len(rows) == 1 and not taken:
+                connection.execute(update(f).where(*mine).values(final=str(final)))
+            elif merged.exists() and not taken:
+                connection.execute(update(f).where(*mine).values(retracted=True))
+                self._insert(connection, rows, merged, final)
+                self._since[str(merged)] = since
+        if taken and len(rows) > 1:  # somebody else was here meanwhile
+            merged.unlink(missing_ok=True)
+
+    def _insert(self, connection: Connection, rows: Sequence[Row[Any]], merged: Path, final: Path | None) -> None:
+        first, last = rows[0], rows[-1]
+        connection.execute(
+            insert(tables.sink_file).values(
+                application=self.application,
+                pending=str(merged),
+                final=None if final is None else str(final),
+                operator=last.operator,
+                pe=last.pe,
+                generation=last.generation,
+                batch=last.batch,
+                epoch=first.epoch,
+                rows=sum(row.rows for row in rows),
+                size=merged.stat().st_size,
+            )
+        )
+
+    def _merge(self, rows: Sequence[Row[Any]]) -> Path | None:
+        """A new file with the tuples of several; None when somebody else has taken them."""
+        files = [Path(row.pending) for row in rows]
+        merged = files[0].with_name(f"{_PREFIX}-{self._channel}-{uuid.uuid4().hex}{files[0].suffix}")
+        try:
+            self.sink.merge(files, merged)
+            sync(merged.parent)
+        except (OSError, pa.ArrowInvalid) as error:
+            merged.unlink(missing_ok=True)
+            gone = next((file for file in files if not file.exists()), None)
+            if gone is not None and not waits(self.catalog, self.application, str(gone)):
+                return None
+            name = self.sink.context.name
+            if gone is not None:
+                message = f"{gone}, which was to be published, is gone: start anew with --fresh"
+                raise OutputError(name, message, lost=True) from error
+            reason = error.strerror if isinstance(error, OSError) and error.strerror else str(error)
+            message = f"files in {merged.parent} cannot be merged: {reason}; it is tried again, nothing is lost"
+            raise OutputError(name, message) from error
+        return merged
+
+    def _sweep(self) -> None:
+        """Remove merged files that nothing names: a process died before they took the place of others.
+
+        Within a transaction: whoever is about to name one does so before, or finds it gone.
+        """
+        f = tables.sink_file
+        with self.catalog.write() as connection:
+            named = set(connection.scalars(select(f.c.pending).where(f.c.application == self.application)))
+            for path in self.sink.pending().rglob(f"{_PREFIX}-{self._channel}-*"):
+                if str(path) not in named:
+                    path.unlink(missing_ok=True)
+        self._swept = True
+
+
+def _tail(sizes: Sequence[int]) -> int:
+    """Where the last files begin that are merged: all that are no larger than those behind them together.
+
+    So a byte is written again once for every doubling of what waits.
+    """
+    begin, total = len(sizes), 0
+    while begin and (sizes[begin - 1] <= total or len(sizes) - begin < MANY // 2):
+        begin -= 1
+        total += sizes[begin]
+    return begin
