@@ -70,9 +70,10 @@ def read_result(sink: SinkStatus, limit: int) -> Result:
 def _scan_partitions(format: str, place: Path, parts: list[Path]) -> pl.LazyFrame:
     """The rows of all parts, with the attributes that name directories."""
     directories = itertools.groupby(parts, key=lambda path: path.parent)
-    return pl.concat(
-        [_scan(format, list(files)).with_columns(**_attributes(directory, place)) for directory, files in directories]
-    )
+    scans = [
+        _scan(format, list(files)).with_columns(**_attributes(directory, place)) for directory, files in directories
+    ]
+    return pl.concat(scans, how="vertical_relaxed")  # a type that is made out by the values may differ
 
 
 def _attributes(directory: Path, place: Path) -> dict[str, pl.Expr]:

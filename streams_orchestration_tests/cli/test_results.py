@@ -31,6 +31,21 @@ def test_parts_are_read_and_sorted(tmp_path, format_):
     assert (result.total, result.left_out) == (4, 0)
 
 
+@pytest.mark.parametrize("format_", ["parquet", "csv"])
+def test_attributes_that_name_directories_are_read_too(tmp_path, format_):
+    for name, flights in (("carrier=UA", [3, 1]), ("carrier=a%2Fb", [2]), ("carrier=__HIVE_DEFAULT_PARTITION__", [4])):
+        parts(tmp_path / name, format_, pl.DataFrame({"flights": flights}))
+    parts(tmp_path / "_pending" / "carrier=UA", format_, pl.DataFrame({"flights": [5]}))
+    result = read_result(sink(path=tmp_path, format=format_), 40)
+    assert result.rows.rows() == [(1, "UA"), (2, "a/b"), (3, "UA"), (4, None)]
+
+
+def test_types_that_are_made_out_by_the_values_may_differ_between_directories(tmp_path):
+    parts(tmp_path / "k=a", "csv", pl.DataFrame({"x": ["1"]}))
+    parts(tmp_path / "k=b", "csv", pl.DataFrame({"x": ["one"]}))
+    assert read_result(sink(path=tmp_path, format="csv"), 40).rows.rows() == [("1", "a"), ("one", "b")]
+
+
 def test_what_is_not_published_is_not_read(tmp_path):
     parts(tmp_path, "parquet", pl.DataFrame({"x": [1]}))
     parts(tmp_path / "_pending", "parquet", pl.DataFrame({"x": [2]}))
