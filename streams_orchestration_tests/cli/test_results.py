@@ -12,7 +12,7 @@ from streams_orchestration_tests.cli.made_up import sink
 
 
 def parts(directory: Path, format_: str, *frames: pl.DataFrame) -> None:
-    directory.mkdir(exist_ok=True)
+    directory.mkdir(parents=True, exist_ok=True)
     for number, frame in enumerate(frames):
         path = directory / f"part-{number}.{format_}"
         frame.write_parquet(path) if format_ == "parquet" else frame.write_csv(path)
