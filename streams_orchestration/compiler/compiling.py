@@ -27,11 +27,16 @@ def compile_application(application: Application, options: Options | None = None
         ApplicationError: the application has errors; those of every stage that could still be run are reported.
     """
     checked = [*check_names(application), *check_declarations(application)]
-    return _compile(application, options or Options(), list(dict.fromkeys(checked)))
+    return _compile(application, options or Options(), list(dict.fromkeys(checked)), STAGES)
 
 
-def compile_spec(path: str | Path, options: Options | None = None) -> Compilation:
+def compile_spec(path: str | Path, options: Options | None = None, stages: tuple[Stage, ...] = STAGES) -> Compilation:
     """Read a spec and run all stages, so that errors of the text and of the graph are reported together.
+
+    Args:
+        path: of the spec.
+        options: of the compiler.
+        stages: all, or `WITHOUT_DEPLOYMENT`.
 
     Raises:
         ApplicationError: the spec cannot be read, or has errors.
@@ -39,7 +44,7 @@ def compile_spec(path: str | Path, options: Options | None = None) -> Compilatio
     application, diagnostics = read_application(path)
     if application is None:
         raise ApplicationError(diagnostics)
-    return _compile(application, options or Options(), diagnostics)
+    return _compile(application, options or Options(), diagnostics, stages)
 
 
 def compute(stage: Stage, done: Progress) -> tuple[Progress, list[Diagnostic]]:
@@ -61,20 +66,23 @@ def uncollected() -> Iterator[None]:
 
 
 @uncollected()
-def _compile(application: Application, options: Options, checked: list[Diagnostic]) -> Compilation:
+def _compile(
+    application: Application, options: Options, checked: list[Diagnostic], stages: tuple[Stage, ...]
+) -> Compilation:
     """Run all stages, or those whose findings would not be mere effects of errors before them.
 
     Args:
         application: the application, without the parts in error.
         options: of the compiler.
         checked: what is wrong with its text, names and declarations.
+        stages: those to run.
     """
     diagnostics = list(checked)
     wrong = misled(checked)
     done = Progress(options, application)
-    for number, stage in enumerate(STAGES):
+    for number, stage in enumerate(stages):
         errors = bool(errors_of(diagnostics))
-        if errors and all(in_doubt(later.subject, wrong, errors=errors) for later in STAGES[number:]):
+        if errors and all(in_doubt(later.subject, wrong, errors=errors) for later in stages[number:]):
             break
         done, more = compute(stage, done)
         diagnostics += trusted(more, stage.subject, wrong)

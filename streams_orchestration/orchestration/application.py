@@ -13,7 +13,7 @@ import networkx as nx
 from streams_orchestration.compiler.compilation import Compilation
 from streams_orchestration.compiler.compiling import compile_spec
 from streams_orchestration.compiler.options import Options
-from streams_orchestration.compiler.stages import STAGES
+from streams_orchestration.compiler.stages import STAGES, WITHOUT_DEPLOYMENT
 from streams_orchestration.model.diagnostics import ApplicationError
 from streams_orchestration.model.loading import load_application, read_application
 from streams_orchestration.orchestration.artifacts import ArtifactStore, StageMissingError, artifacts_of
@@ -150,4 +150,4 @@ def _known_compilation(source: ApplicationSource, store: ArtifactStore) -> Compi
         options = store.options(source.name)
     except StageMissingError:
         options = source.defaults
-    return compile_spec(source.spec, options)
+    return compile_spec(source.spec, options, WITHOUT_DEPLOYMENT)  # no code of the user runs where assets are defined
