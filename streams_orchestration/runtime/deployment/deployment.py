@@ -55,13 +55,13 @@ def deploy(home: Home, compilation: Compilation, *, fresh: bool = False) -> str:
         BeingStartedError: another process has been starting it for too long.
         StateDirectoryError, CatalogError: the home cannot be used.
     """
-    with lock_start(home.prepare(), compilation.logical.application, "deploy"):
-        return _deploy(home, compilation, fresh=fresh)
-
-
-def _deploy(home: Home, compilation: Compilation, *, fresh: bool) -> str:
-    application, identity = compilation.logical.application, fingerprint(compilation)
     plan = deployment_plan(compilation)
+    with lock_start(home.prepare(), compilation.logical.application, "deploy"):
+        return _deploy(home, compilation, plan, fresh=fresh)
+
+
+def _deploy(home: Home, compilation: Compilation, plan: DeploymentPlan, *, fresh: bool) -> str:
+    application, identity = compilation.logical.application, fingerprint(compilation)
     catalog = create_catalog(home)
     Settings.from_environment()
     if fresh:
