@@ -13,7 +13,7 @@ from pathlib import Path
 
 from streams_orchestration.runtime.engine.port import EngineStart, QueryStart
 from streams_orchestration.runtime.engine.spark.owners import owner_pids
-from streams_orchestration.runtime.errors import StreamsRuntimeError
+from streams_orchestration.runtime.errors import OperatorFailure, StreamsRuntimeError
 from streams_orchestration.runtime.hosts import host_process
 from streams_orchestration.runtime.processes import is_alive, process_started
 from streams_orchestration_tests.chaos.local_engine import STOP
@@ -76,6 +76,7 @@ class LocalQuery:
 
     def __init__(self, fork: Callable[[dict[str, str]], int], start: QueryStart) -> None:
         self.generation, self.permanent, self.pe = start.generation, False, start.program.pe
+        self.cause: OperatorFailure | None = None
         self._scratch = start.make_scratch()
         pid = fork(start.planner_options(self._scratch))
         self._process = pid, process_started(pid) if pid else None
@@ -108,10 +109,10 @@ class LocalQuery:
         """Why it ended by itself."""
         if self.active:
             return None
-        told = self._scratch.failure
-        if told is not None:
-            message, self.permanent = told
-            return StreamsRuntimeError(message)
+        given_up = self._scratch.failure
+        if given_up is not None:
+            self.permanent, self.cause = given_up.permanent, given_up.failure
+            return StreamsRuntimeError(given_up.message)
         return StreamsRuntimeError(f"PE {self.pe}: its process has ended")
 
     def stop(self) -> None:

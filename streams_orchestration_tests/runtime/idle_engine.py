@@ -7,7 +7,7 @@ import threading
 from collections.abc import Callable
 
 from streams_orchestration.runtime.engine.port import QueryStart
-from streams_orchestration.runtime.errors import StreamsRuntimeError
+from streams_orchestration.runtime.errors import OperatorFailure, StreamsRuntimeError
 
 
 class IdleQuery:
@@ -16,6 +16,7 @@ class IdleQuery:
     def __init__(self, start: QueryStart) -> None:
         self.pe, self.generation = start.program.pe, start.generation
         self.permanent = False
+        self.cause: OperatorFailure | None = None
         self.begun = self.idle = True
         self.starting = False
         self.error: StreamsRuntimeError | None = None

@@ -186,10 +186,10 @@ def test_a_planner_gives_up_when_the_catalog_stays_away(tmp_path: Path, monkeypa
     query.turn()
     with pytest.raises(CatalogLostError):
         query.turn()
-    assert query.scratch.failure is not None
-    message, permanent = query.scratch.failure
-    assert "no route to it" in message
-    assert not permanent
+    given_up = query.scratch.failure
+    assert given_up is not None
+    assert "no route to it" in given_up.message
+    assert not given_up.permanent
 
 
 def test_what_is_repeated_too_long_ends_with_the_error():

@@ -129,6 +129,7 @@ pe = Table(
     Column("state", String, nullable=False, default="WANTED"),
     Column("error", Text),
     Column("permanent", Boolean, nullable=False, default=False),  # no reset can mend the error
+    Column("failures", JSON),  # of its operators: the last one, and when the same code failed before
     Column("restartable", Boolean, nullable=False, default=True),
     Column("running", Integer, nullable=False, default=0),  # the generation in which it was last seen to run
     Column("batch", Count, nullable=False, default=-1),

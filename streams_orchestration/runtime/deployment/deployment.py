@@ -5,7 +5,7 @@ from __future__ import annotations
 import shutil
 import time
 import uuid
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from pathlib import Path
 
 from sqlalchemy import Connection, delete, insert, select, update
@@ -56,6 +56,7 @@ def deploy(home: Home, compilation: Compilation, *, fresh: bool = False) -> str:
         StateDirectoryError, CatalogError: the home cannot be used.
     """
     plan = deployment_plan(compilation)
+    Settings.from_environment()
     with lock_start(home.prepare(), compilation.logical.application, "deploy"):
         return _deploy(home, compilation, plan, fresh=fresh)
 
@@ -63,7 +64,6 @@ def deploy(home: Home, compilation: Compilation, *, fresh: bool = False) -> str:
 def _deploy(home: Home, compilation: Compilation, plan: DeploymentPlan, *, fresh: bool) -> str:
     application, identity = compilation.logical.application, fingerprint(compilation)
     catalog = create_catalog(home)
-    Settings.from_environment()
     if fresh:
         _refuse_running(home, application)
         _forget(home, catalog, application, plan.programs)
@@ -126,7 +126,7 @@ def _insert(connection: Connection, compilation: Compilation, identity: str, pla
             name=application,
             life=uuid.uuid4().hex,
             fingerprint=identity,
-            compilation=dump(compilation),
+            compilation=dump(replace(compilation, deployment=None)),
             base=str(base_directory(compilation)),
             settings=asdict(Settings.from_environment()),
             wanted="RUNNING",

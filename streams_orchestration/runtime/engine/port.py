@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from typing import Protocol
 
 from streams_orchestration.compiler.pe_program import PeProgram
-from streams_orchestration.runtime.errors import StreamsRuntimeError
+from streams_orchestration.runtime.errors import OperatorFailure, StreamsRuntimeError
 from streams_orchestration.runtime.limits import SOURCE_LIMIT
 from streams_orchestration.runtime.queries.scratch import Launched, Scratch
 from streams_orchestration.runtime.storage.directories import Directories
@@ -65,6 +65,9 @@ class Query(Protocol):
 
     permanent: bool
     """The failure comes from the data: the same input would fail again."""
+
+    cause: OperatorFailure | None
+    """The failure of an operator that ended it."""
 
     @property
     def generation(self) -> int:

@@ -8,15 +8,17 @@ from __future__ import annotations
 import logging
 import os
 import time
+from collections.abc import Mapping
+from typing import Any
 
-from sqlalchemy import func, select, update
+from sqlalchemy import Connection, func, select, update
 
 from streams_orchestration.compiler.pe_program import PeProgram
 from streams_orchestration.runtime.catalog import tables
 from streams_orchestration.runtime.catalog.catalog import Catalog
 from streams_orchestration.runtime.catalog.outage import SETTLE_SECONDS, Outage
 from streams_orchestration.runtime.engine.port import Engine, Query, QueryStart
-from streams_orchestration.runtime.errors import CatalogUnavailableError, StreamsRuntimeError
+from streams_orchestration.runtime.errors import CatalogUnavailableError, OperatorFailure, StreamsRuntimeError
 from streams_orchestration.runtime.hosts.heart import Heart
 from streams_orchestration.runtime.hosts.pes import deployed_pes, units_timed_by
 from streams_orchestration.runtime.hosts.presence import Presence
@@ -30,6 +32,7 @@ from streams_orchestration.runtime.storage.home import Home
 from streams_orchestration.runtime.units.cut_files import check_cuts
 from streams_orchestration.runtime.units.garbage import collect_garbage, sweep
 from streams_orchestration.runtime.units.region_machine import LIMIT
+from streams_orchestration.runtime.units.repeated_failures import failed_again
 from streams_orchestration.runtime.units.unit_status import LOST_REMEDY
 from streams_orchestration.runtime.units.watch import changes_soon, observe
 
@@ -194,12 +197,14 @@ class Host:
                 self._sweep(row.id)
                 self._start(row.id, row.generation)
             elif query is not None and row.state != "RUNNING" and row.id not in self.failed and query.begun:
-                self._report_pe(row.id, "RUNNING", row.generation)
+                self._report_running(row.id, row.generation)
                 news = True
             if query is not None and row.id not in self.failed and (error := query.failure()) is not None:
                 log.error("%s", error)
                 lost = check_cuts(self.catalog, self.application, [self.programs[row.id].unit])
-                self._report_pe(row.id, "FAILED", row.generation, str(error), permanent=query.permanent or bool(lost))
+                self._report_failure(
+                    row.id, row.generation, str(error), query.cause, permanent=query.permanent or bool(lost)
+                )
                 self.failed.add(row.id)
                 news = True
         return news
@@ -242,27 +247,40 @@ class Host:
             self.started = True
             log.info("start-up took %s", self.start_up)
 
-    def _report_pe(
-        self, pe: int, state: str, generation: int, error: str | None = None, *, permanent: bool = False
-    ) -> None:
-        """Report a PE's state, unless a reset has made it out of date or the PE has completed meanwhile."""
+    def _report_running(self, pe: int, generation: int) -> None:
+        """Report that a PE runs, unless a reset has made that out of date or the PE has completed meanwhile."""
         self.presence.row()
-        p, u = tables.pe, tables.unit
         with self.catalog.write() as connection:
-            current = connection.scalar(
-                select(u.c.generation).where(u.c.application == self.application, u.c.name == self.programs[pe].unit)
-            )
-            if current == generation:
-                connection.execute(
-                    update(p)
-                    .where(p.c.application == self.application, p.c.id == pe, ~p.c.final)
-                    .values(
-                        state=state,
-                        error=error,
-                        permanent=permanent,
-                        **({"running": generation} if state == "RUNNING" else {}),
-                    )
+            self._report(connection, pe, generation, {"state": "RUNNING", "error": None, "permanent": False,
+                                                      "running": generation})  # fmt: skip
+
+    def _report_failure(
+        self, pe: int, generation: int, error: str, cause: OperatorFailure | None, *, permanent: bool
+    ) -> None:
+        """Report why a PE has failed, and whether the failure of its operator has come before."""
+        self.presence.row()
+        p = tables.pe
+        with self.catalog.write() as connection:
+            values: dict[str, Any] = {"state": "FAILED", "error": error, "permanent": permanent}
+            if cause is not None:
+                before = connection.scalar(
+                    select(p.c.failures).where(p.c.application == self.application, p.c.id == pe)
                 )
+                again = failed_again(before, cause, time.time())
+                values["failures"] = again.row()
+                values["error"] = again.describe(error)
+                values["permanent"] = permanent or again.hopeless
+            self._report(connection, pe, generation, values)
+
+    def _report(self, connection: Connection, pe: int, generation: int, values: Mapping[str, Any]) -> None:
+        p, u = tables.pe, tables.unit
+        current = connection.scalar(
+            select(u.c.generation).where(u.c.application == self.application, u.c.name == self.programs[pe].unit)
+        )
+        if current == generation:
+            connection.execute(
+                update(p).where(p.c.application == self.application, p.c.id == pe, ~p.c.final).values(**values)
+            )
 
     def _done(self) -> bool:
         """The host's PEs have made their final commits, and the units it times are published and complete."""

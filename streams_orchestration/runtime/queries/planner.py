@@ -172,7 +172,10 @@ class Planner:
             return
         except StreamsRuntimeError as error:
             log.error("%s", error)
-            self.scratch.fail(str(error), permanent=failed is not None and failed.permanent)
+            if failed is None:
+                self.scratch.fail(str(error), permanent=False)
+            else:
+                self.scratch.fail(str(error), permanent=failed.permanent, failure=failed.failure)
             raise
         self._planned = self._done = None
         self._pace.learn(results, took, self._period)

@@ -9,10 +9,11 @@ import functools
 import json
 import pickle
 import shutil
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from pathlib import Path
 
 from streams_orchestration.compiler.pe_program import PeProgram
+from streams_orchestration.runtime.errors import OperatorFailure
 from streams_orchestration.runtime.storage.directories import Directories
 
 
@@ -24,6 +25,17 @@ class Launched:
     directories: Directories
     measured: bool = True
     """Do the tasks count and time."""
+
+
+@dataclass(frozen=True)
+class GivenUp:
+    """Why a planner gave up."""
+
+    message: str
+    permanent: bool
+    """The same input would fail again."""
+    failure: OperatorFailure | None
+    """Of an operator, where one is the cause."""
 
 
 @dataclass(frozen=True)
@@ -108,18 +120,25 @@ class Scratch:
         """No batch is under way, and none will begin."""
         return (Path(self.path) / "resting").exists()
 
-    def fail(self, message: str, *, permanent: bool) -> None:
-        """The planner gives up: leave word for the host."""
-        (Path(self.path) / "failure.json").write_text(json.dumps([message, permanent]))
+    def fail(self, message: str, *, permanent: bool, failure: OperatorFailure | None = None) -> None:
+        """The planner gives up: leave word for the host.
+
+        Args:
+            message: why.
+            permanent: the same input would fail again.
+            failure: of an operator, where one is the cause.
+        """
+        parts = None if failure is None else asdict(failure)
+        (Path(self.path) / "failure.json").write_text(json.dumps([message, permanent, parts]))
 
     @property
-    def failure(self) -> tuple[str, bool] | None:
-        """Why the planner gave up, and whether the same input would fail again."""
+    def failure(self) -> GivenUp | None:
+        """Why the planner gave up."""
         try:
-            message, permanent = json.loads((Path(self.path) / "failure.json").read_text())
+            message, permanent, parts = json.loads((Path(self.path) / "failure.json").read_text())
         except FileNotFoundError:
             return None
-        return message, permanent
+        return GivenUp(message, permanent, None if parts is None else OperatorFailure(**parts))
 
     def remove(self) -> None:
         """The query has ended."""

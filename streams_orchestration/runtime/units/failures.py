@@ -17,7 +17,7 @@ from streams_orchestration.runtime.units.unit_store import STEADY_SECONDS
 LAUNCHES = 5
 """A host that did not come up so many times in a row is not started any more."""
 FIRST_BACK_OFF, LAST_BACK_OFF = 1.0, 60.0
-"""Seconds before the second restart of a PE outside of regions, doubled with every further one, up to the second."""
+"""Seconds before the second reset for the same cause, doubled with every further one, up to the second."""
 LAUNCH_PAUSE, LAUNCH_FACTOR = 10.0, 4.0
 """Seconds from the second launch of a host that did not come up to the third; what each next wait is multiplied by."""
 
@@ -116,7 +116,7 @@ def _failure(status: UnitsStatus, unit: UnitStatus, now: float) -> UnitFailure |
         return UnitFailure(
             status.application, unit.name, unit.generation, unit.attempts, unit.max_attempts, reason, log,
             permanent=pe is not None and pe.permanent,
-            due_at=max([_due(unit), *(_launch_due(hosts[number]) for number, _ in gone)]),
+            due_at=max([_due(unit, pe), *(_launch_due(hosts[number]) for number, _ in gone)]),
             restartable=all(each.restartable for each in fragile),
             launches=launches,
             lost=unit.lost,
@@ -141,14 +141,15 @@ def _failure(status: UnitsStatus, unit: UnitStatus, now: float) -> UnitFailure |
     return None
 
 
-def _due(unit: UnitStatus) -> float:
-    """A PE outside of regions that was restarted a moment ago waits longer every time."""
-    if unit.region is not None or unit.restarts == 0 or unit.outage is None:
+def _due(unit: UnitStatus, failed: PeStatus | None) -> float:
+    """What fails again and again waits longer every time: a PE outside of regions, and a line of an operator's code."""
+    if unit.outage is None:
         return 0.0
     detected = unit.outage.get("detected", 0.0)
-    if detected - (unit.reset_times.at or 0.0) > STEADY_SECONDS:
-        return 0.0
-    return detected + min(FIRST_BACK_OFF * 2 ** (unit.restarts - 1), LAST_BACK_OFF)
+    times = failed.failed_times if failed is not None else 0
+    if unit.region is None and unit.restarts and detected - (unit.reset_times.at or 0.0) <= STEADY_SECONDS:
+        times = max(times, unit.restarts + 1)
+    return detected + min(FIRST_BACK_OFF * 2 ** (times - 2), LAST_BACK_OFF) if times > 1 else 0.0
 
 
 def _launch_due(host: HostStatus) -> float:

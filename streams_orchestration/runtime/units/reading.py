@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import shutil
+import time
 from typing import Any, cast
 
 from pydantic import TypeAdapter
@@ -13,6 +14,7 @@ from streams_orchestration.runtime.catalog.catalog import Catalog
 from streams_orchestration.runtime.errors import NotDeployedError
 from streams_orchestration.runtime.programs.spread import LevelSpread
 from streams_orchestration.runtime.storage.home import Home
+from streams_orchestration.runtime.units.repeated_failures import times_of_failure
 from streams_orchestration.runtime.units.status import HostStatus, PeStatus, UnitsStatus
 from streams_orchestration.runtime.units.unit_status import UnitEvent, UnitStatus
 from streams_orchestration.runtime.units.unit_store import times_of
@@ -105,6 +107,7 @@ def units_status(connection: Connection, home: Home, application: str) -> UnitsS
             levels=_levels.validate_python(pe.levels),
             restartable=pe.restartable,
             running=pe.running,
+            failed_times=times_of_failure(pe.failures, time.time()),
         )
         for pe in connection.execute(_all(tables.pe, application).order_by(tables.pe.c.id))
     )

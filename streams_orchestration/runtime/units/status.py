@@ -70,6 +70,8 @@ class PeStatus:
     restartable: bool = True
     running: int = 0
     """The generation in which it was last seen to run."""
+    failed_times: int = 0
+    """How often the code that failed last has failed in the last minutes; 0 when no operator has."""
 
 
 @dataclass(frozen=True, slots=True)

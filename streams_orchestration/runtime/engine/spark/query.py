@@ -11,7 +11,7 @@ from streams_orchestration.runtime.engine.port import QueryStart
 from streams_orchestration.runtime.engine.spark.owners import owner_pids
 from streams_orchestration.runtime.engine.spark.source import PeSource
 from streams_orchestration.runtime.engine.spark.stages import pe_query
-from streams_orchestration.runtime.errors import StreamsRuntimeError
+from streams_orchestration.runtime.errors import OperatorFailure, StreamsRuntimeError
 from streams_orchestration.runtime.logs import pe_logger
 
 PROGRESS = {"asyncProgressTrackingEnabled": "true", "asyncProgressTrackingCheckpointIntervalMs": "3600000"}
@@ -32,6 +32,7 @@ class SparkQuery:
         self.generation = start.generation
         self.error: StreamsRuntimeError | None = None
         self.permanent = False
+        self.cause: OperatorFailure | None = None
         self.log = pe_logger(self.directories.log)
         self._query: StreamingQuery | None = None
         self._starts = 0
@@ -87,10 +88,10 @@ class SparkQuery:
         if self.active or self._query is None:
             return None
         if self.error is None:
-            told = self._scratch.failure
-            if told is not None:
-                message, self.permanent = told
-                self.error = StreamsRuntimeError(message)
+            given_up = self._scratch.failure
+            if given_up is not None:
+                self.permanent, self.cause = given_up.permanent, given_up.failure
+                self.error = StreamsRuntimeError(given_up.message)
                 return self.error
             exception = self._query.exception()
             if self._starts_again(str(exception)):

@@ -1,4 +1,4 @@
-"""Programs of PEs, which hosts load instead of cutting them anew."""
+"""Programs of PEs, which hosts load instead of cutting them anew; failures of operators, which outlast a reset."""
 
 import sqlalchemy as sa
 from alembic import op
@@ -10,3 +10,4 @@ down_revision = "0003"
 def upgrade() -> None:
     """What is deployed has none until it is deployed again."""
     op.add_column("pe", sa.Column("program", sa.LargeBinary()))
+    op.add_column("pe", sa.Column("failures", sa.JSON()))

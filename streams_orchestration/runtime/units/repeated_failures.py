@@ -1,0 +1,66 @@
+"""Failures of an operator that come again: at the same tuples, or at others from the same line of its code; pure."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass
+from typing import Any
+
+from streams_orchestration.runtime.errors import OperatorFailure
+
+WINDOW_SECONDS = 600.0
+"""A failure counts for so long as one of the same code."""
+MOST_TIMES = 16
+"""Times that are kept; more make no pause longer."""
+
+
+@dataclass(frozen=True, slots=True)
+class RepeatedFailure:
+    """The last failure of a PE's operators, and how often it came before."""
+
+    failure: OperatorFailure
+    repeats: int = 1
+    """How often in a row it came at the same tuples."""
+    times: tuple[float, ...] = ()
+    """Unix seconds at which the same line of code failed in the same way, within the window; the oldest first."""
+
+    @property
+    def hopeless(self) -> bool:
+        """A pure operator failed twice at the same tuples: it would fail again."""
+        return self.repeats > 1 and self.failure.pure
+
+    def describe(self, error: str) -> str:
+        """An error with how often it came."""
+        if self.repeats > 1:
+            return f"{error}; it came {self.repeats} times in a row at the same tuples"
+        return error
+
+    def row(self) -> dict[str, Any]:
+        """As the catalog keeps it."""
+        return {"failure": asdict(self.failure), "repeats": self.repeats, "times": list(self.times)}
+
+
+def failed_again(before: Mapping[str, Any] | None, failure: OperatorFailure, now: float) -> RepeatedFailure:
+    """Count a failure.
+
+    Args:
+        before: what the catalog keeps of the one before, if any.
+        failure: the new one.
+        now: unix seconds.
+    """
+    if before is None:
+        return RepeatedFailure(failure, times=(now,))
+    last = OperatorFailure(**before["failure"])
+    repeats = before["repeats"] + 1 if failure.is_again(last) else 1
+    times = tuple(at for at in before["times"] if now - at < WINDOW_SECONDS) if _code(failure) == _code(last) else ()
+    return RepeatedFailure(failure, repeats, (*times, now)[-MOST_TIMES:])
+
+
+def times_of_failure(row: Mapping[str, Any] | None, now: float) -> int:
+    """How often the code that failed last has failed within the window."""
+    return 0 if row is None else sum(now - at < WINDOW_SECONDS for at in row["times"])
+
+
+def _code(failure: OperatorFailure) -> tuple[str, str, str, int]:
+    """Where it failed and with which type of exception; its text may name a tuple."""
+    return failure.operator, failure.cause.partition(":")[0], failure.file, failure.line

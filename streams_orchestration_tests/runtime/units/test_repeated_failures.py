@@ -1,0 +1,116 @@
+"""A failure that comes again is known by its tuples, and one of the same code by its line."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from sqlalchemy import select
+
+from streams_orchestration.runtime.catalog import tables
+from streams_orchestration.runtime.deployment.deployment import deploy
+from streams_orchestration.runtime.errors import OperatorFailure, StreamsRuntimeError
+from streams_orchestration.runtime.hosts.host import Host
+from streams_orchestration.runtime.storage.home import Home
+from streams_orchestration.runtime.units.failures import FIRST_BACK_OFF, LAST_BACK_OFF, failures
+from streams_orchestration.runtime.units.reading import read_units
+from streams_orchestration.runtime.units.repeated_failures import WINDOW_SECONDS, failed_again, times_of_failure
+from streams_orchestration.runtime.units.status import PeStatus, UnitsStatus
+from streams_orchestration.runtime.units.unit_status import UnitStatus
+from streams_orchestration_tests.runtime.applications import totals, write_rows
+from streams_orchestration_tests.runtime.idle_engine import IdleEngine
+from streams_orchestration_tests.runtime.running import joined
+
+NOW = 1_700_000_000.0
+BOOM = OperatorFailure(
+    "Kept", "ValueError: seven", "ops.py", 12, pure=True, batch=3, port=0, first=7, last=7, values="{n: 7}"
+)
+
+
+def counted(*failed: tuple[OperatorFailure, float]) -> dict[str, Any] | None:
+    row = None
+    for failure, at in failed:
+        row = failed_again(row, failure, at).row()
+    return row
+
+
+def test_a_pure_operator_that_fails_twice_at_the_same_tuple_is_hopeless():
+    first = failed_again(None, BOOM, NOW)
+    assert not first.hopeless
+    assert first.describe("it failed") == "it failed"
+    again = failed_again(first.row(), replace(BOOM, batch=9, first=1, last=1), NOW + 1)
+    assert again.hopeless
+    assert again.describe("it failed") == "it failed; it came 2 times in a row at the same tuples"
+
+
+@pytest.mark.parametrize(
+    "other",
+    [replace(BOOM, values="{n: 8}"), replace(BOOM, line=13), replace(BOOM, operator="Other")],
+    ids=["another tuple", "another line", "another operator"],
+)
+def test_another_failure_in_between_counts_anew(other: OperatorFailure):
+    row = counted((BOOM, NOW), (other, NOW + 1))
+    assert not failed_again(row, BOOM, NOW + 2).hopeless
+
+
+def test_an_operator_with_state_may_do_better_the_next_time():
+    stateful = replace(BOOM, pure=False)
+    again = failed_again(failed_again(None, stateful, NOW).row(), stateful, NOW + 1)
+    assert again.repeats == 2
+    assert not again.hopeless
+
+
+@given(st.lists(st.floats(0.0, 2 * WINDOW_SECONDS), min_size=1, max_size=12))
+def test_failures_of_the_same_line_count_within_the_window(waits: list[float]):
+    at, times, row = NOW, [], None
+    for number, wait in enumerate(waits):
+        at += wait
+        times.append(at)
+        row = failed_again(row, replace(BOOM, cause=f"ValueError: {number}", values=str(number)), at).row()
+    assert times_of_failure(row, at) == sum(at - each < WINDOW_SECONDS for each in times)
+
+
+UNIT = UnitStatus(
+    "region-0", 0, "UNHEALTHY", 3, 1, 2, 1, 5, (0,), NOW - 5, 2.0, outage={"failed": NOW, "detected": NOW}
+)
+
+
+@pytest.mark.parametrize(("times", "pause"), [(0, 0.0), (1, 0.0), (2, 1.0), (3, 2.0), (5, 8.0), (16, LAST_BACK_OFF)])
+def test_a_line_that_fails_again_and_again_waits_longer_every_time(times: int, pause: float):
+    pe = PeStatus(
+        0, ("Kept",), 0, "region-0", "FAILED", 3, 5, 2, 10, 10, 1.0, NOW - 1, "boom", Path("pe-0.log"),
+        failed_times=times,
+    )  # fmt: skip
+    status = UnitsStatus("app", "RUNNING", "f", NOW - 600, (), (pe,), (UNIT,), Path("logs"))
+    (failure,) = failures(status, NOW)
+    assert max(failure.due_at - NOW, 0.0) == pytest.approx(pause)
+    assert FIRST_BACK_OFF <= LAST_BACK_OFF
+
+
+@pytest.mark.usefixtures("database")
+def test_a_host_stops_an_application_whose_pure_operator_fails_again_at_the_same_tuple(tmp_path: Path):
+    home = Home(tmp_path / "home")
+    deploy(home, totals(write_rows(tmp_path / "rows.parquet", 3), fusion="manual", pes=1))
+    joined(home)
+    engine = IdleEngine()
+    host = Host(home, "app", 0, "mine", engine)
+    errors = []
+    for generation in (1, 2):
+        with host.catalog.write() as connection:
+            connection.execute(tables.unit.update().values(generation=generation))
+            connection.execute(tables.pe.update().values(state="WANTED", error=None))
+        host._reconcile()
+        engine.queries[-1].error, engine.queries[-1].cause = StreamsRuntimeError("Kept: seven"), BOOM
+        host._reconcile()
+        with host.catalog.read() as connection:
+            errors.append(connection.execute(select(tables.pe.c.error, tables.pe.c.permanent)).one())
+    assert [tuple(each) for each in errors] == [
+        ("Kept: seven", False),
+        ("Kept: seven; it came 2 times in a row at the same tuples", True),
+    ]
+    (failure,) = [each for each in failures(read_units(home, "app"), NOW) if each.permanent]
+    assert failure.hopeless == "a reset would meet the same error again"
