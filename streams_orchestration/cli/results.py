@@ -2,11 +2,8 @@
 
 from __future__ import annotations
 
-import itertools
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Any
-from urllib.parse import unquote
 
 import polars as pl
 from rich.console import Group, RenderableType
@@ -14,8 +11,8 @@ from rich.table import Table
 from rich.text import Text
 
 from streams_orchestration.cli.names import plural
-from streams_orchestration.operators.standard.partitions import NULL
 from streams_orchestration.runtime.errors import StreamsRuntimeError
+from streams_orchestration.runtime.sinks.results import published_rows
 from streams_orchestration.runtime.sinks.sinks import SinkStatus
 
 
@@ -49,12 +46,10 @@ def read_result(sink: SinkStatus, limit: int) -> Result:
     """
     if sink.path is None:
         return Result(sink, pl.DataFrame(), sink.rows)
-    found = sink.path.rglob(f"*.{sink.format}")
-    parts = sorted(path for path in found if not any(n.startswith("_") for n in path.relative_to(sink.path).parts))
-    if not parts:
-        return Result(sink, pl.DataFrame(), 0)
     try:
-        scan = _scan_partitions(sink.format, sink.path, parts)
+        scan = published_rows(sink)
+        if scan is None:
+            return Result(sink, pl.DataFrame(), 0)
         total = scan.select(pl.len()).collect().item()
         sortable = [name for name, kind in scan.collect_schema().items() if not kind.is_nested()]
         rows = scan.sort(sortable, nulls_last=True).head(limit).collect() if sortable else scan.head(limit).collect()
@@ -65,33 +60,6 @@ def read_result(sink: SinkStatus, limit: int) -> Result:
         )
         raise ResultError(message) from error
     return Result(sink, rows, total)
-
-
-def _scan_partitions(format: str, place: Path, parts: list[Path]) -> pl.LazyFrame:
-    """The rows of all parts, with the attributes that name directories."""
-    directories = itertools.groupby(parts, key=lambda path: path.parent)
-    scans = [
-        _scan(format, list(files)).with_columns(**_attributes(directory, place)) for directory, files in directories
-    ]
-    return pl.concat(scans, how="vertical_relaxed")  # a type that is made out by the values may differ
-
-
-def _attributes(directory: Path, place: Path) -> dict[str, pl.Expr]:
-    """Attributes by the names of directories, as texts."""
-    pairs = (name.partition("=") for name in directory.relative_to(place).parts)
-    return {name: pl.lit(None if value == NULL else unquote(value), pl.String) for name, _, value in pairs}
-
-
-def _scan(format: str, parts: list[Path]) -> pl.LazyFrame:
-    match format:
-        case "parquet":
-            return pl.scan_parquet(parts)
-        case "jsonl":
-            return pl.scan_ndjson(parts)
-        case "arrow":
-            return pl.scan_ipc(parts)
-        case _:
-            return pl.scan_csv(parts, try_parse_dates=True)
 
 
 def result_table(result: Result) -> RenderableType:

@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from streams_orchestration.model.profile import Profile
     from streams_orchestration.runtime.observing.profiles.measuring import Measurement
     from streams_orchestration.runtime.observing.watching import Pulse
+    from streams_orchestration.runtime.sinks.sinks import SinkStatus
 
 
 class Deployments(dg.ConfigurableResource):
@@ -86,6 +87,11 @@ class Deployments(dg.ConfigurableResource):
     def cuts(self, application: str) -> dict[str, tuple[Cut, ...]]:
         """The last complete epochs of every region."""
         return _runtime().read_cuts(self._home, application)
+
+    def first_rows(self, sink: SinkStatus, limit: int) -> list[dict[str, Any]]:
+        """The first rows that a file sink has published; none when they cannot be read."""
+        rows = _runtime().first_rows(sink, limit)
+        return [] if rows is None else rows.to_dicts()
 
     def compilation(self, application: str) -> Compilation:
         """The compiled application as it was deployed."""

@@ -20,6 +20,7 @@ from streams_orchestration.compiler.physical_graph import PhysicalOperator
 from streams_orchestration.compiler.stage import COPIES, DEPLOYMENT, FUSION, REGIONS, THREADS
 from streams_orchestration.compiler.stage_results import ProcessingElement
 from streams_orchestration.compiler.stages import STAGES
+from streams_orchestration.orchestration.column_lineage import ColumnOrigins
 from streams_orchestration.runtime.errors import StreamsRuntimeError
 
 DEPLOYED = (REGIONS, FUSION, THREADS, COPIES, DEPLOYMENT)
@@ -51,8 +52,10 @@ def lineage_graph(compilation: Compilation) -> nx.DiGraph:
 
     The deployment has `cut_seconds` if its sources never end: how long after each other its cuts are to come at most.
     Every node has `kind` (spec, stage, deployment, source, pe, stream, sink, import, export) and `description`; PEs
-    have `operators`, sources and sinks `operator` and `location`, streams `schema`, where known.
+    have `operators`, sources and sinks `operator` and `location`, streams and ends `schema`, where known; streams and
+    sinks `columns`, the origins of their columns; all but stages `place`, the line of the spec.
     """
+    origins = ColumnOrigins(compilation)
     logical, physical = compilation.logical, compilation.physical
     graph = stage_lineage(logical.application)
     graph.nodes["deployment"]["cut_seconds"] = _cut_seconds(compilation)
@@ -62,6 +65,12 @@ def lineage_graph(compilation: Compilation) -> nx.DiGraph:
         _add_pe(graph, name, pe, compilation)
         for number in pe.operators:
             _add_ends(graph, name, physical.operators[number], models[number])
+        for number in pe.operators:
+            if (sink := f"sinks/{physical.operators[number].name}") in graph:
+                schemas = {models[c.source].outputs[c.source_port].schema for c in physical.connections
+                           if c.target == number}  # fmt: skip
+                schema = schemas.pop() if len(schemas) == 1 else None
+                graph.nodes[sink].update(schema=schema, columns=origins.of_inputs(number))
     stream_of: dict[tuple[int, int], str] = {}
     for pe in compilation.fusion.pes:
         for port in pe.outputs:
@@ -69,7 +78,8 @@ def lineage_graph(compilation: Compilation) -> nx.DiGraph:
             node = f"streams/{stream}"
             schema = models[port.operator].outputs[port.port].schema
             producer = physical.operators[port.operator].name
-            _add(graph, node, "stream", f"Stream of {producer}, kept on the transport", schema=schema)
+            _add(graph, node, "stream", f"Stream of {producer}, kept on the transport", schema=schema,
+                 columns=origins.of_output(port.operator, port.port), place=models[port.operator].location)  # fmt: skip
             graph.add_edge(f"pes/pe_{pe.id}", node)
             stream_of[port.operator, port.port] = node
     pe_of = compilation.fusion.pe_of
@@ -108,7 +118,8 @@ def _add_pe(graph: nx.DiGraph, name: str, pe: ProcessingElement, compilation: Co
     region = max((compilation.regions.region_of[number] for number in pe.operators), default=-1)
     place = f"consistent region {region}" if region >= 0 else "autonomous"
     description = f"PE {pe.id} on host {pe.host}, {place}: {', '.join(operators)}"
-    _add(graph, name, "pe", description, operators=operators, region=region, host=pe.host)
+    first = compilation.logical.operators[compilation.physical.operators[pe.operators[0]].logical]
+    _add(graph, name, "pe", description, operators=operators, region=region, host=pe.host, place=first.location)
     graph.add_edge("deployment", name)
 
 
@@ -117,6 +128,9 @@ def _add_ends(graph: nx.DiGraph, pe: str, operator: PhysicalOperator, model: Log
     location = next((str(model.parameters[key]) for key in LOCATION_PARAMETERS if model.parameters.get(key)), None)
     where = location or f"what {operator.name} {'makes' if not model.inputs else 'takes'}"
     facts = {"operator": operator.name, "operator_kind": short_kind(model.kind), "location": location}
+    facts["place"] = model.location
+    if model.outputs and not model.inputs:
+        facts["schema"] = model.outputs[0].schema
     if model.outputs and not model.inputs:
         _add(graph, f"sources/{operator.name}", "source", f"{where}, read by {short_kind(model.kind)}", **facts)
         graph.add_edge(f"sources/{operator.name}", pe)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Mapping
 from datetime import timedelta
 from typing import Any
@@ -10,6 +11,7 @@ import dagster as dg
 import networkx as nx
 
 from streams_orchestration.compiler.stages import BY_NAME
+from streams_orchestration.model.schema import parse_schema
 from streams_orchestration.orchestration.lineage import data_format
 from streams_orchestration.orchestration.watching import REPORT_INTERVAL
 
@@ -30,7 +32,7 @@ def external_assets(graph: nx.DiGraph) -> list[dg.AssetSpec]:
             description=facts["description"],
             kinds=_kinds(facts),
             tags={"streams/application": application, "streams/layer": LAYERS.get(facts["kind"], "data")},
-            metadata=_metadata(facts),
+            metadata=_metadata(facts) | _standard_metadata(application, facts),
             freshness_policy=_freshness(facts),
         )
         for node, facts in graph.nodes(data=True)
@@ -54,7 +56,36 @@ def asset_key(application: str, node: str) -> dg.AssetKey:
 
 def _kinds(facts: Mapping[str, Any]) -> set[str]:
     fixed = {"spec": {"yaml"}, "deployment": {"spark"}, "pe": {"spark", "python"}, "stream": {"arrow"}}
-    return fixed.get(facts["kind"]) or {data_format(facts) or facts["kind"]}
+    if facts["kind"] in fixed:
+        return fixed[facts["kind"]]
+    # the operator's kind tells a Beacon from a file whose ending says nothing
+    return {data_format(facts) or facts.get("operator_kind", facts["kind"]).lower(), facts["kind"]}
+
+
+def _standard_metadata(application: str, facts: Mapping[str, Any]) -> dict[str, Any]:
+    """What Dagster itself knows how to show: columns, where they come from, the line of the spec."""
+    shown: dict[str, Any] = {}
+    attributes = parse_schema(facts["schema"]).attributes if facts.get("schema") else ()
+    if attributes:
+        columns = [
+            dg.TableColumn(each.name, each.type, constraints=dg.TableColumnConstraints(nullable=not each.required))
+            for each in attributes
+        ]
+        shown["dagster/column_schema"] = dg.TableSchema(columns)
+    if facts.get("columns"):
+        deps = {
+            column: [dg.TableColumnDep(asset_key(application, node), name) for node, name in sorted(origins)]
+            for column, origins in facts["columns"].items()
+        }
+        shown["dagster/column_lineage"] = dg.TableColumnLineage(deps)
+    if (place := facts.get("place")) is not None:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", dg.BetaWarning)
+            reference = dg.LocalFileCodeReference(
+                file_path=place.file, line_number=place.line, label=f"line {place.line} of the spec"
+            )
+            shown["dagster/code_references"] = dg.CodeReferencesMetadataValue(code_references=[reference])
+    return shown
 
 
 def _metadata(facts: Mapping[str, Any]) -> dict[str, Any]:

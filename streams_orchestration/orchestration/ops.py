@@ -226,5 +226,6 @@ def _record(
         image = base64.b64encode(timeline.encode()).decode()
         drawn = dg.MetadataValue.md(f"![timeline](data:image/svg+xml;base64,{image})")
         context.log_event(observation(event, {"streams/timeline": drawn}))
-    for each in part_events(status, metrics, status.pes, [sink for sink in status.sinks if sink.rows]):
+    sinks = [sink for sink in status.sinks if sink.rows]
+    for each in part_events(status, metrics, status.pes, sinks, deployments.first_rows):
         context.log_event(each)

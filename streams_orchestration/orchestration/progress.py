@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from datetime import UTC, datetime
+from math import isfinite
+from typing import Any
 
 import dagster as dg
 
@@ -15,6 +17,9 @@ from streams_orchestration.runtime.sinks.sinks import SinkStatus
 from streams_orchestration.runtime.units.status import PeStatus
 from streams_orchestration.runtime.units.unit_status import UnitStatus, recent_resets
 
+Preview = Callable[[SinkStatus, int], Sequence[Mapping[str, Any]]]
+"""Reads the first rows of a sink, as many as are asked for."""
+PREVIEWED_ROWS, PREVIEWED_COLUMNS, PREVIEWED_CHARACTERS = 5, 20, 80
 LISTED_OPERATORS = 20
 """Operators in the table of an event: those that took most processor time."""
 
@@ -46,7 +51,7 @@ def deployment_event(status: ApplicationStatus, metrics: ApplicationMetrics, now
 
 
 def progress_events(
-    status: ApplicationStatus, metrics: ApplicationMetrics, now: float, seen: Look
+    status: ApplicationStatus, metrics: ApplicationMetrics, now: float, seen: Look, preview: Preview
 ) -> list[dg.AssetMaterialization | dg.AssetObservation]:
     """What a look at an application has to record.
 
@@ -55,9 +60,10 @@ def progress_events(
         metrics: of the same.
         now: unix seconds.
         seen: the look.
+        preview: reads the first rows of a sink.
     """
     record = deployment_event(status, metrics, now)
-    parts = part_events(status, metrics, seen.pes, seen.sinks)
+    parts = part_events(status, metrics, seen.pes, seen.sinks, preview)
     return [record if seen.advanced else observation(record), *parts]
 
 
@@ -89,7 +95,11 @@ def _operators(metrics: ApplicationMetrics) -> dg.TableMetadataValue:
 
 
 def part_events(
-    status: ApplicationStatus, metrics: ApplicationMetrics, pes: Iterable[PeStatus], sinks: Iterable[SinkStatus]
+    status: ApplicationStatus,
+    metrics: ApplicationMetrics,
+    pes: Iterable[PeStatus],
+    sinks: Iterable[SinkStatus],
+    preview: Preview,
 ) -> Iterator[dg.AssetMaterialization]:
     """Where PEs, the streams that they write, and sinks stand.
 
@@ -98,6 +108,7 @@ def part_events(
         metrics: of the same.
         pes: those to speak of.
         sinks: the same.
+        preview: reads the first rows of a sink.
     """
     units = {unit.name: unit for unit in status.units}
     numbers = set()
@@ -106,7 +117,7 @@ def part_events(
         yield pe_event(status.application, pe, metrics, units.get(pe.unit))
     yield from _stream_events(status, metrics, numbers)
     for sink in sinks:
-        yield sink_event(status.application, sink)
+        yield sink_event(status.application, sink, preview(sink, PREVIEWED_ROWS))
 
 
 def pe_event(
@@ -163,17 +174,36 @@ def _stream_events(
         )
 
 
-def sink_event(application: str, sink: SinkStatus) -> dg.AssetMaterialization:
-    """What one sink has published."""
+def sink_event(application: str, sink: SinkStatus, rows: Sequence[Mapping[str, Any]] = ()) -> dg.AssetMaterialization:
+    """What one sink has published, with the first rows of it."""
+    metadata = {
+        "dagster/row_count": dg.MetadataValue.int(sink.rows),
+        "streams/visibility": dg.MetadataValue.text(sink.visibility),
+        **_place(sink),
+    }
+    if rows:
+        metadata["streams/first_rows"] = _preview(rows)
     return dg.AssetMaterialization(
         [application, "sinks", sink.operator],
         description=f"{sink.rows} rows in {sink.files} {'epochs' if sink.path is None else 'files'}",
-        metadata={
-            "dagster/row_count": dg.MetadataValue.int(sink.rows),
-            "streams/visibility": dg.MetadataValue.text(sink.visibility),
-            **_place(sink),
-        },
+        metadata=metadata,
     )
+
+
+def _preview(rows: Sequence[Mapping[str, Any]]) -> dg.TableMetadataValue:
+    """Short: Dagster keeps events for ever."""
+    names = list(rows[0])[:PREVIEWED_COLUMNS]
+
+    def cell(value: Any) -> str | int | float | bool | None:
+        if value is None or isinstance(value, bool | int):
+            return value
+        if isinstance(value, float) and isfinite(value):
+            return value
+        text = str(value)
+        return text if len(text) <= PREVIEWED_CHARACTERS else f"{text[: PREVIEWED_CHARACTERS - 3]}..."
+
+    records = [dg.TableRecord({name: cell(row[name]) for name in names}) for row in rows]
+    return dg.MetadataValue.table(records, dg.TableSchema([dg.TableColumn(name, "any") for name in names]))
 
 
 def _place(sink: SinkStatus) -> dict[str, dg.MetadataValue]:

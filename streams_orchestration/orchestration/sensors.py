@@ -126,7 +126,8 @@ class _Tick:
             for failure in seen.exhausted:
                 self.context.log.error("%s: %s. %s Log: %s", failure.unit, failure.reason, failure.remedy, failure.log)
         if seen.report:
-            self.events += progress_events(status, self.deployments.metrics(application), now, seen)
+            metrics, preview = self.deployments.metrics(application), self.deployments.first_rows
+            self.events += progress_events(status, metrics, now, seen, preview)
         self.events += [evaluation(application, check) for check in seen.checks]
         self.memories[application] = seen.memory
         return [reset.failure for reset in seen.resets]

@@ -1,11 +1,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from datetime import date
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
 import dagster as dg
+import polars as pl
 import pytest
 
 from streams_orchestration.orchestration import deployments
@@ -124,6 +126,9 @@ class Runtime(SimpleNamespace):
 
     def look_at_cuts(self, home: Home, application: str) -> None:
         self._called("look_at_cuts", application)
+
+    def first_rows(self, sink: Any, limit: int) -> pl.DataFrame | None:
+        return pl.DataFrame({"n": [1, None], "text": ["x" * 200, "y"], "at": [date(2013, 1, 1)] * 2}).head(limit)
 
     def read_metrics(self, home: Home, application: str) -> ApplicationMetrics:
         return measured()

@@ -3,6 +3,7 @@ from __future__ import annotations
 from itertools import pairwise
 from pathlib import Path
 
+import dagster as dg
 import networkx as nx
 import pytest
 
@@ -10,6 +11,7 @@ from streams_orchestration.compiler.compilation import Compilation
 from streams_orchestration.compiler.compiling import compile_spec
 from streams_orchestration.compiler.stages import BY_NAME
 from streams_orchestration.orchestration.lineage import UnknownNameError, find, lineage_graph, render_lineage
+from streams_orchestration.orchestration.lineage_assets import external_assets
 
 
 @pytest.fixture
@@ -80,3 +82,68 @@ def test_both_directions_are_drawn(graph: nx.DiGraph):
 def test_a_cycle_ends(graph: nx.DiGraph):
     graph.add_edge("sinks/Results", "deployment")
     assert "deployment" in render_lineage(graph, "deployment")
+
+
+COLUMNS = """\
+specVersion: 1
+application: columns
+graph:
+  - name: Made
+    operator: Beacon
+    outputs: [{stream: Made, schema: "a bigint, b string, c double NOT NULL"}]
+    parameters: {iterations: 3}
+  - {name: Some, operator: Filter, inputs: [Made], parameters: {filter: a > 1}}
+  - name: Changed
+    operator: Functor
+    inputs: [Some]
+    outputs: [{stream: Changed, schema: "a bigint, sum double, fixed string"}]
+    parameters: {output: {sum: "a + c", fixed: "'b'"}}
+    config: {placement: {partitionColocation: one}}
+  - {name: Own, operator: "some.module:Class", inputs: [Changed], outputs: [{stream: Own, schema: "a bigint"}]}
+  - name: Kept
+    operator: FileSink
+    inputs: [Changed]
+    parameters: {file: kept}
+    config: {placement: {partitionIsolation: true}}
+  - name: Odd
+    operator: FileSink
+    inputs: [Own]
+    parameters: {file: odd}
+    config: {placement: {partitionIsolation: true}}
+"""
+
+
+@pytest.fixture
+def specs(tmp_path: Path) -> dict[str, dg.AssetSpec]:
+    path = tmp_path / "columns.yaml"
+    path.write_text(COLUMNS)
+    assets = external_assets(lineage_graph(compile_spec(path)))
+    return {"/".join(asset.key.path[1:]): asset for asset in assets}
+
+
+def deps(spec: dg.AssetSpec) -> dict[str, list[tuple[str, str]]]:
+    lineage = spec.metadata["dagster/column_lineage"]
+    found = lineage.value if isinstance(lineage, dg.TableColumnLineageMetadataValue) else lineage
+    return {
+        column: [("/".join(dep.asset_key.path[1:]), dep.column_name) for dep in deps]
+        for column, deps in found.deps_by_column.items()
+    }
+
+
+def test_columns_come_from_those_that_expressions_name(specs: dict[str, dg.AssetSpec]):
+    made = "sources/Made"
+    assert deps(specs["streams/Changed"]) == {"a": [(made, "a")], "sum": [(made, "a"), (made, "c")]}
+    assert deps(specs["sinks/Kept"]) == {name: [("streams/Changed", name)] for name in ("a", "sum", "fixed")}, (
+        "a sink takes them as they are"
+    )
+    assert "dagster/column_lineage" not in specs["streams/Own"].metadata, "nothing tells what code of a user's own does"
+
+
+def test_streams_sources_and_sinks_have_columns_and_a_line_of_the_spec(specs: dict[str, dg.AssetSpec]):
+    for name, columns in (("sources/Made", ["a", "b", "c"]), ("streams/Own", ["a"]), ("sinks/Odd", ["a"])):
+        schema = specs[name].metadata["dagster/column_schema"]
+        assert [column.name for column in getattr(schema, "schema", schema).columns] == columns
+        (reference,) = specs[name].metadata["dagster/code_references"].code_references
+        line = COLUMNS.splitlines()[reference.line_number - 1 : reference.line_number + 2]
+        assert name.partition("/")[2] in "".join(line)
+    assert specs["sources/Made"].kinds == {"beacon", "source"}

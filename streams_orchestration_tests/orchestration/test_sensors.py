@@ -169,6 +169,15 @@ def test_pes_streams_and_results_are_recorded_when_they_have_changed(daemon: Dae
     assert not daemon.tick().asset_events
 
 
+def test_a_sink_shows_its_first_rows(daemon: Daemon, runtime: Runtime):
+    runtime.status = running()
+    sink = events(daemon.tick(), dg.AssetMaterialization)[-1]
+    assert sink.metadata["dagster/row_count"].value == 500
+    first, second = (dict(record.data) for record in sink.metadata["streams/first_rows"].records)
+    assert first == {"n": 1, "text": f"{'x' * 77}...", "at": "2013-01-01"}
+    assert second == {"n": None, "text": "y", "at": "2013-01-01"}
+
+
 def test_only_cuts_count_for_freshness(daemon: Daemon, runtime: Runtime):
     runtime.status = running()
     daemon.tick()
