@@ -14,7 +14,7 @@ from streams_orchestration.orchestration.deployments import Deployments
 from streams_orchestration.orchestration.ops import ResetUnit
 from streams_orchestration.orchestration.progress import progress_events
 from streams_orchestration.orchestration.reset_runs import failure_tags, run_under_way
-from streams_orchestration.orchestration.watching import Cursor, Memory, OwedRun, look
+from streams_orchestration.orchestration.watching import Cursor, Memory, OwedRun, look, to_look_at
 from streams_orchestration.runtime.errors import (
     CatalogUnavailableError,
     CatalogVersionError,
@@ -104,11 +104,11 @@ class _Tick:
             resets: list[Future[None]] = []
             for pulses in self.deployments.watch(seconds):
                 self.deployed = set(pulses)
-                for application in self.memories.keys() & pulses.keys():
-                    if self.memories[application].wants_look(pulses[application], time.time()):
-                        looked_at.add(application)
-                        resets += [pool.submit(self.begin, failure) for failure in self.look(application)]
-                        self.memories[application] = replace(self.memories[application], mark=pulses[application].mark)
+                for application in to_look_at(self.memories, pulses, time.time()):
+                    looked_at.add(application)
+                    resets += [pool.submit(self.begin, failure) for failure in self.look(application)]
+                    mark = pulses[application].mark
+                    self.memories[application] = replace(self.memories[application], mark=mark)
         for reset in resets:
             reset.result()
         for application in sorted(looked_at):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
@@ -18,6 +19,8 @@ if TYPE_CHECKING:
 
 REPORT_INTERVAL = 60.0
 """Seconds between two records of progress; Dagster keeps events for ever."""
+TROUBLED_SECONDS, AMISS_SECONDS = 1.0, 5.0
+"""Seconds between two looks at an application in trouble, as a reset may be due, and at one that fails a check."""
 SLOW_INTERVAL, SETTLED_SECONDS = 600.0, 3600.0
 """The same for PEs, streams and sinks as soon as an application has run for so long without a change of state."""
 
@@ -61,10 +64,15 @@ class Memory:
     checks: dict[str, bool] = field(default_factory=dict)
     """Check -> whether it passed when it was last recorded."""
 
-    def wants_look(self, pulse: Pulse, now: float) -> bool:
-        """Is the application to be looked at: something has happened, is amiss, or a record is due?"""
-        amiss = pulse.troubled or self.behind or not all(self.checks.values())
-        return bool(amiss) or pulse.mark != self.mark or now - self.looked_at >= REPORT_INTERVAL
+    def has_news(self, pulse: Pulse, now: float) -> bool:
+        """Has something happened since the last look, or is something in trouble: a look cannot wait."""
+        changed = bool(self.mark) and pulse.mark != self.mark
+        return changed or (bool(pulse.troubled) and now - self.looked_at >= TROUBLED_SECONDS)
+
+    def is_due(self, now: float) -> bool:
+        """Is it time for a look although nothing has happened: for a record, or for a check that has failed."""
+        amiss = self.behind or not all(self.checks.values())
+        return now - self.looked_at >= (AMISS_SECONDS if amiss else REPORT_INTERVAL)
 
 
 @dataclass(frozen=True, slots=True)
@@ -157,6 +165,17 @@ def _remark(status: ApplicationStatus, exhausted: tuple[UnitFailure, ...]) -> st
         return f"{status.application} is {status.state}"
     waiting = [f"{unit.name} is {unit.state}" for unit in status.units if unit.waits or unit.state == "RESETTING"]
     return f"{status.application} is on the way back to its last cut: {', '.join(waiting)}" if waiting else ""
+
+
+def to_look_at(memories: Mapping[str, Memory], pulses: Mapping[str, Pulse], now: float) -> list[str]:
+    """The applications to look at now: all that have news, else the one that was not looked at for longest, if due.
+
+    Many looks in a row would keep news waiting.
+    """
+    known = [name for name in memories if name in pulses]
+    news = [name for name in known if memories[name].has_news(pulses[name], now)]
+    due = sorted((name for name in known if memories[name].is_due(now)), key=lambda name: memories[name].looked_at)
+    return news or due[:1]
 
 
 @dataclass(slots=True)

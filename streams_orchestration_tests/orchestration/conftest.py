@@ -118,7 +118,7 @@ class Runtime(SimpleNamespace):
         """One view, and the next one if `status` was changed meanwhile."""
         self._called("watch", seconds)
         shown = None
-        while self.status is not None and self.status != shown:
+        while self.status is not None and self.status != shown:  # the product looks until the time is over
             shown = self.status
             units = tuple((unit.name, unit.state, unit.generation, unit.resets) for unit in shown.units)
             troubled = tuple(failure.unit for failure in failures(shown, NOW))

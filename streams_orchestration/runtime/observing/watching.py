@@ -21,8 +21,6 @@ from streams_orchestration.runtime.units.watch import observe
 
 LOOK_SECONDS = 0.25
 """Between two looks while nothing is wrong."""
-TROUBLED_SECONDS = 1.0
-"""The same while something is wrong that has not changed: a reset may be due."""
 
 
 def observed_status(home: Home, application: str) -> ApplicationStatus:
@@ -92,20 +90,10 @@ def read_pulses(home: Home) -> dict[str, Pulse]:
 
 
 def watch(home: Home, seconds: float) -> Iterator[dict[str, Pulse]]:
-    """Watch all applications for so many seconds.
-
-    Yields:
-        All pulses: at once, whenever one of them has changed, and every second while an application is in trouble.
-    """
+    """Watch all applications for so many seconds: their pulses, four times a second."""
     until = time.monotonic() + seconds
-    before: dict[str, Pulse] | None = None
-    shown_at = 0.0
     while True:
-        pulses = read_pulses(home)
-        in_trouble = any(pulse.troubled for pulse in pulses.values())
-        if pulses != before or (in_trouble and time.monotonic() - shown_at >= TROUBLED_SECONDS):
-            yield pulses
-            before, shown_at = pulses, time.monotonic()
+        yield read_pulses(home)
         left = until - time.monotonic()
         if left <= 0:
             return
