@@ -103,7 +103,8 @@ class _Program:
         self._highs.run()
         if self._highs.getModelStatus() != self._optimal:
             return None
-        self._lengths = list(self._highs.getSolution().col_value)
+        # within its tolerance HiGHS lets a length be negative, and then there are no shortest paths
+        self._lengths = [max(0.0, value) for value in self._highs.getSolution().col_value]
         return float(self._highs.getInfo().objective_function_value) + self._constant
 
     def extend(self, step: float) -> bool:

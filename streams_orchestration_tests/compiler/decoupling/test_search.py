@@ -101,6 +101,16 @@ def test_bounds_hold(document: dict[str, Any]):
     assert max(found) <= best[0].objective * (1 + 1e-7) + 1e-9
 
 
+def test_a_bound_holds_beside_a_length_that_is_hardly_negative():
+    document = graph(30, seed=0, machines=3, dearness=1.0)
+    contraction, optimum = contracted(document), decided(document)
+    home = [0] * contraction.size
+    for output, machine in zip(contraction.outputs, optimum.outputs, strict=True):
+        home[output] = machine
+    blocks = block_bound(contraction, simple_bound(contraction), 60.0)
+    assert spreading_bound(contraction, blocks, home, 20.0) <= optimum.evaluation.objective * (1 + 1e-6)
+
+
 def test_bounds_see_more_than_the_mean():
     contraction = contracted(large(300, 12))
     search = Search(contraction)
