@@ -22,18 +22,11 @@ _SOME_STARTS = 6
 def solve_task(task: SolverTask, report: Callable[[Progress], None]) -> None:
     """Search, prove what can be proven in passing, then solve the whole program where that has a chance.
 
-    Whatever is better than before is reported at once, since the time may be over at any moment. Of two processes that
-    share a task the second one proves, and the first one only searches. Two machines need neither: the whole program
-    is quicker without.
+    Whatever is better than before is reported at once, since the time may be over at any moment. Two machines need no
+    search and no bound: the whole program is quicker without.
     """
     effort = _Effort(task, report)
-    if task.workers > 1:
-        if task.worker:
-            effort.prove_blocks(task.seconds / 10)
-            effort.search_for(task.seconds, 1)
-            effort.prove_distances(effort.remaining)
-        effort.search_for(effort.remaining, _STARTS)
-    elif not task.solvable:
+    if not task.solvable:
         effort.prove_blocks(task.seconds / 10)
         effort.search_for(0.5 * task.seconds, _STARTS)
         effort.prove_distances(0.8 * effort.remaining)
@@ -41,7 +34,6 @@ def solve_task(task: SolverTask, report: Callable[[Progress], None]) -> None:
     elif not task.two:
         effort.prove_blocks(task.seconds / 10)
         effort.search_for(0.3 * task.seconds, _SOME_STARTS)
-        effort.prove_distances(0.3 * effort.remaining)
     if task.solvable and not (effort.close() and task.gap):  # an exact answer has the least sum, too (rule Q9)
         effort.solve()
 
@@ -57,7 +49,7 @@ class _Effort:
         self._report = report
         self._deadline = time.monotonic() + task.seconds
         self._bound = task.bound
-        self._seed = task.worker
+        self._seed = 0
         budget = task.contraction.flow.params.machine_budget
         self._proves = task.solver != "search" and not task.two and budget is None and available("highs")
 
@@ -79,7 +71,7 @@ class _Effort:
                 return
             rebalanced = self._proves and self.task.solver == "highs"
             self.search.run_start(self._seed, until, rebalanced=rebalanced, good_enough=self._bound)
-            self._seed += self.task.workers
+            self._seed += 1
             self._report_progress()
 
     def prove_blocks(self, seconds: float) -> None:

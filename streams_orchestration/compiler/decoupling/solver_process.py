@@ -1,4 +1,4 @@
-"""Solvers in processes of their own, which are ended when their time is over."""
+"""A solver in a process of its own, which is ended when its time is over."""
 
 from __future__ import annotations
 
@@ -9,9 +9,9 @@ import signal
 import subprocess
 import sys
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from contextlib import suppress
-from threading import Event, Lock, Thread
+from threading import Event, Thread
 
 from streams_orchestration.compiler.decoupling.effort import solve_task
 from streams_orchestration.compiler.decoupling.solver_task import Progress, SolverTask
@@ -27,60 +27,40 @@ class SolverFailedError(Exception):
     """A solver ended without an answer; the message is the last line of its error output."""
 
 
-def solve_apart(
-    tasks: Sequence[SolverTask],
-    seconds: float,
-    report: Callable[[Progress], None],
-    enough: Callable[[], bool] = lambda: False,
-) -> None:
-    """As `solve_task`, each task in a process of its own; all of them are ended when the time is over.
+def solve_apart(task: SolverTask, seconds: float, report: Callable[[Progress], None]) -> None:
+    """As `solve_task`, in a process of its own, which is ended when the time is over.
 
     Args:
-        tasks: what the processes do; of several they are shares of one.
-        seconds: the time for all of it, with the start of the processes.
-        report: called with all progress, by one thread at a time.
-        enough: called after every report; when true, the processes are ended.
+        task: what the process does.
+        seconds: the time for all of it, with the start of the process.
+        report: called with all progress, by another thread.
 
     Raises:
-        SolverFailedError: all processes ended with errors of their own.
+        SolverFailedError: the process ended with an error of its own.
     """
-    deadline = time.monotonic() + seconds
-    lock, news = Lock(), Event()
-
-    def forward(progress: Progress) -> None:
-        with lock:
-            report(progress)
-
-    solvers = [_Solver(task, deadline, forward, news) for task in tasks]
+    solver = _Solver(task, time.monotonic() + seconds, report)
     try:
-        for each in solvers:
-            each.start()
-        while any(each.runs for each in solvers) and not enough():
-            left = deadline - time.monotonic()
-            if left <= 0:
-                break
-            news.wait(left)
-            news.clear()
+        solver.start()
+        solver.finished.wait(seconds)
     finally:
-        failures = [each.end() for each in solvers]
-    if all(failure is not None for failure in failures):
-        raise SolverFailedError("; ".join(failure for failure in failures if failure))
+        failure = solver.end()
+    if failure is not None:
+        raise SolverFailedError(failure)
 
 
 class _Solver:
     """One process, and the threads that write to it and read from it."""
 
-    def __init__(self, task: SolverTask, deadline: float, report: Callable[[Progress], None], news: Event) -> None:
+    def __init__(self, task: SolverTask, deadline: float, report: Callable[[Progress], None]) -> None:
         self._request = task, deadline
         self._report = report
-        self._news = news
+        self.finished = Event()
         self._errors = b""
         self._process: subprocess.Popen[bytes] | None = None
         # writing is for a thread, too: a large task fills the pipe while the process is still starting
         self._threads = [
             Thread(target=each, daemon=True) for each in (self._write_request, self._read_progress, self._read_errors)
         ]
-        self.runs = True
 
     def start(self) -> None:
         self._process = subprocess.Popen(
@@ -97,8 +77,8 @@ class _Solver:
         """End the process if it still runs, and return its last error if it failed before that."""
         process = self._process
         if process is None:
-            return ""
-        if not self.runs:  # it has closed its output, so it is about to end
+            return None
+        if self.finished.is_set():  # it has closed its output, so it is about to end
             with suppress(subprocess.TimeoutExpired):
                 process.wait(1.0)
         cut_off = process.poll() is None
@@ -124,9 +104,7 @@ class _Solver:
             with suppress(ValueError):
                 assignment, bound, infeasible = json.loads(line)
                 self._report(Progress(None if assignment is None else tuple(assignment), bound, infeasible))
-                self._news.set()
-        self.runs = False
-        self._news.set()
+        self.finished.set()
 
     def _read_errors(self) -> None:
         if self._process is not None and self._process.stderr is not None:

@@ -24,9 +24,6 @@ class SolverTask(NamedTuple):
     gap: float
     """Relative difference from the best at which it may stop."""
     seconds: float
-    worker: int = 0
-    """Which of the processes that share the task this is."""
-    workers: int = 1
 
     @property
     def two(self) -> bool:

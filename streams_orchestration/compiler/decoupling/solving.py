@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import time
 from typing import Literal
 
@@ -114,16 +113,7 @@ class _Run:
         if task.binaries <= _SMALL or task.solver == "search":  # a search looks at the clock itself
             solve_task(task, self.take)
             return
-        # where a search and a bound are all that there is time for, each has a processor
-        if task.solver == "highs" and not task.solvable and (os.cpu_count() or 1) > 1:
-            shares = [task._replace(worker=each, workers=2) for each in (0, 1)]
-            solve_apart(shares, task.seconds, self.take, lambda: self._close(task.gap))
-        else:
-            solve_apart([task], task.seconds, self.take)
-
-    def _close(self, gap: float) -> bool:
-        known = self.search.evaluation
-        return known is not None and known.objective <= self.bound * (1 + gap)
+        solve_apart(task, task.seconds, self.take)
 
 
 def _no_decision(problem: Problem, seconds: float, *, infeasible: bool) -> Diagnostic:
