@@ -150,8 +150,6 @@ class Formulation:
                 row = [(variable, 1.0), *_negated((each, 1.0) for each in arrives), *here.times(-float(most))]
                 self._at_least(row, most * (here.constant - 1.0))
             loads[machine].append((variable, fan.send * self.scale))
-        if exact:
-            self._at_least([*((each, 1.0) for each in leaves), *_negated((each, 1.0) for each in arrives)], 0.0)
 
     def _divided(self, loads: Sequence[list[Term]], most: pulp.LpVariable, budget: int) -> list[list[Term]]:
         """The load of a single machine of each group, when groups share a budget of machines.
