@@ -84,7 +84,7 @@ def _of_application(
     plan = compilation.logical, compilation.physical, compilation.fusion
     costs, found = measured_costs(compilation.logical, compilation.physical, profile)
     report_diagnostics(found)
-    decision = decide(*plan, costs, machines=machines, pe=pe, **effort)
+    decision = decide(*plan, costs, parts=machines, pe=pe, **effort)
     report_diagnostics(decision.solution.diagnostics)
     document = decision_document(*plan, decision)
     if output is not None:

@@ -117,7 +117,7 @@ def decide_what_to_move(
     try:
         costs, found = measured_costs(plan[0], plan[1], profile)
         decision = decide(
-            *plan, costs, machines=config.machines, pe=config.pe, solver=config.solver, seconds=config.time_limit
+            *plan, costs, parts=config.machines, pe=config.pe, solver=config.solver, seconds=config.time_limit
         )
     except ApplicationError as error:
         raise dg.Failure(description=str(error), allow_retries=False) from error

@@ -99,7 +99,7 @@ def pe_loads(
     """Load of every PE at the measured rates, in percent of a processor; a PE whose operators did nothing has 0."""
     return {
         pe.id: PERCENT * costs.overhead
-        + sum(application_problem(logical, physical, costs, pe.operators, machines=1).loads)
+        + sum(application_problem(logical, physical, costs, pe.operators, parts=1).loads)
         if any(costs.cpu.get(each) for each in pe.operators)
         else 0.0
         for pe in fusion.pes
@@ -112,7 +112,7 @@ def decide(
     fusion: FusionPlan,
     costs: MeasuredCosts,
     *,
-    machines: int = 2,
+    parts: int = 2,
     pe: int | None = None,
     solver: SolverChoice = "highs",
     seconds: float = SECONDS,
@@ -125,7 +125,7 @@ def decide(
         physical: its expanded graph.
         fusion: its PEs.
         costs: what was measured.
-        machines: the most parts.
+        parts: the most PEs that it becomes.
         pe: the PE; the busiest one when None.
         solver: of the integer program.
         seconds: time limit.
@@ -142,7 +142,7 @@ def decide(
         raise ApplicationError([Diagnostic.of("SO0611", message)])
     saturation = PERCENT / loads[busiest] if loads[busiest] else 1.0
     operators = next(each.operators for each in fusion.pes if each.id == chosen)
-    problem = application_problem(logical, physical, costs, operators, machines=machines, saturation=saturation)
+    problem = application_problem(logical, physical, costs, operators, parts=parts, saturation=saturation)
     solution = solve(problem.problem, solver=solver, seconds=seconds, gap=gap)
     before = {each: load * saturation for each, load in loads.items()}
     return ApplicationDecision(chosen, problem, parting_of(problem, solution), solution, costs, before, saturation)

@@ -1,8 +1,8 @@
 """The decoupling problem of a physical graph with measured costs: which operators could be in another PE.
 
-A *machine* is a PE: a query with tasks of its own. What leaves an operator is an *outlet*: a stream of the transport as
-soon as a reader is in another PE. Such a stream is written once, however many PEs read it, and each input port that it
-feeds there reads it for itself (`tee: each`).
+A *part* is what becomes a PE, a query with tasks of its own; the problem calls it a machine. What leaves an operator is
+an *outlet*: a stream of the transport as soon as a reader is in another PE. Such a stream is written once, however many
+PEs read it, and each input port that it feeds there reads it for itself (`tee: each`).
 """
 
 from __future__ import annotations
@@ -73,7 +73,7 @@ def application_problem(
     costs: MeasuredCosts,
     operators: Collection[int],
     *,
-    machines: int,
+    parts: int,
     saturation: float = 1.0,
 ) -> ApplicationProblem:
     """The problem of sharing some operators out among PEs.
@@ -87,7 +87,7 @@ def application_problem(
         physical: its expanded graph.
         costs: what was measured.
         operators: those to share out, of one PE or of several that could be one.
-        machines: the most PEs.
+        parts: the most PEs; the problem's machines.
         saturation: how many times the measured load there can be: loads are scaled by it (rule Q14).
 
     Raises:
@@ -104,7 +104,7 @@ def application_problem(
     ids = tuple(physical.operators[each].name for each in scope)
     send, receive = costs.transport.send, costs.transport.receive
     params = Parameters(
-        k=machines,
+        k=parts,
         ser_per_item=send.per_tuple * builder.scale,
         deser_per_item=receive.per_tuple * builder.scale,
         ser_per_byte=send.per_byte * builder.scale,

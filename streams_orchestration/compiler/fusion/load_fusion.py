@@ -74,7 +74,7 @@ class LoadFusion:
         if len(apart) > _PAIRS:
             return None
         graphs = self._logical, self._physical, self._costs
-        problem = application_problem(*graphs, operators, machines=len(each.units)).problem
+        problem = application_problem(*graphs, operators, parts=len(each.units)).problem
         return Share(each.units, problem.model_copy(update={"apart": tuple(apart)}))
 
     def _apart(self, each: Class) -> Iterator[tuple[str, ...]]:

@@ -169,7 +169,7 @@ def test_channels_of_a_splitter_are_streams_of_their_own():
         replace(x, inputs=(arriving[x.operator],) if x.operator in arriving else ()) for x in profile.operators
     )
     costs, _ = measured_costs(logical, physical, replace(profile, operators=operators))
-    problem = application_problem(logical, physical, costs, range(len(names)), machines=2)
+    problem = application_problem(logical, physical, costs, range(len(names)), parts=2)
     carried = {names[each.readers[0]]: each.tuples for each in problem.outlets if each.output.splitter >= 0}
     assert carried == arriving
     parts = parting_of(problem, solve(problem.problem)).parts
@@ -250,7 +250,7 @@ SOME = examples(60)
 def test_no_legal_parting_has_a_smaller_largest_load(given_: tuple[LogicalGraph, Profile, list[int]], machines: int):
     logical, profile, members = given_
     physical, costs = costs_of(logical, profile)
-    problem = application_problem(logical, physical, costs, members, machines=machines)
+    problem = application_problem(logical, physical, costs, members, parts=machines)
     parting = parting_of(problem, solve(problem.problem))
     part_of = {operator: part for part, operators in enumerate(parting.parts) for operator in operators}
     assert sorted(part_of) == members
@@ -278,9 +278,9 @@ def test_all_costs_together_only_change_the_unit(given_: tuple[LogicalGraph, Pro
         cpu={operator: load * factor for operator, load in costs.cpu.items()},
         transport=replace(costs.transport, send=dearer(costs.transport.send), receive=dearer(costs.transport.receive)),
     )
-    problem, other = (application_problem(logical, physical, each, members, machines=2) for each in (costs, more))
+    problem, other = (application_problem(logical, physical, each, members, parts=2) for each in (costs, more))
     assert other.loads == pytest.approx([load * factor for load in problem.loads])
-    saturated = application_problem(logical, physical, costs, members, machines=2, saturation=factor)
+    saturated = application_problem(logical, physical, costs, members, parts=2, saturation=factor)
     assert saturated.loads == pytest.approx(other.loads)
 
 
@@ -291,7 +291,7 @@ def test_the_document_is_what_the_compiler_applies(given_: tuple[LogicalGraph, P
     physical, costs = costs_of(logical, profile)
     rest = [number for number in range(len(physical.operators)) if number not in members]
     fusion: FusionPlan = in_pes(physical, [group for group in (members, rest) if group])
-    decision = decide(logical, physical, fusion, costs, machines=machines, pe=0)
+    decision = decide(logical, physical, fusion, costs, parts=machines, pe=0)
     document = decision_document(logical, physical, fusion, decision)
     options = Options(decoupling=assignment_from_mapping(document))
     plan, diagnostics = decouple(logical, physical, no_regions(physical), fusion, options)
