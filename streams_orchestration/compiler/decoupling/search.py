@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from random import Random
 
 from streams_orchestration.compiler.decoupling.annealing import anneal
-from streams_orchestration.compiler.decoupling.coarsening import coarser
+from streams_orchestration.compiler.decoupling.coarsening import coarser, common
 from streams_orchestration.compiler.decoupling.contraction import Contraction
 from streams_orchestration.compiler.decoupling.evaluation import Evaluation, evaluate
 from streams_orchestration.compiler.decoupling.filling import filled
@@ -28,6 +28,10 @@ _KEPT = 6
 """Decisions that later starts begin with."""
 _FIRST = 3
 """Starts before that is done."""
+_ANEW = 0.15
+"""The part of later starts that still begin with nothing."""
+_ALONE = 0.3
+"""The part of the others that begin with one decision, and not with two."""
 _WARM = 0.05
 """Heat that a good decision survives."""
 
@@ -76,7 +80,7 @@ class Search:
         self.offer(home)
 
     def run_start(self, seed: int, deadline: float, *, rebalanced: bool = False, good_enough: float = 0.0) -> None:
-        """Look for a better decision: from nothing, or from one of the best so far.
+        """Look for a better decision: from nothing, from one that is known, or from what two have in common.
 
         Args:
             seed: of the start.
@@ -90,11 +94,12 @@ class Search:
             self.improve_filling(seed, _ORDERED_STEPS * self.contraction.size, deadline)
             return
         chance = Random(seed)
-        if len(self._kept) < _FIRST:
+        if len(self._kept) < _FIRST or chance.random() < _ANEW:
             home = self._from_coarse(chance, deadline)
+        elif chance.random() < _ALONE:
+            home = self._warmed(chance.choice(self._kept)[2], chance, 4 * _STEPS, deadline)
         else:
-            known = TrackedAssignment(self._pieces, chance.choice(self._kept)[2])
-            home = anneal(known, chance, 4 * _STEPS * self.contraction.size, _WARM, deadline)
+            home = self._from_two(chance, deadline)
         self.offer(home)
         placed = TrackedAssignment(self._pieces, home)
         if rebalanced:
@@ -144,6 +149,20 @@ class Search:
         same = 1e-9 * total
         if all(abs(worst - other) > same or abs(total - others) > same for other, others, _ in self._kept):
             self._kept = sorted([*self._kept, (worst, total, list(placed.home))])[:_KEPT]
+
+    def _warmed(self, home: Sequence[int], chance: Random, effort: int, deadline: float) -> list[int]:
+        """A decision near one that is known."""
+        return anneal(TrackedAssignment(self._pieces, home), chance, effort * len(home), _WARM, deadline)
+
+    def _from_two(self, chance: Random, deadline: float) -> list[int]:
+        """Clusters of what two decisions have on one machine are annealed first, then their classes."""
+        first, second = sorted(chance.sample(self._kept, 2))
+        clusters, numbers = common(self._pieces, first[2], second[2])
+        home = [0] * len(clusters.weights)
+        for piece, number in enumerate(numbers):
+            home[number] = first[2][piece]
+        home = anneal(TrackedAssignment(clusters, home), chance, 4 * _STEPS * max(100, len(home)), 1.0, deadline)
+        return self._warmed([home[number] for number in numbers], chance, _STEPS, deadline)
 
     def _clusters(self, chance: Random) -> tuple[list[Pieces], list[list[int]]]:
         """Levels of clusters, coarser and coarser, and for each piece of a level its number in the next."""
