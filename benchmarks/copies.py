@@ -49,9 +49,9 @@ def planned(*, faithful: bool = False) -> Compilation:
 
 
 def always(compilation: Compilation) -> Compilation:
-    """The same with a copy of all attributes at every connection."""
+    """The same with a copy of all attributes at every connection; its deployment plan is made when it is deployed."""
     everything = tuple(each._replace(passing="copy", attributes=None) for each in compilation.copies.connections)
-    return replace(compilation, copies=replace(compilation.copies, connections=everything))
+    return replace(compilation, copies=replace(compilation.copies, connections=everything), deployment=None)
 
 
 def batch(home: Path, compilation: Compilation) -> Callable[[], tuple[int, dict[str, float]]]:
