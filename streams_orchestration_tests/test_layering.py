@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import re
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -12,6 +13,7 @@ import networkx
 import pytest
 
 import streams_orchestration
+from streams_orchestration.cli.loading import load
 from streams_orchestration.compiler.compiling import compile_spec
 
 ROOT = Path(streams_orchestration.__file__).parent
@@ -197,3 +199,22 @@ def test_java_is_looked_for_with_the_standard_library_alone():
     loaded = loaded_by("import streams_orchestration.runtime.engine.spark.java")
     ours = {"streams_orchestration", "__main__"}
     assert {name for name in loaded - ours if name not in sys.stdlib_module_names and "distutils" not in name} == set()
+
+
+@pytest.mark.parametrize(
+    ("module", "left"),
+    [
+        ("observing", {"pyspark", "dagster", "polars", "pyarrow", "pandas", "numpy", "networkx", "pydantic", "yaml"}),
+        ("running", {"pyspark", "dagster", "pyarrow", "pandas", "numpy", "networkx"}),
+    ],
+)
+def test_a_status_and_a_run_of_what_is_complete_load_only_what_they_need(module: str, left: set[str]):
+    assert loaded_by(f"import streams_orchestration.cli.{module}").isdisjoint(left)
+
+
+def test_what_the_command_line_loads_by_name_exists():
+    text = "\n".join(path.read_text(encoding="utf-8") for path in sorted((ROOT / "cli").glob("*.py")))
+    text = text.replace("{CLI}", "streams_orchestration.cli")
+    places = re.findall(r'"(streams_orchestration[\w.]+:\w+)"', text)
+    assert len(places) > 20
+    assert all(callable(load(place)) for place in places)

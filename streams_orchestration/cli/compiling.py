@@ -49,8 +49,18 @@ def check(spec: Path, options: Options, *, deployable: bool) -> Compilation:
     Raises:
         ApplicationError: the application has errors.
     """
+    return _checked(_compile(spec, options), deployable=deployable)
+
+
+def _compile(spec: Path, options: Options) -> Compilation:
     started = time.perf_counter()
     compilation = compile_spec(spec, options)
+    operators, pes = len(compilation.physical.operators), len(compilation.fusion.pes)
+    detail(f"{spec}: {operators} operators in {pes} PEs, compiled in {time.perf_counter() - started:.2f} s")
+    return compilation
+
+
+def _checked(compilation: Compilation, *, deployable: bool) -> Compilation:
     diagnostics = compilation.diagnostics
     if deployable or any(each.parameters and each.kind in STANDARD for each in compilation.logical.operators):
         # loads the code of operators, which most applications that are only compiled do without
@@ -59,21 +69,38 @@ def check(spec: Path, options: Options, *, deployable: bool) -> Compilation:
         diagnostics = (*diagnostics, *(check_operators if deployable else check_parameters)(compilation))
     if any(diagnostic.severity == "error" for diagnostic in diagnostics):
         raise ApplicationError(diagnostics)
-    operators, pes = len(compilation.physical.operators), len(compilation.fusion.pes)
-    detail(f"{spec}: {operators} operators in {pes} PEs, compiled in {time.perf_counter() - started:.2f} s")
     return replace(compilation, diagnostics=diagnostics)
 
 
 def compiled(spec: Path, options: Options, *, deployable: bool = False) -> Compilation:
     """As `check`; warnings go to standard error."""
+    compilation = _checked(compiled_only(spec, options), deployable=deployable)
+    report_diagnostics(compilation.diagnostics)
+    return compilation
+
+
+def compiled_only(spec: Path, options: Options) -> Compilation:
+    """Compile without a look at what only the operators know, which loads their code.
+
+    Raises:
+        ApplicationError: the application has errors.
+    """
     try:
-        compilation = check(spec, options, deployable=deployable)
+        compilation = _compile(spec, options)
     except ApplicationError:
         current().application = _name(spec)
         raise
     current().application = compilation.logical.application
-    report_diagnostics(compilation.diagnostics)
     return compilation
+
+
+def require_deployable(compilation: Compilation) -> None:
+    """Check what only the operators know; warnings go to standard error.
+
+    Raises:
+        ApplicationError: something keeps the application from running here.
+    """
+    report_diagnostics(_checked(compilation, deployable=True).diagnostics)
 
 
 def operator_names(spec: Path) -> tuple[str, ...]:

@@ -13,7 +13,7 @@ from streams_orchestration.compiler.options import Options
 from streams_orchestration.model.loading import read_application
 from streams_orchestration.orchestration.lineage import lineage_document, lineage_graph, render_lineage
 from streams_orchestration.runtime.errors import NotDeployedError
-from streams_orchestration.runtime.observing.reading import deployed_compilation
+from streams_orchestration.runtime.observing.compilations import deployed_compilation
 from streams_orchestration.runtime.storage.home import Home
 
 

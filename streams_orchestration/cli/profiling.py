@@ -25,9 +25,9 @@ from streams_orchestration.model.assignment_document import read_assignment
 from streams_orchestration.model.document import read_document
 from streams_orchestration.model.profile import Profile
 from streams_orchestration.model.profile_document import mapping_of
+from streams_orchestration.runtime.observing.compilations import deployed_compilation
 from streams_orchestration.runtime.observing.profiles.measuring import measure
 from streams_orchestration.runtime.observing.profiles.outcomes import keep_outcome, outcome_of
-from streams_orchestration.runtime.observing.reading import deployed_compilation
 from streams_orchestration.runtime.storage.home import Home
 
 SHOWN = 12

@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Any
 
 from streams_orchestration.cli.catalogs import upgrade_catalog
-from streams_orchestration.cli.compiling import compiled
+from streams_orchestration.cli.compiling import compiled_only, require_deployable
 from streams_orchestration.cli.failing import APPLICATION
 from streams_orchestration.cli.invocation import answer, current
 from streams_orchestration.cli.messages import note
@@ -18,20 +18,23 @@ from streams_orchestration.compiler.compilation import Compilation
 from streams_orchestration.compiler.options import Options
 from streams_orchestration.runtime.deployment.fingerprint import difference, fingerprint
 from streams_orchestration.runtime.engine.spark.java import require_java
-from streams_orchestration.runtime.errors import ApplicationChangedError
-from streams_orchestration.runtime.observing.reading import deployed_compilation
+from streams_orchestration.runtime.errors import ApplicationChangedError, CatalogError
+from streams_orchestration.runtime.observing.compilations import deployed_compilation
 from streams_orchestration.runtime.observing.status import ApplicationStatus
 from streams_orchestration.runtime.storage.home import Home
 
 
 def run(spec: Path, options: Options, max_rows: int, *, fresh: bool) -> int:
     """Compile an application, run it to its end, show the result; the exit status."""
-    compilation = compiled(spec, options, deployable=True)
-    name = compilation.logical.application
-    home = Home.default().prepare()
-    with locked_start(home, name, "streams run") as lock:
+    compilation = compiled_only(spec, options)
+    name, home = compilation.logical.application, Home.default()
+    if fresh or not _is_complete(home, compilation):
+        require_deployable(compilation)
+    with locked_start(home.prepare(), name, "streams run") as lock:
         upgrade_catalog(home)
-        before = None if fresh else _kept(home, compilation)
+        before = None if fresh else status_if_deployed(home, name)
+        if before is not None and before.fingerprint != fingerprint(compilation):
+            raise ApplicationChangedError(name, difference(deployed_compilation(home, name), compilation))
         if before is not None and before.state == "COMPLETED":
             note(f"{name} was complete already. `streams run {spec} --fresh` computes it anew.")
             return _completed(home, before, max_rows)
@@ -55,17 +58,13 @@ def run(spec: Path, options: Options, max_rows: int, *, fresh: bool) -> int:
     return _completed(home, after, max_rows)
 
 
-def _kept(home: Home, compilation: Compilation) -> ApplicationStatus | None:
-    """What is kept of this application, None when it was never deployed.
-
-    Raises:
-        ApplicationChangedError: what is kept is of another version of it.
-    """
-    name = compilation.logical.application
-    status = status_if_deployed(home, name)
-    if status is not None and status.fingerprint != fingerprint(compilation):
-        raise ApplicationChangedError(name, difference(deployed_compilation(home, name), compilation))
-    return status
+def _is_complete(home: Home, compilation: Compilation) -> bool:
+    """Whether this application ran to its end: then its operators were checked when it was deployed."""
+    try:
+        status = status_if_deployed(home, compilation.logical.application)
+    except CatalogError:  # of an older version, maybe, which is upgraded before the application is run
+        return False
+    return status is not None and status.state == "COMPLETED" and status.fingerprint == fingerprint(compilation)
 
 
 def _place(status: ApplicationStatus) -> str:

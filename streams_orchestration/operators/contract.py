@@ -7,11 +7,12 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from enum import Enum
 from pathlib import Path
-from typing import Any, ClassVar, Literal, NamedTuple
+from typing import Any, ClassVar, NamedTuple
 
 from pydantic import BaseModel, ConfigDict
 
 from streams_orchestration.model.operators import OperatorModel
+from streams_orchestration.model.visibility import Visibility
 from streams_orchestration.operators.background import Background
 from streams_orchestration.operators.batch import TupleBatch
 from streams_orchestration.operators.errors import ResultError
@@ -37,10 +38,6 @@ class Parameters(BaseModel):
     """Base of an operator's parameters; unknown ones are errors."""
 
     model_config = ConfigDict(extra="forbid", frozen=True, populate_by_name=True)
-
-
-Visibility = Literal["read_committed", "read_uncommitted"]
-"""When what was made becomes visible: with its epoch, so that no reset takes it back, or with its batch (B33)."""
 
 
 class PendingFile(NamedTuple):

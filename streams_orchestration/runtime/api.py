@@ -6,10 +6,11 @@ from streams_orchestration.runtime.deployment.control import await_running, canc
 from streams_orchestration.runtime.deployment.deployment import deploy
 from streams_orchestration.runtime.deployment.reset import reset
 from streams_orchestration.runtime.hosts.orphans import stop_orphans
+from streams_orchestration.runtime.observing.compilations import deployed_compilation
 from streams_orchestration.runtime.observing.metrics_reading import read_metrics
 from streams_orchestration.runtime.observing.profiles.measuring import measure
 from streams_orchestration.runtime.observing.profiles.outcomes import keep_outcome, outcome_of
-from streams_orchestration.runtime.observing.reading import deployed_compilation, read_cuts, read_status
+from streams_orchestration.runtime.observing.reading import read_cuts, read_status
 from streams_orchestration.runtime.observing.watching import observed_status, watch
 from streams_orchestration.runtime.sinks.results import first_rows
 from streams_orchestration.runtime.units.cut_files import look_at_cuts

@@ -138,6 +138,7 @@ def test_the_second_interrupt_leaves_at_once(spec: str, monkeypatch: pytest.Monk
     assert "`streams cancel copy` stops it" in capsys.readouterr().err
 
 
+@pytest.mark.slow
 def test_a_run_looks_at_the_application_only_after_another_run_has_started_it(
     spec: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: Capture
 ):
@@ -155,6 +156,7 @@ def test_a_run_looks_at_the_application_only_after_another_run_has_started_it(
     assert calls == ["run"]
 
 
+@pytest.mark.slow
 def test_a_run_that_waits_for_too_long_is_refused_by_name(
     spec: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: Capture
 ):
@@ -181,3 +183,9 @@ def test_an_application_is_free_for_others_as_soon_as_it_is_deployed(
     monkeypatch.setattr(foreground, "run_in_foreground", follow)
     monkeypatch.setattr(foreground.Jobs, "deploy", lambda *_, **__: None)
     assert main(["run", spec]) == 0
+
+
+def test_what_cannot_run_leaves_no_state_directory(spec: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    Path(spec).write_text(SPEC.replace("format: csv}", "format: csv, separator: no}"))
+    assert main(["run", spec]) == 1
+    assert not (tmp_path / "home").exists()

@@ -15,7 +15,8 @@ from streams_orchestration.runtime.catalog import tables
 from streams_orchestration.runtime.catalog.catalog import Catalog
 from streams_orchestration.runtime.deployment.deployment import base_directory, deploy, deployment_plan
 from streams_orchestration.runtime.engine.spark.rows import PLAN
-from streams_orchestration.runtime.programs.batches import BatchPlan, TaskResult, plan_codec
+from streams_orchestration.runtime.programs.batches import BatchPlan, TaskResult
+from streams_orchestration.runtime.programs.codecs import plan_codec
 from streams_orchestration.runtime.queries.commits import commit_batch
 from streams_orchestration.runtime.queries.planning import plan_batch
 from streams_orchestration.runtime.queries.scratch import Launched, Scratch

@@ -12,8 +12,9 @@ from typing import Literal
 from pydantic import Field, model_validator
 
 from streams_orchestration.model.names import nearest
+from streams_orchestration.model.visibility import Visibility
 from streams_orchestration.operators.batch import TupleBatch
-from streams_orchestration.operators.contract import OperatorContext, Parameters, PendingFile, Visibility
+from streams_orchestration.operators.contract import OperatorContext, Parameters, PendingFile
 from streams_orchestration.operators.errors import UnknownAttributeError
 from streams_orchestration.operators.gathering import GatheringSink, Roll
 from streams_orchestration.operators.libraries import pa

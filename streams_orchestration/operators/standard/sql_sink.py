@@ -8,8 +8,9 @@ from typing import TYPE_CHECKING
 from pydantic import Field
 
 from streams_orchestration.model.names import nearest
+from streams_orchestration.model.visibility import Visibility
 from streams_orchestration.operators.batch import TupleBatch
-from streams_orchestration.operators.contract import OperatorContext, Parameters, Visibility
+from streams_orchestration.operators.contract import OperatorContext, Parameters
 from streams_orchestration.operators.database_url import check_url, shown_url
 from streams_orchestration.operators.epoch_sink import DeliveryKey, EpochSink
 from streams_orchestration.operators.errors import UnknownAttributeError

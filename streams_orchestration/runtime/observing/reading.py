@@ -6,8 +6,6 @@ from dataclasses import fields
 
 from sqlalchemy import select
 
-from streams_orchestration.compiler.compilation import Compilation
-from streams_orchestration.compiler.documents import load
 from streams_orchestration.runtime.catalog import tables
 from streams_orchestration.runtime.observing.links import read_exports, read_imports
 from streams_orchestration.runtime.observing.status import ApplicationStatus
@@ -15,16 +13,6 @@ from streams_orchestration.runtime.sinks.sinks import read_sinks
 from streams_orchestration.runtime.storage.home import Home
 from streams_orchestration.runtime.units.reading import application_row, opened_catalog, units_status
 from streams_orchestration.runtime.units.unit_status import Cut
-
-
-def deployed_compilation(home: Home, application: str) -> Compilation:
-    """The compiled application as it was deployed.
-
-    Raises:
-        NotDeployedError: the catalog does not know it.
-    """
-    with opened_catalog(home, application).read() as connection:
-        return load(Compilation, application_row(connection, home, application).compilation)
 
 
 def read_cuts(home: Home, application: str) -> dict[str, tuple[Cut, ...]]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from streams_orchestration.operators.contract import Visibility
+from streams_orchestration.model.visibility import Visibility
 from streams_orchestration.runtime.sinks.sinks import SinkStatus
 from streams_orchestration.runtime.units.status import UnitsStatus
 

@@ -5,8 +5,6 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import Any
 
-from pydantic import TypeAdapter
-
 from streams_orchestration.runtime.errors import OperatorFailure
 from streams_orchestration.runtime.programs.counts import Counts
 
@@ -148,7 +146,3 @@ class TaskResult:
     """The error in parts, where an operator raised it."""
     metrics: Counts = field(default_factory=dict)
     """What the task's meter counted; nothing where measuring is off."""
-
-
-plan_codec: TypeAdapter[BatchPlan] = TypeAdapter(BatchPlan)
-result_codec: TypeAdapter[TaskResult] = TypeAdapter(TaskResult)

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import re
 from collections import defaultdict
+from collections.abc import Mapping
 from dataclasses import dataclass, field
+from typing import Any
 
 from streams_orchestration.compiler.pe_program import PeProgram, Task
 
@@ -31,6 +33,12 @@ class LevelSpread:
     """Operators in all tasks; a stateless one may be in several."""
     channels: dict[str, Share] = field(default_factory=dict)
     """Parallel region -> its channels; those of a nested region once for every channel around them."""
+
+    @classmethod
+    def of(cls, document: Mapping[str, Any]) -> LevelSpread:
+        """As the catalog holds it: what `dataclasses.asdict` has made of one."""
+        channels = {region: Share(**share) for region, share in document["channels"].items()}
+        return cls(document["tasks"], Share(**document["operators"]), channels)
 
 
 def spread(program: PeProgram) -> tuple[LevelSpread, ...]:

@@ -17,7 +17,8 @@ from streams_orchestration.runtime.catalog.catalog import Catalog
 from streams_orchestration.runtime.catalog.outage import Outage
 from streams_orchestration.runtime.errors import CatalogUnavailableError, StaleGenerationError, StreamsRuntimeError
 from streams_orchestration.runtime.logs import pe_logger
-from streams_orchestration.runtime.programs.batches import BatchPlan, TaskResult, plan_codec
+from streams_orchestration.runtime.programs.batches import BatchPlan, TaskResult
+from streams_orchestration.runtime.programs.codecs import plan_codec
 from streams_orchestration.runtime.queries.commits import commit_batch
 from streams_orchestration.runtime.queries.pacing import Pace
 from streams_orchestration.runtime.queries.planning import PeView, plan_batch

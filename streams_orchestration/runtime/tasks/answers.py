@@ -7,7 +7,8 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from streams_orchestration.runtime.programs.batches import TaskResult, result_codec
+from streams_orchestration.runtime.programs.batches import TaskResult
+from streams_orchestration.runtime.programs.codecs import result_codec
 
 
 def give_answer(directory: str, batch: int, result: TaskResult) -> None:

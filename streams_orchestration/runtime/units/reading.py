@@ -6,7 +6,6 @@ import shutil
 import time
 from typing import Any, cast
 
-from pydantic import TypeAdapter
 from sqlalchemy import Connection, select
 
 from streams_orchestration.runtime.catalog import tables
@@ -18,8 +17,6 @@ from streams_orchestration.runtime.units.repeated_failures import times_of_failu
 from streams_orchestration.runtime.units.status import HostStatus, PeStatus, UnitsStatus
 from streams_orchestration.runtime.units.unit_status import UnitEvent, UnitStatus
 from streams_orchestration.runtime.units.unit_store import times_of
-
-_levels: TypeAdapter[tuple[LevelSpread, ...]] = TypeAdapter(tuple[LevelSpread, ...])
 
 FULL_BYTES = 4 * 1024 * 1024
 
@@ -104,7 +101,7 @@ def units_status(connection: Connection, home: Home, application: str) -> UnitsS
             error=pe.error,
             log=logs / f"pe-{pe.id}.log",
             permanent=pe.permanent,
-            levels=_levels.validate_python(pe.levels),
+            levels=tuple(map(LevelSpread.of, pe.levels)),
             restartable=pe.restartable,
             running=pe.running,
             failed_times=times_of_failure(pe.failures, time.time()),

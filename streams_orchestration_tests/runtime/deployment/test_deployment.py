@@ -19,7 +19,8 @@ from streams_orchestration.runtime.errors import (
     NotDeployedError,
     StateDirectoryError,
 )
-from streams_orchestration.runtime.observing.reading import deployed_compilation, read_status
+from streams_orchestration.runtime.observing.compilations import deployed_compilation
+from streams_orchestration.runtime.observing.reading import read_status
 from streams_orchestration.runtime.storage.home import Home
 from streams_orchestration.runtime.units.reading import deployed_applications
 from streams_orchestration_tests.runtime.applications import (

@@ -15,7 +15,8 @@ from streams_orchestration.runtime.engine.spark.owners import Worker
 from streams_orchestration.runtime.engine.spark.rows import PLAN, ROW_DDL, Row, record_batches
 from streams_orchestration.runtime.errors import OperatorError, StreamsRuntimeError
 from streams_orchestration.runtime.logs import operator_logger
-from streams_orchestration.runtime.programs.batches import BatchPlan, TaskResult, plan_codec
+from streams_orchestration.runtime.programs.batches import BatchPlan, TaskResult
+from streams_orchestration.runtime.programs.codecs import plan_codec
 from streams_orchestration.runtime.queries.scratch import Scratch
 from streams_orchestration.runtime.tasks.answers import give_answer
 from streams_orchestration.runtime.tasks.exchange import take_over
