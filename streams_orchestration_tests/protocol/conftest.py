@@ -1,3 +1,3 @@
-from streams_orchestration_tests.runtime.conftest import volatile
+from streams_orchestration_tests.runtime.conftest import no_real_hosts, volatile
 
-__all__ = ["volatile"]
+__all__ = ["no_real_hosts", "volatile"]

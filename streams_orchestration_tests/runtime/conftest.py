@@ -12,6 +12,8 @@ from sqlalchemy import URL, Engine, create_engine, event, make_url
 from sqlalchemy.pool import Pool
 
 from streams_orchestration.runtime.catalog import address, postgresql, sqlite
+from streams_orchestration.runtime.hosts import launcher
+from streams_orchestration.runtime.hosts.launcher import HostStart
 from streams_orchestration.runtime.storage.home import Home
 from streams_orchestration_tests.postgresql import Server
 from streams_orchestration_tests.runtime.running import FakeHosts, Running
@@ -80,6 +82,16 @@ def forget_engines() -> None:
     for engine in postgresql._engines.values():
         engine.dispose()
     postgresql._engines.clear()
+
+
+@pytest.fixture(autouse=True)
+def no_real_hosts(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A host of the product would start Java, and outlive the test."""
+
+    def refuse(_start: HostStart) -> tuple[str, ...]:
+        pytest.fail("this test starts a real host: use the fixture no_hosts, or hosts")
+
+    monkeypatch.setattr(launcher, "host_command", refuse)
 
 
 @pytest.fixture

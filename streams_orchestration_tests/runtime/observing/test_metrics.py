@@ -183,6 +183,7 @@ def test_a_reader_that_has_not_begun_is_behind_by_all(tmp_path: Path):
     assert reader.lag_seconds > 0
 
 
+@pytest.mark.usefixtures("no_hosts")
 def test_what_is_not_committed_does_not_count_and_what_is_replayed_counts_again(tmp_path: Path):
     application = LocalApplication(Home(tmp_path / "home"), totals(write_rows(tmp_path / "r.parquet", COUNT)), 25)
     (program,) = application.programs

@@ -131,6 +131,7 @@ def test_whoever_asks_has_all_files_looked_at(tmp_path: Path, monkeypatch: pytes
     assert kinds(local) == ["cut lost"]
 
 
+@pytest.mark.usefixtures("no_hosts")
 def test_a_reset_is_refused_while_the_cut_is_lost_and_done_when_the_file_is_back(tmp_path: Path):
     local = application(tmp_path)
     path = Path(files(local)[-1].path)
