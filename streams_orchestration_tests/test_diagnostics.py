@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import base64
 import json
+import re
 from pathlib import Path
 from typing import Any
 
@@ -131,3 +132,11 @@ def test_the_page_has_every_code_once(tmp_path: Path):
     main([str(tmp_path / "page.md")])
     page = (tmp_path / "page.md").read_text(encoding="utf-8")
     assert [page.count(f"| `{code}` |") for code in CODES] == [1] * len(CODES)
+
+
+@pytest.mark.parametrize("code", CODES)
+def test_a_remedy_says_what_to_do_by_itself(code: str):
+    """It does not send its reader back to the message, which was read first."""
+    remedy = CODES[code].remedy
+    assert not re.search(r"\bthe message\b", remedy)
+    assert remedy.endswith(".")

@@ -10,10 +10,19 @@ from __future__ import annotations
 from streams_orchestration.model.codes import Code, error, warning
 
 OWN_CODES: dict[str, Code] = {
-    "SO0001": error("The spec cannot be read.", "Check that the path names a readable file."),
+    "SO0001": error(
+        "The spec cannot be read.",
+        "Name a file that exists and that this user may read.",
+    ),
     "SO0002": error("The spec is not UTF-8 text.", "Save the file as UTF-8."),
-    "SO0003": error("The spec is not well-formed YAML.", "Correct the place named in the message."),
-    "SO0004": error("A key stands twice in one mapping.", "Keep one of the two."),
+    "SO0003": error(
+        "The spec is not well-formed YAML.",
+        "Correct the YAML: often the indentation, a quote that is not closed, or no space behind a colon.",
+    ),
+    "SO0004": error(
+        "A key stands twice in one mapping.",
+        "Keep the one that is meant and remove the other.",
+    ),
     "SO0005": error(
         "The spec uses merge keys, tags of its own, or an alias inside of what it repeats.",
         "Write the values out; composites and inherited configs do what merge keys would.",
@@ -22,10 +31,22 @@ OWN_CODES: dict[str, Code] = {
         "The spec is nested too deeply, or too large with its aliases written out.",
         "Use composites instead of deep nesting.",
     ),
-    "SO0007": error("There is no such key.", "Use the key that the message proposes."),
-    "SO0008": error("A required key is missing.", "Add the key."),
-    "SO0009": error("A value has the wrong type.", "Write a value of the type named in the message."),
-    "SO0010": error("A value is not one of those allowed.", "Use a value that the message names."),
+    "SO0007": error(
+        "There is no such key.",
+        "Correct the spelling, or remove the key; the reference lists the keys of every part of a spec.",
+    ),
+    "SO0008": error(
+        "A required key is missing.",
+        "Add the key on the level of this line; the reference shows it with a value.",
+    ),
+    "SO0009": error(
+        "A value has the wrong type.",
+        "Write a value of the type that is expected; a text that looks like a number or a truth value needs quotes.",
+    ),
+    "SO0010": error(
+        "A value is not one of those allowed.",
+        "Write one of the values that are expected, letter for letter.",
+    ),
     "SO0101": error(
         "There is no operator or composite of this name.",
         "Declare it under `operators` or `composites`, or write it as package.module:Class.",
@@ -33,35 +54,74 @@ OWN_CODES: dict[str, Code] = {
     "SO0102": error(
         "No stream of this name is in scope.", "Use a stream of the same graph or an input port around it."
     ),
-    "SO0103": error("Two invocations of one graph have the same name.", "Rename one."),
-    "SO0104": error("Two streams of one graph, or a stream and an input port, have the same name.", "Rename one."),
+    "SO0103": error(
+        "Two invocations of one graph have the same name.",
+        "Give one of the two another `name`.",
+    ),
+    "SO0104": error(
+        "Two streams of one graph, or a stream and an input port, have the same name.",
+        "Rename one of the two under `outputs`: `outputs: [NAME]`.",
+    ),
     "SO0105": error("A name is not usable.", "Use letters, digits, underscores and hyphens, starting with a letter."),
-    "SO0106": error("Composites contain one another in a circle.", "Break the circle."),
+    "SO0106": error(
+        "Composites contain one another in a circle.",
+        "Remove the invocation that closes the circle; a composite cannot contain itself.",
+    ),
     "SO0107": error("A composite's output is no stream of its graph.", "Name a stream that an invocation produces."),
-    "SO0108": error("Two ports of one operator or composite have the same name.", "Rename one."),
-    "SO0109": error("A stream feeds one input port twice.", "Name it once."),
-    "SO0110": warning("Nothing reads this stream.", "Drop it, or connect a consumer."),
-    "SO0111": warning("A declaration is never used.", "Drop it."),
-    "SO0112": error("A composite or declared operator has a name that is taken.", "Rename one."),
+    "SO0108": error(
+        "Two ports of one operator or composite have the same name.",
+        "Give one of the two ports another name.",
+    ),
+    "SO0109": error(
+        "A stream feeds one input port twice.",
+        "Remove the second mention of the stream from this input.",
+    ),
+    "SO0110": warning(
+        "Nothing reads this stream.",
+        "Read it in some operator's `inputs`, or remove it, with its operator where nothing else comes from that.",
+    ),
+    "SO0111": warning(
+        "A declaration is never used.",
+        "Remove the declaration, or correct the name where it was meant to be used.",
+    ),
+    "SO0112": error(
+        "A composite or declared operator has a name that is taken.",
+        "Give the composite or the declared operator a name of its own.",
+    ),
     "SO0113": error("The application has no operators.", "Add invocations to `graph`."),
     "SO0201": error("${name} refers to no submission-time value.", "Declare it under `submission`."),
     "SO0202": error("A submission-time value without a default was not given.", "Give it with --set NAME=VALUE."),
-    "SO0203": error("A submission-time value does not fit its type.", "Give a value of the declared type."),
-    "SO0204": error("A value was given for a name that the application does not declare.", "Check the spelling."),
-    "SO0205": error("A channel function stands where no channel is known.", "Write a literal or ${name}."),
-    "SO0206": error("There is no function of this name.", "Use one of the channel functions."),
+    "SO0203": error(
+        "A submission-time value does not fit its type.",
+        "Give a value of the declared type, or change `type` under `submission`.",
+    ),
+    "SO0204": error(
+        "A value was given for a name that the application does not declare.",
+        "Correct the name after --set, or declare it under `submission`.",
+    ),
+    "SO0205": error(
+        "A channel function stands where no channel is known.",
+        "Use the channel functions on operators within a parallel region only; elsewhere write a literal or ${name}.",
+    ),
+    "SO0206": error(
+        "There is no function of this name.",
+        "Use getChannel(), getMaxChannels(), getLocalChannel() or getLocalMaxChannels().",
+    ),
     "SO0207": error(
         "A width pattern matches no parallel region.",
         "Write the full logical name of an operator that has the `parallel` annotation, with `*` for any part of it.",
     ),
-    "SO0209": error("A profile names a stream twice.", "Keep one of the two entries."),
+    "SO0209": error(
+        "A profile names a stream twice.",
+        "Remove one of the two entries from the profile, or measure anew.",
+    ),
     "SO0210": error(
         "The profile was measured on another application.",
-        "Give a profile of this application; after renaming it, correct the name in the profile.",
+        "Measure this application with `streams profile`; if it was renamed, correct `application` in the profile.",
     ),
     "SO0211": warning(
         "A profile names a stream or an operator that the application does not have.",
-        "Measure again, or correct the name.",
+        "Measure anew with `streams profile`, or correct the name in the profile.",
     ),
     "SO0212": warning(
         "A profile says nothing of a stream, so its declared rate counts, or what enters its operator.",
@@ -75,29 +135,69 @@ OWN_CODES: dict[str, Code] = {
         "The profile says nothing of an operator's processor time, so it counts as nothing.",
         "Measure for longer, or while the operator works.",
     ),
-    "SO0301": error("A tuple type cannot be parsed.", "Correct the place named in the message."),
+    "SO0301": error(
+        "A tuple type cannot be parsed.",
+        'Write it in Spark\'s DDL, `name type, name type`, as in "carrier string, dep_delay double".',
+    ),
     "SO0302": error("There is no schema of this name.", "Declare it under `schemas`, or write the tuple type itself."),
     "SO0303": error(
-        "An operator has too few or too many ports.", "Give it the number of ports that the message names."
+        "An operator has too few or too many ports.",
+        "Add or remove entries of `inputs` or `outputs` until there are as many as the operator has ports.",
     ),
-    "SO0304": error("Streams of different tuple types feed one input port.", "Give each its own port, or align them."),
-    "SO0305": error("A port of this number does not exist.", "Use a port of the operator."),
-    "SO0306": error("A port mutates attributes that its stream lacks.", "Use attributes of the stream."),
-    "SO0307": error("`mutates` contradicts `mutable: false`.", "Drop one of the two."),
-    "SO0401": error("A number is outside of its range.", "Give a number in the range that the message names."),
-    "SO0402": error("`threads` and `elastic` go with the dynamic threading model only.", "Use `model: dynamic`."),
-    "SO0403": error("An input port has two queues.", "Keep one threadedPort entry a port."),
+    "SO0304": error(
+        "Streams of different tuple types feed one input port.",
+        "Give each stream an input port of its own, or make the types equal with a Functor in front.",
+    ),
+    "SO0305": error(
+        "A port of this number does not exist.",
+        "Count the ports from 0, in the order of `inputs`.",
+    ),
+    "SO0306": error(
+        "A port mutates attributes that its stream lacks.",
+        "Name attributes of the stream that this port reads under `mutates`.",
+    ),
+    "SO0307": error(
+        "`mutates` contradicts `mutable: false`.",
+        "Remove `mutable: false` if the operator changes these attributes, else `mutates`.",
+    ),
+    "SO0401": error(
+        "A number is outside of its range.",
+        "Write a finite number within the limits of this key.",
+    ),
+    "SO0402": error(
+        "`threads` and `elastic` go with the dynamic threading model only.",
+        "Write `model: dynamic`, or remove `threads` and `elastic`.",
+    ),
+    "SO0403": error(
+        "An input port has two queues.",
+        "Remove all but one `threadedPort` entry of this port.",
+    ),
     "SO0404": error("There is no host pool of this name.", "Declare it under `hostPools`."),
-    "SO0405": error("The parameters of an Import or Export do not go together.", "See the message for those it takes."),
-    "SO0406": error("An Import and an Export are connected directly.", "Put an operator between them."),
+    "SO0405": error(
+        "The parameters of an Import or Export do not go together.",
+        "Give an Import `subscription`, or `application` and `streamId`; an Export `properties` or `streamId`.",
+    ),
+    "SO0406": error(
+        "An Import and an Export are connected directly.",
+        "Put an operator, a Functor for example, between the Import and the Export.",
+    ),
     "SO0407": error("A composite takes no parameters.", "Use a submission-time value, ${name}, inside the composite."),
-    "SO0408": error("`mutates` on an input of an invocation goes with Custom only.", "Declare it with the operator."),
+    "SO0408": error(
+        "`mutates` on an input of an invocation goes with Custom only.",
+        "Declare the operator under `operators` with `inputs: [{mutates: [...]}]`, and remove it here.",
+    ),
     "SO0409": warning(
         "An Import or Export has nothing to match by.",
         "Give an Import a subscription or a streamId, an Export properties or a streamId.",
     ),
-    "SO0501": error("The expanded application is too large.", "Check the widths of nested regions."),
-    "SO0601": error("Two operators of a decoupling problem have the same id.", "Rename one."),
+    "SO0501": error(
+        "The expanded application is too large.",
+        "Lower the widths of parallel regions, first of those within one another, since these multiply.",
+    ),
+    "SO0601": error(
+        "Two operators of a decoupling problem have the same id.",
+        "Give one of the two another id.",
+    ),
     "SO0602": error("An operator reads one that the problem does not have.", "Correct the name, or add the operator."),
     "SO0603": error(
         "What an operator reads or costs does not go with its kind.",
@@ -111,7 +211,7 @@ OWN_CODES: dict[str, Code] = {
     "SO0606": error("Nothing enters a loop.", "Connect the loop with a source or a receiving network."),
     "SO0607": error(
         "Operators that must be on one machine are pinned to different ones, or to be apart.",
-        "Drop a pin, or what keeps them together or apart: the message names it.",
+        "Remove one of the pins, or one of the entries that keep these operators together or apart.",
     ),
     "SO0608": error("No decision keeps to everything that the problem demands.", "Drop pins, or raise the budgets."),
     "SO0609": error("No decision was found within the time limit.", "Raise --time-limit, or drop pins."),
@@ -119,9 +219,13 @@ OWN_CODES: dict[str, Code] = {
         "It is not known how much an output carries, so it is not cut.",
         "Measure it and add `card`; 0 stands for an output that carries nothing.",
     ),
-    "SO0611": error("An application cannot be decoupled like this.", "See the message for what it can be."),
+    "SO0611": error(
+        "An application cannot be decoupled like this.",
+        "Name a PE of the application with --pe, and give a profile that was measured while it worked.",
+    ),
     "SO0620": error(
-        "The decoupling decision was made for another application.", "Give a decision of this application."
+        "The decoupling decision was made for another application.",
+        "Decide with `streams decouple` for this application, and give the file that it writes.",
     ),
     "SO0621": error(
         "A decoupling decision names an operator that the application does not have.",
@@ -168,19 +272,19 @@ OWN_CODES: dict[str, Code] = {
     ),
     "SO5003": error(
         "An operator does not take this parameter or value.",
-        "Use what the message names in its place, or leave the parameter out.",
+        "Remove the parameter, or give it another value; the reference lists what every operator takes.",
     ),
     "SO5004": error(
         "An operator's parameters do not fit its streams or its files.",
-        "Correct the parameter, the schema or the file that the message names.",
+        "Make parameter, schema and file agree: correct the name or the type in the one that is wrong.",
     ),
     "SO5005": error(
         "An Import cannot be connected: its subscription or filter cannot be read, or its stream has no schema.",
-        "Correct what the message names; a subscription is a condition over properties, a filter one over attributes.",
+        "Write `subscription` as a condition over properties, `filter` over attributes; give the output a schema.",
     ),
     "SO5006": error(
         "An Export cannot be connected: its properties are not values to subscribe to, or its stream has no schema.",
-        "Correct what the message names; properties are numbers, texts and lists of these.",
+        "Give `properties` that are numbers, texts or lists of these, and the exported stream a schema.",
     ),
     "SO5007": warning(
         "A queue is to drop tuples when it is full; here it holds the producer up, and nothing is lost.",
@@ -188,6 +292,6 @@ OWN_CODES: dict[str, Code] = {
     ),
     "SO5008": warning(
         "An input file is not there, or cannot be read, where the application is compiled.",
-        "Correct the path that the message names, or put the file there before the application is deployed.",
+        "Correct the path, or put the file there before the application is deployed.",
     ),
 }

@@ -75,14 +75,20 @@ STREAMS_CODES: dict[str, Code] = {
         "An annotation value calls something other than a submission-time value.",
         "Write a literal or ${name} of a submission-time value.",
     ),
-    "CDISP0796E": error("There is no annotation of this name.", "Use the annotation that the message proposes."),
-    "CDISP0797E": error("The annotation has no key of this name.", "Use the key that the message proposes."),
+    "CDISP0796E": error(
+        "There is no annotation of this name.",
+        "Correct the name; there are parallel, consistent, autonomous, threading and atomic.",
+    ),
+    "CDISP0797E": error(
+        "The annotation has no key of this name.",
+        "Correct the spelling, or remove the key; the reference lists the keys of every annotation.",
+    ),
     "CDISP0798E": error("The annotation has a key twice.", "Keep one of the two."),
     "CDISP0799E": error("The annotation lacks a key that it must have.", "Add the key."),
     "CDISP0809E": error(
         "The default of a submission-time value that a width uses is no integer.", "Declare it with type int32."
     ),
-    "CDISP0811E": error("An annotation value has the wrong type.", "Write a value of the type named in the message."),
+    "CDISP0811E": error("An annotation value has the wrong type.", "Write a value of the type that is expected."),
     "CDISP0812E": error(
         "The annotation stands on the definition of a composite.", "Move it to the invocations of the composite."
     ),
