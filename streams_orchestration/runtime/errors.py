@@ -168,13 +168,20 @@ class OperatorFailure:
     """File and rows, or segment and rows, that the tuples were read from; empty where that is not known."""
 
     def is_again(self, before: OperatorFailure) -> bool:
-        """The same cause at the same tuples as an earlier failure, which a replay may have numbered otherwise."""
-        code = (self.operator, self.cause, self.file, self.line, self.port, self.mark)
-        if code != (before.operator, before.cause, before.file, before.line, before.port, before.mark):
+        """The same line failed with the same type of exception at the same tuples as before.
+
+        A replay may have numbered the tuples otherwise, and the text may name others of their batch.
+        """
+        if (self.code, self.port, self.mark) != (before.code, before.port, before.mark):
             return False
         if self.values or before.values:
             return self.values == before.values
         return (self.batch, self.first, self.last) == (before.batch, before.first, before.last)
+
+    @property
+    def code(self) -> tuple[str, str, str, int]:
+        """Operator, type of exception, file and line."""
+        return self.operator, self.cause.partition(":")[0], self.file, self.line
 
     def __str__(self) -> str:
         code = f" ({self.file}, line {self.line})" if self.file else ""

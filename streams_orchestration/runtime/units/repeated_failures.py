@@ -52,15 +52,10 @@ def failed_again(before: Mapping[str, Any] | None, failure: OperatorFailure, now
         return RepeatedFailure(failure, times=(now,))
     last = OperatorFailure(**before["failure"])
     repeats = before["repeats"] + 1 if failure.is_again(last) else 1
-    times = tuple(at for at in before["times"] if now - at < WINDOW_SECONDS) if _code(failure) == _code(last) else ()
+    times = tuple(at for at in before["times"] if now - at < WINDOW_SECONDS) if failure.code == last.code else ()
     return RepeatedFailure(failure, repeats, (*times, now)[-MOST_TIMES:])
 
 
 def times_of_failure(row: Mapping[str, Any] | None, now: float) -> int:
     """How often the code that failed last has failed within the window."""
     return 0 if row is None else sum(now - at < WINDOW_SECONDS for at in row["times"])
-
-
-def _code(failure: OperatorFailure) -> tuple[str, str, str, int]:
-    """Where it failed and with which type of exception; its text may name a tuple."""
-    return failure.operator, failure.cause.partition(":")[0], failure.file, failure.line

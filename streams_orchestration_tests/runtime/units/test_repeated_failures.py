@@ -42,7 +42,8 @@ def test_a_pure_operator_that_fails_twice_at_the_same_tuple_is_hopeless():
     first = failed_again(None, BOOM, NOW)
     assert not first.hopeless
     assert first.describe("it failed") == "it failed"
-    again = failed_again(first.row(), replace(BOOM, batch=9, first=1, last=1), NOW + 1)
+    numbered_anew = replace(BOOM, batch=9, first=1, last=1, cause="ValueError: seven of batch 9")
+    again = failed_again(first.row(), numbered_anew, NOW + 1)
     assert again.hopeless
     assert again.describe("it failed") == "it failed; it came 2 times in a row at the same tuples"
 
