@@ -36,7 +36,7 @@ class UnitFailure:
     permanent: bool = False
     """The same input would fail again, so a reset is of no use."""
     due_at: float = 0.0
-    """Unix seconds before which it is not to be reset: the back-off of a PE outside of regions, or of a host."""
+    """Unix seconds before which it is not to be reset, since the same cause or a host has failed before."""
     restartable: bool = True
     launches: int = 0
     """Of its host, in a row without coming up."""
