@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
+
 import psycopg
 
 from streams_orchestration.runtime.catalog.address import database_of
@@ -11,7 +13,7 @@ from streams_orchestration.runtime.storage.home import Home
 
 
 def remove_catalog(home: Home) -> None:
-    """Somebody removes it."""
+    """Remove the catalog, while others may use it."""
     database = database_of(home)
     if isinstance(database, SqliteDatabase):
         for path in database.path.parent.glob(f"{database.path.name}*"):
@@ -20,4 +22,7 @@ def remove_catalog(home: Home) -> None:
         url = database.engine.url
         host = str(url.query["host"])
         with psycopg.connect(host=host, user=url.username, dbname=url.database, autocommit=True) as connection:
-            connection.execute(f"DROP SCHEMA {database.schema} CASCADE".encode())
+            while True:  # a transaction under way may lock the tables in another order; the server then ends one of both
+                with suppress(psycopg.errors.DeadlockDetected):
+                    connection.execute(f"DROP SCHEMA {database.schema} CASCADE".encode())
+                    break
