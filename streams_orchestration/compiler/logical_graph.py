@@ -137,6 +137,13 @@ class LogicalOperator:
     submits: tuple[bool, ...] = ()
     """Custom only: does the logic of input port i submit? (rules 39, A35)."""
     location: Location | None = None
+    uid: str = ""
+    """What the spec says that it is known by, itself or through a composite around it; empty where nothing is said."""
+
+    @property
+    def identity(self) -> str:
+        """What it is known by over redeploys; unique over the application."""
+        return self.uid or self.name
 
 
 class LogicalConnection(NamedTuple):

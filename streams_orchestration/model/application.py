@@ -11,7 +11,17 @@ from streams_orchestration.model.containers import is_list
 from streams_orchestration.model.element import Element, refuse
 from streams_orchestration.model.operators import OperatorModel
 from streams_orchestration.model.placement import Config, HostPoolDeclaration
-from streams_orchestration.model.values import Flag, Identifier, Name, Number, Parameter, SubmissionValue, Text, show
+from streams_orchestration.model.values import (
+    Flag,
+    Identifier,
+    Name,
+    Number,
+    Parameter,
+    SubmissionValue,
+    Text,
+    Uid,
+    show,
+)
 
 
 def _one_or_many(value: Any) -> Any:
@@ -65,6 +75,8 @@ class Invocation(Element):
     parameters: dict[str, Parameter] = Field(default_factory=dict)
     annotations: Annotations = Annotations()
     config: Config = Config()
+    uid: Uid | None = None
+    """What it is known by over redeploys, whatever its name and the composites around it; its full name without one."""
 
 
 class Composite(Element):

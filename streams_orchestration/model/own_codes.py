@@ -89,6 +89,10 @@ OWN_CODES: dict[str, Code] = {
         "Give the composite or the declared operator a name of its own.",
     ),
     "SO0113": error("The application has no operators.", "Add invocations to `graph`."),
+    "SO0114": error(
+        "Two operators have the same uid, or one has the name of another as its uid.",
+        "Give each operator a uid of its own; one in a composite that is used several times has none: its uses have.",
+    ),
     "SO0201": error("${name} refers to no submission-time value.", "Declare it under `submission`."),
     "SO0202": error("A submission-time value without a default was not given.", "Give it with --set NAME=VALUE."),
     "SO0203": error(

@@ -17,6 +17,7 @@ INT64 = range(-(2**63), 2**63)
 
 _REFERENCE = re.compile(r"\$\{[^{}]*\}")
 _NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_-]*")
+_UID = re.compile(r"[A-Za-z_][A-Za-z0-9_-]*(\.[A-Za-z_][A-Za-z0-9_-]*)*")
 _IDENTIFIER = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
 _IMPLEMENTATION = re.compile(r"[A-Za-z_]\w*(\.[A-Za-z_]\w*)*:[A-Za-z_]\w*(\.[A-Za-z_]\w*)*")
 
@@ -111,6 +112,8 @@ Text = Annotated[str, PlainValidator(_text, json_schema_input_type=str)]
 """A text, which may hold `${...}`."""
 Name = Annotated[Text, AfterValidator(_named(_NAME, "letters, digits, _ and -, not starting with a digit"))]
 """The name of an invocation, a stream or a port."""
+Uid = Annotated[Text, AfterValidator(_named(_UID, "names with dots between them, as in Out.Counts"))]
+"""What an invocation is known by over redeploys; the full logical name that it had is one."""
 Identifier = Annotated[Text, AfterValidator(_named(_IDENTIFIER, "letters, digits and _, not starting with a digit"))]
 """The name of an application, an operator, a composite or a submission-time value."""
 Implementation = Annotated[Text, AfterValidator(_named(_IMPLEMENTATION, "package.module:Class is expected"))]

@@ -15,7 +15,7 @@ from streams_orchestration.compiler.physical_graph import PhysicalGraph, Physica
 
 
 class Replica(NamedTuple):
-    """What an operator is whatever the widths: the logical operator and its channel in every region around it."""
+    """What an operator is whatever widths and names: the logical operator and its channel in every region around it."""
 
     name: str
     channels: tuple[int, ...]
@@ -80,7 +80,7 @@ def replicas(compilation: Compilation) -> list[Replica]:
     """Every physical operator by what it is, in their order."""
     logical = compilation.logical.operators
     return [
-        Replica(logical[each.logical].name, local_channels(each.channels, each.widths))
+        Replica(logical[each.logical].identity, local_channels(each.channels, each.widths))
         for each in compilation.physical.operators
     ]
 

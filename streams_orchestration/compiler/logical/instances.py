@@ -99,6 +99,9 @@ class InstanceTree:
         """The nodes of the graph, by index."""
         self.specials: list[PrimitiveInstance] = []
         """Imports, Exports and job control planes, in the order of the spec."""
+        graphs = (application.graph, *(each.graph for each in application.composites.values()))
+        self.has_uids = any(invocation.uid is not None for graph in graphs for invocation in graph)
+        """An invocation says what it is known by, so that not all are known by their names."""
         self._sources: dict[tuple[int, str], tuple[Terminal, ...]] = {}
         self._open(self.main, application.graph)
 
@@ -124,6 +127,21 @@ class InstanceTree:
                 (self.primitives if node else self.specials).append(child)
             for port, stream in enumerate(outputs):
                 parent.producers.setdefault(stream, (child, port))
+
+    def uid(self, instance: PrimitiveInstance) -> str:
+        """What an operator is known by, as far as the spec says: its uid, or its name behind that of a composite."""
+        if not self.has_uids:
+            return ""
+        own = instance.invocation.uid
+        if own is not None:
+            return own
+        parts = [instance.invocation.name]
+        for composite in instance.parent.enclosing():
+            assert composite.invocation is not None
+            if composite.invocation.uid is not None:
+                return ".".join([composite.invocation.uid, *reversed(parts)])
+            parts.append(composite.invocation.name)
+        return ""
 
     def composites(self) -> Iterator[CompositeInstance]:
         """Every composite instance but the main one, parents before children."""

@@ -80,6 +80,7 @@ class _Builder:
         connections = sorted(self.connections(imports), key=lambda each: each[:2])
         exports = list(self.exports())
         self.check_job_control_planes()
+        self.check_uids()
         annotations = tuple(consistent_annotations(self.tree, self.substitution))
         self.check_unused()
         return LogicalGraph(
@@ -137,6 +138,7 @@ class _Builder:
             atomic=self.inheritance.atomic(instance),
             submits=tuple(not binding.control for binding in invocation.inputs) if custom else (),
             location=invocation.location(),
+            uid=self.tree.uid(instance),
         )
 
     def inputs(self, instance: PrimitiveInstance, parameters: dict[str, Any], *, custom: bool) -> tuple[InputPort, ...]:
@@ -254,6 +256,19 @@ class _Builder:
             for code, message in findings:
                 location = plane.invocation.location()
                 self.diagnostics.append(Diagnostic.of(code, message, operator=plane.name, location=location))
+
+    def check_uids(self) -> None:
+        """No two operators are known by the same; Imports and Exports count as operators here."""
+        if not self.tree.has_uids:
+            return
+        uids = {each: self.tree.uid(each) for each in (*self.tree.primitives, *self.tree.specials)}
+        owners = {each.name: each for each, uid in uids.items() if not uid}
+        for instance, uid in uids.items():
+            if not uid or (first := owners.setdefault(uid, instance)) is instance:
+                continue
+            message = f"the uid {uid} is {'that' if uids[first] else 'the name'} of {first.name} already"
+            location = instance.invocation.location("uid")
+            self.diagnostics.append(Diagnostic.of("SO0114", message, operator=instance.name, location=location))
 
     def check_unused(self) -> None:
         application = self.application

@@ -74,7 +74,7 @@ def _deploy(home: Home, compilation: Compilation, plan: DeploymentPlan, *, fresh
             if row.fingerprint != identity:
                 raise ApplicationChangedError(application, difference(load(Compilation, row.compilation), compilation))
             _resume(connection, application, row.state)
-            _write_programs(connection, application, plan)
+            _write_again(connection, compilation, plan)
         else:
             if leftover := _published(home, plan.programs):
                 message = (
@@ -126,7 +126,7 @@ def _insert(connection: Connection, compilation: Compilation, identity: str, pla
             name=application,
             life=uuid.uuid4().hex,
             fingerprint=identity,
-            compilation=dump(replace(compilation, deployment=None)),
+            compilation=_stored(compilation),
             base=str(base_directory(compilation)),
             settings=asdict(Settings.from_environment()),
             wanted="RUNNING",
@@ -172,9 +172,15 @@ def _insert(connection: Connection, compilation: Compilation, identity: str, pla
         )
 
 
-def _write_programs(connection: Connection, application: str, plan: DeploymentPlan) -> None:
-    """Programs of the same application: a version of the product that cuts them otherwise has deployed it before."""
-    p = tables.pe
+def _stored(compilation: Compilation) -> bytes:
+    """Without the deployment plan, whose parts stand in rows of their own."""
+    return dump(replace(compilation, deployment=None))
+
+
+def _write_again(connection: Connection, compilation: Compilation, plan: DeploymentPlan) -> None:
+    """What the fingerprint does not tell apart: uids, and programs that another version of the product has cut."""
+    a, p, application = tables.application, tables.pe, compilation.logical.application
+    connection.execute(update(a).where(a.c.name == application).values(compilation=_stored(compilation)))
     for program in plan.programs:
         connection.execute(
             update(p).where(p.c.application == application, p.c.id == program.pe).values(program=dump(program))

@@ -176,6 +176,12 @@ def test_comments_and_places_in_the_file_do_not_matter(file: Path):
     assert moved.logical.operators[0].location != plain.logical.operators[0].location
 
 
+def test_a_uid_that_is_given_afterwards_is_kept_with_what_is_deployed(home: Home, file: Path):
+    deploy(home, spec(file))
+    deploy(home, spec(file, ("name: Kept", "name: Kept\n    uid: kept")))
+    assert [each.identity for each in deployed_compilation(home, "app").logical.operators] == ["Rows", "kept", "Out"]
+
+
 CHANGES: dict[str, tuple[tuple[str, str], str]] = {
     "a parameter": (("n > 3", "n > 4"), "the parameters of operator Kept changed"),
     "a schema": (('"k string, n bigint"', '"k string, n int"'), "the schemas of operator Rows changed"),
