@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import gc
-from collections.abc import Iterator
+from collections.abc import Generator
 from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
@@ -54,7 +54,7 @@ def compute(stage: Stage, done: Progress) -> tuple[Progress, list[Diagnostic]]:
 
 
 @contextmanager
-def uncollected() -> Iterator[None]:
+def uncollected() -> Generator[None]:
     """No garbage collection meanwhile: compiling makes no cycles, and the collector would visit all that it makes."""
     enabled = gc.isenabled()
     gc.disable()

@@ -45,7 +45,7 @@ def strong_components(successors: Sequence[Sequence[int]]) -> list[list[int]]:
                 if path and low[node] < low[path[-1][0]]:
                     low[path[-1][0]] = low[node]
                 if low[node] == number[node]:
-                    component = []
+                    component: list[int] = []
                     while True:
                         member = pending.pop()
                         waiting[member] = 0

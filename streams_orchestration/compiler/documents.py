@@ -15,7 +15,7 @@ def _adapter(type_: type[Any]) -> TypeAdapter[Any]:
     return TypeAdapter(type_)
 
 
-def dump(value: Any) -> bytes:
+def dump(value: object) -> bytes:
     """A graph, a plan or a whole compilation as JSON; `load` gives back an equal one."""
     return _adapter(type(value)).dump_json(value)
 

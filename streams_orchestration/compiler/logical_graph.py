@@ -192,9 +192,9 @@ class ConsistentAnnotation:
     """Full logical name of the annotated primitive or composite."""
     composite: bool
     trigger: Literal["periodic", "operatorDriven"] | None = None
-    values: dict[str, float | int] = field(default_factory=dict)
+    values: dict[str, float | int] = field(default_factory=dict[str, float | int])
     """period, drainTimeout, resetTimeout, maxConsecutiveResetAttempts: those that were written, resolved."""
-    submission: dict[str, str] = field(default_factory=dict)
+    submission: dict[str, str] = field(default_factory=dict[str, str])
     """Key -> name of the submission value it came from (A29.3)."""
     location: Location | None = None
 
@@ -242,5 +242,5 @@ class LogicalGraph:
     imports: tuple[ImportExport, ...] = ()
     exports: tuple[ImportExport, ...] = ()
     host_pools: tuple[HostPool, ...] = ()
-    submission: dict[str, Any] = field(default_factory=dict)
+    submission: dict[str, Any] = field(default_factory=dict[str, Any])
     description: str = ""

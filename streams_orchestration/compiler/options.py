@@ -13,7 +13,7 @@ from streams_orchestration.model.profile import Profile
 class Options:
     """What the command line, or the Dagster run config, says beyond the spec."""
 
-    submission: dict[str, str] = field(default_factory=dict)
+    submission: dict[str, str] = field(default_factory=dict[str, str])
     widths: tuple[tuple[str, int], ...] = ()
     """(pattern of logical region names, width), first match wins (rule 6)."""
     fusion: Literal["legacy", "manual", "automatic"] = "automatic"

@@ -210,3 +210,5 @@ def _inside(deliveries: tuple[Delivery, ...]) -> Iterator[Direct | Exchange]:
             case Split():
                 for channel in delivery.channels:
                     yield from _inside(channel)
+            case Remote():
+                pass

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from enum import Enum
 from pathlib import Path
@@ -13,6 +13,7 @@ from pydantic import BaseModel, ConfigDict
 
 from streams_orchestration.model.operators import OperatorModel
 from streams_orchestration.model.visibility import Visibility
+from streams_orchestration.operators.arrow_types import arrow_schema
 from streams_orchestration.operators.background import Background
 from streams_orchestration.operators.batch import TupleBatch
 from streams_orchestration.operators.errors import ResultError
@@ -101,6 +102,18 @@ class OperatorContext:
     logger: logging.Logger = field(default_factory=lambda: logging.getLogger("streams.operator"))
     metrics: Metrics = field(default_factory=Metrics)
     """Counters and gauges of the operator's own."""
+
+    @classmethod
+    def declared(
+        cls, name: str, inputs: Iterable[str], outputs: Iterable[str | None], base: Path = Path()
+    ) -> OperatorContext:
+        """The surroundings of an operator that does not run, from the tuple types of its ports as DDL."""
+        return cls(
+            name,
+            tuple(arrow_schema(ddl) for ddl in inputs),
+            tuple(None if ddl is None else arrow_schema(ddl) for ddl in outputs),
+            base=base,
+        )
 
 
 class Operator:

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any, cast
 from pydantic import BeforeValidator
 
 from streams_orchestration.model.names import nearest
+from streams_orchestration.operators.arrow_types import arrow_schema
 from streams_orchestration.operators.errors import UnknownAttributeError
 from streams_orchestration.operators.libraries import pa
 
@@ -73,6 +74,15 @@ def parse_condition(text: str, schema: pa.Schema, parameter: str) -> pl.Expr:
         message = f"{parameter}: {text!r} is {kind}, a condition is wanted"
         raise ValueError(message)
     return condition
+
+
+def condition_of(text: str, ddl: str, parameter: str) -> pl.Expr:
+    """Read a condition on tuples of a type.
+
+    Raises:
+        ValueError: as `parse_condition`, or the text is no tuple type.
+    """
+    return parse_condition(text, arrow_schema(ddl), parameter)
 
 
 def _stands_unquoted(name: str, text: str) -> bool:

@@ -22,7 +22,7 @@ def remove_catalog(home: Home) -> None:
         url = database.engine.url
         host = str(url.query["host"])
         with psycopg.connect(host=host, user=url.username, dbname=url.database, autocommit=True) as connection:
-            while True:  # a transaction under way may lock the tables in another order; the server then ends one of both
+            while True:  # the server ends one of two transactions that lock the tables in different orders
                 with suppress(psycopg.errors.DeadlockDetected):
                     connection.execute(f"DROP SCHEMA {database.schema} CASCADE".encode())
                     break

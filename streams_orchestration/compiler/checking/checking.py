@@ -15,7 +15,6 @@ from streams_orchestration.compiler.logical_graph import LogicalOperator
 from streams_orchestration.compiler.parallel.intrinsics import substitute_channels
 from streams_orchestration.model.diagnostics import Diagnostic
 from streams_orchestration.model.schema import parse_schema
-from streams_orchestration.operators.arrow_types import arrow_schema
 from streams_orchestration.operators.contract import Operator, OperatorContext
 from streams_orchestration.operators.errors import UnknownAttributeError
 from streams_orchestration.operators.files import resolve_inputs
@@ -174,11 +173,8 @@ def _plainly_known(operator: LogicalOperator, mentions: Mentions | None, inputs:
 
 def _context(operator: LogicalOperator, inputs: list[str]) -> OperatorContext:
     """The operator's surroundings."""
-    return OperatorContext(
-        name=operator.name,
-        inputs=tuple(arrow_schema(ddl) for ddl in inputs),
-        outputs=tuple(None if output.schema is None else arrow_schema(output.schema) for output in operator.outputs),
-        base=_base(operator),
+    return OperatorContext.declared(
+        operator.name, inputs, (output.schema for output in operator.outputs), _base(operator)
     )
 
 

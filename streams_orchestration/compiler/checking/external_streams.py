@@ -7,8 +7,7 @@ from collections.abc import Iterator
 from streams_orchestration.compiler.physical_graph import PhysicalGraph, PortLink
 from streams_orchestration.model.diagnostics import Diagnostic
 from streams_orchestration.model.subscription import check_properties, parse_subscription
-from streams_orchestration.operators.arrow_types import arrow_schema
-from streams_orchestration.operators.expressions import parse_condition
+from streams_orchestration.operators.expressions import condition_of
 
 
 def check_external_streams(graph: PhysicalGraph) -> Iterator[Diagnostic]:
@@ -29,7 +28,7 @@ def _import_problem(link: PortLink) -> str | None:
         if "subscription" in link.parameters:
             parse_subscription(str(link.parameters["subscription"]))
         if "filter" in link.parameters:
-            parse_condition(str(link.parameters["filter"]), arrow_schema(link.schema), "filter")
+            condition_of(str(link.parameters["filter"]), link.schema, "filter")
     except ValueError as error:
         return str(error)
     return None

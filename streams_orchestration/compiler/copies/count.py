@@ -19,7 +19,7 @@ def enqueue_copies(physical: PhysicalGraph, enqueued: Iterable[Connection]) -> i
         physical: the expanded graph.
         enqueued: connections within a PE that end in a queue.
     """
-    behind = Counter(map(attrgetter("splitter", "channel"), enqueued))
+    behind: Counter[tuple[int, int]] = Counter(map(attrgetter("splitter", "channel"), enqueued))
     total = behind.pop(_DIRECT, 0)
     most = [0] * len(physical.splitters)
     for (splitter, _), queues in behind.items():

@@ -125,7 +125,7 @@ class _Classes:
             ApplicationError: two pins of one class differ; every such pair is told with what holds it together.
         """
         found: dict[int, tuple[int, int]] = {}
-        wrong = []
+        wrong: list[Diagnostic] = []
         for number, node in enumerate(self.flow.nodes):
             if node.pin is None:
                 continue
@@ -151,7 +151,8 @@ class _Classes:
         Raises:
             ApplicationError: what is to be apart must be on one machine; every such pair is told with the reasons.
         """
-        found, wrong = [], []
+        found: list[list[int]] = []
+        wrong: list[Diagnostic] = []
         for members in self.flow.apart:
             holder: dict[int, int] = {}
             pinned: dict[int, int] = {}

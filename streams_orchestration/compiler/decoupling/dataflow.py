@@ -106,7 +106,7 @@ def dataflow(problem: Problem) -> Dataflow:
     readers = _readers(parents)
     frozen = _frozen(kinds, readers) if problem.params.freeze_edb else set[int]()
     streams = _streams(owners, kinds, parents)
-    nodes = []
+    nodes: list[Node] = []
     for number, owner in enumerate(owners):
         implicit = number >= len(operations)
         stays = ""

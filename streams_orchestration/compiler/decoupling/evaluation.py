@@ -56,7 +56,7 @@ def executions(flow: Dataflow, outputs: Sequence[int]) -> list[int]:
         flow: the graph.
         outputs: the machine that gets the output of each node; of nodes without an output it is not looked at.
     """
-    result = []
+    result: list[int] = []
     for number, node in enumerate(flow.nodes):
         if node.parents:
             result.append(outputs[node.parents[0]])

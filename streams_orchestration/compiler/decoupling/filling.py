@@ -25,7 +25,7 @@ def filled(contraction: Contraction, limit: float, machines: int) -> list[int]:
     for piece in order:
         full = load + weights[piece] > limit and load > 0
         if (full or claimed & kept[piece]) and machine < machines - 1:
-            machine, load, claimed = machine + 1, 0.0, set()
+            machine, load, claimed = machine + 1, 0.0, set[int]()
         home[piece], load = machine, load + weights[piece]
         claimed |= kept[piece]
     return home

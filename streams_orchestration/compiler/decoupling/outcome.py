@@ -124,7 +124,7 @@ def outcome(
     factor = rate / saturated if saturated else 0.0
     """The document's loads are those at the saturated rate."""
     measured = {each.pe: each for each in profile.pes}
-    found = []
+    found: list[PeOutcome] = []
     for pe in fusion.pes:
         if pe.original == decision["pe"] and pe.origin >= 0:
             load = decision["loads"]["after"][pe.machine]

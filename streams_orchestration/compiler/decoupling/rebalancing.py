@@ -182,7 +182,7 @@ class _Pair:
         solver.buildSolverModel(self._program)
         model: Any = self._program.solverModel
         known = [
-            (variable.index, float(self._placed.home[piece] == self._sides[1]))  # pyright: ignore[reportAttributeAccessIssue]
+            (variable.index, float(self._placed.home[piece] == self._sides[1]))
             for piece, variable in self._second.items()
         ]
         model.setSolution(len(known), *_columns(known))
@@ -190,10 +190,7 @@ class _Pair:
         if model.getInfo().primal_solution_status != 2:
             return {}
         values = model.getSolution().col_value
-        return {
-            piece: self._sides[int(values[variable.index] > 0.5)]  # pyright: ignore[reportAttributeAccessIssue]
-            for piece, variable in self._second.items()
-        }
+        return {piece: self._sides[int(values[variable.index] > 0.5)] for piece, variable in self._second.items()}
 
 
 def _columns(pairs: Iterable[tuple[int, float]]) -> tuple[list[int], list[float]]:

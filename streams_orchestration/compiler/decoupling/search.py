@@ -131,7 +131,8 @@ class Search:
 
     def _fill(self) -> list[list[int]]:
         """Fill machines along the flow up to different limits, offer what is legal, and keep the best of it."""
-        flow, legal = self.contraction.flow, []
+        flow = self.contraction.flow
+        legal: list[tuple[float, float, list[int]]] = []
         average = math.fsum(self.contraction.weights) / self._usable
         pinned = any(pin >= 0 for pin in self.contraction.pins)
         for step in range(0 if pinned else _LIMITS):
@@ -166,7 +167,8 @@ class Search:
 
     def _clusters(self, chance: Random) -> tuple[list[Pieces], list[list[int]]]:
         """Levels of clusters, coarser and coarser, and for each piece of a level its number in the next."""
-        levels, maps = [self._pieces], []
+        levels = [self._pieces]
+        maps: list[list[int]] = []
         total, machines = sum(self._pieces.weights), self._pieces.machines
         while len(levels[-1].weights) > 6 * machines:
             coarse = coarser(levels[-1], total / machines / 3, chance)

@@ -76,7 +76,7 @@ class _Program:
         """By class: the other end, the edge's column, what this side pays; the fan, and whether this is its source."""
         everything: dict[int, float] = {0: float(len(contraction.machines))}
         columns = 1
-        fans = []
+        fans: list[tuple[int, int]] = []
         self._decided = [0.0]
         for number, fan in enumerate(contraction.fans):
             for target in fan.targets:
@@ -115,17 +115,17 @@ class _Program:
         solution = self._lengths[: len(self._decided)]
         decided = zip(solution[1:], self._decided[1:], strict=True)
         self._lengths = [solution[0], *(step * each + (1 - step) * other for each, other in decided)]
-        broken = []
+        broken: list[tuple[float, dict[int, float], float]] = []
         for root in range(len(self._weights)):
             if time.monotonic() > self._deadline:
                 break
             excess, row, least = self._row(root)
             margin = 1e-6 * self._lengths[0]
             if excess > margin and sum(solution[each] * factor for each, factor in row.items()) < least - margin:
-                broken.append((excess, root, row, least))
+                broken.append((excess, row, least))
         self._lengths = solution
         broken.sort(key=lambda each: -each[0])
-        for _, _, row, least in broken[:_ROWS]:
+        for _, row, least in broken[:_ROWS]:
             self._highs.addRow(least, self._infinite, len(row), list(row), list(row.values()))
         return bool(broken)
 

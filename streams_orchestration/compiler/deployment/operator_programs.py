@@ -68,18 +68,18 @@ class OperatorPrograms:
         )  # fmt: skip
 
     def _input_schema(self, operator: int, port: int) -> str:
-        found = set()
+        schemas: set[str | None] = set()
         for number in self.graph.incoming[operator, port]:
             connection = self.graph.physical.connections[number]
             source = self.graph.compilation.logical.operators[self.graph.physical.operators[connection.source].logical]
-            found.add(source.outputs[connection.source_port].schema)
+            schemas.add(source.outputs[connection.source_port].schema)
         links = (link for link in self.graph.physical.imports if (link.operator, link.port) == (operator, port))
-        found |= {link.schema for link in links}
+        schemas |= {link.schema for link in links}
         name = self.graph.physical.operators[operator].name
-        if None in found:
+        if None in schemas:
             message = f"operator {name}: the stream on input port {port} has no schema; declare it where it is produced"
             raise CannotRunError(message)
-        found = {parse_schema(ddl).nullable.ddl for ddl in found if ddl}
+        found = {parse_schema(ddl).nullable.ddl for ddl in schemas if ddl}
         if len(found) > 1:
             message = f"operator {name}: the streams on input port {port} have different schemas: {sorted(found)}"
             raise CannotRunError(message)

@@ -134,8 +134,8 @@ class _Grid(Generic[Node]):
             for bend in chain:
                 self._add(bend.column, bend, (0.0, 0.0))
             self.chains[number] = chain
-            cells: list[object] = [source, *chain, target][::step]
-            for left, right in pairwise(cells):
+            cells: list[object] = [source, *chain, target]
+            for left, right in pairwise(cells[::step]):
                 self.after[left].append(right)
                 self.before[right].append(left)
         self.middle: dict[object, float] = {}
@@ -181,7 +181,8 @@ class _Grid(Generic[Node]):
             columns = self.columns if sweep % 2 == 0 else self.columns[::-1]
             for column in columns:
                 wanted = [_mean([*self.before[c], *self.after[c]], self.middle, self.middle[c]) for c in column]
-                offsets, reach = [], 0.0
+                offsets: list[float] = []
+                reach = 0.0
                 for above, cell in zip([None, *column], column, strict=False):
                     if above is not None:
                         reach += (self.heights[above] + self.heights[cell]) / 2 + self.gap

@@ -49,13 +49,13 @@ class Picture:
 
     width: float = 0.0
     height: float = 0.0
-    frames: list[Box] = field(default_factory=list)
-    operators: list[Box] = field(default_factory=list)
-    ports: list[Point] = field(default_factory=list)
+    frames: list[Box] = field(default_factory=list[Box])
+    operators: list[Box] = field(default_factory=list[Box])
+    ports: list[Point] = field(default_factory=list[Point])
     """Centres of PE ports."""
-    networks: list[Point] = field(default_factory=list)
+    networks: list[Point] = field(default_factory=list[Point])
     """Centres of those that are Network operators."""
-    wires: list[Wire] = field(default_factory=list)
+    wires: list[Wire] = field(default_factory=list[Wire])
 
 
 def picture(drawn: Stages) -> Picture:
@@ -114,7 +114,7 @@ class _Painter:
         for splitter in physical.splitters:
             text = f"hash({', '.join(splitter.attributes)})" if splitter.policy == "hash" else "round robin"
             splits.setdefault(splitter.operator, []).append(text)
-        shown = []
+        shown: list[_Operator] = []
         for op in physical.operators:
             model = logical.operators[op.logical]
             kind = " · ".join([short_kind(model.kind), *marks.get(op.index, [])])

@@ -32,7 +32,7 @@ class Container:
     """A PE in the making."""
 
     operators: int = 0
-    claims: dict[tuple[str, str], int] = field(default_factory=dict)
+    claims: dict[tuple[str, str], int] = field(default_factory=dict[tuple[str, str], int])
     host_set: int = -1
 
 

@@ -66,7 +66,7 @@ def without_loops(
         if len(parts) <= len(looped) + 1:
             break
     pieces = _Pieces(list(parts.values()), following)
-    pieces.merge([home[part[0]] for part in pieces.parts], lambda *_: True, 1)
+    pieces.merge([home[part[0]] for part in pieces.parts], lambda _one, _other: True, 1)
     if sharing is not None and pieces.left > len(looped):
 
         def operators(part: int) -> list[int]:
@@ -84,13 +84,13 @@ def _ranks(order: Sequence[Sequence[int]], home: Sequence[int]) -> list[list[int
         for unit in component:
             places.setdefault(home[unit], []).append(place)
     keys: list[Callable[[list[int]], float]] = [min, max, lambda each: sum(each) / len(each)]
-    found = []
+    ranks: list[list[int]] = []
     for key in keys:
         rank = [0] * len(places)
         for number, pe in enumerate(sorted(places, key=lambda pe: (key(places[pe]), pe))):
             rank[pe] = number
-        found.append(rank)
-    return found
+        ranks.append(rank)
+    return ranks
 
 
 def _parts(

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from functools import partial
 from typing import TypeVar
 
+from streams_orchestration.compiler.named_tuples import maker
 from streams_orchestration.compiler.physical_graph import PhysicalGraph
 from streams_orchestration.compiler.stage_results import PeInputPort, PeOutputPort
 
@@ -36,9 +36,7 @@ def pe_ports(
         inputs.setdefault((link.operator, link.port), nobody)
     for link in physical.exports:
         outputs.setdefault((link.operator, link.port, -1, -1), nobody)
-    return _by_pe(inputs, pe_of, partial(tuple.__new__, PeInputPort)), _by_pe(
-        outputs, pe_of, partial(tuple.__new__, PeOutputPort)
-    )
+    return _by_pe(inputs, pe_of, maker(PeInputPort)), _by_pe(outputs, pe_of, maker(PeOutputPort))
 
 
 def _by_pe(

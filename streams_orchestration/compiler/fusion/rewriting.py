@@ -68,7 +68,7 @@ def _split(
     inputs, outputs = pe_ports(physical, pe_of)
     flags = pe_flags(logical, physical)
     pieces = Counter(origin for origin, _ in parts)
-    elements = []
+    elements: list[ProcessingElement] = []
     for number, (origin, operators) in enumerate(parts):
         ports = inputs.get(number, ()), outputs.get(number, ())
         came = (origin, machines[operators[0]]) if pieces[origin] > 1 else ()

@@ -66,7 +66,7 @@ def classes(units: Sequence[FusableUnit], tags: Mapping[int, Iterable[str]]) -> 
     for number, unit in enumerate(units):
         if not unit.isolated:
             by_kind.setdefault(unit.kind, []).append(number)
-    result = []
+    result: list[Class] = []
     for members in by_kind.values():
         values: dict[tuple[str, str], set[int]] = {}
         for member in members:

@@ -25,9 +25,11 @@ class CompositeInstance:
     parent: CompositeInstance | None = None
     outputs: tuple[str, ...] = ()
     """The streams that it produces in its parent's graph."""
-    composites: list[CompositeInstance] = field(default_factory=list)
-    primitives: list[PrimitiveInstance] = field(default_factory=list)
-    producers: dict[str, tuple[CompositeInstance | PrimitiveInstance, int]] = field(default_factory=dict)
+    composites: list[CompositeInstance] = field(default_factory=list["CompositeInstance"])
+    primitives: list[PrimitiveInstance] = field(default_factory=list["PrimitiveInstance"])
+    producers: dict[str, tuple[CompositeInstance | PrimitiveInstance, int]] = field(
+        default_factory=dict[str, tuple["CompositeInstance | PrimitiveInstance", int]]
+    )
     """Streams of its graph: the producer and its output port."""
     region: int = -1
     """Index of the parallel region that the invocation itself is, -1 for none."""

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
 from typing import Any
 
 from streams_orchestration.compiler.options import Options
 from streams_orchestration.model.application import Application
+from streams_orchestration.model.containers import is_list, is_mapping
 from streams_orchestration.model.diagnostics import Diagnostic
 from streams_orchestration.model.element import Element
 from streams_orchestration.model.names import nearest
@@ -62,12 +62,12 @@ class Substitution:
         """
         if isinstance(value, str):
             return self._text(value, element, path, operator, channels=channels)
-        if isinstance(value, Mapping):
+        if is_mapping(value):
             return {
                 str(key): self.value(entry, element, *path, str(key), operator=operator, channels=channels)
                 for key, entry in value.items()
             }
-        if isinstance(value, list | tuple):
+        if is_list(value):
             return [
                 self.value(entry, element, *path, position, operator=operator, channels=channels)
                 for position, entry in enumerate(value)

@@ -7,6 +7,7 @@ from collections.abc import Iterator, Mapping
 from typing import Any, NamedTuple
 
 from streams_orchestration.compiler.logical_graph import SingleThreaded
+from streams_orchestration.model.containers import is_list, is_mapping
 from streams_orchestration.model.operators import SingleThreadedMode
 
 _POLICY = re.compile(r"(\w+)\s*\(")
@@ -28,9 +29,9 @@ def windows_of(parameters: Mapping[str, Any], ports: tuple[str, ...]) -> dict[in
     value = parameters.get("window", parameters.get("windows"))
     if value is None:
         return {}
-    if isinstance(value, list):
+    if is_list(value):
         return {port: _window(entry) for port, entry in enumerate(value[: len(ports)])}
-    if isinstance(value, Mapping) and value and all(name in ports for name in value):
+    if is_mapping(value) and value and all(name in ports for name in value):
         return {ports.index(name): _window(entry) for name, entry in value.items()}
     return dict.fromkeys(range(len(ports)), _window(value))
 
@@ -39,7 +40,7 @@ def _window(value: Any) -> Window:
     if isinstance(value, str):
         names = _POLICY.findall(value)
         return Window(*names[:2])
-    if not isinstance(value, Mapping):
+    if not is_mapping(value):
         return Window()
     return Window(_policy(value.get("eviction", value.get("evict"))), _policy(value.get("trigger")))
 
@@ -47,7 +48,7 @@ def _window(value: Any) -> Window:
 def _policy(value: Any) -> str:
     if isinstance(value, str):
         return value.partition("(")[0].strip()
-    return str(next(iter(value), "")) if isinstance(value, Mapping) else ""
+    return str(next(iter(value), "")) if is_mapping(value) else ""
 
 
 def _timed(windows: Mapping[int, Window], mode: SingleThreadedMode) -> Iterator[bool]:

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
-from itertools import accumulate
-from operator import mul
+from collections.abc import Sequence
+from math import prod
 from typing import Any, NamedTuple
 
 from streams_orchestration.compiler.physical_graph import PhysicalOperator
+from streams_orchestration.model.containers import is_list, is_mapping
 
 _FUNCTION = re.compile(r"\$\{\s*(get(?:Local|All)?(?:Max)?Channels?)\(\s*\)\s*\}")
 _BARE_FUNCTION = re.compile(r"\b(get(?:Local|All)?(?:Max)?Channels?)\(\s*\)")
@@ -29,8 +29,8 @@ class ChannelContext(NamedTuple):
         """The context of a replica, from its global channels and the widths around it, outermost first."""
         if not widths:
             return cls((-1,), (0,), -1, 0)
-        maxima = tuple(accumulate(widths, mul))
-        return cls(tuple(reversed(channels)), tuple(reversed(maxima)), channels[-1] % widths[-1], widths[-1])
+        maxima = tuple(prod(widths[:depth]) for depth in range(len(widths), 0, -1))
+        return cls(tuple(reversed(channels)), maxima, channels[-1] % widths[-1], widths[-1])
 
     def value(self, function: str) -> int | list[int]:
         """The value of a channel function, by its name without parentheses."""
@@ -47,8 +47,9 @@ class ChannelContext(NamedTuple):
                 return list(self.channels)
             case "getAllMaxChannels":
                 return list(self.maxima)
-        message = f"there is no function {function}()"
-        raise KeyError(message)
+            case _:
+                message = f"there is no function {function}()"
+                raise KeyError(message)
 
     def substitute(self, value: Any, *, bare: bool = False) -> Any:
         """A parameter with every channel function replaced; one alone in its text gives a number.
@@ -57,9 +58,9 @@ class ChannelContext(NamedTuple):
             value: a text, or a mapping or list of values.
             bare: also replace functions that stand without `${}`, as they do in the expressions of an Import.
         """
-        if isinstance(value, Mapping):
+        if is_mapping(value):
             return {key: self.substitute(entry, bare=bare) for key, entry in value.items()}
-        if isinstance(value, list | tuple):
+        if is_list(value):
             return [self.substitute(entry, bare=bare) for entry in value]
         if not isinstance(value, str) or "get" not in value:
             return value

@@ -6,15 +6,15 @@ Nothing is short-cut for width 1, and merging needs no object: replicas simply f
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass
-from functools import partial
 from itertools import repeat
 from math import prod
 from typing import NamedTuple
 
 from streams_orchestration.compiler.logical.instances import MAX_OPERATORS
 from streams_orchestration.compiler.logical_graph import ImportExport, LogicalGraph, LogicalOperator
+from streams_orchestration.compiler.named_tuples import maker
 from streams_orchestration.compiler.parallel.channels import (
     PathFormat,
     global_channels,
@@ -81,8 +81,7 @@ class _Place(NamedTuple):
         return cls(channels, local_channels(channels, widths), prod(widths))
 
 
-_connection: Callable[[tuple[int, ...]], Connection] = partial(tuple.__new__, Connection)
-"""A connection from its fields; several times as fast as a call of the class, and there are very many of them."""
+_connection = maker(Connection)
 
 
 class _Expansion:

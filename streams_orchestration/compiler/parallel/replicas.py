@@ -16,8 +16,8 @@ Replica = tuple[int, int]
 @dataclass(slots=True, eq=False)
 class _Composite:
     name: str
-    composites: dict[str, _Composite] = field(default_factory=dict)
-    primitives: list[LogicalOperator] = field(default_factory=list)
+    composites: dict[str, _Composite] = field(default_factory=dict[str, "_Composite"])
+    primitives: list[LogicalOperator] = field(default_factory=list[LogicalOperator])
 
 
 class Replicas:

@@ -117,10 +117,10 @@ class PortTemplate:
     """All connections of one logical output port."""
 
     port: int
-    splitters: list[SplitterTemplate] = field(default_factory=list)
-    connections: list[ConnectionTemplate] = field(default_factory=list)
-    _numbers: dict[tuple[object, ...], int] = field(default_factory=dict)
-    _repetitions: dict[tuple[str, int], int] = field(default_factory=dict)
+    splitters: list[SplitterTemplate] = field(default_factory=list[SplitterTemplate])
+    connections: list[ConnectionTemplate] = field(default_factory=list[ConnectionTemplate])
+    _numbers: dict[tuple[object, ...], int] = field(default_factory=dict[tuple[object, ...], int])
+    _repetitions: dict[tuple[str, int], int] = field(default_factory=dict[tuple[str, int], int])
 
     def add(
         self,

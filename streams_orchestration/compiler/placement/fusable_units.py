@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable, Mapping, Sequence
+from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import dataclass, field
-from functools import partial
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from streams_orchestration.compiler.disjoint_sets import DisjointSets
 from streams_orchestration.compiler.logical_graph import LogicalGraph, PlacementGroup
+from streams_orchestration.compiler.named_tuples import maker
 from streams_orchestration.compiler.options import Options
 from streams_orchestration.compiler.physical_graph import PhysicalGraph, PhysicalOperator
 from streams_orchestration.compiler.placement.tags import resolve_tag, resolve_text
@@ -77,7 +77,7 @@ class _Tags:
     """Operators by tag, joined as they are met."""
 
     sets: DisjointSets
-    first: dict[Hashable, int] = field(default_factory=dict)
+    first: dict[Hashable, int] = field(default_factory=dict[Hashable, int])
 
     def join(self, tag: Hashable, operator: int) -> None:
         self.sets.union(self.first.setdefault(tag, operator), operator)
@@ -182,7 +182,7 @@ def fusable_units(
             restartable, relocatable = (all(each) for each in zip(*(agreed[member] for member in members), strict=True))
             of_members = frozenset(regions.region_of[member] for member in members)
             kind = Kind(restartable, relocatable, of_members, spec, channel)
-            isolated = isolated or (quirk and of_members != {-1})
+            isolated = isolated or (quirk and of_members != frozenset({-1}))
         if exlocated:
             isolated = not _claim_channels(logical, [physical.operators[each] for each in members], claims) or isolated
         host_set = host_set if host_set in bound else -1
@@ -190,7 +190,7 @@ def fusable_units(
     return units
 
 
-_unit: Callable[[tuple[Any, ...]], FusableUnit] = partial(tuple.__new__, FusableUnit)
+_unit = maker(FusableUnit)
 
 
 def _bound_host_sets(logical: LogicalGraph, physical: PhysicalGraph, placements: Placements) -> set[int]:

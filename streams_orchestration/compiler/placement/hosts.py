@@ -18,7 +18,7 @@ class _Bundle:
 
     pes: list[int]
     spec: HostSpec = field(default_factory=HostSpec)
-    tags: set[str] = field(default_factory=set)
+    tags: set[str] = field(default_factory=set[str])
     isolated: bool = False
 
 
@@ -28,7 +28,7 @@ class _Host:
 
     number: int
     bundles: int = 0
-    tags: set[str] = field(default_factory=set)
+    tags: set[str] = field(default_factory=set[str])
     closed: bool = False
 
     def takes(self, bundle: _Bundle) -> bool:
@@ -40,8 +40,8 @@ class _Pool:
     """Hosts to choose from: a declared pool, or those that nothing is said of."""
 
     size: int | None
-    hosts: list[_Host] = field(default_factory=list)
-    taken: dict[str, int] = field(default_factory=dict)
+    hosts: list[_Host] = field(default_factory=list[_Host])
+    taken: dict[str, int] = field(default_factory=dict[str, int])
     """Tag -> position behind the last host that took it, so that exlocations are not tried on every host before."""
 
     @property

@@ -110,9 +110,9 @@ def memberships(
     for operator, region in enumerate(region_of):
         if region >= 0:
             members.setdefault(region, []).append(operator)
-    result = {}
+    result: dict[int, Membership] = {}
     for region, operators in sorted(members.items()):
-        autonomous = []
+        autonomous: list[tuple[int, tuple[int, ...]]] = []
         for operator in operators:
             ports = tuple(port for port in range(input_ports[operator]) if (operator, port) not in consistent_ports)
             if ports:

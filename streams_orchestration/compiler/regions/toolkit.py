@@ -56,6 +56,8 @@ def member_findings(operator: LogicalOperator, region: ConsistentRegion, *, star
                 yield "CDISP9253W", f"{operator.name} triggers its region but has no triggerCount"
             if not driven and _is_set(parameters.get("triggerCount")):
                 yield "CDISP9254W", f"{operator.name} has triggerCount but does not trigger its region"
+        case _:
+            pass
 
 
 def outside_findings(operator: LogicalOperator) -> Iterator[Finding]:

@@ -14,6 +14,8 @@ from json.encoder import encode_basestring  # what json.dumps uses, too  # pyrig
 from operator import attrgetter, call
 from typing import Any, NamedTuple, Protocol, cast
 
+from streams_orchestration.model.containers import is_mapping
+
 Encoder = Callable[[Any], str]
 """A value as JSON text."""
 
@@ -254,7 +256,7 @@ def document(value: Any) -> Any:
     """A section with every table in it made a list."""
     if isinstance(value, Table):
         return value.document()
-    if isinstance(value, dict):
+    if is_mapping(value):
         return {key: document(entry) for key, entry in value.items()}
     return value
 
@@ -263,7 +265,7 @@ def text(value: Any, margin: str = "") -> Iterator[str]:
     """`document(value)` as JSON, in pieces: what is no table as `dumps` writes it."""
     if isinstance(value, Table):
         yield from value.text(margin)
-    elif isinstance(value, dict) and value:
+    elif is_mapping(value) and value:
         inner = margin + INDENT
         before = "{\n"
         for key, entry in value.items():

@@ -5,9 +5,8 @@ from __future__ import annotations
 import functools
 from typing import TYPE_CHECKING
 
-from streams_orchestration.operators.arrow_types import arrow_schema
 from streams_orchestration.operators.batch import TupleBatch
-from streams_orchestration.operators.expressions import evaluate, parse_condition
+from streams_orchestration.operators.expressions import condition_of, evaluate
 from streams_orchestration.operators.libraries import compute as pc
 
 if TYPE_CHECKING:
@@ -21,4 +20,4 @@ def selected(tuples: TupleBatch, condition: str, ddl: str) -> TupleBatch:
 
 @functools.lru_cache(maxsize=256)
 def _parsed(condition: str, ddl: str) -> pl.Expr:
-    return parse_condition(condition, arrow_schema(ddl), "filter")
+    return condition_of(condition, ddl, "filter")

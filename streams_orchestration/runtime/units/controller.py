@@ -32,13 +32,13 @@ def units_with_news(
 ) -> list[str]:
     """The units that `advance` would change; reads only."""
     open_units = {unit.name: unit for unit in units if unit.state not in ENDED}
-    found = []
+    names: list[str] = []
     for name, facts in read_facts(connection, open_units.values(), health).items():
         unit = open_units[name]
         record = record_of(unit)
         if settle(settings_of(unit, facts), record, facts, now)[0] != record:
-            found.append(name)
-    return found
+            names.append(name)
+    return names
 
 
 def take_up(connection: Connection, application: str, units: Iterable[str]) -> None:

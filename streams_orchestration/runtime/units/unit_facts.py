@@ -169,4 +169,5 @@ def _report(record: RegionRecord, facts: Facts) -> Event | None:
         case "RESETTING":
             running = (member for member in waiting if member.runs)
             return next((ResetDone(member.id, record.completed, record.attempt) for member in running), None)
-    return None
+        case _:
+            return None
