@@ -46,6 +46,12 @@ def test_links_lead_somewhere(page: Path):
 
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
+def test_lines_have_at_most_120_characters(page: Path):
+    prose = re.sub(r"^ *```.*?^ *```", "", page.read_text(), flags=re.MULTILINE | re.DOTALL)
+    assert [line for line in prose.splitlines() if len(line) > 120 and not line.startswith("|")] == []
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
 def test_commands_exist(page: Path):
     named = re.findall(r"(?:`|^|\$\()streams ([a-z]+)\b", page.read_text(), re.MULTILINE)
     assert set(named) <= set(streams.commands)
