@@ -30,8 +30,6 @@ from streams_orchestration.runtime.storage.home import Home
 from streams_orchestration.runtime.units.failures import UnitFailure
 
 CANCEL_SECONDS = 60.0
-RECORD_SECONDS = 2.0
-"""For a unit that works again to be seen to do so; if it has failed once more, its next reset is recorded."""
 _ONE_JOB = threading.Lock()
 """Dagster configures logging for every run; two runs that do so at once, on threads of a process, block each other."""
 
@@ -107,11 +105,8 @@ class Jobs:
         with _instance(self._home) as instance:
             if is_recorded(instance, tags):
                 return
-        config = {
-            "claim": {"unit": failure.unit, "generation": failure.generation, "deployment": deployment},
-            "await_unit": {"timeout": RECORD_SECONDS},
-        }
-        self._run("reset", self._definitions(reset_job(self._application)), config, tags)
+        claim = {"unit": failure.unit, "generation": failure.generation, "deployment": deployment}
+        self._run("reset", self._definitions(reset_job(self._application)), {"claim": claim}, tags)
 
     def stop_orphans(self) -> tuple[Orphan, ...]:
         """Stop processes of hosts that nobody wants any more."""

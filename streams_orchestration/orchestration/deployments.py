@@ -46,9 +46,11 @@ class Deployments(dg.ConfigurableResource):
         """Start the host processes that are wanted and missing; returns their pids."""
         return _runtime().launch(self._home, application, asked_at=asked_at)
 
-    def await_running(self, application: str, timeout: float, unit: str | None = None) -> ApplicationStatus:
-        """Wait at most `timeout` seconds until every PE runs; of one unit only if it is named."""
-        _runtime().await_running(self._home, application, timeout, unit)
+    def await_running(
+        self, application: str, timeout: float, unit: str | None = None, failed: int | None = None
+    ) -> ApplicationStatus:
+        """Wait at most `timeout` seconds until every PE runs. See `runtime.deployment.control.await_running`."""
+        _runtime().await_running(self._home, application, timeout, unit, failed)
         return self.status(application)
 
     def cancel(self, application: str, timeout: float) -> ApplicationStatus:

@@ -129,10 +129,12 @@ def stop_hosts(context: dg.OpExecutionContext, config: CancelApplication, deploy
     _record(context, deployments, deployments.cancel(application_of(context), config.timeout))
 
 
-@dg.op(out=dg.Out(list[str], is_required=False, description="The units; nothing when there is nothing to wait for."))
-def claim(
-    context: dg.OpExecutionContext, config: ResetUnit, deployments: Deployments
-) -> Iterator[dg.Output[list[str]]]:
+Units = dict[str, int | None]
+"""Units that are reset, and the generation in which each one failed; None where nobody has named it."""
+
+
+@dg.op(out=dg.Out(dict, is_required=False, description="The units; nothing when there is nothing to wait for."))
+def claim(context: dg.OpExecutionContext, config: ResetUnit, deployments: Deployments) -> Iterator[dg.Output[Units]]:
     """Begin the reset of consistent regions, or autonomous PEs, unless somebody has done so; may be repeated.
 
     When the cause is gone - the unit was reset and works, or its application was stopped, completed or deployed anew -
@@ -160,7 +162,7 @@ def claim(
             context.log.info("%s goes back to its last cut as soon as its hosts are there", unit)
         else:
             context.log.info("%s goes on from its last cut as generation %d", unit, generation)
-    yield dg.Output(units)
+    yield dg.Output(dict.fromkeys(units, config.generation))
 
 
 def _past(deployments: Deployments, application: str, config: ResetUnit) -> str | None:
@@ -184,12 +186,15 @@ def _past(deployments: Deployments, application: str, config: ResetUnit) -> str 
 @dg.op
 @_patient
 def await_unit(
-    context: dg.OpExecutionContext, config: AwaitHeartbeats, deployments: Deployments, units: list[str]
+    context: dg.OpExecutionContext, config: AwaitHeartbeats, deployments: Deployments, units: dict
 ) -> list[str]:
-    """Wait until every PE of the units works again; others may have to reset them once more meanwhile."""
-    for unit in units:
-        deployments.await_running(application_of(context), config.timeout, unit)
-    return units
+    """Wait until every PE of the units works again; others may have to reset them once more meanwhile.
+
+    A unit that came back and has failed again since is not waited for: that failure has a run of its own.
+    """
+    for unit, failed in units.items():
+        deployments.await_running(application_of(context), config.timeout, unit, failed)
+    return list(units)
 
 
 @dg.op(out=NOTHING)
@@ -198,7 +203,7 @@ def record(context: dg.OpExecutionContext, deployments: Deployments, units: list
     """Record where the application stands, with the timeline of its resets."""
     application = application_of(context)
     status = deployments.status(application)
-    context.log.info("%s: working again", ", ".join(units))
+    context.log.info("%s: back from its last cut", ", ".join(units))
     _record(context, deployments, status, timeline=draw_timeline(status, deployments.cuts(application), time.time()))
 
 

@@ -88,8 +88,10 @@ class Runtime(SimpleNamespace):
         self._called("launch", application)
         return (4711,)
 
-    def await_running(self, home: Home, application: str, timeout: float, unit: str | None = None) -> Any:
-        self._called("await_running", application, timeout)
+    def await_running(
+        self, home: Home, application: str, timeout: float, unit: str | None = None, failed: int | None = None
+    ) -> Any:
+        self._called("await_running", application, timeout, unit, failed)
         return self.status
 
     def cancel(self, home: Home, application: str, timeout: float) -> Any:

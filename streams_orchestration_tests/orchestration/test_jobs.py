@@ -139,6 +139,7 @@ def test_resetting_resets_waits_and_records(defs: dg.Definitions, runtime: Runti
     assert ("reset", "demo", "region-0", 1, False) in runtime.calls
     assert [name for name in runtime.names if name != "read_status"] == ["reset", "await_running"]
     assert steps(result, "STEP_SUCCESS") == ["claim", "await_unit", "record"]
+    assert runtime.calls[runtime.names.index("await_running")][3:] == ("region-0", 1)
 
 
 UNIT = running().units[0]

@@ -127,7 +127,9 @@ def _lost(connection: Connection, application: str) -> list[str]:
     return lost
 
 
-def await_running(home: Home, application: str, timeout: float, unit: str | None = None) -> UnitsStatus:
+def await_running(
+    home: Home, application: str, timeout: float, unit: str | None = None, failed: int | None = None
+) -> UnitsStatus:
     """Wait until every PE that is not done runs.
 
     Args:
@@ -135,6 +137,7 @@ def await_running(home: Home, application: str, timeout: float, unit: str | None
         application: its name.
         timeout: seconds.
         unit: whose PEs to wait for, while others reset it as often as it fails; those of all units when None.
+        failed: the generation of the unit that failed; it is enough that it has come back from that one.
 
     Raises:
         HostLaunchError: a host or a PE failed, a unit needs a reset (again), the application was stopped, or the time
@@ -145,19 +148,21 @@ def await_running(home: Home, application: str, timeout: float, unit: str | None
     failing: dict[str, float] = {}  # unit -> since when
 
     def running(status: UnitsStatus) -> bool:
+        units = {each.name: each for each in status.units if unit in (None, each.name)}
+        if failed is not None and all(each.came_back_from(failed) for each in units.values()):
+            return True
         if status.state == "STOPPED":
             message = f"{application} was stopped"
             raise HostLaunchError(message)
         observe(catalog, application)
-        units = {each.name: each for each in status.units if unit in (None, each.name)}
         pes = [pe for pe in status.pes if pe.unit in units]
         if unit is None:
             _require_working(status)
         now = time.time()
-        failed = {failure.unit: failure for failure in failures(status, now) if failure.unit in units}
-        for name in units.keys() - failed.keys():
+        failures_now = {failure.unit: failure for failure in failures(status, now) if failure.unit in units}
+        for name in units.keys() - failures_now.keys():
             failing.pop(name, None)
-        for name, failure in failed.items():
+        for name, failure in failures_now.items():
             hopeless = unit is not None and failure.exhausted
             if hopeless or now - failing.setdefault(name, now) > patience:
                 log = "" if str(failure.log) in failure.reason else f" (log: {failure.log})"

@@ -130,6 +130,10 @@ class UnitStatus:
         """Its PEs run, or are done."""
         return not self.waits and self.state in ("PROCESSING", "DRAINING", "COMPLETED")
 
+    def came_back_from(self, generation: int) -> bool:
+        """Did all its PEs run again after it had failed in this generation, whatever has happened since?"""
+        return any(event.kind == "reset done" and event.generation > generation for event in self.events)
+
     @property
     def lost(self) -> str | None:
         """Why it cannot go back to its last cut any more: a file that the cut needs is gone; None when it can."""

@@ -133,6 +133,19 @@ def test_who_waits_for_a_reset_sees_that_a_pe_fails_again(running: Running, monk
         control.await_running(running.home, running.name, 5.0, "region-0")
 
 
+def test_who_waits_for_a_reset_is_content_when_the_unit_came_back_and_has_failed_once_more(
+    running: Running, monkeypatch: pytest.MonkeyPatch
+):
+    monkeypatch.setattr(control, "HEALING_SECONDS", 0.0)
+    running.work()
+    reset(running.home, running.name, "region-0")
+    running.work()
+    running.set(tables.pe, state="FAILED", error="boom")
+    control.await_running(running.home, running.name, 0.0, "region-0", failed=1)
+    with pytest.raises(HostLaunchError, match="boom"):
+        control.await_running(running.home, running.name, 5.0, "region-0", failed=2)
+
+
 def test_a_drain_that_takes_too_long_counts_as_an_attempt(running: Running):
     running.work()
     running.local.trigger()
