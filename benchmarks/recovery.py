@@ -24,6 +24,7 @@ import psutil
 from benchmarks import graphs
 from benchmarks.harness import Row
 from streams_orchestration.orchestration.instance import LOCATION, dagster_home, dagster_instance
+from streams_orchestration.orchestration.ui import script
 from streams_orchestration.runtime.observing.reading import read_status
 from streams_orchestration.runtime.observing.status import ApplicationStatus
 from streams_orchestration.runtime.storage.home import Home
@@ -93,7 +94,7 @@ def running(directory: Path) -> Iterator[Home]:
     with (directory / "daemon.log").open("wb") as output:
         subprocess.run([*streams, "deploy", str(path)], env=environment, check=True, stdout=output, stderr=output)
         daemon = subprocess.Popen(
-            [sys.executable, "-m", "dagster._daemon", "run", "--workspace", str(workspace)],
+            [script("dagster-daemon"), "run", "--workspace", str(workspace)],
             env=environment, stdout=output, stderr=output, start_new_session=True,
         )  # fmt: skip
     try:

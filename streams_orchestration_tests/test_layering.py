@@ -138,6 +138,12 @@ def test_no_module_needs_one_that_needs_it(imports: dict[Path, list[tuple[int, s
     assert [sorted(circle) for circle in networkx.strongly_connected_components(graph) if len(circle) > 1] == []
 
 
+def test_nothing_of_dagster_that_is_private_is_used():
+    private = re.compile(r"\bdagster(_\w+)?\._")
+    used = [str(path) for path in modules() if private.search(path.read_text(encoding="utf-8"))]
+    assert used == []
+
+
 def test_every_way_to_import_is_seen():
     source = """
 import os, streams_orchestration.cli.entry as e

@@ -9,7 +9,6 @@ from pathlib import Path
 from typing import Any
 
 import dagster as dg
-from dagster._core.instance.ref import InstanceRef
 from sqlalchemy.exc import DBAPIError
 
 from streams_orchestration.compiler.options import Options
@@ -40,20 +39,6 @@ def last_options(home: Home, application: str) -> Options:
         return artifacts_of(home.root).options(application)
     except StageMissingError:
         return Options()
-
-
-def _instance(home: Home) -> dg.DagsterInstance:
-    """The instance of a home, without the capture of a run's standard output.
-
-    The capture would lead what we show through a child process for every step, and Ctrl-C reaches those children too.
-    Dagster has no public way to change one setting of an instance whose settings the user has written.
-    """
-    with dagster_instance(home):
-        pass
-    capture = {"module": "dagster._core.storage.noop_compute_log_manager", "class": "NoOpComputeLogManager"}
-    return dg.DagsterInstance.from_ref(
-        InstanceRef.from_dir(str(dagster_home(home)), overrides={"compute_logs": capture})
-    )
 
 
 class Jobs:
@@ -102,7 +87,7 @@ class Jobs:
         """Show in Dagster that what failed works again, unless a run shows it already."""
         deployment = int(deployments_of(self._home.root).status(self._application).deployed_at)
         tags = failure_tags(self._application, failure.unit, failure.generation, deployment)
-        with _instance(self._home) as instance:
+        with dagster_instance(self._home, captured=False) as instance:
             if is_recorded(instance, tags):
                 return
         claim = {"unit": failure.unit, "generation": failure.generation, "deployment": deployment}
@@ -128,7 +113,7 @@ class Jobs:
     ) -> None:
         ops = {op: {"config": dict(settings)} for op, settings in config.items()}
         try:
-            with _ONE_JOB, _instance(self._home) as instance:
+            with _ONE_JOB, dagster_instance(self._home, captured=False) as instance:
                 run_job_in_process(instance, f"{job}_{self._application}", defs, {"ops": ops}, tags)
         except DBAPIError as error:  # of Dagster's storage: the catalog says in its own words what is wrong
             raise StateDirectoryError(dagster_home(self._home), str(error.orig)) from error

@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Any
 
 import dagster as dg
+import yaml
 
 from streams_orchestration.runtime.errors import StateDirectoryError
 from streams_orchestration.runtime.storage.home import Home
@@ -26,7 +27,9 @@ NOT_AGAIN = {"dagster/max_retries": "0"}
 """Tag of runs whose failure somebody is told at once: the daemon would repeat them behind their back."""
 RETRIES_USED_UP = "DagsterMaxRetriesExceededError"
 """What Dagster raises then; it is a `DagsterError` without a public name of its own."""
-SETTINGS = "dagster.yaml"
+SETTINGS, UNCAPTURED_SETTINGS = "dagster.yaml", "uncaptured.yaml"
+NO_CAPTURE = {"module": "dagster.core.storage.noop_compute_log_manager", "class": "NoOpComputeLogManager"}
+"""The setting `compute_logs` of Dagster by which output of steps stays where it is."""
 OWN_WARNING = "Parameter `owners` of initializer `SensorDefinition"
 """Start of a warning that Dagster gives about itself whenever it copies a sensor."""
 
@@ -46,10 +49,15 @@ def settings_file() -> Path:
     return packaged if packaged.is_file() else Path(__file__).parents[2] / SETTINGS
 
 
-def dagster_instance(home: Home) -> dg.DagsterInstance:
+def dagster_instance(home: Home, *, captured: bool = True) -> dg.DagsterInstance:
     """The instance of this home, its storage created and migrated; use it as a context manager.
 
     An instance that DAGSTER_HOME names is taken as it is; one of ours gets a copy of `dagster.yaml`.
+
+    Args:
+        home: the state directory.
+        captured: Dagster keeps what steps of runs in this process write to standard output, and leads it through a
+            child process for every step, which Ctrl-C reaches too.
 
     Raises:
         StateDirectoryError: its directory cannot be written.
@@ -59,15 +67,24 @@ def dagster_instance(home: Home) -> dg.DagsterInstance:
         directory.mkdir(parents=True, exist_ok=True)
         # Two processes that create or migrate SQLite storage at once corrupt it (dagster#27390).
         with _lock(directory):
-            if directory != home.dagster.absolute():
-                return dg.DagsterInstance.from_config(str(directory))
-            if not (directory / SETTINGS).exists():
+            own = directory == home.dagster.absolute()
+            if own and not (directory / SETTINGS).exists():
                 shutil.copyfile(settings_file(), directory / SETTINGS)
-            instance = dg.DagsterInstance.from_config(str(directory))
-            _migrate(instance, directory / ".migrated")
+            settings = SETTINGS if captured else _uncaptured(directory)
+            instance = dg.DagsterInstance.from_config(str(directory), settings)
+            if own:
+                _migrate(instance, directory / ".migrated")
             return instance
     except OSError as error:
         raise StateDirectoryError(directory, error.strerror or str(error)) from error
+
+
+def _uncaptured(directory: Path) -> str:
+    """Write the settings of an instance without the capture of output beside them; returns the name of the file."""
+    settings = directory / SETTINGS
+    kept = yaml.safe_load(settings.read_bytes()) if settings.exists() else None
+    (directory / UNCAPTURED_SETTINGS).write_text(yaml.safe_dump({**(kept or {}), "compute_logs": NO_CAPTURE}))
+    return UNCAPTURED_SETTINGS
 
 
 def _migrate(instance: dg.DagsterInstance, marker: Path) -> None:

@@ -6,7 +6,7 @@ import os
 import signal
 import socket
 import subprocess
-import sys
+import sysconfig
 import time
 import urllib.error
 import urllib.request
@@ -59,14 +59,14 @@ def serve(home: Home, port: int, specs: Path) -> int:
         "STREAMS_HOME": str(home.root),
         "STREAMS_SPECS": str(specs.absolute()),
     }
-    web = ["dagster_webserver", "--host", ADDRESS, "--port", str(port), "--workspace", str(workspace)]
-    daemon = ["dagster._daemon", "run", "--workspace", str(workspace)]
+    web = [script("dagster-webserver"), "--host", ADDRESS, "--port", str(port), "--workspace", str(workspace)]
+    daemon = [script("dagster-daemon"), "run", "--workspace", str(workspace)]
     children: dict[Path, subprocess.Popen[bytes]] = {}
     with _stop_on_signals():
         try:
-            for name, module in (("webserver", web), ("daemon", daemon)):
+            for name, command in (("webserver", web), ("daemon", daemon)):
                 log = directory / f"{name}.log"
-                children[log] = _start(module, environment, log)
+                children[log] = _start(command, environment, log)
             _await_ready(port, children)
             print(f"Dagster UI: http://{ADDRESS}:{port}  (Ctrl-C stops it; applications run on)", flush=True)
             while True:
@@ -90,11 +90,16 @@ def _require_free(port: int) -> None:
             raise UserInterfaceError(message) from error
 
 
-def _start(module: list[str], environment: Mapping[str, str], log: Path) -> subprocess.Popen[bytes]:
+def script(name: str) -> str:
+    """The path of a command that is installed beside this Python."""
+    return str(Path(sysconfig.get_path("scripts")) / name)
+
+
+def _start(command: list[str], environment: Mapping[str, str], log: Path) -> subprocess.Popen[bytes]:
     """A child in a session of its own, so that a Ctrl-C in the terminal reaches it once, through us."""
     with log.open("wb") as output:
         return subprocess.Popen(
-            [sys.executable, "-m", *module],
+            command,
             env=environment,
             stdin=subprocess.DEVNULL,
             stdout=output,

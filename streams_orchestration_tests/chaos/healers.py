@@ -14,6 +14,7 @@ from types import TracebackType
 import psutil
 
 from streams_orchestration.orchestration.instance import LOCATION, dagster_home, dagster_instance
+from streams_orchestration.orchestration.ui import script
 from streams_orchestration.runtime.deployment.reset import reset
 from streams_orchestration.runtime.errors import StreamsRuntimeError
 from streams_orchestration.runtime.observing.watching import observed_status
@@ -94,7 +95,7 @@ class Daemon(Healer):
             "load_from:\n  - python_module:\n      module_name: streams_orchestration.orchestration.definitions\n"
             f"      location_name: {LOCATION}\n"
         )
-        self._command = [sys.executable, "-m", "dagster._daemon", "run", "--workspace", str(workspace)]
+        self._command = [script("dagster-daemon"), "run", "--workspace", str(workspace)]
         self._environment = os.environ | {
             "DAGSTER_HOME": str(dagster_home(self.home)),
             "STREAMS_SPECS": str(self.spec.parent),
