@@ -27,20 +27,20 @@ from streams_orchestration.runtime.units.failures import failed_units
 
 def deploy(spec: Path, options: Options, *, fresh: bool) -> int:
     """Compile an application and start it in the background."""
-    return _deploy("streams deploy", spec, options, options, fresh=fresh)
+    return _deploy("streams deploy", spec, options, fresh=fresh)
 
 
 def redeploy(spec: Path, decoupling: Assignment | None, *, fresh: bool) -> int:
     """Deploy again, with the compile options of the last time."""
     options = last_options(Home.default(), load_application(spec).application)
-    if decoupling is None:
-        return _deploy("streams redeploy", spec, options, None, fresh=fresh)
-    options = replace(options, decoupling=decoupling)
-    return _deploy("streams redeploy", spec, options, options, fresh=fresh)
+    if decoupling is not None:
+        options = replace(options, decoupling=decoupling)
+    return _deploy("streams redeploy", spec, options, fresh=fresh)
 
 
-def _deploy(command: str, spec: Path, checked: Options, options: Options | None, *, fresh: bool) -> int:
-    name = compiled(spec, checked, deployable=True).logical.application
+def _deploy(command: str, spec: Path, options: Options, *, fresh: bool) -> int:
+    compilation = compiled(spec, options, deployable=True)
+    name = compilation.logical.application
     require_java()
     home = Home.default().prepare()
     with locked_start(home, name, command):
@@ -48,7 +48,7 @@ def _deploy(command: str, spec: Path, checked: Options, options: Options | None,
         jobs = Jobs(home, name)
         stop_orphans(jobs)
         note(f"Starting {name} ...")
-        jobs.deploy(spec, options, fresh=fresh)
+        jobs.deploy(spec, compilation, fresh=fresh)
     status = jobs.status()
     text = f"{name} is {status.state}. `streams status {name}` shows it, `streams cancel {name}` stops it."
     return answer(lambda: {"state": status.state, "status": status_document(home, status)}, text)

@@ -8,26 +8,46 @@ import time
 from collections.abc import Callable
 from contextlib import suppress
 from pathlib import Path
-from typing import NoReturn, Protocol
+from typing import TYPE_CHECKING, NoReturn, Protocol
 
 import click
 
-from streams_orchestration.cli.deploying import stop_orphans
 from streams_orchestration.cli.display import Display
 from streams_orchestration.cli.failing import INTERRUPTED
 from streams_orchestration.cli.following import POLL_SECONDS, Follower, ResetsExhaustedError
 from streams_orchestration.cli.interrupts import Background, Interrupts
-from streams_orchestration.cli.jobs import Jobs
+from streams_orchestration.cli.messages import note
 from streams_orchestration.cli.terminal import messages
-from streams_orchestration.compiler.options import Options
-from streams_orchestration.runtime.errors import CatalogUnavailableError, HostLaunchError, NotDeployedError
+from streams_orchestration.compiler.compilation import Compilation
+from streams_orchestration.compiler.compiling import violations
+from streams_orchestration.runtime.deployment.control import await_running, launch
+from streams_orchestration.runtime.deployment.deployment import deploy
+from streams_orchestration.runtime.deployment.reset import reset
+from streams_orchestration.runtime.errors import (
+    CatalogUnavailableError,
+    HostLaunchError,
+    NotDeployableError,
+    NotDeployedError,
+    StreamsRuntimeError,
+)
+from streams_orchestration.runtime.hosts.orphans import stop_orphans
 from streams_orchestration.runtime.observing.status import ApplicationStatus
+from streams_orchestration.runtime.observing.watching import observed_status
+from streams_orchestration.runtime.processes import leave_processors, process_started
 from streams_orchestration.runtime.storage.home import Home
 from streams_orchestration.runtime.units.failures import UnitFailure, failures
 
+if TYPE_CHECKING:
+    from streams_orchestration.cli.jobs import Jobs
+
+START_SECONDS = 180.0
+"""Until every PE must run."""
+RECORD_SECONDS = 60.0
+"""Dagster shows a deployment by then, or an error keeps it from that."""
+
 
 class Controls(Protocol):
-    """What is needed of one application; everything blocks until it is done, but resets are only begun."""
+    """What following needs of one application; everything blocks until it is done, but resets are only begun."""
 
     def cancel(self) -> None:
         """Stop it; its state is kept."""
@@ -46,33 +66,108 @@ class Controls(Protocol):
         ...
 
 
+class Foreground:
+    """One application: the runtime acts at once, and a job of Dagster records what was done.
+
+    Dagster is loaded with the first job, on a thread that leaves the processors to the hosts that start meanwhile.
+    """
+
+    def __init__(self, home: Home, name: str) -> None:
+        self._home = home
+        self._name = name
+        self._recording: Background[None] | None = None
+
+    def deploy(self, spec: Path, compilation: Compilation, *, fresh: bool, started: Callable[[], None]) -> None:
+        """Write the wanted state, launch the hosts, and wait until every PE runs.
+
+        Args:
+            spec: path of the spec.
+            compilation: the application.
+            fresh: drop what is kept of an earlier run.
+            started: called when the hosts are launched.
+
+        Raises:
+            NotDeployableError: it cannot run, or a stage of the compiler is wrong.
+            HostLaunchError: the hosts or PEs did not come up.
+        """
+        if wrong := list(violations(compilation)):
+            message = f"{self._name}: a compiled stage did not pass its check, which is a bug: {'; '.join(wrong)}"
+            raise NotDeployableError(message)
+        deploy(self._home, compilation, fresh=fresh)
+        launch(self._home, self._name, asked_at=process_started(os.getpid()))
+        started()
+        self._recording = Background(lambda: self._record(spec, compilation))
+        await_running(self._home, self._name, START_SECONDS)
+
+    def _record(self, spec: Path, compilation: Compilation) -> None:
+        leave_processors()
+        self._jobs.record_deployment(spec, compilation)
+
+    def recorded(self) -> str | None:
+        """Wait until Dagster shows the deployment; why it does not, if that is so."""
+        if self._recording is None:
+            return None
+        self._recording.wait(RECORD_SECONDS)
+        try:
+            self._recording.result()
+        except HostLaunchError:  # which `deploy` raises, too
+            return None
+        except StreamsRuntimeError as error:
+            return f"Dagster does not show the deployment of {self._name}: {error}"
+        return None
+
+    def cancel(self) -> None:
+        """Stop it."""
+        self._jobs.cancel()
+
+    def begin_reset(self, failure: UnitFailure) -> None:
+        """Begin the reset of what failed, unless somebody else has done so. Several may be begun at the same time."""
+        reset(self._home, self._name, failure.unit, generation=failure.generation)
+
+    def record_reset(self, failure: UnitFailure) -> None:
+        """Show in Dagster that what failed works again, unless a run shows it already."""
+        self._jobs.record_reset(failure)
+
+    def status(self) -> ApplicationStatus:
+        """What it does now, and has come to."""
+        return observed_status(self._home, self._name)
+
+    @property
+    def _jobs(self) -> Jobs:
+        from streams_orchestration.cli.jobs import Jobs
+
+        return Jobs(self._home, self._name)
+
+
 def run_application(
-    home: Home, name: str, spec: Path, options: Options, *, fresh: bool, started: Callable[[], None]
+    home: Home, spec: Path, compilation: Compilation, *, fresh: bool, started: Callable[[], None]
 ) -> tuple[ApplicationStatus, int]:
     """Run an application until it ends, or until an interrupt stops it.
 
     Args:
         home: the state directory.
-        name: of the application.
         spec: path of its spec.
-        options: of the compiler.
+        compilation: the application.
         fresh: drop what is kept of an earlier run.
-        started: called when it is deployed.
+        started: called when its hosts are launched.
 
     Returns:
         Its status in the end, and the exit status that an interrupt asks for, else 0.
     """
-    jobs, display = Jobs(home, name), Display(messages())
-    stop_orphans(jobs)
+    name = compilation.logical.application
+    application, display = Foreground(home, name), Display(messages())
+    for orphan in stop_orphans(home, name):
+        note(str(orphan))
 
     def deploy() -> None:
-        jobs.deploy(spec, options, fresh=fresh)
-        started()
+        application.deploy(spec, compilation, fresh=fresh, started=started)
 
     interrupts = Interrupts(lambda: display.say(f"Stopping {name}; Ctrl-C again leaves at once ..."))
     try:
         with interrupts, display:
-            after = run_in_foreground(deploy, jobs, display, interrupts)
+            after = run_in_foreground(deploy, application, display, interrupts)
+            if problem := application.recorded():
+                display.say(problem)
     except KeyboardInterrupt:
         _leave(name)
     return after, interrupts.exit_status if interrupts.asked else 0
@@ -95,7 +190,7 @@ def run_in_foreground(
     """Deploy an application and follow it; the status it ends with.
 
     Args:
-        deploy: writes its wanted state, launches its hosts, waits for their heartbeats.
+        deploy: writes its wanted state, launches its hosts, waits until its PEs run.
         controls: of the application.
         display: shows how far it is.
         interrupts: the first one stops the application, once it is deployed.

@@ -11,15 +11,15 @@ from typing import Any
 import dagster as dg
 from sqlalchemy.exc import DBAPIError
 
+from streams_orchestration.compiler.compilation import Compilation
 from streams_orchestration.compiler.options import Options
-from streams_orchestration.orchestration.application import build_application_definitions
 from streams_orchestration.orchestration.artifacts import StageMissingError, artifacts_of
 from streams_orchestration.orchestration.deployments import deployments_of
 from streams_orchestration.orchestration.instance import dagster_home, dagster_instance, run_job_in_process
-from streams_orchestration.orchestration.jobs import cancel_job, reset_job
+from streams_orchestration.orchestration.jobs import cancel_job, recorded_deployment_job, redeploy_job, reset_job
+from streams_orchestration.orchestration.recompiling import keep_op
 from streams_orchestration.orchestration.reset_runs import failure_tags, is_recorded, unit_tags
-from streams_orchestration.orchestration.settings import config_of
-from streams_orchestration.runtime.deployment.reset import reset
+from streams_orchestration.orchestration.stage_assets import ApplicationSource
 from streams_orchestration.runtime.errors import StateDirectoryError
 from streams_orchestration.runtime.hosts.orphans import Orphan, stop_orphans
 from streams_orchestration.runtime.observing.status import ApplicationStatus
@@ -48,22 +48,28 @@ class Jobs:
         self._home = home
         self._application = application
 
-    def deploy(self, spec: Path, options: Options | None, *, fresh: bool) -> None:
-        """Compile it, write its wanted state, launch its hosts, wait for their heartbeats.
+    def deploy(self, spec: Path, compilation: Compilation, *, fresh: bool) -> None:
+        """Store what is compiled, write its wanted state, launch its hosts, wait for their heartbeats.
 
         Args:
             spec: path of its spec.
-            options: of the compiler; those of the last compilation when None.
+            compilation: the application.
             fresh: drop what is kept of an earlier run.
         """
-        defs = build_application_definitions(spec, self._home, name=self._application, options=options)
-        compiling = {"keep": options is None, **(config_of(options) if options else {})}
         config = {
-            "compile_stages": compiling,
             "write_wanted_state": {"fresh": fresh},
             "launch_hosts": {"asked_at": process_started(os.getpid())},
         }
-        self._run("redeploy", defs, config)
+        job = redeploy_job(self._application, self._keep(spec, compilation))
+        self._run("redeploy", self._definitions(job), config)
+
+    def record_deployment(self, spec: Path, compilation: Compilation) -> None:
+        """Show in Dagster what is deployed: store what is compiled, wait for heartbeats; it changes nothing else."""
+        job = recorded_deployment_job(self._application, self._keep(spec, compilation))
+        self._run("redeploy", self._definitions(job), {})
+
+    def _keep(self, spec: Path, compilation: Compilation) -> dg.OpDefinition:
+        return keep_op(ApplicationSource(self._application, spec.absolute(), compilation.options), compilation)
 
     def cancel(self, timeout: float = CANCEL_SECONDS) -> None:
         """Stop it; its state is kept."""
@@ -78,10 +84,6 @@ class Jobs:
             {"claim": config},
             unit_tags(self._application, unit),
         )
-
-    def begin_reset(self, failure: UnitFailure) -> None:
-        """Begin the reset of what failed, unless somebody else has done so. Several may be begun at the same time."""
-        reset(self._home, self._application, failure.unit, generation=failure.generation)
 
     def record_reset(self, failure: UnitFailure) -> None:
         """Show in Dagster that what failed works again, unless a run shows it already."""
@@ -102,7 +104,9 @@ class Jobs:
         return observed_status(self._home, self._application)
 
     def _definitions(self, job: dg.JobDefinition) -> dg.Definitions:
-        return dg.Definitions(jobs=[job], resources={"deployments": deployments_of(self._home.root)})
+        root = self._home.root
+        resources = {"artifact_store": artifacts_of(root), "deployments": deployments_of(root)}
+        return dg.Definitions(jobs=[job], resources=resources)
 
     def _run(
         self,

@@ -11,7 +11,6 @@ from streams_orchestration.cli.failing import APPLICATION
 from streams_orchestration.cli.invocation import answer, current
 from streams_orchestration.cli.messages import note
 from streams_orchestration.cli.observing import status_document, status_if_deployed
-from streams_orchestration.cli.results import read_result, result_document, result_table
 from streams_orchestration.cli.starting import locked_start
 from streams_orchestration.cli.terminal import results
 from streams_orchestration.compiler.compilation import Compilation
@@ -44,10 +43,10 @@ def run(spec: Path, options: Options, max_rows: int, *, fresh: bool) -> int:
         elif before is not None:
             note(f"{name}: going on from {_place(before)}; `--fresh` would start anew.")
         require_java()
-        # loads Dagster, which an application that is complete does without
+        # loads what deploys, which an application that is complete does without
         from streams_orchestration.cli.foreground import run_application
 
-        after, interrupted = run_application(home, name, spec, options, fresh=fresh, started=lock.release)
+        after, interrupted = run_application(home, spec, compilation, fresh=fresh, started=lock.release)
     if after.state == "STOPPED":
         how = "" if interrupted else " by another command"
         message = f"{name} is stopped{how}. `streams run {spec}` goes on from {_place(after)}."
@@ -78,6 +77,9 @@ def _facts(home: Home, status: ApplicationStatus) -> dict[str, Any]:
 
 def _completed(home: Home, status: ApplicationStatus, max_rows: int) -> int:
     """Show what the sinks hold."""
+    # loads Polars, which nothing needs before a result is there
+    from streams_orchestration.cli.results import read_result, result_document, result_table
+
     found = [read_result(sink, max_rows) for sink in status.sinks]
     if not current().json:
         console = results()

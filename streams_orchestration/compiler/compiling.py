@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import gc
-from collections.abc import Generator
+from collections.abc import Generator, Iterator
 from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
@@ -50,7 +50,13 @@ def compile_spec(path: str | Path, options: Options | None = None, stages: tuple
 def compute(stage: Stage, done: Progress) -> tuple[Progress, list[Diagnostic]]:
     """The results with that of one more stage, whose inputs are there, and what this stage finds."""
     result, diagnostics = stage.compute(done)
-    return replace(done, **{stage.field: result}), diagnostics
+    return replace(done, **{stage.field: result}), [replace(each, stage=stage.name) for each in diagnostics]
+
+
+def violations(compilation: Compilation) -> Iterator[str]:
+    """One sentence for each condition of a stage that its result does not meet, which is a bug of the compiler."""
+    for stage in STAGES:
+        yield from (f"{stage.name}: {violation}" for violation in stage.invariant(compilation))
 
 
 @contextmanager

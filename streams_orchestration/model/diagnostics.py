@@ -30,6 +30,8 @@ class Diagnostic:
     """`file:line`, empty when the application was built in Python."""
     path: tuple[str | int, ...] | None = field(default=None, compare=False, repr=False)
     """The keys that lead to a part of the spec that could not be read and is left out; None for every other finding."""
+    stage: str = field(default="", compare=False, repr=False)
+    """Name of the stage of the compiler that reports it; empty when it is about the text, names or declarations."""
 
     @classmethod
     def of(

@@ -77,6 +77,28 @@ def redeploy_job(application: str, recompile: dg.OpDefinition) -> dg.JobDefiniti
     return redeploy
 
 
+def recorded_deployment_job(application: str, keep: dg.OpDefinition) -> dg.JobDefinition:
+    """Record a deployment of `streams run`, which has written and launched it while Dagster was being loaded.
+
+    It stands under the name of the job that would have done it.
+
+    Args:
+        application: its name.
+        keep: the op that stores what the command has compiled.
+    """
+
+    @dg.job(
+        name=f"redeploy_{application}",
+        executor_def=dg.in_process_executor,
+        tags=job_tags(application),
+        description=f"Show how {application} was compiled, and that what was deployed works.",
+    )
+    def recorded() -> None:
+        await_heartbeats(keep.alias("compile_stages")())
+
+    return recorded
+
+
 def cancel_job(application: str) -> dg.JobDefinition:
     """Stop all hosts; what is committed is kept."""
 

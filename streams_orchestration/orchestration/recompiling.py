@@ -2,8 +2,11 @@
 
 # Dagster reads the annotations of configs and resources here, so they may not be turned into text.
 
+from collections.abc import Callable
+
 import dagster as dg
 
+from streams_orchestration.compiler.compilation import Compilation
 from streams_orchestration.compiler.options import Options
 from streams_orchestration.compiler.stage import Stage
 from streams_orchestration.compiler.stages import STAGES
@@ -16,6 +19,8 @@ from streams_orchestration.orchestration.stage_assets import (
     chosen,
     compile_stage,
     failure,
+    keep_stage,
+    spec_version,
     stage_spec,
 )
 
@@ -56,8 +61,44 @@ def compile_all(
         Failure: a stage has errors, or its check fails; the stages behind it are not computed.
         OtherApplicationError: the spec is of another application.
     """
+    _record(context, source, store, lambda stage: compile_stage(source, stage, store, options))
+
+
+def keep_op(source: ApplicationSource, compilation: Compilation) -> dg.OpDefinition:
+    """An op that stores what is compiled already, as the op of `recompile_op` does what it compiles.
+
+    Args:
+        source: the application.
+        compilation: all that is to be stored.
+    """
+
+    @dg.op(name=f"{source.name}__compile_stages", out=NOTHING)
+    def compile_stages(context: dg.OpExecutionContext, artifact_store: ArtifactStore) -> None:
+        """Store every stage as the command has compiled it, and check it."""
+        versions = spec_version(source)
+
+        def keep(stage: Stage) -> StageResult:
+            inputs = {name: versions[name] for name in stage.inputs or (SPEC,) if name in versions}
+            names = (stage.name,) if stage.inputs else (stage.name, "")
+            diagnostics = [each for each in compilation.diagnostics if each.stage in names]
+            kept = keep_stage(source, stage, artifact_store, compilation, diagnostics, inputs)
+            versions[stage.name] = kept.data_version
+            return kept
+
+        _record(context, source, artifact_store, keep)
+
+    return compile_stages
+
+
+def _record(
+    context: dg.OpExecutionContext,
+    source: ApplicationSource,
+    store: ArtifactStore,
+    result_of: Callable[[Stage], StageResult],
+) -> None:
+    """Record the stages on their assets, one after another, until one has errors or fails its check."""
     for stage in STAGES:
-        found = compile_stage(source, stage, store, options)
+        found = result_of(stage)
         context.log_event(_materialization(source, stage, found, store))
         context.instance.report_runless_asset_event(
             dg.AssetCheckEvaluation(

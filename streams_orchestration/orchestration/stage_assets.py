@@ -2,14 +2,14 @@
 
 # Dagster reads the annotations of configs and resources here, so they may not be turned into text.
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, NamedTuple
 
 import dagster as dg
 
-from streams_orchestration.compiler.compilation import Progress
+from streams_orchestration.compiler.compilation import Progress, Stages
 from streams_orchestration.compiler.compiling import compute
 from streams_orchestration.compiler.options import Options
 from streams_orchestration.compiler.plan import section
@@ -96,10 +96,31 @@ def compile_stage(source: ApplicationSource, stage: Stage, store: ArtifactStore,
     if errors_of(before.diagnostics):
         raise failure(source, before.diagnostics)
     done, found = compute(stage, before)
+    diagnostics = found if stage.inputs else [*before.diagnostics, *found]
+    return keep_stage(source, stage, store, done, diagnostics, inputs)
+
+
+def keep_stage(
+    source: ApplicationSource,
+    stage: Stage,
+    store: ArtifactStore,
+    done: Stages,
+    diagnostics: Sequence[Diagnostic],
+    inputs: Mapping[str, str],
+) -> StageResult:
+    """Check the result of a stage, and store it.
+
+    Args:
+        source: the application.
+        stage: the stage.
+        store: where it is written.
+        done: the results of this stage and of those that it reads.
+        diagnostics: what this stage reports; of the first stage also what is wrong with the text.
+        inputs: the data versions of what it was computed from.
+    """
     result = plain(getattr(done, stage.field))
-    diagnostics = found
     if not stage.inputs:
-        result, diagnostics = {"options": plain(options), "graph": result}, [*before.diagnostics, *found]
+        result = {"options": plain(done.options), "graph": result}
     violations = () if errors_of(diagnostics) else tuple(stage.invariant(done))
     document = StageDocument(
         application=source.name,
@@ -122,13 +143,18 @@ def _read(source: ApplicationSource, options: Options) -> tuple[Progress, dict[s
         Failure: nothing can be made of the spec.
         OtherApplicationError: the spec is of another application.
     """
-    inputs = {SPEC: content_version(source.spec.read_bytes())} if source.spec.is_file() else {}
+    inputs = spec_version(source)
     application, diagnostics = read_application(source.spec)
     if application is None or errors_of(diagnostics):
         raise failure(source, in_order(diagnostics))
     if application.application != source.name:
         raise OtherApplicationError(source, application.application)
     return Progress(options, application, diagnostics=tuple(diagnostics)), inputs
+
+
+def spec_version(source: ApplicationSource) -> dict[str, str]:
+    """What the first stage is computed from; nothing where there is no file."""
+    return {SPEC: content_version(source.spec.read_bytes())} if source.spec.is_file() else {}
 
 
 def failure(source: ApplicationSource, diagnostics: tuple[Diagnostic, ...]) -> dg.Failure:

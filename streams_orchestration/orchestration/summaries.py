@@ -9,7 +9,7 @@ from typing import Any
 
 import dagster as dg
 
-from streams_orchestration.compiler.compilation import Progress, need
+from streams_orchestration.compiler.compilation import Stages, need
 from streams_orchestration.compiler.drawing.drawing import draw_svg
 from streams_orchestration.compiler.stage import Rows, Stage
 from streams_orchestration.model.diagnostics import Diagnostic
@@ -22,7 +22,7 @@ MOST_DRAWN = 120
 Metadata = dict[str, dg.MetadataValue]
 
 
-def summarise(stage: Stage, done: Progress, path: Path) -> Metadata:
+def summarise(stage: Stage, done: Stages, path: Path) -> Metadata:
     """The metadata of a stage's materialization.
 
     Args:
@@ -36,7 +36,7 @@ def summarise(stage: Stage, done: Progress, path: Path) -> Metadata:
     return metadata
 
 
-def drawing(title: str, done: Progress) -> Metadata:
+def drawing(title: str, done: Stages) -> Metadata:
     """A picture of what there is of a compilation; nothing of one that is too large for it."""
     if len((done.physical or need(done.logical)).operators) > MOST_DRAWN:
         return {}

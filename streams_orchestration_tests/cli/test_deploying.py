@@ -11,9 +11,9 @@ import pytest
 from sqlalchemy.exc import OperationalError
 
 from streams_orchestration.cli import deploying, jobs, main
+from streams_orchestration.compiler.compilation import Compilation
 from streams_orchestration.compiler.compiling import compile_spec
 from streams_orchestration.compiler.options import Options
-from streams_orchestration.model.assignment import Assignment
 from streams_orchestration.model.assignment_document import mapping_of_assignment
 from streams_orchestration.runtime.errors import StateDirectoryError, StreamsRuntimeError
 from streams_orchestration.runtime.observing.status import ApplicationStatus
@@ -34,8 +34,8 @@ class FakeJobs:
     def __init__(self, _home: Home, application: str) -> None:
         self.application = application
 
-    def deploy(self, spec: Path, options: Options | None, *, fresh: bool) -> None:
-        self.asked.append(("deploy", spec.name, options, fresh))
+    def deploy(self, spec: Path, compilation: Compilation, *, fresh: bool) -> None:
+        self.asked.append(("deploy", spec.name, compilation.options, fresh))
 
     def cancel(self, timeout: float) -> None:
         self.asked.append(("cancel", self.application, timeout))
@@ -122,19 +122,10 @@ def test_an_application_that_can_only_be_compiled_is_not_deployed(asked: list[An
 
 @pytest.mark.slow
 @pytest.mark.parametrize("fresh", [True, False])
-@pytest.mark.parametrize(
-    "options",
-    [
-        None,
-        Options(submission={"width": "3"}, widths=(("A", 2),), fusion="legacy", pes=2),
-        Options(decoupling=Assignment("tiny", "0", {"A[0]": 1})),
-    ],
-)
-def test_run_config_fits_the_jobs(
-    options: Options | None, fresh: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-):
+def test_run_config_fits_the_jobs(fresh: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
     spec = tmp_path / "tiny.yaml"
     spec.write_text(TINY)
+    compilation = compile_spec(spec)
     ran: dict[str, Any] = {}
 
     def run(_instance: object, name: str, defs: dg.Definitions, config: dict[str, Any], _tags: object) -> None:
@@ -143,14 +134,13 @@ def test_run_config_fits_the_jobs(
 
     monkeypatch.setattr(jobs, "run_job_in_process", run)
     controls = jobs.Jobs(Home(tmp_path / "home").prepare(), "tiny")
-    controls.deploy(spec, options, fresh=fresh)
+    controls.deploy(spec, compilation, fresh=fresh)
+    assert ran.pop("redeploy_tiny")["ops"]["write_wanted_state"]["config"] == {"fresh": fresh}
+    controls.record_deployment(spec, compilation)
     controls.cancel()
     controls.reset("region-0", force=True)
     controls.reset("region-0", generation=2)
     assert list(ran) == ["redeploy_tiny", "cancel_tiny", "reset_tiny"]
-    ops = ran["redeploy_tiny"]["ops"]
-    assert ops["write_wanted_state"]["config"] == {"fresh": fresh}
-    assert ops["compile_stages"]["config"]["keep"] is (options is None)
 
 
 def test_redeploy_takes_another_decision_and_keeps_the_other_options(
@@ -173,7 +163,7 @@ def test_redeploy_takes_another_decision_and_keeps_the_other_options(
     assert main(["redeploy", str(spec)]) == 0
     assert asked == [
         ("deploy", "numbers.yaml", replace(last, decoupling=new), True),
-        ("deploy", "numbers.yaml", None, False),
+        ("deploy", "numbers.yaml", last, False),
     ]
 
 

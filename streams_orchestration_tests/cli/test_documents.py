@@ -24,8 +24,7 @@ Capture = pytest.CaptureFixture[str]
 def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     monkeypatch.setenv("STREAMS_HOME", str(tmp_path / "home"))
     FakeJobs.asked = []
-    for module in (deploying, foreground):
-        monkeypatch.setattr(module, "Jobs", FakeJobs)
+    monkeypatch.setattr(deploying, "Jobs", FakeJobs)
     for module in (deploying, running):
         monkeypatch.setattr(module, "status_document", lambda _home, found: {"application": found.application})
         monkeypatch.setattr(module, "require_java", lambda: None)

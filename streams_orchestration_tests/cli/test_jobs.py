@@ -9,7 +9,7 @@ from typing import Any
 import dagster as dg
 import pytest
 
-from streams_orchestration.cli import jobs
+from streams_orchestration.cli import foreground, jobs
 from streams_orchestration.cli.interrupts import Background
 from streams_orchestration.orchestration import deployments
 from streams_orchestration.orchestration.instance import dagster_instance
@@ -58,7 +58,7 @@ def test_resets_that_are_recorded_at_the_same_time_do_not_block_each_other(
 
 
 def test_a_reset_is_begun_while_another_one_is_being_recorded(
-    controls: jobs.Jobs, runtime: Runtime, monkeypatch: pytest.MonkeyPatch
+    controls: jobs.Jobs, runtime: Runtime, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ):
     recording, over = threading.Event(), threading.Event()
 
@@ -68,12 +68,12 @@ def test_a_reset_is_begun_while_another_one_is_being_recorded(
         return running()
 
     monkeypatch.setattr(runtime, "await_running", await_running)
-    monkeypatch.setattr(jobs, "reset", lambda _home, _application, unit, **_: begun.append(unit))
+    monkeypatch.setattr(foreground, "reset", lambda _home, _application, unit, **_: begun.append(unit))
     begun: list[str] = []
     record = Background(lambda: controls.record_reset(failure("region-0")))
     try:
         assert recording.wait(LIMIT_SECONDS)
-        controls.begin_reset(failure("region-1"))
+        foreground.Foreground(Home(tmp_path / "home"), "demo").begin_reset(failure("region-1"))
         assert begun == ["region-1"]
     finally:
         over.set()

@@ -1,13 +1,27 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import polars as pl
 import pytest
+from dagster import AssetKey, DagsterRunStatus
 
 from streams_orchestration.cli import foreground, main, running
+from streams_orchestration.compiler import compiling
+from streams_orchestration.compiler.compilation import Progress
+from streams_orchestration.compiler.compiling import compile_spec, compute
+from streams_orchestration.compiler.stage import Stage
+from streams_orchestration.compiler.stages import STAGES
+from streams_orchestration.orchestration import stage_assets
+from streams_orchestration.orchestration.artifacts import artifacts_of
+from streams_orchestration.orchestration.deployments import Deployments
+from streams_orchestration.orchestration.instance import dagster_instance
+from streams_orchestration.runtime.errors import StateDirectoryError
+from streams_orchestration.runtime.observing.compilations import deployed_compilation
+from streams_orchestration.runtime.observing.reading import read_status
 from streams_orchestration.runtime.observing.status import ApplicationStatus
 from streams_orchestration.runtime.storage import start_lock
 from streams_orchestration.runtime.storage.home import Home
@@ -181,8 +195,78 @@ def test_an_application_is_free_for_others_as_soon_as_it_is_deployed(
     home = Home(tmp_path / "home").prepare()
     world(None, status(), monkeypatch)
     monkeypatch.setattr(foreground, "run_in_foreground", follow)
-    monkeypatch.setattr(foreground.Jobs, "deploy", lambda *_, **__: None)
+    monkeypatch.setattr(foreground, "deploy", lambda *_, **__: "abc")
+    monkeypatch.setattr(foreground, "launch", lambda *_, **__: ())
+    monkeypatch.setattr(foreground.Foreground, "_record", lambda *_: None)
+    monkeypatch.setattr(foreground, "await_running", lambda *_: None)
     assert main(["run", spec]) == 0
+
+
+@pytest.fixture
+def nothing_starts(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Deploying is real, in the catalog and in Dagster; no host is started, and what is deployed is complete."""
+
+    def follow(deploy: Callable[[], None], *_: object) -> ApplicationStatus:
+        deploy()
+        return status(state="COMPLETED", sinks=())
+
+    monkeypatch.delenv("DAGSTER_HOME", raising=False)
+    monkeypatch.setattr(foreground, "run_in_foreground", follow)
+    monkeypatch.setattr(foreground, "launch", lambda *_, **__: ())
+    monkeypatch.setattr(foreground, "await_running", lambda *_: None)
+    monkeypatch.setattr(Deployments, "await_running", lambda *_: read_status(Home.default(), "copy"))
+
+
+@pytest.mark.slow
+@pytest.mark.usefixtures("nothing_starts")
+@pytest.mark.parametrize("times", [1, 2])
+def test_a_run_computes_every_stage_once_and_deploys_and_stores_what_it_has_computed(
+    spec: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, times: int
+):
+    computed: list[str] = []
+
+    def counted(stage: Stage, done: Progress) -> Any:
+        computed.append(stage.name)
+        return compute(stage, done)
+
+    for module in (compiling, stage_assets):
+        monkeypatch.setattr(module, "compute", counted)
+    for _ in range(times):
+        computed.clear()
+        assert main(["run", spec, "--fresh"]) == 0
+        assert computed == [stage.name for stage in STAGES]
+    home = Home(tmp_path / "home")
+    compilation = replace(compile_spec(spec), diagnostics=())
+    assert replace(artifacts_of(home.root).compilation("copy"), diagnostics=()) == compilation
+    assert deployed_compilation(home, "copy") == replace(compilation, deployment=None)
+    with dagster_instance(home) as instance:
+        runs = instance.get_runs()
+        assert [(run.job_name, run.status) for run in runs] == [("redeploy_copy", DagsterRunStatus.SUCCESS)] * times
+        for stage in STAGES:
+            assert instance.get_latest_materialization_event(AssetKey(["copy", stage.name]))
+
+
+@pytest.mark.slow
+@pytest.mark.usefixtures("nothing_starts")
+def test_a_deployment_that_dagster_cannot_show_runs_all_the_same_and_that_is_said(
+    spec: str, monkeypatch: pytest.MonkeyPatch, capsys: Capture
+):
+    def refuse(*_: object) -> None:
+        raise StateDirectoryError(Path("dagster"), "disk I/O error")
+
+    monkeypatch.setattr(foreground.Foreground, "_record", refuse)
+    assert main(["run", spec]) == 0
+    assert "Dagster does not show the deployment of copy: dagster: the state" in capsys.readouterr().err
+
+
+def test_what_breaks_the_condition_of_a_stage_is_not_deployed(
+    spec: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: Capture
+):
+    monkeypatch.setattr(foreground, "run_in_foreground", lambda deploy, *_: deploy())
+    monkeypatch.setattr(foreground, "violations", lambda _: iter(["fusion_plan: operator Copy is in no PE"]))
+    assert main(["run", spec]) == 1
+    assert "did not pass its check, which is a bug: fusion_plan: operator Copy" in capsys.readouterr().err
+    assert not Home(tmp_path / "home").catalog.exists()
 
 
 def test_what_cannot_run_leaves_no_state_directory(spec: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
