@@ -9,7 +9,7 @@ from streams_orchestration.compiler.physical_graph import PhysicalGraph
 
 
 def strong_components(successors: Sequence[Sequence[int]]) -> list[list[int]]:
-    """The components of a graph given as adjacency lists, producers before consumers.
+    """The components of a graph as adjacency lists, producers before consumers.
 
     Tarjan's algorithm with an explicit stack, since a pipeline may be longer than Python's recursion limit.
     """

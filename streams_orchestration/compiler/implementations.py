@@ -33,7 +33,7 @@ def is_standard(operator: LogicalOperator) -> bool:
 
 
 def load_operator(operator: LogicalOperator) -> type[Operator]:
-    """The class that implements an operator; modules beside the spec and in the working directory are found too."""
+    """The class that implements an operator; modules beside the spec and in the working directory count, too."""
     places = [Path.cwd()] + ([Path(operator.location.file).absolute().parent] if operator.location else [])
     sys.path += [str(place) for place in places if str(place) not in sys.path]
     return import_operator(implementation_name(operator))

@@ -69,7 +69,7 @@ class Tag:
 
 @dataclass(frozen=True, slots=True)
 class PlacementGroup:
-    """One placement group (partition or host) as the config search found it (rules 42, 43)."""
+    """One placement group (partition or host) as the config search determined it (rules 42, 43)."""
 
     isolation: bool = False
     colocation: tuple[Tag, ...] = ()
@@ -103,7 +103,7 @@ class LogicalOperator:
     kind: str
     """The operator named by the invocation: standard, declared or `package.module:Class`."""
     implementation: str | None
-    """`package.module:Class`; None = compile only, or a standard operator (found by its kind)."""
+    """`package.module:Class`; None = compile only, or a standard operator (known by its kind)."""
     inputs: tuple[InputPort, ...]
     outputs: tuple[OutputPort, ...]
     parameters: dict[str, Any]
@@ -138,7 +138,7 @@ class LogicalOperator:
     """Custom only: does the logic of input port i submit? (rules 39, A35)."""
     location: Location | None = None
     uid: str = ""
-    """What the spec says that it is known by, itself or through a composite around it; empty where nothing is said."""
+    """The uid that the spec declares for it or for a composite around it; empty without one."""
 
     @property
     def identity(self) -> str:

@@ -1,4 +1,4 @@
-"""What a compilation is told beyond the spec."""
+"""Options of a compilation: what does not stand in the spec."""
 
 from __future__ import annotations
 

@@ -163,13 +163,13 @@ class PeProgram:
     @cached_property
     def connection_names(self) -> dict[int, str]:
         """Number of a connection within the PE -> `Source:0 -> Target:1`, ports included."""
-        found: dict[int, str] = {}
+        names: dict[int, str] = {}
         for program in self.operators.values():
             for port, deliveries in enumerate(program.deliveries):
                 for inside in _inside(deliveries):
                     target = self.operators[inside.operator].name
-                    found[inside.connection] = f"{program.name}:{port} -> {target}:{inside.port}"
-        return found
+                    names[inside.connection] = f"{program.name}:{port} -> {target}:{inside.port}"
+        return names
 
     @cached_property
     def seen_early(self) -> frozenset[str]:

@@ -35,7 +35,7 @@ def _plan(compilation: Compilation) -> Section:
         "planVersion": PLAN_VERSION,
         "application": compilation.logical.application,
         "submission": dict(sorted(compilation.logical.submission.items())),
-        **{stage.key: found for stage in _SECTIONS if (found := stage.section(compilation, terms)) is not None},
+        **{stage.key: section for stage in _SECTIONS if (section := stage.section(compilation, terms)) is not None},
         "diagnostics": [diagnostic_document(diagnostic) for diagnostic in compilation.diagnostics],
     }
 

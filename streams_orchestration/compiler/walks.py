@@ -1,4 +1,4 @@
-"""Walks of small graphs, given as successors by node: what is reached, and in which order."""
+"""Walks of small graphs as successors by node: what is reached, and in which order."""
 
 from __future__ import annotations
 
@@ -12,23 +12,23 @@ Successors = Mapping[int, Iterable[int]]
 
 def reached(starts: Iterable[int], successors: Successors) -> set[int]:
     """Some nodes and all that they lead to."""
-    found = set(starts)
-    pending = list(found)
+    nodes = set(starts)
+    pending = list(nodes)
     while pending:
         for following in successors[pending.pop()]:
-            if following not in found:
-                found.add(following)
+            if following not in nodes:
+                nodes.add(following)
                 pending.append(following)
-    return found
+    return nodes
 
 
 def reversed_(successors: Successors) -> dict[int, list[int]]:
     """The nodes that lead to each."""
-    found: dict[int, list[int]] = {node: [] for node in successors}
+    predecessors: dict[int, list[int]] = {node: [] for node in successors}
     for node, following in successors.items():
         for each in following:
-            found[each].append(node)
-    return found
+            predecessors[each].append(node)
+    return predecessors
 
 
 def producers_first(nodes: set[int], successors: Successors) -> tuple[int, ...]:
@@ -63,14 +63,14 @@ def levels(successors: Successors) -> dict[int, int]:
         sorter.prepare()
     except CycleError as error:
         raise CircleError(tuple(error.args[1][:-1])) from error
-    found: dict[int, int] = {}
+    level_of: dict[int, int] = {}
     level = 0
     while sorter.is_active():
         ready = sorter.get_ready()
-        found |= dict.fromkeys(ready, level)
+        level_of |= dict.fromkeys(ready, level)
         sorter.done(*ready)
         level += 1
-    return found
+    return level_of
 
 
 class CircleError(ValueError):

@@ -41,16 +41,16 @@ def check_parameters(compilation: Compilation) -> list[Diagnostic]:
 
 def check_operators(compilation: Compilation) -> list[Diagnostic]:
     """All that keeps an application from running here, and what of it will not act."""
-    found = [*running_limits(compilation.logical), *check_external_streams(compilation.physical)]
+    diagnostics = [*running_limits(compilation.logical), *check_external_streams(compilation.physical)]
     places: dict[Path, LogicalOperator] = {}
     for operator in compilation.logical.operators:
         try:
             implementation_name(operator)
         except ImplementationError as error:
-            found.append(_diagnostic("SO5001", operator, str(error)))
+            diagnostics.append(_diagnostic("SO5001", operator, str(error)))
             continue
-        found += (finding.diagnostic for finding in _findings(compilation, operator, places))
-    return found
+        diagnostics += (finding.diagnostic for finding in _findings(compilation, operator, places))
+    return diagnostics
 
 
 class _Finding(NamedTuple):

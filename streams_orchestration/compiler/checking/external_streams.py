@@ -1,4 +1,4 @@
-"""Imports and Exports: what of them could never be connected, said before an application is deployed (rule 34)."""
+"""Imports and Exports: what of them could never be connected: reported before an application is deployed (rule 34)."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What compiles as in Streams, but does not act at run time: said before an application is deployed."""
+"""What compiles as in Streams, but does not act at run time: reported before an application is deployed."""
 
 from __future__ import annotations
 

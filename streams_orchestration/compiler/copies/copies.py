@@ -124,23 +124,23 @@ def _ways_by_port(
     queued = {(queue.operator, queue.port) for queue in threads.queues}
     queueing = {operator for operator, _ in queued}
     last = last_port = pe = -1
-    found: list[_Way | bool] = []
+    reaching: list[_Way | bool] = []
     for connection in physical.connections:
         source, source_port, target, port, splitter, _ = connection
         if source != last or source_port != last_port:
-            if found:
-                yield found
+            if reaching:
+                yield reaching
             last, last_port, pe = source, source_port, pe_of[source]
-            found = [gives[physical.operators[source].logical][source_port]]
+            reaching = [gives[physical.operators[source].logical][source_port]]
         way = _BEHIND_SPLITTER if splitter >= 0 else 0
         if pe_of[target] != pe:
             way += _FROM_OTHER_PE
         elif target in queueing and (target, port) in queued:
             way += _THROUGH_QUEUE
             enqueued.append(connection)
-        found.append(ways_to[target][port][way])
-    if found:
-        yield found
+        reaching.append(ways_to[target][port][way])
+    if reaching:
+        yield reaching
 
 
 class _Port(NamedTuple):

@@ -168,7 +168,7 @@ class _Builder:
                 yield Outlet(output, inside, outside, tuples, size, 0.0 if outside else send, receive)
 
     def leaves(self, output: PeOutputPort) -> bool:
-        """Does somebody outside of the problem read it?"""
+        """Does an operator outside of the problem read it?"""
         return output in self.exported or any(each.target not in self.scope for each in self.readers[output])
 
     def carried(self, output: PeOutputPort) -> tuple[float | None, float]:

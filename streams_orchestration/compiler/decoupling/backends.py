@@ -28,7 +28,7 @@ class SolverAnswer(NamedTuple):
     bound: float
     """No solution is better, in the problem's unit."""
     outcome: Literal["running", "optimal", "stopped", "infeasible"]
-    """Optimal: within the gap that was asked for."""
+    """Optimal: within the wanted gap."""
 
 
 def available(solver: Solver) -> bool:

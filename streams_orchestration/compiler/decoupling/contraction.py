@@ -122,14 +122,14 @@ class _Classes:
         """The machine of every pinned class.
 
         Raises:
-            ApplicationError: two pins of one class differ; every such pair is told with what holds it together.
+            ApplicationError: two pins of one class differ; every such pair is reported with what holds it together.
         """
-        found: dict[int, tuple[int, int]] = {}
+        pin_of: dict[int, tuple[int, int]] = {}
         wrong: list[Diagnostic] = []
         for number, node in enumerate(self.flow.nodes):
             if node.pin is None:
                 continue
-            machine, other = found.setdefault(self.sets.find(2 * number), (node.pin, number))
+            machine, other = pin_of.setdefault(self.sets.find(2 * number), (node.pin, number))
             if machine != node.pin:
                 operation, against = node.operation, self.flow.nodes[other].operation
                 message = (
@@ -140,7 +140,7 @@ class _Classes:
                 wrong.append(Diagnostic.of("SO0607", message, operator=str(operation.id), location=place))
         if wrong:
             raise ApplicationError(wrong)
-        return {each: machine for each, (machine, _) in found.items()}
+        return {each: machine for each, (machine, _) in pin_of.items()}
 
     def apart(self, pins: Mapping[int, int]) -> list[list[int]]:
         """Sets of classes, by their names, that must be on different machines.
@@ -149,9 +149,9 @@ class _Classes:
             pins: the machine of every pinned class.
 
         Raises:
-            ApplicationError: what is to be apart must be on one machine; every such pair is told with the reasons.
+            ApplicationError: what is to be apart must be on one machine; every such pair is reported with the reasons.
         """
-        found: list[list[int]] = []
+        sets: list[list[int]] = []
         wrong: list[Diagnostic] = []
         for members in self.flow.apart:
             holder: dict[int, int] = {}
@@ -168,10 +168,10 @@ class _Classes:
                     message = f"{names[0]} and {names[1]} are to be apart, but they must be on one machine: {why}"
                     place = self.flow.nodes[number].operation.location()
                     wrong.append(Diagnostic.of("SO0607", message, operator=str(names[1]), location=place))
-            found.append(list(holder))
+            sets.append(list(holder))
         if wrong:
             raise ApplicationError(wrong)
-        return found
+        return sets
 
     def _reasons(self, start: int, end: int) -> list[str]:
         """Why two items are in one class: the reasons along the shortest chain between them."""

@@ -160,7 +160,7 @@ class _Stream(NamedTuple):
 
 def _streams(owners: Sequence[Operation], kinds: Sequence[Kind], parents: Sequence[Sequence[int]]) -> list[_Stream]:
     """What every output carries: a tee passes on what it gets, so what it does not say it takes from its stream."""
-    found: list[_Stream] = []
+    streams: list[_Stream] = []
     for number, owner in enumerate(owners):
         card, size, sendable = owner.card, owner.bytes, owner.ser
         node, seen = number, {number}
@@ -172,5 +172,5 @@ def _streams(owners: Sequence[Operation], kinds: Sequence[Kind], parents: Sequen
             card = owners[node].card if card is None else card
             size = size or owners[node].bytes
             sendable = sendable and owners[node].ser
-        found.append(_Stream(card, size, sendable))
-    return found
+        streams.append(_Stream(card, size, sendable))
+    return streams

@@ -46,19 +46,19 @@ class Decision:
         """The answer as JSON; `machines` is there when the problem shares out a budget of machines."""
         executes = executions(self.flow, self.outputs)
         written = list(enumerate(self.flow.nodes[: self.flow.written]))
-        found = self.evaluation
-        counts = {str(group): count for group, count in enumerate(found.counts) if count}
+        evaluation = self.evaluation
+        counts = {str(group): count for group, count in enumerate(evaluation.counts) if count}
         return {
-            "objective": _rounded(found.objective),
-            "bound": _rounded(min(self.bound, found.objective)),
+            "objective": _rounded(evaluation.objective),
+            "bound": _rounded(min(self.bound, evaluation.objective)),
             "gap": _rounded(self.gap),
-            "loads": [_rounded(load) for load in found.loads],
+            "loads": [_rounded(load) for load in evaluation.loads],
             "execAt": {str(node.operation.id): executes[number] for number, node in written},
             "outputTo": {
                 str(node.operation.id): self.outputs[number] for number, node in written if node.kind not in SINKS
             },
-            "newNetworks": [[each.operator, each.sender, each.receiver] for each in found.networks],
-            "hops": len(found.networks),
+            "newNetworks": [[each.operator, each.sender, each.receiver] for each in evaluation.networks],
+            "hops": len(evaluation.networks),
             "predictedSpeedup": _rounded(self.predicted_speedup),
             "solver": self.solver,
             "seconds": round(self.seconds, 6),
@@ -100,9 +100,9 @@ def canonical(contraction: Contraction, assignment: Sequence[int]) -> list[int]:
                     break
                 moved = _renumbered(contraction, [*best[:number], machine, *best[number + 1 :]])
                 outputs = contraction.outputs_of(moved)
-                found = evaluate(flow, outputs)
-                if moved < best and not known.better_than(found) and not any(violations(flow, outputs)):
-                    best, known, changed = moved, found, True
+                renumbered = evaluate(flow, outputs)
+                if moved < best and not known.better_than(renumbered) and not any(violations(flow, outputs)):
+                    best, known, changed = moved, renumbered, True
                     break
     return contraction.outputs_of(best)
 

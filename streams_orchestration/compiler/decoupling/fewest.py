@@ -26,7 +26,7 @@ _STEPS = 400
 """Moves that are tried for each class, up to `_MOST` in all."""
 _MOST = 60_000
 _HEAVY = 20
-"""Classes of which it is found out whether any machine could hold them."""
+"""The most classes with which it is determined whether any machine could hold them."""
 _SECONDS = 30.0
 """Time limit for one of them, a linear program."""
 _SAME = 1e-9
@@ -96,9 +96,9 @@ def best_use(problem: Problem, *, solver: SolverChoice = "highs") -> Decision:
         ApplicationError: no decision is allowed.
     """
     if contract(dataflow(problem)).size * problem.params.k > EXACT:
-        found = _approached(problem, _STEPS)
-        if found is not None:
-            return found
+        decision = _approached(problem, _STEPS)
+        if decision is not None:
+            return decision
     return solve(problem, solver=solver)
 
 

@@ -124,7 +124,7 @@ def outcome(
     factor = rate / saturated if saturated else 0.0
     """The document's loads are those at the saturated rate."""
     measured = {each.pe: each for each in profile.pes}
-    found: list[PeOutcome] = []
+    outcomes: list[PeOutcome] = []
     for pe in fusion.pes:
         if pe.original == decision["pe"] and pe.origin >= 0:
             load = decision["loads"]["after"][pe.machine]
@@ -133,15 +133,15 @@ def outcome(
         known = measured.get(pe.id)
         if known is not None:
             busy = PERCENT * known.busy_seconds / profile.seconds
-            found.append(PeOutcome(pe.id, load * factor, PERCENT * profile.utilisation(known), busy))
-    loads = [each.measured for each in found]
+            outcomes.append(PeOutcome(pe.id, load * factor, PERCENT * profile.utilisation(known), busy))
+    loads = [each.measured for each in outcomes]
     return Outcome(
         rate_before=before,
         most_before=most_before,
         predicted_most=most_before * decision["predictedSpeedup"],
         rate=rate,
         measured_most=rate * costs.headroom(loads) if any(loads) else 0.0,
-        pes=tuple(found),
+        pes=tuple(outcomes),
     )
 
 

@@ -44,11 +44,11 @@ def spreading_bound(
     best = known
     steps = list(_STEPS)
     while steps and best < wanted and time.monotonic() < deadline:
-        found = program.solve()
-        if found is None:
+        bound = program.solve()
+        if bound is None:
             break
-        if found > best:
-            best = found
+        if bound > best:
+            best = bound
             report(best)
         while steps and not program.extend(steps[0]):
             steps.pop(0)

@@ -59,8 +59,8 @@ def build_program(
     Raises:
         CannotRunError: an operator has no implementation or no schema, or a loop goes through the PE.
     """
-    found = recovery_units(compilation) if units is None else units
-    unit = next(unit for unit in found if pe.id in unit.pes)
+    all_units = recovery_units(compilation) if units is None else units
+    unit = next(unit for unit in all_units if pe.id in unit.pes)
     connections = connections_by_pe(compilation)[pe.id] if connections is None else connections
     return _Cut(PeGraph(compilation, pe, connections), unit).program()
 

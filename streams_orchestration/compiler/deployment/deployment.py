@@ -74,17 +74,17 @@ def _plan(compilation: Compilation) -> DeploymentPlan:
 
 def _initial(program: PeProgram) -> dict[str, dict[str, object]]:
     """Where the sources of a PE begin."""
-    found: dict[str, dict[str, object]] = {}
+    offsets: dict[str, dict[str, object]] = {}
     for source in program.sources:
         operator = program.operators[source]
         implementation = import_operator(operator.implementation)
         assert issubclass(implementation, SourceOperator)
         try:
-            found[operator.name] = implementation.initial_offset()
+            offsets[operator.name] = implementation.initial_offset()
         except Exception as error:  # whatever the code of a user's operator raises
             message = f"operator {operator.name}: initial_offset: {type(error).__name__}: {error}"
             raise CannotRunError(message) from error
-    return found
+    return offsets
 
 
 def _address(operator: OperatorProgram) -> str:

@@ -79,11 +79,11 @@ class OperatorPrograms:
         if None in schemas:
             message = f"operator {name}: the stream on input port {port} has no schema; declare it where it is produced"
             raise CannotRunError(message)
-        found = {parse_schema(ddl).nullable.ddl for ddl in schemas if ddl}
-        if len(found) > 1:
-            message = f"operator {name}: the streams on input port {port} have different schemas: {sorted(found)}"
+        types = {parse_schema(ddl).nullable.ddl for ddl in schemas if ddl}
+        if len(types) > 1:
+            message = f"operator {name}: the streams on input port {port} have different schemas: {sorted(types)}"
             raise CannotRunError(message)
-        return found.pop() if found else ""
+        return types.pop() if types else ""
 
     def _branch(self, operator: int, port: int, splitter: int, channel: int) -> tuple[Delivery, ...]:
         """What hangs on a port, or on one channel of a splitter: remote, then direct, then splitters (rule 81)."""
@@ -114,8 +114,8 @@ class OperatorPrograms:
         """The connections of an output port, by splitter and channel."""
         if (operator, port) in self._by_port:
             return self._by_port[operator, port]
-        found = self._by_port[operator, port] = {}
+        by_channel = self._by_port[operator, port] = {}
         for number in self.graph.outgoing[operator, port]:
             connection = self.graph.physical.connections[number]
-            found.setdefault((connection.splitter, connection.channel), []).append(number)
-        return found
+            by_channel.setdefault((connection.splitter, connection.channel), []).append(number)
+        return by_channel

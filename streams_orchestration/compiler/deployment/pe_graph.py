@@ -14,15 +14,15 @@ from streams_orchestration.operators.implementation import keeps_tuples
 
 def connections_by_pe(compilation: Compilation) -> dict[int, list[int]]:
     """Numbers of the connections that begin or end in each PE, in serving order."""
-    found: dict[int, list[int]] = {pe.id: [] for pe in compilation.fusion.pes}
+    by_pe: dict[int, list[int]] = {pe.id: [] for pe in compilation.fusion.pes}
     pe_of = compilation.fusion.pe_of
     for number in compilation.copies.order:
         connection = compilation.physical.connections[number]
         source, target = pe_of[connection.source], pe_of[connection.target]
-        found[source].append(number)
+        by_pe[source].append(number)
         if target != source:
-            found[target].append(number)
-    return found
+            by_pe[target].append(number)
+    return by_pe
 
 
 class PeGraph:

@@ -38,7 +38,7 @@ class PeStreams:
 
     def inputs(self) -> dict[int, list[InputStream]]:
         """What it reads of other PEs and of imports, by operator."""
-        found: dict[int, list[InputStream]] = defaultdict(list)
+        streams: dict[int, list[InputStream]] = defaultdict(list)
         pe_of = self.graph.compilation.fusion.pe_of
         for operator, port in self.graph.pe.inputs:
             seen: set[str] = set()
@@ -55,10 +55,10 @@ class PeStreams:
                     producer = pe_of[connection.source]
                     foreign = producer not in self.unit.pes
                     uncommitted = foreign and self._shows_uncommitted(connection.source)
-                    found[operator].append(InputStream(name, producer, operator, port, foreign, uncommitted))
+                    streams[operator].append(InputStream(name, producer, operator, port, foreign, uncommitted))
         for operator, _ in self.graph.imported:
-            found.setdefault(operator, [])
-        return found
+            streams.setdefault(operator, [])
+        return streams
 
     def _shows_uncommitted(self, operator: int) -> bool:
         """May operators outside of its region see its streams before an epoch is complete."""
@@ -78,25 +78,25 @@ class PeStreams:
 
     def uncommitted_exports(self) -> tuple[str, ...]:
         """Those of its exports that Imports may see uncommitted."""
-        found = (
+        exported = (
             self.written[PeOutputPort(link.operator, link.port, -1, -1)]
             for link in self.graph.physical.exports
             if link.operator in self.graph.members and shows_uncommitted(link)
         )
-        return tuple(sorted({*found}))
+        return tuple(sorted({*exported}))
 
     def consumers(self) -> dict[str, tuple[int, ...]]:
         """The PEs that read each stream that this one writes."""
         pe_of = self.graph.compilation.fusion.pe_of
-        found: dict[str, set[int]] = {name: set() for name in self.written.values()}
+        readers: dict[str, set[int]] = {name: set() for name in self.written.values()}
         for numbers in self.graph.outgoing.values():
             for connection in (self.graph.physical.connections[number] for number in numbers):
                 if connection.target not in self.graph.members:
                     output = PeOutputPort(
                         connection.source, connection.source_port, connection.splitter, connection.channel
                     )
-                    found[self.written[output]].add(pe_of[connection.target])
-        return {stream: tuple(sorted(pes)) for stream, pes in found.items()}
+                    readers[self.written[output]].add(pe_of[connection.target])
+        return {stream: tuple(sorted(pes)) for stream, pes in readers.items()}
 
     def exports(self) -> tuple[str, ...]:
         """Those that it writes for Imports."""

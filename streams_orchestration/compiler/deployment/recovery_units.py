@@ -52,16 +52,16 @@ class _Parts:
 
 def _join_regions(compilation: Compilation, parts: _Parts) -> None:
     """All PEs of a region, and so of the regions that share a PE."""
-    for place, found in enumerate(parts.regions):
-        if driven := _driven(compilation, found):
+    for place, inside in enumerate(parts.regions):
+        if driven := _driven(compilation, inside):
             message = (
-                f"PE {parts.ids[place]} holds operators of the consistent regions {sorted(found)}, and an operator "
+                f"PE {parts.ids[place]} holds operators of the consistent regions {sorted(inside)}, and an operator "
                 f"drives region {driven[0]}: they cannot have their epochs together (A28). Keep them in different PEs "
                 "with partitionExlocation"
             )
             raise CannotRunError(message)
     for number in range(len(compilation.regions.expanded)):
-        parts.sets.union_all(place for place, found in enumerate(parts.regions) if number in found)
+        parts.sets.union_all(place for place, inside in enumerate(parts.regions) if number in inside)
 
 
 def _join_circles(compilation: Compilation, parts: _Parts) -> None:

@@ -15,8 +15,8 @@ SWEEPS = 24
 
 
 @dataclass(frozen=True, slots=True)
-class Placement(Generic[Node]):
-    """Where everything stands. Units are those of the sizes that were given; y grows downwards."""
+class Layout(Generic[Node]):
+    """Where everything stands. Units are those of the sizes; y grows downwards."""
 
     corners: dict[Node, Point]
     """Top left corner of every node."""
@@ -34,7 +34,7 @@ def place(
     row_gap: float,
     flush: bool = False,
     pinned: Mapping[Node, Literal["first", "last"]] | None = None,
-) -> Placement[Node]:
+) -> Layout[Node]:
     """Lay a graph out in columns.
 
     Args:
@@ -50,7 +50,7 @@ def place(
     grid = _Grid(sizes, edges, layers, row_gap)
     grid.reduce_crossings()
     grid.straighten()
-    return grid.placement(column_gap, flush=flush)
+    return grid.layout(column_gap, flush=flush)
 
 
 def _layers(
@@ -191,7 +191,7 @@ class _Grid(Generic[Node]):
                 for cell, place, offset in zip(column, settled, offsets, strict=True):
                     self.middle[cell] = place + offset
 
-    def placement(self, column_gap: float, *, flush: bool) -> Placement[Node]:
+    def layout(self, column_gap: float, *, flush: bool) -> Layout[Node]:
         """The finished picture, moved so that it starts at the origin."""
         top = min((self.middle[cell] - self.heights[cell] / 2 for cell in self.middle), default=0.0)
         widths = [max((self.widths[c] for c in column), default=0.0) for column in self.columns]
@@ -203,7 +203,7 @@ class _Grid(Generic[Node]):
             corners[node] = (lefts[column] + inset, self.middle[node] - top - height / 2)
         bends = {number: self._bends(chain, lefts, widths, top) for number, chain in self.chains.items()}
         height = max((corners[node][1] + self.sizes[node][1] for node in corners), default=0.0)
-        return Placement(corners, bends, lefts[-1] + widths[-1] if widths else 0.0, height)
+        return Layout(corners, bends, lefts[-1] + widths[-1] if widths else 0.0, height)
 
     def _bends(
         self, chain: Sequence[_Bend], lefts: Sequence[float], widths: Sequence[float], top: float

@@ -21,7 +21,7 @@ def code_explanation(code: str, diagnostics: Iterable[Diagnostic]) -> Explanatio
 
     Args:
         code: a code of `CODES`.
-        diagnostics: everything that was found in the application.
+        diagnostics: all diagnostics of the application.
     """
     row = CODES[code]
     raised = [

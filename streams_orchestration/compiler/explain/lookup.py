@@ -1,4 +1,4 @@
-"""A compilation with everything found by its name, and what the stages computed on the way to their decisions."""
+"""A compilation with everything looked up by its name, and what the stages computed on the way to their decisions."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ Port = tuple[int, int]
 
 
 class Lookup:
-    """One compilation; what the stages keep to themselves is computed again, by their own functions, when asked for."""
+    """One compilation; what the stages keep to themselves is computed again, by their own functions, when it is used."""
 
     def __init__(self, compilation: Compilation) -> None:
         self.compilation = compilation
@@ -51,10 +51,10 @@ class Lookup:
     @cached_property
     def replicas(self) -> dict[str, list[int]]:
         """Replicas by logical name."""
-        found: dict[str, list[int]] = defaultdict(list)
+        numbers: dict[str, list[int]] = defaultdict(list)
         for each in self.physical.operators:
-            found[self.logical.operators[each.logical].name].append(each.index)
-        return dict(found)
+            numbers[self.logical.operators[each.logical].name].append(each.index)
+        return dict(numbers)
 
     @cached_property
     def by_name(self) -> dict[str, int]:
@@ -64,13 +64,13 @@ class Lookup:
     @cached_property
     def streams(self) -> dict[str, list[Port]]:
         """Output ports by physical and by logical stream name."""
-        found: dict[str, list[Port]] = defaultdict(list)
+        numbers: dict[str, list[Port]] = defaultdict(list)
         for each in self.physical.operators:
             for port, stream in enumerate(each.streams):
                 logical = self.logical.operators[each.logical].outputs[port].stream
                 for name in {stream, logical}:
-                    found[name].append((each.index, port))
-        return dict(found)
+                    numbers[name].append((each.index, port))
+        return dict(numbers)
 
     @cached_property
     def splitters(self) -> dict[str, int]:
@@ -80,19 +80,19 @@ class Lookup:
     @cached_property
     def incoming(self) -> dict[Port, list[int]]:
         """Connection numbers by input port."""
-        found: dict[Port, list[int]] = defaultdict(list)
+        numbers: dict[Port, list[int]] = defaultdict(list)
         for number, each in enumerate(self.physical.connections):
-            found[each.target, each.target_port].append(number)
-        return dict(found)
+            numbers[each.target, each.target_port].append(number)
+        return dict(numbers)
 
     @cached_property
     def outgoing(self) -> dict[Port, list[int]]:
         """Connection numbers by output port, in the order in which its consumers are served."""
-        found: dict[Port, list[int]] = defaultdict(list)
+        numbers: dict[Port, list[int]] = defaultdict(list)
         for number in self.compilation.copies.order:
             each = self.physical.connections[number]
-            found[each.source, each.source_port].append(number)
-        return dict(found)
+            numbers[each.source, each.source_port].append(number)
+        return dict(numbers)
 
     @cached_property
     def queues(self) -> dict[Port, Queue]:
@@ -112,15 +112,15 @@ class Lookup:
     @cached_property
     def unit_of(self) -> list[int]:
         """Per operator the number of its unit."""
-        found = [0] * len(self.physical.operators)
+        unit_of = [0] * len(self.physical.operators)
         for number, unit in enumerate(self.units):
             for operator in unit.operators:
-                found[operator] = number
-        return found
+                unit_of[operator] = number
+        return unit_of
 
     @cached_property
     def bindings(self) -> HostBindings:
-        """Who can share a host with whom, before any PE is made."""
+        """Which units can share a host, before any PE is made."""
         return HostBindings(len(self.physical.operators), self.units, self.placements)
 
     @cached_property
@@ -137,12 +137,12 @@ class Lookup:
     @cached_property
     def feeds(self) -> list[set[int]]:
         """The other PEs that each PE sends tuples to."""
-        found: list[set[int]] = [set() for _ in self.fusion.pes]
+        feeds: list[set[int]] = [set() for _ in self.fusion.pes]
         for each in self.physical.connections:
             source, target = self.fusion.pe_of[each.source], self.fusion.pe_of[each.target]
             if source != target:
-                found[source].add(target)
-        return found
+                feeds[source].add(target)
+        return feeds
 
     @cached_property
     def networks(self) -> dict[tuple[int, int, int], Network]:

@@ -106,14 +106,14 @@ def _connected(lookup: Lookup, first: list[int], second: list[int]) -> tuple[int
 
 
 def _between(lookup: Lookup, one: int, other: int) -> Iterator[Section]:
-    found = False
+    connected = False
     for number, each in enumerate(lookup.physical.connections):
         if (each.source, each.target) in ((one, other), (other, one)):
-            found = True
+            connected = True
             title = f"{lookup.name(each.source)}.{each.source_port} -> {lookup.name(each.target)}.{each.target_port}"
             queue = queue_facts(lookup, each.target, each.target_port)
             yield section(title, *connection_facts(lookup, number), *queue)
-    if found:
+    if connected:
         return
     way = path(lookup, one, other) or path(lookup, other, one)
     names = lookup.names(way)

@@ -115,9 +115,9 @@ def conflicts(lookup: Lookup, first: int, second: int) -> Iterator[Fact]:
         yield Fact(f"{one} runs on {_spec(kinds[0].host)} and {other} on {_spec(kinds[1].host)}", "53")
     if kinds[0].channel != kinds[1].channel:
         yield Fact("channelIsolation: they are not in the same channel of one parallel region", "59")
-    given = dict(units[0].claims)
+    claimed = dict(units[0].claims)
     for (kind, name), value in dict.fromkeys(units[1].claims):
-        if given.get((kind, name), value) == value:
+        if claimed.get((kind, name), value) == value:
             continue
         if kind == "exlocation":
             yield from _exlocation(lookup, units[0].operators, units[1].operators, name)
@@ -166,17 +166,17 @@ def _share(lookup: Lookup, operator: int) -> Iterator[Fact]:
         yield from number_facts(lookup)
         return
     number, options = lookup.unit_of[operator], lookup.options
-    for found, size in zip(lookup.allotment.classes, lookup.allotment.sizes, strict=True):
-        if number not in found.units:
+    for group, size in zip(lookup.allotment.classes, lookup.allotment.sizes, strict=True):
+        if number not in group.units:
             continue
-        text = f"{count(found.operators, 'operator')} may share PEs (same region, host, restart flags), and "
+        text = f"{count(group.operators, 'operator')} may share PEs (same region, host, restart flags), and "
         text += f"the {options.fusion} scheme makes {count(size, 'PE')} of them"
         if options.fusion == "manual":
             text += f": {options.pes or 1} asked for in all"
         else:
-            text += f": about one PE per resource, on {_spec(found.host)}"
-        if found.least > 1:
-            text += f"; exlocation needs at least {found.least}"
+            text += f": about one PE per resource, on {_spec(group.host)}"
+        if group.least > 1:
+            text += f"; exlocation needs at least {group.least}"
         yield Fact(text, "55" if options.fusion == "manual" else "56")
         if size > 1:
             yield Fact(f"they are spread so that few tuples cross PEs, by {_weights(lookup)}", "55")
@@ -235,17 +235,17 @@ def host_reasons(lookup: Lookup, pe: int) -> Iterator[Fact]:
     for operator in element.operators:
         spec = placements.host.get(operator)
         group = lookup.model(operator).host_placement
-        asked: list[str] = []
+        stated: list[str] = []
         if spec is not None:
-            asked.append(f"asks for {_spec(spec)}")
+            stated.append(f"asks for {_spec(spec)}")
         if group.isolation:
-            asked.append("wants its host for itself")
+            stated.append("wants its host for itself")
         for what, tags in (("colocation", group.colocation), ("exlocation", group.exlocation)):
             resolved = [resolve_tag(tag, lookup.physical.operators[operator]) for tag in tags]
-            asked += [f"has the host {what} tag {tag}" for tag in resolved]
-        if asked and wishes < 6:
+            stated += [f"has the host {what} tag {tag}" for tag in resolved]
+        if stated and wishes < 6:
             wishes += 1
-            yield Fact(f"{lookup.name(operator)} {listed(asked)}", "37, 52, 53", place(group))
+            yield Fact(f"{lookup.name(operator)} {listed(stated)}", "37, 52, 53", place(group))
     others = [other.id for other in lookup.fusion.pes if other.host == element.host and other.id != pe]
     beside = f" with PE {listed([str(other) for other in others])}" if others else " alone"
     if wishes:

@@ -104,22 +104,22 @@ class _Question:
 
     def port(self, what: str) -> Explanation | None:
         match = _PORT.fullmatch(what)
-        found = self.operators(match.group(1)) if match is not None else []
-        if match is None or not found:
+        operators = self.operators(match.group(1)) if match is not None else []
+        if match is None or not operators:
             return None
-        port, inputs = int(match.group(2)), self._lookup.model(found[0]).inputs
+        port, inputs = int(match.group(2)), self._lookup.model(operators[0]).inputs
         if port >= len(inputs):
             message = f"{match.group(1)} has no input port {port}; it has {len(inputs)}"
             raise UnknownSubjectError(message)
-        return port_explanation(self._lookup, found[0], port)
+        return port_explanation(self._lookup, operators[0], port)
 
     def pair(self, what: str) -> Explanation | None:
         match = _PAIR.fullmatch(what)
         if match is None:
             return None
         first, second = self.operators(match.group(1)), self.operators(match.group(2))
-        for name, found in zip(match.groups(), (first, second), strict=True):
-            if not found and (first or second):
+        for name, operators in zip(match.groups(), (first, second), strict=True):
+            if not operators and (first or second):
                 self.unknown(name)
         return pair_explanation(self._lookup, first, second) if first and second else None
 

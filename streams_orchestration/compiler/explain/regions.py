@@ -138,8 +138,8 @@ def _values(lookup: Lookup, region: ConsistentRegion) -> Iterator[Fact]:
         text = f"{key} {_number(value)}"
         if len(annotations) == 1:
             origin = annotations[0].submission.get(key)
-            given = f", from the submission-time value {origin}" if origin else ", as written"
-            yield Fact(text + (given if key in annotations[0].values else ", the default"), "A1")
+            provenance = f", from the submission-time value {origin}" if origin else ", as written"
+            yield Fact(text + (provenance if key in annotations[0].values else ", the default"), "A1")
         elif any(key in annotation.submission for annotation in annotations):
             yield Fact(f"{text}: a submission-time value beats what is written ({'; '.join(parts)})", "A29")
         else:

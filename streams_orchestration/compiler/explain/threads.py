@@ -18,13 +18,13 @@ def threads_into(lookup: Lookup, operator: int) -> list[str]:
     upstream: dict[int, list[int]] = {}
     for each in lookup.origins.followed:
         upstream.setdefault(each.target, []).append(each.source)
-    found: list[str] = []
+    threads: list[str] = []
     seen = {operator}
     queue = [operator]
     behind: list[int] = []
     for each in queue:
         for kind, port in threads_at(each, len(lookup.model(each).inputs), lookup.origins):
-            found.append(_begin(lookup, kind, each, port))
+            threads.append(_begin(lookup, kind, each, port))
         for producer in dict.fromkeys(upstream.get(each, ())):
             behind.append(producer)
             if producer not in seen:
@@ -32,8 +32,8 @@ def threads_into(lookup: Lookup, operator: int) -> list[str]:
                 queue.append(producer)
     for each in dict.fromkeys(behind):
         if each in lookup.origins.never_single:
-            found.append(f"{lookup.name(each)} submits from a thread of its own, by its operator model")
-    return found
+            threads.append(f"{lookup.name(each)} submits from a thread of its own, by its operator model")
+    return threads
 
 
 def _begin(lookup: Lookup, kind: str, operator: int, port: int) -> str:
@@ -118,12 +118,14 @@ def feed_facts(lookup: Lookup, operator: int, port: int) -> Iterator[Fact]:
     """What feeds an input port."""
     sources = [lookup.physical.connections[number] for number in lookup.incoming.get((operator, port), ())]
     pe = lookup.fusion.pe_of[operator]
-    for where, found in (
+    for where, feeding in (
         (f"in its own PE {pe}", [each for each in sources if lookup.fusion.pe_of[each.source] == pe]),
         ("in other PEs", [each for each in sources if lookup.fusion.pe_of[each.source] != pe]),
     ):
-        if found:
-            yield Fact(f"fed {where} by {listed([f'{lookup.name(each.source)}.{each.source_port}' for each in found])}")
+        if feeding:
+            yield Fact(
+                f"fed {where} by {listed([f'{lookup.name(each.source)}.{each.source_port}' for each in feeding])}"
+            )
     imports = [each.name for each in lookup.physical.imports if (each.operator, each.port) == (operator, port)]
     if imports:
         yield Fact(f"fed by the import {listed(imports)}", "34")

@@ -1,4 +1,4 @@
-"""What a decoupling decision must not break (rule Q12): it is checked here, whoever made it."""
+"""What a decoupling decision must not break (rule Q12): checked here, wherever it comes from."""
 
 from __future__ import annotations
 
@@ -131,8 +131,8 @@ class _Checks:
 
     def _within_a_region(self, loop: Sequence[int]) -> bool:
         """Are members of one region in several of the parts?"""
-        found = [{self._regions.region_of[each] for each in self._parts[part]} - {-1} for part in loop]
-        return any(sum(region in each for each in found) > 1 for region in set[int]().union(*found))
+        regions = [{self._regions.region_of[each] for each in self._parts[part]} - {-1} for part in loop]
+        return any(sum(region in each for each in regions) > 1 for region in set[int]().union(*regions))
 
     def _forced(self, loop: Sequence[int], edges: Iterable[tuple[int, int]]) -> bool:
         """Do the operators form the loop themselves, so that it runs only when they are apart?"""

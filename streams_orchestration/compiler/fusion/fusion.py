@@ -36,8 +36,8 @@ def fuse(
 
     Colocation is transitive, units that it makes are never split, and where their configs contradict each other the
     application has errors (rules 51 to 53) while the plan still shows the unit as one PE. Under `legacy` every unit
-    is a PE, and the channel fusion option counts for nothing; under `manual` as many PEs are made as asked for (one
-    when nothing is asked for); under `automatic` one per resource. Where a profile says what operators cost, automatic
+    is a PE, and the channel fusion option counts for nothing; under `manual` as many PEs are made as the option
+    `pes` says, else one; under `automatic` one per resource. Where a profile says what operators cost, automatic
     makes as few as keep at most `pe_capacity` processors busy each, or as many as asked for such that the busiest has
     least to do. A unit of several members of a consistent region is free to share its PE with others of that region,
     unless the options say `faithful` (rule 60). PEs are numbered by their smallest operator.
@@ -76,7 +76,7 @@ def fuse(
 def _alike(
     logical: LogicalGraph, physical: PhysicalGraph, regions: RegionMap, placements: Placements, options: Options
 ) -> list[list[int]] | None:
-    """Operators of every PE where each kind has one, None where more may be asked for or configs have a say.
+    """Operators of every PE where each kind has one, None where the options may want more or configs have a say.
 
     Most applications are like this, and large ones then need no fusable units.
     """
@@ -115,7 +115,7 @@ def _packed(
     for number in allotment.isolated:
         packing.isolate(number)
     loads = None if costs is None else LoadFusion(logical, physical, units, costs)
-    found: list[list[int]] = []
+    decided: list[list[int]] = []
     shares: list[tuple[Share, int]] = []
     for each, size in zip(allotment.classes, allotment.sizes, strict=True):
         share = loads.share(each) if loads is not None else None
@@ -129,13 +129,13 @@ def _packed(
             operators = loads.within(share, capacity)
             if operators is None:
                 packing.pack(share.units, size)
-            found += operators or []
+            decided += operators or []
     elif loads is not None and options.pes is not None:
         best = loads.best_use([share for share, _ in shares], options.pes - len(packing.pes()))
         for share, size in shares if best is None else ():
             packing.pack(share.units, size)
-        found = best or []
-    return packing.pes() + found
+        decided = best or []
+    return packing.pes() + decided
 
 
 def _loops(

@@ -124,15 +124,15 @@ class LoadFusion:
         from streams_orchestration.compiler.decoupling.fewest import best_use, least_machines
 
         counts = [least_machines(each.problem) for each in shares]
-        found = [best_use(each.problem.with_machines(count)) for each, count in zip(shares, counts, strict=True)]
+        decisions = [best_use(each.problem.with_machines(count)) for each, count in zip(shares, counts, strict=True)]
         while sum(counts) < wanted:
             able = [number for number, each in enumerate(shares) if counts[number] < len(each.units)]
             if not able:
                 break
-            number = max(able, key=lambda each: found[each].evaluation.worst)
+            number = max(able, key=lambda each: decisions[each].evaluation.worst)
             counts[number] += 1
-            found[number] = best_use(shares[number].problem.with_machines(counts[number]))
-        decided = zip(shares, found, strict=True)
+            decisions[number] = best_use(shares[number].problem.with_machines(counts[number]))
+        decided = zip(shares, decisions, strict=True)
         return [operators for share, decision in decided for operators in self._pes(share, decision.document())]
 
     def _pes(self, share: Share, decision: dict[str, dict[str, int]]) -> list[list[int]]:

@@ -148,7 +148,7 @@ class MoveChains:
     ) -> tuple[int, int] | None:
         """The best move that leaves at most one container too large: out of that one, when there is one."""
         self._steps -= 1 + len(waiting) // 8
-        found: tuple[float, int, int] | None = None
+        best: tuple[float, int, int] | None = None
         for here in (overfull,) if overfull >= 0 else waiting:
             queue = waiting[here]
             refused: list[tuple[float, int, int]] = []
@@ -156,15 +156,15 @@ class MoveChains:
                 cost, unit, there = queue[0]
                 current = unit in free and cost == self._cost(unit, there)
                 if current and self._fits(unit, there, overfull):
-                    if found is None or queue[0] < found:
-                        found = queue[0]
+                    if best is None or queue[0] < best:
+                        best = queue[0]
                     break
                 heapq.heappop(queue)
                 if current:
                     refused.append((cost, unit, there))
             for each in refused:
                 heapq.heappush(queue, each)
-        return None if found is None else found[1:]
+        return None if best is None else best[1:]
 
     def _cost(self, unit: int, there: int) -> float:
         shared = self._look(unit)

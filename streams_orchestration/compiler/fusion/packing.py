@@ -207,21 +207,21 @@ class Packing:
         heapq.heapify(room)
         for unit in rest:
             alike = [claimed[claim] for claim in self._units[unit].claims if claim in claimed]
-            found = next((number for number in alike if self._fits(self._containers[number], unit)), None)
+            container = next((number for number in alike if self._fits(self._containers[number], unit)), None)
             tried: list[tuple[int, int]] = []
-            while found is None and room and len(tried) < _TRIES:
+            while container is None and room and len(tried) < _TRIES:
                 entry = heapq.heappop(room)
                 tried.append(entry)
                 if self._fits(self._containers[entry[1]], unit):
-                    found = entry[1]
-            if found is None:
+                    container = entry[1]
+            if container is None:
                 self._open()
-                found = len(self._containers) - 1
-                tried.append((0, found))
-            self._put(self._containers[found], unit, found)
+                container = len(self._containers) - 1
+                tried.append((0, container))
+            self._put(self._containers[container], unit, container)
             for _, number in tried:
                 heapq.heappush(room, (self._containers[number].operators, number))
-            claimed.update(dict.fromkeys(self._units[unit].claims, found))
+            claimed.update(dict.fromkeys(self._units[unit].claims, container))
 
     def _refine(self, members: Sequence[int], first: int) -> None:
         """Let single units of one kind change containers, as long as these stay of even size.

@@ -61,8 +61,8 @@ def without_loops(
     order = strong_components(following)
     parts: dict[tuple[int, int], list[int]] = {}
     for rank in _ranks(order, home):
-        found = _parts(order, following, home, rank)
-        parts = found if not parts or len(found) < len(parts) else parts
+        candidate = _parts(order, following, home, rank)
+        parts = candidate if not parts or len(candidate) < len(parts) else parts
         if len(parts) <= len(looped) + 1:
             break
     pieces = _Pieces(list(parts.values()), following)

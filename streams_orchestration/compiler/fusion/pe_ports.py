@@ -21,21 +21,21 @@ def pe_ports(
     remote connections and exports of an operator port, and one for every splitter channel that leaves the PE.
     Ports are numbered by the smallest PE at their other end; those with nothing but an import or export come last.
     """
-    nobody = len(pe_of)
+    no_pe = len(pe_of)
     inputs: dict[tuple[int, int], int] = {}
     outputs: dict[tuple[int, int, int, int], int] = {}
     for source, port, target, target_port, splitter, channel in physical.connections if max(pe_of, default=0) else ():
         here, there = pe_of[source], pe_of[target]
         if here != there:
             entry, exit_ = (target, target_port), (source, port, splitter, channel)
-            if here < inputs.get(entry, nobody):
+            if here < inputs.get(entry, no_pe):
                 inputs[entry] = here
-            if there < outputs.get(exit_, nobody):
+            if there < outputs.get(exit_, no_pe):
                 outputs[exit_] = there
     for link in physical.imports:
-        inputs.setdefault((link.operator, link.port), nobody)
+        inputs.setdefault((link.operator, link.port), no_pe)
     for link in physical.exports:
-        outputs.setdefault((link.operator, link.port, -1, -1), nobody)
+        outputs.setdefault((link.operator, link.port, -1, -1), no_pe)
     return _by_pe(inputs, pe_of, maker(PeInputPort)), _by_pe(outputs, pe_of, maker(PeOutputPort))
 
 

@@ -41,18 +41,18 @@ def allot(
         units: all fusable units.
         tags: tags of host exlocation by host set.
         pools: all host pools.
-        options: the scheme, and the number of PEs asked for.
+        options: the scheme, and the wanted number of PEs.
     """
-    found = classes(units, tags)
+    groups = classes(units, tags)
     alone = [number for number, unit in enumerate(units) if unit.isolated]
     if options.fusion == "manual":
-        sizes = manual_sizes(found, len(alone), options.pes or 1)
+        sizes = manual_sizes(groups, len(alone), options.pes or 1)
     else:
         taken: dict[HostSpec | None, int] = {}
         for number in alone:
             taken[units[number].kind.host] = taken.get(units[number].kind.host, 0) + 1
-        sizes = automatic_sizes(found, taken, pools)
-    return Allotment(tuple(found), tuple(sizes), tuple(alone))
+        sizes = automatic_sizes(groups, taken, pools)
+    return Allotment(tuple(groups), tuple(sizes), tuple(alone))
 
 
 def classes(units: Sequence[FusableUnit], tags: Mapping[int, Iterable[str]]) -> list[Class]:
@@ -80,38 +80,38 @@ def classes(units: Sequence[FusableUnit], tags: Mapping[int, Iterable[str]]) -> 
     return result
 
 
-def manual_sizes(found: Sequence[Class], isolated: int, wanted: int) -> list[int]:
-    """PEs per class for a number of PEs asked for, of which isolated units have taken theirs (rule 55)."""
-    return _allot(found, wanted - isolated)
+def manual_sizes(groups: Sequence[Class], isolated: int, wanted: int) -> list[int]:
+    """PEs per class for a wanted number of PEs, of which isolated units have taken theirs (rule 55)."""
+    return _allot(groups, wanted - isolated)
 
 
 def automatic_sizes(
-    found: Sequence[Class], isolated: Mapping[HostSpec | None, int], pools: Sequence[HostPool]
+    groups: Sequence[Class], isolated: Mapping[HostSpec | None, int], pools: Sequence[HostPool]
 ) -> list[int]:
     """About one PE per resource (rule 56): one per named host, per host of a pool, and for the default host."""
-    sizes = [0] * len(found)
+    sizes = [0] * len(groups)
     hosts = {pool.name: pool.size or 1 for pool in pools}
     by_host: dict[HostSpec | None, list[int]] = {}
-    for number, each in enumerate(found):
+    for number, each in enumerate(groups):
         by_host.setdefault(each.host, []).append(number)
     for spec, numbers in by_host.items():
         resources = hosts.get(spec.pool, 1) if spec is not None and spec.host is None and spec.pool else 1
-        allotted = _allot([found[number] for number in numbers], resources - isolated.get(spec, 0))
+        allotted = _allot([groups[number] for number in numbers], resources - isolated.get(spec, 0))
         for number, size in zip(numbers, allotted, strict=True):
             sizes[number] = size
     return sizes
 
 
-def _allot(found: Sequence[Class], wanted: int) -> list[int]:
+def _allot(groups: Sequence[Class], wanted: int) -> list[int]:
     """Share PEs among classes so that the largest average PE is as small as can be; every class gets what it must."""
-    sizes = [min(each.least, len(each.units)) for each in found]
-    room = [(-each.operators / size, number) for number, (each, size) in enumerate(zip(found, sizes, strict=True))]
+    sizes = [min(each.least, len(each.units)) for each in groups]
+    room = [(-each.operators / size, number) for number, (each, size) in enumerate(zip(groups, sizes, strict=True))]
     heapq.heapify(room)
     spare = wanted - sum(sizes)
     while spare > 0 and room:
         _, number = heapq.heappop(room)
-        if sizes[number] < len(found[number].units):
+        if sizes[number] < len(groups[number].units):
             sizes[number] += 1
             spare -= 1
-            heapq.heappush(room, (-found[number].operators / sizes[number], number))
+            heapq.heappush(room, (-groups[number].operators / sizes[number], number))
     return sizes

@@ -39,7 +39,7 @@ def pes_partition_operators(done: Stages) -> Iterator[str]:
         yield f"operator {operator} is in a PE but not in the graph"
     for pe in fusion.pes:
         if any(fusion.pe_of[operator] != pe.id for operator in pe.operators):
-            yield f"PE {pe.id} holds an operator that says it is elsewhere"
+            yield f"PE {pe.id} holds an operator whose PE is another one"
     inputs = {port for pe in fusion.pes for port in pe.inputs}
     outputs = {port for pe in fusion.pes for port in pe.outputs}
     for c in physical.connections:

@@ -144,17 +144,17 @@ class Inheritance:
         return PlacementGroup()
 
     def _tag(
-        self, text: str, found: _Introduced, placement: Placement, member: str, operator: PrimitiveInstance
+        self, text: str, origin: _Introduced, placement: Placement, member: str, operator: PrimitiveInstance
     ) -> Tag:
         key = to_camel(member)
         bare = text.replace(" ", "")
         if bare in ("byChannel()", "byReplica()"):
             if self.options.faithful:
-                found = self._by_text(text, member, operator) or found
+                origin = self._by_text(text, member, operator) or origin
             if bare == "byReplica()":
-                return Tag("byReplica", found.introducer)
+                return Tag("byReplica", origin.introducer)
             # Introduced outside of all regions, the outermost level counts (rule 46).
-            return Tag("byChannel", found.introducer, max(found.regions - 1, 0))
+            return Tag("byChannel", origin.introducer, max(origin.regions - 1, 0))
         if "byChannel()" in bare or "byReplica()" in bare:
             message = f"{text!r}: byChannel() and byReplica() are tags of their own, not parts of one"
             location = placement.location(key)
@@ -212,9 +212,9 @@ class Inheritance:
         """The nearest threading annotation: innermost composite first, its invocation before its definition."""
         for instance in operator.parent.enclosing():
             nearest = [instance.invocation.annotations] if instance.invocation is not None else []
-            for found in (*nearest, instance.definition.annotations):
-                if found.threading is not None:
-                    return self._threading(found.threading, instance.name, instance.name)
+            for annotation in (*nearest, instance.definition.annotations):
+                if annotation.threading is not None:
+                    return self._threading(annotation.threading, instance.name, instance.name)
         own = self.application.annotations.threading
         if own is not None:
             return self._threading(own, "", self.application.application)

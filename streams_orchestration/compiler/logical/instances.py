@@ -43,12 +43,12 @@ class CompositeInstance:
 
     def enclosing(self) -> tuple[CompositeInstance, ...]:
         """This instance and those around it without the main composite, innermost first."""
-        found: list[CompositeInstance] = []
+        instances: list[CompositeInstance] = []
         instance = self
         while instance.parent is not None:
-            found.append(instance)
+            instances.append(instance)
             instance = instance.parent
-        return tuple(found)
+        return tuple(instances)
 
 
 @dataclass(slots=True, eq=False)

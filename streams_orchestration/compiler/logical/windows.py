@@ -14,7 +14,7 @@ _POLICY = re.compile(r"(\w+)\s*\(")
 
 
 class Window(NamedTuple):
-    """The policy names of one window: count, delta, time or punct; empty when not given."""
+    """The policy names of one window: count, delta, time or punct; empty when absent."""
 
     eviction: str = ""
     trigger: str = ""

@@ -8,7 +8,7 @@ from streams_orchestration.compiler.logical_graph import HostPool, LogicalGraph,
 
 
 class HostPoolReplicas:
-    """The pools of an expanded application: those declared, then the clones in the order they are asked for."""
+    """The pools of an expanded application: those declared, then the clones in the order of their use."""
 
     def __init__(self, graph: LogicalGraph) -> None:
         self._graph = graph

@@ -35,23 +35,23 @@ def expansion_is_complete(done: Stages) -> Iterator[str]:
     width = {region.index: region.width for region in logical.regions}
     replicas = Counter(operator.logical for operator in physical.operators)
     for model in logical.operators:
-        asked = prod(width[region] for region in model.regions)
-        if replicas[model.index] != asked:
-            yield f"{model.name} has {replicas[model.index]} replicas, not {asked}"
-    found: Counter[tuple[int, int, int, int]] = Counter()
+        expected = prod(width[region] for region in model.regions)
+        if replicas[model.index] != expected:
+            yield f"{model.name} has {replicas[model.index]} replicas, not {expected}"
+    actual: Counter[tuple[int, int, int, int]] = Counter()
     for c in physical.connections:
         if not (0 <= c.source < len(physical.operators) and 0 <= c.target < len(physical.operators)):
             yield f"a connection joins operators {c.source} and {c.target}, of which one does not exist"
             continue
         ends = physical.operators[c.source].logical, physical.operators[c.target].logical
-        found[ends[0], c.source_port, ends[1], c.target_port] += 1
+        actual[ends[0], c.source_port, ends[1], c.target_port] += 1
     wanted: Counter[tuple[int, int, int, int]] = Counter()
     for c in logical.connections:
         wanted[c.source, c.source_port, c.target, c.target_port] += _expanded(logical, c, width)
-    for ends in sorted(wanted | found):
-        if wanted[ends] != found[ends]:
+    for ends in sorted(wanted | actual):
+        if wanted[ends] != actual[ends]:
             source, target = logical.operators[ends[0]].name, logical.operators[ends[2]].name
-            times = f"{found[ends]} connections, not {wanted[ends]}"
+            times = f"{actual[ends]} connections, not {wanted[ends]}"
             yield f"{source}[{ends[1]}] and {target}[{ends[3]}] are joined by {times}"
 
 

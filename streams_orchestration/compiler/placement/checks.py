@@ -18,13 +18,13 @@ def check_placements(logical: LogicalGraph, physical: PhysicalGraph, placements:
     colocation, 0291E to 0294E where host isolation makes a host colocation one PE, 0290E and 0295E on a host.
     """
     check = _PlacementCheck(logical, physical, placements)
-    found: dict[tuple[str, str, int, int], Diagnostic] = {}
+    diagnostics: dict[tuple[str, str, int, int], Diagnostic] = {}
     for code, tag, first, second, message in check.all():
         key = (code, tag, physical.operators[first].logical, physical.operators[second].logical)
-        if key not in found:
+        if key not in diagnostics:
             model = check.model(first)
-            found[key] = Diagnostic.of(code, message, operator=model.name, location=model.location)
-    return list(found.values())
+            diagnostics[key] = Diagnostic.of(code, message, operator=model.name, location=model.location)
+    return list(diagnostics.values())
 
 
 _Contradiction = tuple[str, str, int, int, str]

@@ -1,4 +1,4 @@
-"""Fusable units: operators that must share a PE, and what decides whom they may share it with (rules 45-53, 59)."""
+"""Fusable units: operators that must share a PE, and what decides with which others they may share it (rules 45-53, 59)."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ class Placements:
 
 
 Claim = tuple[tuple[str, str], int]
-"""A name and the value given to it."""
+"""A name and its value."""
 
 
 class Kind(NamedTuple):
@@ -69,7 +69,7 @@ class FusableUnit(NamedTuple):
     claims: tuple[Claim, ...] = ()
     """Two units share a PE only where they give the same value to every name that both claim."""
     host_set: int = -1
-    """The set in `Placements.host_colocated`, -1 when nothing is asked of its host."""
+    """The set in `Placements.host_colocated`, -1 without a host config."""
 
 
 @dataclass(slots=True)
@@ -194,7 +194,7 @@ _unit = maker(FusableUnit)
 
 
 def _bound_host_sets(logical: LogicalGraph, physical: PhysicalGraph, placements: Placements) -> set[int]:
-    """Host sets of which something is asked beyond the host itself: exlocation, isolation, colocation of units."""
+    """Host sets with configs beyond the host itself: exlocation, isolation, colocation of units."""
     find = placements.host_colocated.find
     bound = {find(index) for index in (*placements.host_exlocation, *placements.host_isolated)}
     colocated = [bool(operator.host_placement.colocation) for operator in logical.operators]

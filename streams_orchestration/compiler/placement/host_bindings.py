@@ -1,4 +1,4 @@
-"""Host configs while PEs are being put together: who can no longer share a host with whom (rule 53)."""
+"""Host configs while PEs are being put together: which units can no longer share a host (rule 53)."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Hosts of PEs: small integers, 0 for everything of which nothing is said (rules 37, 52, 53)."""
+"""Hosts of PEs: small integers, 0 for everything without a host config (rules 37, 52, 53)."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ class _Host:
 
 @dataclass(slots=True)
 class _Pool:
-    """Hosts to choose from: a declared pool, or those that nothing is said of."""
+    """Hosts to choose from: those of a declared pool, or those of operators without a host config."""
 
     size: int | None
     hosts: list[_Host] = field(default_factory=list[_Host])
@@ -74,7 +74,7 @@ class _Pool:
 def place_on_hosts(
     logical: LogicalGraph, physical: PhysicalGraph, placements: Placements, pes: Sequence[Sequence[int]]
 ) -> tuple[list[int], list[Diagnostic]]:
-    """The host of every PE, given by its operators.
+    """The host of every PE, from its operators.
 
     Named hosts are numbered from 1 in the order of the PEs on them, then come hosts of pools and those that
     exlocation and isolation open. A pool spreads its PEs over as many hosts as it has; one without a size has as many

@@ -118,11 +118,11 @@ class _Spread:
 
 
 def _by_port(profile: Profile) -> Mapping[int, list[tuple[str, float]]]:
-    found: dict[int, list[tuple[str, float]]] = defaultdict(list)
+    by_port: dict[int, list[tuple[str, float]]] = defaultdict(list)
     for each in profile.streams:
         if each.bytes is not None:
-            found[each.port].append((each.operator, each.bytes))
-    return found
+            by_port[each.port].append((each.operator, each.bytes))
+    return by_port
 
 
 def _strangers(profile: Profile, spread: _Spread) -> list[Diagnostic]:

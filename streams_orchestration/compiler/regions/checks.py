@@ -17,7 +17,7 @@ def check_regions(
     logical: LogicalGraph,
     regions: Sequence[ConsistentRegion],
     region_of: Sequence[int],
-    found: RegionStarts,
+    roots: RegionStarts,
     expanded: Sequence[ConsistentRegion],
 ) -> list[Diagnostic]:
     """Everything that is wrong with the regions of an application.
@@ -26,27 +26,27 @@ def check_regions(
         logical: the application.
         regions: its regions, by index.
         region_of: per logical operator the index of its region, -1 for none.
-        found: starts and barriers, as the annotations say.
+        roots: starts and barriers, as the annotations say.
         expanded: the regions after the parallel expansion.
     """
     diagnostics = [*_imports_and_exports(logical, region_of)]
     diagnostics += _ports(logical, regions, region_of)
     for operator in logical.operators:
         if region_of[operator.index] >= 0:
-            diagnostics += _member(operator, regions[region_of[operator.index]], start=operator.index in found.starts)
+            diagnostics += _member(operator, regions[region_of[operator.index]], start=operator.index in roots.starts)
         else:
             diagnostics += [_at(operator, code, message) for code, message in outside_findings(operator)]
-    started = set(found.starts.values())
-    for number, annotation in enumerate(found.created):
+    started = set(roots.starts.values())
+    for number, annotation in enumerate(roots.created):
         if number not in started:
             message = f"no operator in {annotation.scope} is left for its region: all are annotated themselves"
             diagnostics.append(
                 Diagnostic.of("SO1001", message, operator=annotation.scope, location=annotation.location)
             )
     for region in regions:
-        if region.trigger == "operatorDriven" and len({found.starts[start] for start in region.starts}) == 1:
+        if region.trigger == "operatorDriven" and len({roots.starts[start] for start in region.starts}) == 1:
             diagnostics += _trigger(logical, region, expanded)
-    diagnostics += find_loops(logical, region_of, found.starts)
+    diagnostics += find_loops(logical, region_of, roots.starts)
     return diagnostics
 
 

@@ -75,8 +75,8 @@ def grow(operators: int, edges: Iterable[Edge], starts: Mapping[int, int], barri
             elif region_of[successor] != region and sets.find(region_of[successor]) != sets.find(region):
                 meetings.append((successor, region_of[successor], region))
                 sets.union(region_of[successor], region)
-    found = [sets.find(region) if region >= 0 else -1 for region in region_of]
-    return Growth(found, sets.groups(), reached_from, meetings)
+    roots = [sets.find(region) if region >= 0 else -1 for region in region_of]
+    return Growth(roots, sets.groups(), reached_from, meetings)
 
 
 @dataclass(frozen=True, slots=True)

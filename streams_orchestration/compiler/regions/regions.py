@@ -23,31 +23,31 @@ def map_regions(logical: LogicalGraph, physical: PhysicalGraph) -> tuple[RegionM
     Both keep a region without members (A34), since its number is taken: channel 0 has the number of the logical region
     (A40), and the position of an expanded region is its index.
     """
-    found = find_starts(logical)
-    growth, region_of = grow_logical(logical, found)
-    regions, diagnostics = _logical_regions(logical, found, growth)
-    expanded, expanded_of = _expand(physical, logical, regions, region_of, found)
-    diagnostics += check_regions(logical, regions, region_of, found, expanded)
+    roots = find_starts(logical)
+    growth, region_of = grow_logical(logical, roots)
+    regions, diagnostics = _logical_regions(logical, roots, growth)
+    expanded, expanded_of = _expand(physical, logical, regions, region_of, roots)
+    diagnostics += check_regions(logical, regions, region_of, roots, expanded)
     return RegionMap(regions, expanded, expanded_of), diagnostics
 
 
-def grow_logical(logical: LogicalGraph, found: RegionStarts) -> tuple[Growth, list[int]]:
+def grow_logical(logical: LogicalGraph, roots: RegionStarts) -> tuple[Growth, list[int]]:
     """The growth on the logical graph, and the final index of every operator's region, -1 for none (A31)."""
-    growth = grow(len(logical.operators), logical.connections, found.starts, found.barriers, len(found.created))
+    growth = grow(len(logical.operators), logical.connections, roots.starts, roots.barriers, len(roots.created))
     number = {region: index for index, region in enumerate(growth.merged)}
     return growth, [number[region] if region >= 0 else -1 for region in growth.region_of]
 
 
 def _logical_regions(
-    logical: LogicalGraph, found: RegionStarts, growth: Growth
+    logical: LogicalGraph, roots: RegionStarts, growth: Growth
 ) -> tuple[tuple[ConsistentRegion, ...], list[Diagnostic]]:
     """Surviving regions in the order of creation (A31), with the values of all that were merged (A29)."""
     ports = [len(operator.inputs) for operator in logical.operators]
-    members = memberships(growth.region_of, logical.connections, found.starts, ports)
+    members = memberships(growth.region_of, logical.connections, roots.starts, ports)
     regions: list[ConsistentRegion] = []
     diagnostics: list[Diagnostic] = []
     for index, (survivor, merged) in enumerate(growth.merged.items()):
-        annotations = [found.created[region] for region in merged]
+        annotations = [roots.created[region] for region in merged]
         values, problems = merge_values(annotations)
         diagnostics += problems
         regions.append(_region(index, annotations[0], values, members.get(survivor, _NOBODY)))
@@ -79,10 +79,10 @@ def _expand(
     logical: LogicalGraph,
     regions: tuple[ConsistentRegion, ...],
     region_of: list[int],
-    found: RegionStarts,
+    roots: RegionStarts,
 ) -> tuple[tuple[ConsistentRegion, ...], tuple[int, ...]]:
     """Regions of the expanded graph (A40)."""
-    growth, starts, logical_of = grow_expanded(physical, len(regions), region_of, found)
+    growth, starts, logical_of = grow_expanded(physical, len(regions), region_of, roots)
     ports = [len(logical.operators[operator.logical].inputs) for operator in physical.operators]
     members = memberships(growth.region_of, physical.connections, starts, ports)
     kept = [(region, members.get(region, _NOBODY)) for region in sorted({*range(len(regions)), *members})]
@@ -102,7 +102,7 @@ def _expand(
 
 
 def grow_expanded(
-    physical: PhysicalGraph, regions: int, region_of: Sequence[int], found: RegionStarts
+    physical: PhysicalGraph, regions: int, region_of: Sequence[int], roots: RegionStarts
 ) -> tuple[Growth, dict[int, int], list[int]]:
     """The growth on the expanded graph, its starts with their regions, and the logical region of each region (A40).
 
@@ -115,13 +115,13 @@ def grow_expanded(
     starts: dict[int, int] = {}
     barriers: set[int] = set()
     for operator in physical.operators:
-        if operator.logical in found.starts:
+        if operator.logical in roots.starts:
             key = (region_of[operator.logical], max(operator.channel, 0))
             if key not in keys:
                 keys[key] = len(logical_of)
                 logical_of.append(key[0])
             starts[operator.index] = keys[key]
-        elif operator.logical in found.barriers:
+        elif operator.logical in roots.barriers:
             barriers.add(operator.index)
     growth = grow(len(physical.operators), physical.connections, starts, barriers, len(logical_of))
     return growth, starts, logical_of

@@ -34,7 +34,7 @@ def regions_are_closed(done: Stages) -> Iterator[str]:
     for region in regions.expanded:
         members = {operator for operator, index in enumerate(regions.region_of) if index == region.index}
         if members != set(region.operators):
-            yield f"region {region.index} lists other operators than those that say they belong to it"
+            yield f"region {region.index} lists other operators than those that belong to it"
         if not set(region.starts) <= members:
             yield f"region {region.index} has a start that is not a member"
         if set(region.ends) != members - inner[region.index]:

@@ -17,20 +17,20 @@ def check_waits(logical: LogicalGraph, physical: PhysicalGraph, origins: ThreadO
     A thread drives a port when its calls can come in there: through a queue on the port, from another PE, or by
     direct calls from upstream. Only threads that exist under every threading model count.
     """
-    found: dict[int, Diagnostic] = {}
+    by_model: dict[int, Diagnostic] = {}
     search: _Drivers | None = None
     for operator in physical.operators:
         model = logical.operators[operator.logical]
-        for port, other in model.waits if model.index not in found else ():
+        for port, other in model.waits if model.index not in by_model else ():
             search = search or _Drivers(logical, physical, origins)
             common = search.of(operator.index, port) & search.of(operator.index, other)
             if common:
                 kind, where, at = min(common)
                 begin = f"{kind} {physical.operators[where].name}" + (f", port {at}" if at >= 0 else "")
                 message = f"{operator.name} waits on port {port} for port {other}, and one thread drives both ({begin})"
-                found[model.index] = Diagnostic.of("SO1201", message, operator=model.name, location=model.location)
+                by_model[model.index] = Diagnostic.of("SO1201", message, operator=model.name, location=model.location)
                 break
-    return list(found.values())
+    return list(by_model.values())
 
 
 class _Drivers:

@@ -16,7 +16,7 @@ Model = Literal["manual", "automatic", "dynamic", "dedicated"]
 
 
 def threading_model(operator: LogicalOperator, options: Options) -> Model:
-    """The annotation around the operator, else the model given at submission, else automatic (rules 67, 68)."""
+    """The annotation around the operator, else the model chosen at submission, else automatic (rules 67, 68)."""
     return operator.threading.model or options.threading or "automatic"
 
 

@@ -5,12 +5,12 @@ from itertools import combinations
 from hypothesis import given
 from hypothesis import strategies as st
 
-from streams_orchestration.compiler.drawing.layout import Placement, place
+from streams_orchestration.compiler.drawing.layout import Layout, place
 
 SIZE = (40.0, 20.0)
 
 
-def lay(edges: list[tuple[int, int]], count: int, **more: object) -> Placement[int]:
+def lay(edges: list[tuple[int, int]], count: int, **more: object) -> Layout[int]:
     return place(dict.fromkeys(range(count), SIZE), edges, column_gap=30, row_gap=10, **more)  # pyright: ignore[reportArgumentType]
 
 
