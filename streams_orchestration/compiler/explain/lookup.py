@@ -27,7 +27,7 @@ Port = tuple[int, int]
 
 
 class Lookup:
-    """One compilation; what the stages keep to themselves is computed again, by their own functions, when it is used."""
+    """One compilation; what the stages keep to themselves is computed again by their own functions when it is used."""
 
     def __init__(self, compilation: Compilation) -> None:
         self.compilation = compilation

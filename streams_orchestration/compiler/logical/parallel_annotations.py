@@ -56,7 +56,7 @@ def number_regions(tree: InstanceTree) -> list[Instance]:
 
 
 def port_names(instance: Instance) -> tuple[str, ...]:
-    """Names of the input ports: those of the invocation, else those of the composite or operator model, else in0, in1 ..."""
+    """Names of the input ports: the invocation's, else those of the composite or operator model, else in0, in1 ..."""
     if isinstance(instance, CompositeInstance):
         return instance.ports
     names: list[str] = []

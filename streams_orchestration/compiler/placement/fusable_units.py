@@ -1,4 +1,4 @@
-"""Fusable units: operators that must share a PE, and what decides with which others they may share it (rules 45-53, 59)."""
+"""Fusable units: operators that must share a PE, and with which others they may share it (rules 45-53, 59)."""
 
 from __future__ import annotations
 
