@@ -114,7 +114,7 @@ def _check_invocation(application: Application, invocation: Invocation, operator
 
 
 _OF_EXPORT = {"congestionPolicy": ("wait", "dropConnection"), "visibility": ("read_committed", "read_uncommitted")}
-"""Parameters of an Export that say one of several things; the first one unless told otherwise."""
+"""Parameters of an Export that say one of several things; the first one by default."""
 _OF_JOB_CONTROL_PLANE = {"parallel": "CDISP0848E", "consistent": "CDISP0849E"}
 
 

@@ -17,33 +17,35 @@ RECEIVERS = ("net_recv", "net_self")
 
 
 def check_problem(problem: Problem) -> list[Diagnostic]:
-    """Everything that is wrong with a problem, in the order in which it is found."""
+    """Everything that is wrong with a problem, in the order of the checks."""
     operations: dict[int | str, Operation] = {}
-    found: list[Diagnostic] = []
+    diagnostics: list[Diagnostic] = []
     texts: dict[str, Operation] = {}
     for each in problem.ops:
         other = texts.setdefault(str(each.id), each)
         if other is not each:
             alike = "" if each.id == other.id else ", a number and a text, which are one name in the answer"
-            found.append(_of("SO0601", each, f"there are two operators {each.id}{alike}", "id"))
+            diagnostics.append(_of("SO0601", each, f"there are two operators {each.id}{alike}", "id"))
         operations.setdefault(each.id, each)
     for each in problem.ops:
-        found += _parents(each, operations)
-        found += _kind(each)
+        diagnostics += _parents(each, operations)
+        diagnostics += _kind(each)
         if each.pin is not None and each.pin >= problem.params.k:
             last = problem.params.k - 1
-            found.append(_of("SO0604", each, f"{each.id} is pinned to machine {each.pin}; the last is {last}", "pin"))
+            diagnostics.append(
+                _of("SO0604", each, f"{each.id} is pinned to machine {each.pin}; the last is {last}", "pin")
+            )
     for position, members in enumerate(problem.apart):
         for each in members:
             if each not in operations:
                 message = (
                     f"{each} is to be apart from others, and is no operator{nearest(str(each), map(str, operations))}"
                 )
-                found.append(Diagnostic.of("SO0602", message, location=problem.location("apart", position)))
-    if not found:
-        found += _not_entered(operations)
-        found += _unequal_tees(operations)
-    return found
+                diagnostics.append(Diagnostic.of("SO0602", message, location=problem.location("apart", position)))
+    if not diagnostics:
+        diagnostics += _not_entered(operations)
+        diagnostics += _unequal_tees(operations)
+    return diagnostics
 
 
 def _of(code: str, operation: Operation, message: str, *path: str | int) -> Diagnostic:

@@ -68,7 +68,7 @@ def errors_of(diagnostics: Iterable[Diagnostic]) -> list[Diagnostic]:
 def in_order(diagnostics: Iterable[Diagnostic]) -> tuple[Diagnostic, ...]:
     """The diagnostics by their place in the spec, those without a place last.
 
-    Each is there once: what one line makes wrong for several operators is told for the first of them.
+    Each is there once: what one line makes wrong for several operators is reported for the first of them.
     """
 
     def place(diagnostic: Diagnostic) -> tuple[bool, str, int]:

@@ -49,9 +49,9 @@ def diagnostics_page() -> str:
     errors = sum(code.severity == "error" for code in codes)
     parts = [_HEAD.format(errors=errors, warnings=len(codes) - errors)]
     for prefix, title in _SECTIONS.items():
-        found = {name: code for name, code in sorted(OWN_CODES.items()) if name.startswith(prefix)}
-        if found:
-            parts.append(_section(title, found))
+        listed = {name: code for name, code in sorted(OWN_CODES.items()) if name.startswith(prefix)}
+        if listed:
+            parts.append(_section(title, listed))
     parts.append(_section("Message ids of IBM Streams", dict(sorted(STREAMS_CODES.items()))))
     return "\n".join(parts)
 
@@ -70,8 +70,8 @@ def _cell(text: str) -> str:
 
 def main(arguments: Sequence[str] | None = None) -> None:
     """Write the page to the file that is named, `docs/diagnostics.md` when none is."""
-    given = sys.argv[1:] if arguments is None else arguments
-    (Path(given[0]) if given else PAGE).write_text(diagnostics_page(), encoding="utf-8")
+    paths = sys.argv[1:] if arguments is None else arguments
+    (Path(paths[0]) if paths else PAGE).write_text(diagnostics_page(), encoding="utf-8")
 
 
 if __name__ == "__main__":

@@ -191,9 +191,9 @@ def _unmeasured(
     operators: dict[str, OperatorProfile],
 ) -> tuple[Unmeasured, ...]:
     """What every profile that speaks of it lacks."""
-    found: dict[tuple[str, int | None], Unmeasured] = {}
+    by_place: dict[tuple[str, int | None], Unmeasured] = {}
     for each in (each for profile in profiles for each in profile.unmeasured):
         known = each.operator in operators if each.port is None else (each.operator, each.port) in streams
         if not known:
-            found.setdefault((each.operator, each.port), each)
-    return tuple(found.values())
+            by_place.setdefault((each.operator, each.port), each)
+    return tuple(by_place.values())

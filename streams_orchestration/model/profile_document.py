@@ -148,22 +148,22 @@ def _transport(document: _Transport | None) -> Transport | None:
 
 def mapping_of(profile: Profile) -> dict[str, Any]:
     """A profile as the mapping that `profile_from_mapping` reads; what it does not know is left out."""
-    found: dict[str, Any] = {"profileVersion": 1, "application": profile.application}
+    document: dict[str, Any] = {"profileVersion": 1, "application": profile.application}
     if profile.fingerprint:
-        found["fingerprint"] = profile.fingerprint
+        document["fingerprint"] = profile.fingerprint
     if profile.measured_at is not None:
-        found["measuredAt"] = datetime.fromtimestamp(profile.measured_at, UTC).isoformat(timespec="milliseconds")
+        document["measuredAt"] = datetime.fromtimestamp(profile.measured_at, UTC).isoformat(timespec="milliseconds")
     if profile.processors is not None:
-        found["processors"] = profile.processors
-    found["seconds"] = profile.seconds
+        document["processors"] = profile.processors
+    document["seconds"] = profile.seconds
     if profile.surroundings_seconds is not None:
-        found["surroundingsSeconds"] = profile.surroundings_seconds
-    found["streams"] = [
+        document["surroundingsSeconds"] = profile.surroundings_seconds
+    document["streams"] = [
         {"operator": x.operator, "port": x.port, "tuples": x.tuples} | ({} if x.bytes is None else {"bytes": x.bytes})
         for x in profile.streams
     ]
     if profile.operators:
-        found["operators"] = [
+        document["operators"] = [
             {"operator": x.operator, "cpuSeconds": x.cpu_seconds} | ({"inputs": list(x.inputs)} if x.inputs else {})
             for x in profile.operators
         ]
@@ -172,9 +172,9 @@ def mapping_of(profile: Profile) -> dict[str, Any]:
             name: {"secondsPerTuple": cost.per_tuple, "secondsPerByte": cost.per_byte}
             for name, cost in (("send", profile.transport.send), ("receive", profile.transport.receive))
         }
-        found["transport"] = {"basis": profile.transport.basis, "streams": profile.transport.streams, **costs}
+        document["transport"] = {"basis": profile.transport.basis, "streams": profile.transport.streams, **costs}
     if profile.pes:
-        found["pes"] = [
+        document["pes"] = [
             {
                 "pe": x.pe,
                 "cpuSeconds": x.cpu_seconds,
@@ -184,8 +184,8 @@ def mapping_of(profile: Profile) -> dict[str, Any]:
             for x in profile.pes
         ]
     if profile.unmeasured:
-        found["unmeasured"] = [
+        document["unmeasured"] = [
             {"operator": x.operator, **({} if x.port is None else {"port": x.port}), "reason": x.reason}
             for x in profile.unmeasured
         ]
-    return found
+    return document

@@ -53,5 +53,5 @@ def validated(model: type[T], tree: Mapping[str, Any], *, by_name: bool = False)
         return model.model_validate(tree, by_alias=True, by_name=by_name, context=context)
     except ValidationError as failure:
         errors = failure.errors(include_url=False, include_input=False)
-        found = [finding(error, tree, context.get("classes", {})) for error in errors]
-        raise ApplicationError(in_order(found)) from failure
+        diagnostics = [finding(error, tree, context.get("classes", {})) for error in errors]
+        raise ApplicationError(in_order(diagnostics)) from failure

@@ -96,7 +96,7 @@ class _Parser:
         return text
 
     def attributes(self, end: str, depth: int) -> list[Attribute]:
-        found: list[Attribute] = []
+        attributes: list[Attribute] = []
         while True:
             name = self.take()
             name = name[1:-1].replace("``", "`") if name.startswith("`") else name
@@ -104,19 +104,19 @@ class _Parser:
                 self.take(":")
             if not self.peek() or self.peek() in ",>":
                 self.fail(f"the attribute {name} has no type")
-            if name in (attribute.name for attribute in found):
+            if name in (attribute.name for attribute in attributes):
                 self.errors.append(f"the attribute {name} stands twice")
             kind = self.type(depth)
             required = self.options()
             if required and depth:
                 self.errors.append(f"{name} within a struct is NOT NULL, which only the attributes of a tuple may be")
-            found.append(Attribute(name, kind, required))
+            attributes.append(Attribute(name, kind, required))
             if self.peek() != ",":
                 break
             self.take(",")
         if end or self.position < len(self.tokens):
             self.take(end or ",")
-        return found
+        return attributes
 
     def options(self) -> bool:
         """What follows the type; is it NOT NULL."""

@@ -104,15 +104,15 @@ class _Graph:
         application, operator = self.application, invocation.operator
         composite = application.composites.get(operator)
         signature = signature_of(application, operator)
-        given = len(output_names(application, invocation))
+        written = len(output_names(application, invocation))
         if composite is not None:
             inputs, outputs = len(composite.inputs), len(composite.outputs)
             self.check_count(invocation, "input", len(invocation.inputs), inputs, inputs)
-            self.check_count(invocation, "output", given, outputs, outputs)
+            self.check_count(invocation, "output", written, outputs, outputs)
         elif signature is not None:
             least, most = signature.least_inputs, signature.most_inputs
             self.check_count(invocation, "input", len(invocation.inputs), least, most)
-            self.check_count(invocation, "output", given, signature.least_outputs, signature.most_outputs)
+            self.check_count(invocation, "output", written, signature.least_outputs, signature.most_outputs)
         elif operator not in self.forgiven:
             known = (*application.composites, *application.operators, *STANDARD)
             self.report("SO0101", f"there is no operator {operator}{nearest(operator, known)}", invocation, "operator")

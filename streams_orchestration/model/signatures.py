@@ -38,6 +38,6 @@ def output_names(application: Application, invocation: Invocation) -> tuple[str,
     if signature is None:
         return (invocation.name,)
     if signature.most_outputs == 0 or (is_standard(application, invocation.operator) and not signature.least_outputs):
-        # The optional output of a standard sink exists only where it is asked for; a Custom has one by default.
+        # The optional output of a standard sink exists only where it is declared; a Custom has one by default.
         return (invocation.name,) if signature.most_outputs is None else ()
     return (invocation.name,)

@@ -117,7 +117,7 @@ Uid = Annotated[Text, AfterValidator(_named(_UID, "names with dots between them,
 Identifier = Annotated[Text, AfterValidator(_named(_IDENTIFIER, "letters, digits and _, not starting with a digit"))]
 """The name of an application, an operator, a composite or a submission-time value."""
 Implementation = Annotated[Text, AfterValidator(_named(_IMPLEMENTATION, "package.module:Class is expected"))]
-"""Where the Python class of an operator is found."""
+"""Where the Python class of an operator is."""
 Parameter = Annotated[JsonValue, AfterValidator(_plain)]
 """A parameter's value: anything that JSON can hold; texts in it may hold `${...}`."""
 

@@ -18,7 +18,7 @@ class Background:
     def __init__(self) -> None:
         self._clocks: dict[threading.Thread, int] = {}
         self._ended = 0
-        self._told = 0
+        self._reported = 0
 
     def start(self, target: Callable[[], None]) -> None:
         """Begin a thread."""
@@ -34,7 +34,7 @@ class Background:
             target()
         finally:
             with _LOCK:
-                # a clock must not be asked once its thread has ended
+                # a clock must not be read once its thread has ended
                 if self._clocks.pop(thread, None) is not None:
                     spent = time.thread_time_ns()
                     self._ended += spent
@@ -48,9 +48,9 @@ class Background:
             return self._spent()
 
     def taken_ns(self) -> int:
-        """Processor time since this was asked for the last time."""
-        before, self._told = self._told, self.cpu_ns()
-        return self._told - before
+        """Processor time since the last call."""
+        before, self._reported = self._reported, self.cpu_ns()
+        return self._reported - before
 
     def _spent(self) -> int:
         return self._ended + sum(time.clock_gettime_ns(clock) for clock in self._clocks.values())

@@ -20,8 +20,8 @@ class TupleBatch:
     Behind a non-mutating port a batch is const: its numpy views are read-only and `writable` raises. Behind a mutating
     port it belongs to the operator; where the copy plan says so (rules 78-91) it is a copy of its own.
 
-    Arrow memory is never written: `writable` moves a column into memory of the batch's own when it is first asked for,
-    so that columns nobody writes are never copied twice.
+    Arrow memory is never written: `writable` moves a column into memory of the batch's own when it is first used,
+    so that columns that are only read are never copied.
     """
 
     __slots__ = ("_arrow", "_bytes", "_mutable", "_unwritten", "_written", "origin")
@@ -37,7 +37,7 @@ class TupleBatch:
 
     @classmethod
     def from_columns(cls, columns: Mapping[str, Any], schema: pa.Schema) -> TupleBatch:
-        """A batch of the given columns (anything Arrow can read), cast to `schema`, in its order.
+        """A batch of columns (anything Arrow can read), cast to `schema`, in its order.
 
         Raises:
             DataError: a column of the schema is missing, the columns are of several lengths, or a value does not fit
@@ -82,7 +82,7 @@ class TupleBatch:
 
     @property
     def nbytes(self) -> int:
-        """Size of the tuples in bytes, about: found out once for all who get them, since that takes microseconds."""
+        """Size of the tuples in bytes, about: computed once for all readers, since that takes microseconds."""
         if self._bytes is None:
             bits, variable = row_layout(self._arrow.schema)
             self._bytes = len(self) * bits // 8 + sum(self._arrow.column(position).nbytes for position in variable)

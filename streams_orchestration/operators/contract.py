@@ -25,7 +25,7 @@ from streams_orchestration.operators.results import check_offset, check_port, ch
 from streams_orchestration.operators.state import State
 
 Offset = dict[str, Any]
-"""Where a source stands: JSON, opaque to everybody but the source."""
+"""Where a source stands: JSON that only the source understands."""
 
 
 class Punctuation(Enum):
@@ -60,11 +60,11 @@ class ProducedTo(NamedTuple):
 
 
 def _drop(port: int, batch: TupleBatch) -> None:
-    """Submit to nobody: the default outside of a PE."""
+    """Drop a batch: the default outside of a PE."""
 
 
 def _drop_punctuation(port: int, mark: Punctuation) -> None:
-    """Punctuate to nobody: the default outside of a PE."""
+    """Drop a mark: the default outside of a PE."""
 
 
 @dataclass(slots=True)
@@ -165,7 +165,7 @@ class Operator:
 
     @classmethod
     def directory(cls, context: OperatorContext, parameters: Any) -> Path | None:
-        """The directory that the operator publishes into, which it shares with nobody but its siblings."""
+        """The directory that the operator publishes into, which it shares with its siblings only."""
         return None
 
     @classmethod

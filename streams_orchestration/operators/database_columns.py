@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from sqlalchemy.types import TypeEngine
 
 CHUNK = 10_000
-"""Rows that are given to the database in one call."""
+"""Rows that go to the database in one call."""
 
 
 def column_type(kind: pa.DataType) -> TypeEngine[Any]:

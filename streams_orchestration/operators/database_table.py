@@ -92,19 +92,19 @@ class DatabaseTable:
         """
         try:
             self._make(marks)
-            found = self._existing()
-            if found is None and create:
+            existing = self._existing()
+            if existing is None and create:
                 self._make(self.table)
-                found = self._existing()
+                existing = self._existing()
         except SQLAlchemyError as error:
             raise self._error(error) from error
-        if found is None:
+        if existing is None:
             definition = str(CreateTable(self.table).compile(self._engine)).strip()
             message = (
                 f"there is no table {self.name}; say createTable: true, or make it: {' '.join(definition.split())}"
             )
             raise TableError(message)
-        self._check(found)
+        self._check(existing)
 
     def write(self, key: DeliveryKey, batches: Iterator[TupleBatch]) -> int:
         """Write a delivery, unless it was written before: all of it or nothing.
@@ -127,7 +127,7 @@ class DatabaseTable:
                 first = {"life": key.life, "operator": key.operator, "channel": key.channel}
                 first |= {"generation": -1, "number": -1, "epoch": -1, "rows": 0}
                 connection.execute(self._insert(marks).values(**first).on_conflict_do_nothing())
-                # whoever comes second waits here for the first, and then finds nothing to do
+                # a second process waits here for the first, and then finds nothing to do
                 values = {"generation": key.generation, "number": key.number, "epoch": key.epoch, "written_at": now}
                 if connection.execute(sa.update(marks).where(*mine, before).values(**values)).rowcount == 0:
                     return 0
@@ -155,7 +155,7 @@ class DatabaseTable:
         return new.on_conflict_do_update(index_elements=list(self.key), set_=others)
 
     def _make(self, table: sa.Table) -> None:
-        """Make a table if it is missing; somebody else may be doing so, too."""
+        """Make a table if it is missing; another process may be doing so, too."""
         try:
             table.create(self._engine, checkfirst=True)
         except DBAPIError:
@@ -163,7 +163,7 @@ class DatabaseTable:
                 raise
 
     def _existing(self) -> sa.Table | None:
-        # asked first: reading the columns of a table that is made meanwhile may find it with none
+        # checked first: reading the columns of a table that is made meanwhile may find it with none
         if not sa.inspect(self._engine).has_table(self.table.name, schema=self.table.schema):
             return None
         try:
@@ -171,8 +171,8 @@ class DatabaseTable:
         except NoSuchTableError:
             return None
 
-    def _check(self, found: sa.Table) -> None:
-        names = [column.name for column in found.columns]
+    def _check(self, existing: sa.Table) -> None:
+        names = [column.name for column in existing.columns]
         for column in self.columns.values():
             if column not in names:
                 message = (
@@ -180,10 +180,10 @@ class DatabaseTable:
                     "columns: {attribute: column} maps attributes to others, suppress leaves them out"
                 )
                 raise TableError(message)
-        for column in found.columns:
-            given = column.name in self.columns.values() or column.nullable or column.server_default is not None
+        for column in existing.columns:
+            supplied = column.name in self.columns.values() or column.nullable or column.server_default is not None
             counted = self.sqlite and column.primary_key and isinstance(column.type, sa.Integer)
-            if not given and not column.identity and not counted:
+            if not supplied and not column.identity and not counted:
                 message = (
                     f"the column {column.name} of {self.name} is NOT NULL, has no default and no attribute: "
                     "map one with columns, or give it a default"
@@ -191,10 +191,10 @@ class DatabaseTable:
                 raise TableError(message)
         if self.key:
             inspector = sa.inspect(self._engine)
-            unique = [tuple(column.name for column in found.primary_key.columns)]
+            unique = [tuple(column.name for column in existing.primary_key.columns)]
             for each in (
-                *inspector.get_unique_constraints(found.name, schema=found.schema),
-                *(index for index in inspector.get_indexes(found.name, schema=found.schema) if index["unique"]),
+                *inspector.get_unique_constraints(existing.name, schema=existing.schema),
+                *(index for index in inspector.get_indexes(existing.name, schema=existing.schema) if index["unique"]),
             ):
                 unique.append(tuple(str(name) for name in each["column_names"]))
             if set(self.key) not in [set(columns) for columns in unique]:
@@ -207,10 +207,10 @@ class DatabaseTable:
 
     def _error(self, error: SQLAlchemyError) -> TableError:
         """In words: what the database says, without statements and tuples, and what to do."""
-        said = str(getattr(error, "orig", None) or error).strip()
-        if self.url.password and str(self.url.password) in said:
-            said = said.replace(str(self.url.password), "***")
-        said = said.splitlines()[0] if said else type(error).__name__
+        reason = str(getattr(error, "orig", None) or error).strip()
+        if self.url.password and str(self.url.password) in reason:
+            reason = reason.replace(str(self.url.password), "***")
+        reason = reason.splitlines()[0] if reason else type(error).__name__
         place = self.url.get_backend_name()
         if isinstance(error, IntegrityError):
             remedy = "a constraint refuses the rows; mend the table or its constraints"
@@ -218,4 +218,4 @@ class DatabaseTable:
             remedy = "check that it is up, and that user, password and database are right"
         else:
             remedy = "check the table's columns and their types, and the rights of the user"
-        return TableError(f"table {self.name} ({place}): {said}; {remedy}")
+        return TableError(f"table {self.name} ({place}): {reason}; {remedy}")

@@ -87,18 +87,18 @@ def left_by(values: np.ndarray, bounds: np.ndarray, tuples: np.ndarray, size: fl
         at = begins[short[lengths[short] > place]] + place
         tops[at] = np.maximum(tops[at], tops[at - 1])
     brief = lengths[sequences] <= SHORT
-    found = np.empty(len(tuples), np.int64)
+    leaving = np.empty(len(tuples), np.int64)
     some = tuples[brief]
-    found[brief] = _first(
+    leaving[brief] = _first(
         begins[sequences[brief]], some, lambda at, which: exceeds(values[some[which]], tops[at], size)
     )
     for number in np.flatnonzero(lengths > SHORT).tolist():
         begin, end = int(bounds[number]), int(bounds[number + 1])
         first, last = np.searchsorted(tuples, (begin, end)).tolist()
         own, arriving = np.maximum.accumulate(values[begin:end]), values[tuples[first:last]]
-        found[first:last] = begin + _reaching(own, arriving, size)
+        leaving[first:last] = begin + _reaching(own, arriving, size)
     # who has left does not come back; sequences follow one another, so their places rise as well
-    return np.maximum.accumulate(found) if len(found) else found
+    return np.maximum.accumulate(leaving) if len(leaving) else leaving
 
 
 def _beyond(tops: np.ndarray, firsts: np.ndarray, size: float) -> np.ndarray:

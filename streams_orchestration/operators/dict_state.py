@@ -87,7 +87,7 @@ class DictState(Incremental, MutableMapping[Any, Any]):
         return state
 
     def apply(self, pieces: Pieces) -> None:
-        """Remove and write, as told."""
+        """Remove and write what `changes` returned."""
         for key in _mapping(pieces["gone"]):
             self._values.pop(key, None)
             self._stamps.pop(key, None)

@@ -1,4 +1,4 @@
-"""Columns as dictionaries of their different values, found once for all operators of a task that look at a column."""
+"""Columns as dictionaries of their different values, computed once for all operators of a task that use a column."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ class _Recent(threading.local):
     """Those of one thread, which runs one task at a time. While a column is held nothing else is in its memory."""
 
     def __init__(self) -> None:
-        self.found: deque[tuple[pa.Array, tuple, pa.DictionaryArray]] = deque(maxlen=REMEMBERED)
+        self.columns: deque[tuple[pa.Array, tuple, pa.DictionaryArray]] = deque(maxlen=REMEMBERED)
 
 
 _RECENT = _Recent()
@@ -24,23 +24,23 @@ _RECENT = _Recent()
 def encoded(column: pa.Array) -> pa.DictionaryArray:
     """The column as a dictionary, in which null is a value like any other and none is there twice."""
     place = _place(column)
-    for _, known, found in _RECENT.found:
+    for _, known, encoding in _RECENT.columns:
         if known == place:
-            return found
-    found = column.dictionary_encode(null_encoding="encode")
-    _RECENT.found.append((column, place, found))
-    return found
+            return encoding
+    encoding = column.dictionary_encode(null_encoding="encode")
+    _RECENT.columns.append((column, place, encoding))
+    return encoding
 
 
 def remember(column: pa.Array, indices: pa.Array, values: pa.Array) -> None:
     """Tell what the dictionary of a column is, if no value is there twice."""
     if len(values.unique()) == len(values):
-        _RECENT.found.append((column, _place(column), pa.DictionaryArray.from_arrays(indices, values)))
+        _RECENT.columns.append((column, _place(column), pa.DictionaryArray.from_arrays(indices, values)))
 
 
 def forget() -> None:
     """Let go of all columns of this thread."""
-    _RECENT.found.clear()
+    _RECENT.columns.clear()
 
 
 def _place(column: pa.Array) -> tuple:

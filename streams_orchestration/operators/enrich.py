@@ -66,7 +66,7 @@ class Enrich(Operator):
         }
 
     def process(self, port: int, batch: TupleBatch) -> None:
-        """Look up and append; a null is never found."""
+        """Look up and append; a null has no match."""
         source = batch.arrow
         attribute = source.column(self.parameters.attribute)
         taken = self._looked_up(attribute) if self.repeating else self._looked_up_each(attribute)
@@ -75,12 +75,12 @@ class Enrich(Operator):
 
     def _looked_up(self, attribute: pa.Array) -> dict[str, pa.Array]:
         """What is taken for a column: every different value is looked up once."""
-        found = encoded(attribute)
-        self.repeating = len(found.dictionary) * REPEATED <= len(attribute)
+        encoding = encoded(attribute)
+        self.repeating = len(encoding.dictionary) * REPEATED <= len(attribute)
         taken = {}
-        for name, values in self._looked_up_each(found.dictionary).items():
-            taken[name] = values.take(found.indices)
-            remember(taken[name], found.indices, values)
+        for name, values in self._looked_up_each(encoding.dictionary).items():
+            taken[name] = values.take(encoding.indices)
+            remember(taken[name], encoding.indices, values)
         return taken
 
     def _looked_up_each(self, attribute: pa.Array) -> dict[str, pa.Array]:
@@ -98,7 +98,7 @@ def _read_table(context: OperatorContext, parameters: EnrichParameters) -> pa.Ta
         if path.suffix == ".parquet":
             table = pq.read_table(path)
         else:
-            # the types must be known beforehand: a key 007 that was guessed to be a number would never be found
+            # the types must be known beforehand: a key 007 that was guessed to be a number would never match
             convert = pa_csv.ConvertOptions(column_types=types)
             with open_decompressed(path) as file:
                 table = pa_csv.read_csv(file, convert_options=convert)

@@ -63,7 +63,7 @@ class EpochSink(Operator):
 
         Args:
             key: the same whenever these tuples are delivered.
-            batches: the tuples, in order, read as they are asked for.
+            batches: the tuples, in order, read as they are taken.
         """
         raise NotImplementedError
 

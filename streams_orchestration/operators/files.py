@@ -32,22 +32,22 @@ def resolve_input(path: str, base: Path) -> Path:
         if spec is None or not spec.submodule_search_locations:
             message = f"{path}: the Python package {package} is not installed; install it with `pip install {package}`"
             raise ValueError(message)
-        found = Path(next(iter(spec.submodule_search_locations))) / inner
+        file = Path(next(iter(spec.submodule_search_locations))) / inner
     else:
-        found = base / path
-    if not found.exists():
-        message = f"{found}: no such file; relative paths start from the directory of the spec, {base.absolute()}"
+        file = base / path
+    if not file.exists():
+        message = f"{file}: no such file; relative paths start from the directory of the spec, {base.absolute()}"
         raise ValueError(message)
-    if found.is_dir():
-        message = f"{found}: this is a directory, a file is wanted"
+    if file.is_dir():
+        message = f"{file}: this is a directory, a file is wanted"
         raise ValueError(message)
     try:
-        with found.open("rb"):
+        with file.open("rb"):
             pass
     except OSError as error:
-        message = f"{found}: cannot be read: {error.strerror}; check its permissions"
+        message = f"{file}: cannot be read: {error.strerror}; check its permissions"
         raise ValueError(message) from error
-    return found
+    return file
 
 
 def resolve_inputs(path: str, base: Path) -> list[Path]:
@@ -62,16 +62,16 @@ def resolve_inputs(path: str, base: Path) -> list[Path]:
     if path.startswith(PACKAGE) or place.is_file():
         return [resolve_input(path, base)]
     if place.is_dir():
-        found = [file for file in place.iterdir() if file.is_file() and not file.name.startswith((".", "_"))]
+        files = [file for file in place.iterdir() if file.is_file() and not file.name.startswith((".", "_"))]
     elif any(mark in path for mark in "*?["):
         names = glob.glob(str(place), recursive=True)  # noqa: PTH207 - the pattern may be absolute
-        found = [Path(name) for name in names if Path(name).is_file()]
+        files = [Path(name) for name in names if Path(name).is_file()]
     else:
         return [resolve_input(path, base)]
-    if not found:
+    if not files:
         message = f"{place}: no files there; relative paths start from the directory of the spec, {base.absolute()}"
         raise ValueError(message)
-    ordered = sorted(found, key=str)
+    ordered = sorted(files, key=str)
     return [resolve_input(str(ordered[0].absolute()), base), *ordered[1:]]
 
 

@@ -32,8 +32,8 @@ class FunctionOperator(Operator):
 
     def setup(self) -> None:
         """Find out what the function takes."""
-        given = {METRICS: self.context.metrics}
-        self.arguments = [given.get(name, self.parameters) for name in _further_arguments(self.function)]
+        offered = {METRICS: self.context.metrics}
+        self.arguments = [offered.get(name, self.parameters) for name in _further_arguments(self.function)]
 
     def process(self, port: int, batch: TupleBatch) -> None:
         """Call the function."""

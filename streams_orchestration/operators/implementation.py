@@ -19,13 +19,13 @@ def import_operator(name: str) -> type[Operator]:
     Raises:
         ImplementationError: no such module or class, or it is no `Operator`.
     """
-    found = import_name(name, Operator)
-    if not _is_class(found, Operator):
+    imported = import_name(name, Operator)
+    if not _is_class(imported, Operator):
         message = f"{name}: this is no subclass of streams_orchestration.operators.Operator"
-        if callable(found) and not isinstance(found, type):
+        if callable(imported) and not isinstance(imported, type):
             message += ", nor a function under @operator"
         raise ImplementationError(message)
-    return found
+    return imported
 
 
 def import_name(name: str, kind: type = object) -> Any:
@@ -50,12 +50,12 @@ def import_name(name: str, kind: type = object) -> Any:
     except (Exception, SystemExit) as error:  # whatever the code of a user's module raises
         message = f"{name}: the module cannot be imported: {type(error).__name__}: {error}"
         raise ImplementationError(message) from error
-    found: Any = getattr(module, inner, None)
-    if found is None:
+    imported: Any = getattr(module, inner, None)
+    if imported is None:
         names = [n for n, value in vars(module).items() if kind is object or _is_class(value, kind)]
         message = f"{name}: the module has no {inner}{nearest(inner, names)}"
         raise ImplementationError(message)
-    return found
+    return imported
 
 
 def _is_class(value: Any, kind: type) -> bool:

@@ -14,7 +14,7 @@ Pieces = dict[str, "pa.Table"]
 class Incremental(ABC):
     """A part of an operator's state that knows what has changed since it was stored.
 
-    Stored versions have rising numbers. Changes can be told from any version on, as long as all before it was not
+    Stored versions have rising numbers. There are changes since any version, as long as all before it was not
     dropped by storing the part whole.
     """
 
@@ -59,8 +59,8 @@ class Incremental(ABC):
     @classmethod
     @abstractmethod
     def load(cls, pieces: Pieces) -> Incremental:
-        """The one that `whole` told of."""
+        """The part from what `whole` returned."""
 
     @abstractmethod
     def apply(self, pieces: Pieces) -> None:
-        """Change as `changes` told."""
+        """Apply what `changes` returned."""

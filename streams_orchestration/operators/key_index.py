@@ -48,18 +48,18 @@ class KeyIndex:
     def add(self, keys: pa.RecordBatch) -> np.ndarray:
         """The rows of keys; those that are not there yet come behind all others, in order of appearance."""
         hashes, cells = self._prepared(keys)
-        found = np.full(len(hashes), -1, np.int64)
+        key_rows = np.full(len(hashes), -1, np.int64)
         pending = np.arange(len(hashes))
         while len(pending):
             rows, places = self._probe(pending, hashes, cells)
             living = self._living(rows)
-            found[pending[living]] = rows[living]
+            key_rows[pending[living]] = rows[living]
             pending, rows, places = pending[~living], rows[~living], places[~living]
             # of keys with the same hash the first is added; the others are looked up again
             heads = np.sort(np.unique(hashes[pending], return_index=True)[1])
-            found[pending[heads]] = self._append(pending[heads], places[heads], hashes, cells)
+            key_rows[pending[heads]] = self._append(pending[heads], places[heads], hashes, cells)
             pending = np.delete(pending, heads)
-        return found
+        return key_rows
 
     def remove(self, rows: np.ndarray) -> None:
         """Forget the keys of these rows."""
@@ -102,7 +102,7 @@ class KeyIndex:
 
     def _probe(self, which: np.ndarray, hashes: np.ndarray, cells: list[Cells]) -> tuple[np.ndarray, np.ndarray]:
         """For some keys the rows that they have or had, or -1, and the places of these in the table."""
-        found, at = np.full(len(which), -1, np.int64), np.full(len(which), -1, np.int64)
+        key_rows, at = np.full(len(which), -1, np.int64), np.full(len(which), -1, np.int64)
         open_ = np.arange(len(which))
         places = self._home(hashes[which])
         while len(open_):
@@ -112,9 +112,9 @@ class KeyIndex:
             hit = self.hashes[rows] == hashes[which[open_]]
             for column, part in zip(self.columns, cells, strict=True):
                 hit[hit] = column.same(rows[hit], part, which[open_[hit]])
-            found[open_[hit]], at[open_[hit]] = rows[hit], places[hit]
+            key_rows[open_[hit]], at[open_[hit]] = rows[hit], places[hit]
             open_, places = open_[~hit], (places[~hit] + 1) & (len(self.table) - 1)
-        return found, at
+        return key_rows, at
 
     def _append(self, which: np.ndarray, places: np.ndarray, hashes: np.ndarray, cells: list[Cells]) -> np.ndarray:
         """Give keys new rows; at the place of the row that they had before, or a free one where that is -1."""

@@ -135,7 +135,7 @@ class KeyedState(Incremental, MutableMapping[Any, Any]):
         return rows
 
     def column(self, name: str) -> np.ndarray:
-        """One attribute of all values by row, to be read, and written where `rows_of` said; until keys are added.
+        """One attribute of all values by row, to be read, and written at the rows of `rows_of`; until keys are added.
 
         Numbers and times are in numpy's types, as integers where they are times, and 0 where they are null.
         """
@@ -242,7 +242,7 @@ class KeyedState(Incremental, MutableMapping[Any, Any]):
         return state
 
     def apply(self, pieces: Pieces) -> None:
-        """Remove and write, as told."""
+        """Remove and write what `changes` returned."""
         gone = pieces["gone"].column(_GONE)
         self.delete_many(pieces["keys"].filter(gone))
         self._put(pieces["keys"].filter(pc.invert(gone)), pieces["values"])
@@ -285,22 +285,22 @@ def _rows(columns: Sequence[Column], rows: np.ndarray) -> Iterator[Any]:
     return iter(lists[0]) if len(lists) == 1 else zip(*lists, strict=True) if lists else repeat((), len(rows))
 
 
-def _schema(given: str | pa.Schema) -> pa.Schema:
+def _schema(type_: str | pa.Schema) -> pa.Schema:
     """With values in place of dictionaries, whose codes mean nothing elsewhere."""
-    schema = arrow_schema(given) if isinstance(given, str) else given
+    schema = arrow_schema(type_) if isinstance(type_, str) else type_
     return pa.schema([(f.name, f.type.value_type if pa.types.is_dictionary(f.type) else f.type) for f in schema])
 
 
-def _batch(given: Any, schema: pa.Schema) -> pa.RecordBatch:
+def _batch(values: Any, schema: pa.Schema) -> pa.RecordBatch:
     """The columns of the schema, from whatever holds columns."""
-    if isinstance(given, TupleBatch):
-        given = given.arrow
-    elif hasattr(given, "to_arrow"):
-        given = given.to_arrow()
-    if isinstance(given, pa.RecordBatch | pa.Table):
-        if given.schema == schema and isinstance(given, pa.RecordBatch):
-            return given
-        columns: Mapping[str, Any] = {name: given.column(name) for name in schema.names}
+    if isinstance(values, TupleBatch):
+        values = values.arrow
+    elif hasattr(values, "to_arrow"):
+        values = values.to_arrow()
+    if isinstance(values, pa.RecordBatch | pa.Table):
+        if values.schema == schema and isinstance(values, pa.RecordBatch):
+            return values
+        columns: Mapping[str, Any] = {name: values.column(name) for name in schema.names}
     else:
-        columns = given if isinstance(given, Mapping) else {schema.names[0]: given}
+        columns = values if isinstance(values, Mapping) else {schema.names[0]: values}
     return TupleBatch.from_columns(columns, schema).arrow

@@ -31,8 +31,8 @@ def distinct(columns: Sequence[pa.Array], count: int) -> tuple[np.ndarray, np.nd
         codes = codes * different + numbers if size > 1 else numbers.astype(np.int64, copy=False)
         size *= different
         if size > DENSE * count:
-            found, codes = np.unique(codes, return_inverse=True)
-            size = len(found)
+            values, codes = np.unique(codes, return_inverse=True)
+            size = len(values)
     first = np.full(size, -1)
     # of several writes to one place the last one stays: that of the first tuple
     first[codes[::-1]] = np.arange(count - 1, -1, -1)
@@ -53,8 +53,8 @@ def _numbered(column: pa.Array) -> tuple[np.ndarray, int]:
             return values.astype(np.int64, copy=False) - least, most - least + 1
     if pa.types.is_floating(column.type):
         column = pc.add(column, pa.scalar(0, column.type))  # so that -0.0 is 0.0
-    found = encoded(column)
-    return found.indices.to_numpy(zero_copy_only=False), len(found.dictionary)
+    encoding = encoded(column)
+    return encoding.indices.to_numpy(zero_copy_only=False), len(encoding.dictionary)
 
 
 def key_schema(parts: Sequence[pa.DataType]) -> pa.Schema:

@@ -24,9 +24,9 @@ class _Library:
         self._module = module
 
     def __getattr__(self, name: str) -> Any:
-        found = getattr(import_module(self._module), name)
-        setattr(self, name, found)  # the next time it is found as quickly as in the module
-        return found
+        attribute = getattr(import_module(self._module), name)
+        setattr(self, name, attribute)  # the next access is as quick as in the module
+        return attribute
 
 
 if not TYPE_CHECKING:

@@ -22,7 +22,7 @@ class Counter:
     """Since this operator object was made; the total over its restarts is in `streams status`."""
     taken: int = 0
     """The part that results of earlier batches hold."""
-    told: bool = False
+    described: bool = False
 
     def add(self, count: SupportsIndex = 1) -> None:
         """Count so many more.
@@ -45,7 +45,7 @@ class Gauge:
     value: int | float = 0
     new: bool = True
     """It was set since the last result of a batch."""
-    told: bool = False
+    described: bool = False
 
     def set(self, value: Any) -> None:
         """It is so much now.
@@ -114,30 +114,30 @@ class Metrics:
         """For the runtime: what is new in `counters` and `gauges` since the last call, and what they are `about`."""
         counters: dict[str, int] = {}
         gauges: dict[str, int | float] = {}
-        about = {name: metric.description for name, metric in self._all.items() if not metric.told}
+        about = {name: metric.description for name, metric in self._all.items() if not metric.described}
         for name, metric in self._all.items():
             if isinstance(metric, Gauge):
                 if metric.new:
                     gauges[name] = metric.value
                 metric.new = False
-            elif not metric.told or metric.value != metric.taken:
+            elif not metric.described or metric.value != metric.taken:
                 counters[name] = metric.value - metric.taken
                 metric.taken = metric.value
-            metric.told = True
-        found = {"counters": counters, "gauges": gauges, "about": {name: text for name, text in about.items() if text}}
-        return {kind: metrics for kind, metrics in found.items() if metrics}
+            metric.described = True
+        news = {"counters": counters, "gauges": gauges, "about": {name: text for name, text in about.items() if text}}
+        return {kind: metrics for kind, metrics in news.items() if metrics}
 
     def _get(self, kind: type[Metric], name: str, description: str) -> Metric:
-        found = self._all.get(name)
-        if found is None:
+        metric = self._all.get(name)
+        if metric is None:
             if not _NAME.fullmatch(name):
                 message = f"metric {name!r}: a name has letters, digits and _ . - and begins with a letter"
                 raise ValueError(message)
             if len(self._all) >= METRICS_LIMIT:
                 message = f"metric {name}: an operator has at most {METRICS_LIMIT} metrics; count things together"
                 raise ValueError(message)
-            found = self._all[name] = kind(description)
-        if not isinstance(found, kind):
-            message = f"metric {name} is a {type(found).__name__.lower()}, not a {kind.__name__.lower()}"
+            metric = self._all[name] = kind(description)
+        if not isinstance(metric, kind):
+            message = f"metric {name} is a {type(metric).__name__.lower()}, not a {kind.__name__.lower()}"
             raise ValueError(message)
-        return found
+        return metric

@@ -19,7 +19,7 @@ def parameter_errors(implementation: type[Operator], error: ValidationError) -> 
 
 def _explained(implementation: type[Operator], item: ErrorDetails) -> tuple[str, bool]:
     fields = implementation.Parameters.model_fields
-    name, value, said = ".".join(map(str, item["loc"])), item["input"], item["msg"].removeprefix("Value error, ")
+    name, value, reason = ".".join(map(str, item["loc"])), item["input"], item["msg"].removeprefix("Value error, ")
     streams = STREAMS_VALUES.get(implementation.__name__, {}).get(name, ())
     match item["type"]:
         case "extra_forbidden" if name in implementation.unsupported:
@@ -32,7 +32,7 @@ def _explained(implementation: type[Operator], item: ErrorDetails) -> tuple[str,
         case "missing":
             return f"the parameter {name} is missing", False
         case "value_error" if not name:
-            return said, False
+            return reason, False
         case "literal_error":
             wanted = _values(implementation, str(item["loc"][0]))
             if _is_one_of(value, streams):
@@ -41,9 +41,9 @@ def _explained(implementation: type[Operator], item: ErrorDetails) -> tuple[str,
         case "bool_parsing" | "bool_type":
             return _none_of(name, value, ("true", "false")), True
         case kind:
-            given = "" if name in fields and not fields[name].repr else f", not {value!r}"
+            contrast = "" if name in fields and not fields[name].repr else f", not {value!r}"
             # Streams takes a single value for a list, and texts for clauses like `output` and `state`
-            return f"the parameter {name}: {said}{given}", kind.endswith("_type") and kind not in (
+            return f"the parameter {name}: {reason}{contrast}", kind.endswith("_type") and kind not in (
                 "list_type",
                 "dict_type",
             )
@@ -53,12 +53,12 @@ def _values(implementation: type[Operator], parameter: str) -> tuple[str, ...]:
     """The values of an enumeration, a part of the parameter's type or all of it."""
     fields = implementation.Parameters.model_fields.items()
     kind = next(field.annotation for name, field in fields if parameter in (name, field.alias))
-    found: list[str] = []
+    literals: list[str] = []
     kinds: list[Any] = [kind]
     for each in kinds:
         kinds += get_args(each)
-        found += [each] if isinstance(each, str) else []
-    return tuple(found)
+        literals += [each] if isinstance(each, str) else []
+    return tuple(literals)
 
 
 def _is_one_of(value: Any, values: tuple[str, ...]) -> bool:

@@ -1,4 +1,4 @@
-"""Reading ahead: items are made ready in threads of their own before they are asked for, in their order."""
+"""Reading ahead: items are made ready in threads of their own before they are wanted, in their order."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ T = TypeVar("T")
 Raw = TypeVar("Raw")
 
 AHEAD_BYTES = 64 << 20
-"""Of items that are ready and not asked for yet, of all readers of a process together."""
+"""Of items that are ready and not wanted yet, of all readers of a process together."""
 
 _READERS: weakref.WeakSet[_Reading[Any]] = weakref.WeakSet()
 
@@ -46,7 +46,7 @@ class ReadAhead(Iterator[T]):
 
 
 class _Reading(Generic[T]):
-    """What the threads share with the one who asks; it knows nothing of the latter, who may forget it."""
+    """What the threads share with the reader; it holds no reference to the reader, which may be collected."""
 
     def __init__(self, items: Iterator[Any], work: Callable[[Any], T], size: Callable[[T], int]) -> None:
         self.items = items
@@ -56,7 +56,7 @@ class _Reading(Generic[T]):
         self.changed = threading.Condition()
         self.taken = 0
         """Items that threads have begun with."""
-        self.asked = 0
+        self.wanted = 0
         self.ready: dict[int, T | BaseException] = {}
         self.bytes = 0
         self.ended = False
@@ -99,13 +99,13 @@ class _Reading(Generic[T]):
     def take(self) -> T:
         """The next one."""
         with self.changed:
-            while self.asked not in self.ready:
+            while self.wanted not in self.ready:
                 self.changed.wait()
-            result = self.ready[self.asked]
+            result = self.ready[self.wanted]
             if isinstance(result, BaseException):
                 raise result
-            del self.ready[self.asked]
-            self.asked += 1
+            del self.ready[self.wanted]
+            self.wanted += 1
             self.bytes -= self.size(result)
             self.changed.notify_all()
             return result

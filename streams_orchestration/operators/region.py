@@ -22,7 +22,7 @@ class RegionRole:
 
 
 class NotTheTriggerError(Exception):
-    """An operator that does not drive its region asked for it to be made consistent."""
+    """An operator that does not drive its region called `make_consistent`."""
 
 
 def not_the_trigger() -> None:

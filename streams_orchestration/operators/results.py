@@ -30,7 +30,7 @@ def parts_of(result: Any, kinds: tuple[type, ...], wanted: str) -> Iterator[Any]
     Args:
         result: what it gave.
         kinds: the types of a part.
-        wanted: what may be given, for errors.
+        wanted: what may be returned, for errors.
 
     Raises:
         ResultError: the result or a part of it is of another type.

@@ -144,8 +144,8 @@ class SlidingWindows:
         last = np.maximum.accumulate(np.where(moves, np.arange(len(moves)), -1))[arrivals.news[1:] - 1]
         anew = last >= arrivals.news[:-1]
         marks[rows[anew]], marked[rows] = values[last[anew]], True
-        found = np.flatnonzero(fires)
-        return found, before[found], arrivals.new[found]
+        positions = np.flatnonzero(fires)
+        return positions, before[positions], arrivals.new[positions]
 
     def _firings(self, places: np.ndarray, starts: np.ndarray, ends: np.ndarray) -> Firings:
         """The tuples that are in any of these ranges of places."""

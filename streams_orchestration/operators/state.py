@@ -1,7 +1,7 @@
 """Operator state as bytes: named Arrow tables and JSON values in self-checking files, whole or as changes.
 
 A state is stored as a chain: one file that holds it whole, and files with what has changed since the one before. Parts
-that know what changed (`Incremental`) are told of by their changes; everything else is in every file. Where nothing has
+that know what changed (`Incremental`) are stored as changes; everything else is in every file. Where nothing has
 changed there is no new file.
 Nothing is pickled, so that a state can be read by another version of Python and holds no code.
 """

@@ -177,11 +177,11 @@ class OperatorHarness:
 
     def items(self, port: int = 0) -> list[Row | Punctuation]:
         """All tuples and marks submitted to an output port so far, in order."""
-        found: list[Row | Punctuation] = []
+        shown: list[Row | Punctuation] = []
         for number, item in self.sent:
             if number == port:
-                found += (tuple(row.values()) for row in item.to_pylist()) if isinstance(item, TupleBatch) else [item]
-        return found
+                shown += (tuple(row.values()) for row in item.to_pylist()) if isinstance(item, TupleBatch) else [item]
+        return shown
 
     @property
     def metrics(self) -> dict[str, int | float]:

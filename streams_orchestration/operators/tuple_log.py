@@ -21,7 +21,7 @@ class TupleLog(Incremental):
     Each tuple may carry a flag, which is stored, and notes: numbers that the owner can find out again from the tuples.
 
     Tuples are held in Arrow chunks that at least halve in size from one to the next, so that appending costs what is
-    appended, and a few times its logarithm. Each has a number that is never given again, by which changes are told.
+    appended, and a few times its logarithm. Each has a number that is never used again, by which changes name it.
     """
 
     kind: ClassVar[str] = "tuples"
@@ -146,9 +146,9 @@ class TupleLog(Incremental):
         """All tuples with their numbers and flags."""
         self._removed.clear()
         self._nexts.clear()
-        return self._told(self.places())
+        return self._pieces(self.places())
 
-    def _told(self, places: np.ndarray) -> Pieces:
+    def _pieces(self, places: np.ndarray) -> Pieces:
         facts = pa.table({"number": self.numbers[places], "flag": self.flags[places]})
         return {"facts": facts, "tuples": pa.Table.from_batches([self.take(places)])}
 
@@ -161,7 +161,7 @@ class TupleLog(Incremental):
         went = np.concatenate([np.zeros(0, np.int64), *gone])
         flagged = np.flatnonzero((self._flagged[:begin] > since) & self.alive[:begin])
         return {
-            **self._told(came),
+            **self._pieces(came),
             "gone": pa.table({"number": np.sort(went[went < first])}),
             "flagged": pa.table({"number": self.numbers[flagged]}),
         }
@@ -174,7 +174,7 @@ class TupleLog(Incremental):
         return log
 
     def apply(self, pieces: Pieces) -> None:
-        """Go, flag and come, as told."""
+        """Remove, flag and append what `changes` returned."""
         for name, change in (("gone", self.remove), ("flagged", self.flag)):
             change(np.searchsorted(self.numbers[: self.size], pieces[name].column("number").to_numpy()))
         self._put(pieces)

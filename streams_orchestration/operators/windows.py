@@ -41,7 +41,7 @@ class Policy:
     """Of a delta; of a time once it is `resolved`."""
 
     def resolved(self, schema: pa.Schema, time_attribute: str | None, parameter: str = "window") -> Policy:
-        """The same with the attribute that time is taken from, found to be in the stream.
+        """The same with the attribute that time is taken from, checked to be in the stream.
 
         Raises:
             UnknownAttributeError: the stream does not have the attribute.

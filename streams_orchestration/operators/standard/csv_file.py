@@ -124,7 +124,7 @@ class CsvFile:
         return f"{self.path}: {self._place(schema, error)}"
 
     def _place(self, schema: pa.Schema, error: Exception) -> str:
-        """The error with the line it is about: found by reading again, as text, to the first row that does not fit."""
+        """The error with the line it is about, by reading again, as text, to the first row that does not fit."""
         with open_decompressed(self.path) as raw:
             text = io.TextIOWrapper(raw, "utf-8-sig", errors="surrogateescape", newline="")
             rows = csv.reader(text, delimiter=self.separator)

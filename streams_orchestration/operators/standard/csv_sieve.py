@@ -52,8 +52,8 @@ class CsvSieve:
                 whole = text[:end]
                 if self._is_paired(whole):
                     rest = text[end:]
-                    for part, found in self._parts(whole, line, names):
-                        yield found._replace(start=Place(place, line))
+                    for part, piece in self._parts(whole, line, names):
+                        yield piece._replace(start=Place(place, line))
                         place, line = place + len(part), line + part.count(b"\n")
                 else:
                     rows, rest = self._raw_rows(text, line, ended=ended)

@@ -83,8 +83,8 @@ class Custom(Operator):
 
     @classmethod
     def _functions(cls, parameters: CustomParameters) -> dict[str, Callable[..., Any]]:
-        given = zip(_ITEMS, (parameters.function, parameters.on_tuple, parameters.on_punctuation), strict=True)
-        return {parameter: _function(name, parameter) for parameter, name in given if name is not None}
+        named = zip(_ITEMS, (parameters.function, parameters.on_tuple, parameters.on_punctuation), strict=True)
+        return {parameter: _function(name, parameter) for parameter, name in named if name is not None}
 
     def setup(self) -> None:
         """Import the functions."""
@@ -174,19 +174,19 @@ def _outputs(result: Any, parameter: str) -> Iterator[tuple[int, Any]]:
 
 def _function(name: str, parameter: str) -> Callable[..., Any]:
     try:
-        found = import_name(name)
+        imported = import_name(name)
     except ValueError as error:
         message = f"{parameter}: {error}"
         raise ValueError(message) from error
-    if isinstance(found, type) and issubclass(found, FunctionOperator):
+    if isinstance(imported, type) and issubclass(imported, FunctionOperator):
         message = f"{parameter}: {name} is an operator itself; name it as the invocation's `operator`"
         raise ValueError(message)
-    if not callable(found):
+    if not callable(imported):
         message = f"{parameter}: {name} is no function"
         raise ValueError(message)
     known = (_ITEMS[parameter], *_NAMES)
-    for argument in inspect.signature(found).parameters:
+    for argument in inspect.signature(imported).parameters:
         if argument not in known:
             message = f"{parameter}: {name} takes {argument}; there is only {', '.join(known)}"
             raise ValueError(message)
-    return found
+    return imported

@@ -166,7 +166,7 @@ class DeDuplicate(Operator):
             return largest - marks > limit
 
     def on_punctuation(self, port: int, mark: Punctuation) -> None:
-        """Forget, if asked to."""
+        """Forget all keys at a window marker, under `flushOnPunctuation`."""
         if mark is Punctuation.WINDOW and self.parameters.flush_on_punctuation:
             self.seen.clear()
 

@@ -74,7 +74,7 @@ def sift(
     Args:
         rows: of the file.
         parse: reads rows; raises when any of them is malformed.
-        suspects: those that are probably malformed, and whether they certainly are. What is found out does not depend
+        suspects: those that are probably malformed, and whether they certainly are. The result does not depend
             on the others, but the time does.
         explain: column and reason of a row that `parse` refused.
         schema: of the tuples.
@@ -86,9 +86,9 @@ def sift(
         else:
             _read((number, number + 1), rows, parse, errors)
     left = [number for number in range(len(rows)) if number not in errors] if errors else range(len(rows))
-    kept, found = [rows[number] for number in left], dict[int, Exception]()
-    batches = _read((0, len(kept)), kept, parse, found)
-    errors |= {left[number]: error for number, error in found.items()}
+    kept, failures = [rows[number] for number in left], dict[int, Exception]()
+    batches = _read((0, len(kept)), kept, parse, failures)
+    errors |= {left[number]: error for number, error in failures.items()}
     table = pa.Table.from_batches(batches, schema=schema).combine_chunks().to_batches()
     malformed = tuple(
         _malformed(number, rows[number], explain(rows[number], errors[number])) for number in sorted(errors)

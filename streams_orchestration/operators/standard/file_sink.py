@@ -73,9 +73,9 @@ class FileSinkParameters(Parameters):
         return self
 
     def _check_closing(self) -> None:
-        given = {"bytesPerFile": self.bytes_per_file, "timePerFile": self.time_per_file}
-        given["epochsPerFile"] = self.epochs_per_file
-        there = [name for name, value in given.items() if value is not None]
+        settings = {"bytesPerFile": self.bytes_per_file, "timePerFile": self.time_per_file}
+        settings["epochsPerFile"] = self.epochs_per_file
+        there = [name for name, value in settings.items() if value is not None]
         needed = _CLOSED_BY.get(self.close_mode or "")
         message = ""
         if needed is not None and needed not in there:
@@ -98,8 +98,8 @@ class FileSinkParameters(Parameters):
         if self.close_mode == "batch" or self.visibility == "read_uncommitted":
             return None
         wanted = {"seconds": self.time_per_file, "size": self.bytes_per_file, "epochs": self.epochs_per_file}
-        given = {name: value for name, value in wanted.items() if value is not None}
-        return Roll(**given) if given else DEFAULT_ROLL
+        settings = {name: value for name, value in wanted.items() if value is not None}
+        return Roll(**settings) if settings else DEFAULT_ROLL
 
 
 def sink_directory(context: OperatorContext, parameters: FileSinkParameters) -> Path:
@@ -195,11 +195,11 @@ class FileSink(GatheringSink):
         return tuple(self._write(place, part) for place, part in partitioned(table, self.parameters.partition_by))
 
     def _write(self, directory: str, table: pa.Table) -> PendingFile:
-        given, context = self.parameters, self.context
-        pending = self.pending() / directory / f"{self._channel}-{uuid.uuid4().hex}.{given.format}"
+        settings, context = self.parameters, self.context
+        pending = self.pending() / directory / f"{self._channel}-{uuid.uuid4().hex}.{settings.format}"
         pending.parent.mkdir(parents=True, exist_ok=True)
-        write_file(pending, given.format, table, separator=given.separator, quoted=given.quote_strings)
-        final = None if given.roll() else self.final(pending, context.epoch, context.batch)
+        write_file(pending, settings.format, table, separator=settings.separator, quoted=settings.quote_strings)
+        final = None if settings.roll() else self.final(pending, context.epoch, context.batch)
         return PendingFile(pending, final, table.num_rows, pending.stat().st_size)
 
     @property

@@ -136,7 +136,7 @@ class FileSource(SourceOperator):
         """Submit the next rows.
 
         Raises:
-            DataError: a row does not fit the schema; names the file and, where it can be found, the line.
+            DataError: a row does not fit the schema; names the file and, where it is known, the line.
         """
         path = self.path
         if "file" in offset:
@@ -175,7 +175,7 @@ class FileSource(SourceOperator):
         return offset
 
     def _following(self) -> Path | None:
-        """The next file: files that come while others are read are found, if their names come later."""
+        """The next file: files that come while others are read count, if their names come later."""
         if not self.several:
             return None
         files = resolve_inputs(self.parameters.file, self.context.base)

@@ -47,11 +47,11 @@ class Functor(Operator):
     def _compile(context: OperatorContext, parameters: FunctorParameters) -> tuple[Any, list[Assignments]]:
         source, ports = context.inputs[0], len(context.outputs)
         condition = None if parameters.filter is None else parse_condition(parameters.filter, source, "filter")
-        given = parameters.output if isinstance(parameters.output, list) else [parameters.output]
-        if parameters.output and len(given) != ports:
+        written = parameters.output if isinstance(parameters.output, list) else [parameters.output]
+        if parameters.output and len(written) != ports:
             message = f"output: a list with a mapping for each of the {ports} output ports is wanted"
             raise ValueError(message)
-        outputs = given if parameters.output else [{}] * ports
+        outputs = written if parameters.output else [{}] * ports
         assignments: list[Assignments] = []
         for port, (output, target) in enumerate(zip(outputs, context.outputs, strict=True)):
             try:

@@ -74,7 +74,7 @@ class JoinSide:
             came: the places of those that have entered last.
 
         Returns:
-            Of those that left and are to be told of, which of the tuples that came drove them out, and their places.
+            Of those that left without a match in an outer join: which tuple drove each out, and their places.
         """
         places, count = self.log.places(), len(came)
         entering = np.arange(len(places) - count, len(places))
@@ -94,7 +94,7 @@ class JoinSide:
             self.log.flag(places)
 
     def alone(self) -> np.ndarray:
-        """The places of the tuples that are to be told of at the end."""
+        """The places of the tuples without a match, which an outer join submits at the end."""
         places = self.log.places()
         return places[~self.log.flags[places]] if self.outer else places[:0]
 

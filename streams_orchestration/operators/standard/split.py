@@ -46,8 +46,8 @@ class Split(Operator):
     @classmethod
     def mentions(cls, parameters: SplitParameters) -> Mentions:
         """Those of the expressions."""
-        given = parameters.index if isinstance(parameters.index, list) else [parameters.index]
-        return Mentions.of(parameters.key, *(str(index) for index in given if index is not None))
+        texts = parameters.index if isinstance(parameters.index, list) else [parameters.index]
+        return Mentions.of(parameters.key, *(str(index) for index in texts if index is not None))
 
     @classmethod
     def input_files(cls, parameters: SplitParameters) -> tuple[str, ...]:
@@ -68,9 +68,9 @@ class Split(Operator):
                 message = f"key: {parameters.key!r} is {expression_type(key, source)}, a text or an integer is wanted"
                 raise ValueError(message)
             return [key], _read_mapping(context, parameters.file)
-        given = parameters.index if isinstance(parameters.index, list) else [parameters.index]
-        indexes = [parse_expression(str(text), source, "index") for text in given]
-        for text, index in zip(given, indexes, strict=True):
+        texts = parameters.index if isinstance(parameters.index, list) else [parameters.index]
+        indexes = [parse_expression(str(text), source, "index") for text in texts]
+        for text, index in zip(texts, indexes, strict=True):
             if not pa.types.is_integer(kind := expression_type(index, source)):
                 message = f"index: {text!r} is {kind}, an integer is wanted; CAST it AS BIGINT"
                 raise ValueError(message)

@@ -77,10 +77,12 @@ class SqlSink(EpochSink):
         """Connect, and see that the table is there and fits."""
         from streams_orchestration.operators.database_table import DatabaseTable
 
-        given, columns = self.parameters, _columns(self.context, self.parameters)
-        key = tuple(columns[attribute] for attribute in given.key)
-        self.target: DatabaseTable | None = DatabaseTable(given.url, given.table, columns, self.context.inputs[0], key)
-        self.target.prepare(create=given.create_table)
+        parameters, columns = self.parameters, _columns(self.context, self.parameters)
+        key = tuple(columns[attribute] for attribute in parameters.key)
+        self.target: DatabaseTable | None = DatabaseTable(
+            parameters.url, parameters.table, columns, self.context.inputs[0], key
+        )
+        self.target.prepare(create=parameters.create_table)
 
     def deliver(self, key: DeliveryKey, batches: Iterator[TupleBatch]) -> None:
         """Write them, unless that was done before."""
@@ -98,25 +100,25 @@ class SqlSink(EpochSink):
 def _columns(context: OperatorContext, parameters: SqlSinkParameters) -> dict[str, str]:
     """Attribute -> column, of all that is written."""
     names = context.inputs[0].names
-    for parameter, given in (
+    for parameter, named in (
         ("columns", parameters.columns),
         ("suppress", parameters.suppress),
         ("key", parameters.key),
     ):
-        for name in given:
+        for name in named:
             if name not in names:
                 message = f"{parameter}: the input stream has no attribute {name}{nearest(name, names)}"
                 raise UnknownAttributeError(message)
     renamed = parameters.columns
-    found = {str(name): renamed.get(str(name), str(name)) for name in names if name not in parameters.suppress}
-    if not found:
+    columns = {str(name): renamed.get(str(name), str(name)) for name in names if name not in parameters.suppress}
+    if not columns:
         message = "suppress: no attribute is left to be written"
         raise ValueError(message)
-    if missing := [name for name in parameters.key if name not in found]:
+    if missing := [name for name in parameters.key if name not in columns]:
         message = f"key: {', '.join(missing)} is not written, because of suppress"
         raise ValueError(message)
-    columns = list(found.values())
-    if twice := next((column for column in columns if columns.count(column) > 1), None):
+    targets = list(columns.values())
+    if twice := next((column for column in targets if targets.count(column) > 1), None):
         message = f"columns: two attributes go to the column {twice}"
         raise ValueError(message)
-    return found
+    return columns

@@ -25,18 +25,18 @@ class Union(Operator):
     @staticmethod
     def _compile(context: OperatorContext) -> list[Assignments]:
         target: pa.Schema = context.outputs[0] or context.inputs[0]
-        found: list[Assignments] = []
+        casts: list[Assignments] = []
         for port, source in enumerate(context.inputs):
             missing = next((name for name in target.names if name not in source.names), None)
             if missing is not None:
                 message = f"input port {port}: the stream has no attribute {missing}, which the output stream has"
                 raise ValueError(message)
             try:
-                found.append(Assignments({}, source, target))
+                casts.append(Assignments({}, source, target))
             except ValueError as error:
                 message = f"input port {port}: {error}"
                 raise ValueError(message) from error
-        return found
+        return casts
 
     def setup(self) -> None:
         """Match the attributes."""
