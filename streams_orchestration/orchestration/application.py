@@ -13,6 +13,7 @@ import networkx as nx
 from streams_orchestration.compiler.compilation import Compilation
 from streams_orchestration.compiler.compiling import compile_spec
 from streams_orchestration.compiler.options import Options
+from streams_orchestration.compiler.stage import DEPLOYMENT
 from streams_orchestration.compiler.stages import STAGES, WITHOUT_DEPLOYMENT
 from streams_orchestration.model.diagnostics import ApplicationError
 from streams_orchestration.model.loading import load_application, read_application
@@ -33,6 +34,7 @@ from streams_orchestration.orchestration.profiling import profile_job, profiling
 from streams_orchestration.orchestration.recompiling import recompile_op
 from streams_orchestration.orchestration.sensors import own_sensor
 from streams_orchestration.orchestration.stage_assets import ApplicationSource, stage_asset, stage_spec
+from streams_orchestration.orchestration.summaries import pictures
 from streams_orchestration.runtime.errors import StreamsRuntimeError
 from streams_orchestration.runtime.storage.home import Home
 
@@ -76,14 +78,18 @@ def build_application_definitions(
     source = ApplicationSource(name or application_name(path), path, options or Options())
     store, deployments = artifacts_of(home.root), deployments_of(home.root)
     resources = {"artifact_store": store, "deployments": deployments}
-    stages = [stage_asset(source, change(stage_spec(source, stage))) for stage in STAGES]
+    lineage = known_lineage(source, store)
+    stages = [
+        stage_asset(source, change(stage_spec(source, stage, lineage.nodes[stage.name]["description"])))
+        for stage in STAGES
+    ]
     compiling = compile_job(source.name, [key for stage in stages for key in stage.keys])
     redeploying = redeploy_job(source.name, recompile_op(source))
     resetting = reset_job(source.name)
     measuring = profile_job(source.name)
     decoupling = decouple_job(source.name, decouple_op(source))
     return dg.Definitions(
-        assets=[*stages, *map(change, [*external_assets(known_lineage(source, store)), *profiling_specs(source)])],
+        assets=[*stages, *map(change, [*external_assets(lineage), *profiling_specs(source)])],
         asset_checks=[deployment_checks(source.name)],
         jobs=[
             *(compiling, deploy_job(source.name), redeploying, cancel_job(source.name), resetting),
@@ -126,11 +132,19 @@ def application_name(spec: Path) -> str:
 
 
 def known_lineage(source: ApplicationSource, store: ArtifactStore) -> nx.DiGraph:
-    """Lineage of the application as it was last compiled, else as it would be; of a broken spec, the stages only."""
+    """Lineage of the application as it was last compiled, else as it would be; of a broken spec, the stages only.
+
+    Stages and the deployment have a picture in their description, where the application is small enough for one.
+    """
     try:
         compilation = _known_compilation(source, store)
         known = compilation.logical.application == source.name
         graph = lineage_graph(compilation) if known else stage_lineage(source.name)
+        drawn = pictures(compilation) if known else {}
+        for name, picture in drawn.items():
+            graph.nodes[name]["description"] += f"\n\n{picture}"
+        if DEPLOYMENT in drawn:
+            graph.nodes["deployment"]["description"] += f"\n\n{drawn[DEPLOYMENT]}"
     except ApplicationError:
         graph = stage_lineage(source.name)
     except Exception:

@@ -17,16 +17,14 @@ from streams_orchestration.compiler.compilation import Compilation
 from streams_orchestration.compiler.drawing.picture import short_kind
 from streams_orchestration.compiler.logical_graph import LogicalOperator
 from streams_orchestration.compiler.physical_graph import PhysicalOperator
-from streams_orchestration.compiler.stage import COPIES, DEPLOYMENT, FUSION, REGIONS, THREADS
+from streams_orchestration.compiler.stage import DEPLOYMENT
 from streams_orchestration.compiler.stage_results import ProcessingElement
 from streams_orchestration.compiler.stages import STAGES
 from streams_orchestration.orchestration.column_lineage import ColumnOrigins
 from streams_orchestration.runtime.errors import StreamsRuntimeError
 
-DEPLOYED = (REGIONS, FUSION, THREADS, COPIES, DEPLOYMENT)
-"""The plans that a deployment carries out."""
-
 LOCATION_PARAMETERS = ("file", "path", "directory", "table", "topic", "url")
+FORMATS = ("csv", "json", "jsonl", "line", "parquet", "arrow", "txt")
 
 
 class UnknownNameError(StreamsRuntimeError):
@@ -41,9 +39,9 @@ def stage_lineage(application: str) -> nx.DiGraph:
         _add(graph, stage.name, "stage", stage.description)
         for source in stage.inputs or ("spec",):
             graph.add_edge(source, stage.name)
-    _add(graph, "deployment", "deployment", f"{application} as it is deployed: hosts, PEs, units of recovery")
-    for stage in DEPLOYED:
-        graph.add_edge(stage, "deployment")
+    words = "as it is deployed: its hosts, its PEs, and the units that fail and recover together"
+    _add(graph, "deployment", "deployment", f"{application} {words}")
+    graph.add_edge(DEPLOYMENT, "deployment")
     return graph
 
 
@@ -52,8 +50,8 @@ def lineage_graph(compilation: Compilation) -> nx.DiGraph:
 
     The deployment has `cut_seconds` if its sources never end: how long after each other its cuts are to come at most.
     Every node has `kind` (spec, stage, deployment, source, pe, stream, sink, import, export) and `description`; PEs
-    have `operators`, sources and sinks `operator` and `location`, streams and ends `schema`, where known; streams and
-    sinks `columns`, the origins of their columns; all but stages `place`, the line of the spec.
+    have `operators`, sources and sinks `operator`, `location` and `format`, streams and ends `schema`, where known;
+    streams and sinks `columns`, the origins of their columns; all but stages `place`, the line of the spec.
     """
     origins = ColumnOrigins(compilation)
     logical, physical = compilation.logical, compilation.physical
@@ -128,7 +126,7 @@ def _add_ends(graph: nx.DiGraph, pe: str, operator: PhysicalOperator, model: Log
     location = next((str(model.parameters[key]) for key in LOCATION_PARAMETERS if model.parameters.get(key)), None)
     where = location or f"what {operator.name} {'makes' if not model.inputs else 'takes'}"
     facts = {"operator": operator.name, "operator_kind": short_kind(model.kind), "location": location}
-    facts["place"] = model.location
+    facts |= {"place": model.location, "format": model.parameters.get("format")}
     if model.outputs and not model.inputs:
         facts["schema"] = model.outputs[0].schema
     if model.outputs and not model.inputs:
@@ -140,9 +138,9 @@ def _add_ends(graph: nx.DiGraph, pe: str, operator: PhysicalOperator, model: Log
 
 
 def data_format(node: Mapping[str, Any]) -> str | None:
-    """The file format of a source or sink, from the ending of its location; None where it has none."""
+    """The file format of a source or sink, as its operator says, else by the ending of its location; None: neither."""
     ending = PurePath(str(node.get("location") or "")).suffix.lstrip(".").lower()
-    return ending if ending in ("csv", "json", "parquet", "arrow", "txt") else None
+    return next((each for each in (node.get("format"), ending) if each in FORMATS), None)
 
 
 def find(graph: nx.DiGraph, name: str) -> str:

@@ -2,7 +2,6 @@
 
 # Dagster reads the annotations of configs and resources here, so they may not be turned into text.
 
-import base64
 import functools
 import time
 from collections.abc import Callable, Iterator
@@ -14,6 +13,7 @@ from pydantic import Field
 from streams_orchestration.orchestration.artifacts import ArtifactStore
 from streams_orchestration.orchestration.deployments import Deployments
 from streams_orchestration.orchestration.progress import deployment_event, observation, part_events
+from streams_orchestration.orchestration.summaries import image
 from streams_orchestration.orchestration.timeline import draw_timeline
 from streams_orchestration.runtime.errors import (
     CatalogUnavailableError,
@@ -228,8 +228,7 @@ def _record(
     if timeline is None:
         context.log_event(event)
     else:
-        image = base64.b64encode(timeline.encode()).decode()
-        drawn = dg.MetadataValue.md(f"![timeline](data:image/svg+xml;base64,{image})")
+        drawn = dg.MetadataValue.md(image("timeline", timeline))
         context.log_event(observation(event, {"streams/timeline": drawn}))
     sinks = [sink for sink in status.sinks if sink.rows]
     for each in part_events(status, metrics, status.pes, sinks, deployments.first_rows):

@@ -167,15 +167,21 @@ def failure(source: ApplicationSource, diagnostics: tuple[Diagnostic, ...]) -> d
     )
 
 
-def stage_spec(source: ApplicationSource, stage: Stage) -> dg.AssetSpec:
-    """How a stage shows as an asset."""
+def stage_spec(source: ApplicationSource, stage: Stage, description: str | None = None) -> dg.AssetSpec:
+    """How a stage shows as an asset.
+
+    Args:
+        source: the application.
+        stage: of it.
+        description: in Markdown, instead of the stage's own.
+    """
     inputs = stage.inputs or (SPEC,)
     own = content_version(source.spec.read_bytes())[:12] if source.spec.is_file() else "missing"
     return dg.AssetSpec(
         key=[source.name, stage.name],
         deps=[dg.AssetKey([source.name, name]) for name in inputs],
         group_name=source.name,
-        description=stage.description,
+        description=description or stage.description,
         kinds={"json"},
         code_version=f"{code_version()}-{own}" if not stage.inputs else code_version(),
         tags={"streams/application": source.name, "streams/layer": "compilation"},

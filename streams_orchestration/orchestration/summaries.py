@@ -4,20 +4,25 @@ from __future__ import annotations
 
 import base64
 from collections.abc import Iterable, Mapping
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import dagster as dg
 
-from streams_orchestration.compiler.compilation import Stages, need
+from streams_orchestration.compiler.compilation import Compilation, Progress, Stages, need
 from streams_orchestration.compiler.drawing.drawing import draw_svg
 from streams_orchestration.compiler.stage import Rows, Stage
+from streams_orchestration.compiler.stages import STAGES
 from streams_orchestration.model.diagnostics import Diagnostic
 
 MOST_ROWS = 100
 """Rows that a table shows at most; events are kept for ever."""
-MOST_DRAWN = 120
-"""Operators beyond which a drawing is of no use."""
+MOST_DRAWN, MOST_DESCRIBED = 120, 40
+"""Operators beyond which a drawing is of no use; and beyond which it is too large for a description: every process that
+loads the definitions has these in memory."""
+DESCRIPTION_WIDTH = 900.0
+"""Pixels that Dagster's page of an asset has for a description, in a usual window."""
 
 Metadata = dict[str, dg.MetadataValue]
 
@@ -38,10 +43,32 @@ def summarise(stage: Stage, done: Stages, path: Path) -> Metadata:
 
 def drawing(title: str, done: Stages) -> Metadata:
     """A picture of what there is of a compilation; nothing of one that is too large for it."""
-    if len((done.physical or need(done.logical)).operators) > MOST_DRAWN:
+    if _operators(done) > MOST_DRAWN:
         return {}
-    image = base64.b64encode(draw_svg(done).encode()).decode()
-    return {"streams/drawing": dg.MetadataValue.md(f"![{title}](data:image/svg+xml;base64,{image})")}
+    return {"streams/drawing": dg.MetadataValue.md(image(title, draw_svg(done)))}
+
+
+def pictures(compilation: Compilation) -> dict[str, str]:
+    """Stage -> a picture of the application after it, for its description, in Markdown; none of a large application.
+
+    Dagster shows Markdown among metadata behind a click, and that of a description at once.
+    """
+    if _operators(compilation) > MOST_DESCRIBED:
+        return {}
+    done, found = Progress(compilation.options), {}
+    for stage in STAGES:
+        done = replace(done, **{stage.field: getattr(compilation, stage.field)})
+        found[stage.name] = image(stage.name, draw_svg(done, DESCRIPTION_WIDTH))
+    return found
+
+
+def image(title: str, svg: str) -> str:
+    """An SVG image in Markdown."""
+    return f"![{title}](data:image/svg+xml;base64,{base64.b64encode(svg.encode()).decode()})"
+
+
+def _operators(done: Stages) -> int:
+    return len((done.physical or need(done.logical)).operators)
 
 
 def diagnostics_table(diagnostics: Iterable[Diagnostic]) -> dg.MetadataValue:

@@ -16,8 +16,7 @@ LISTED_RECOVERIES = 20
 """The last ones of all units together."""
 PLOTTED_REGIONS = 8
 """Regions that have numbers of their own, which Dagster draws over time."""
-PHASES = ("detect", "decide", "hosts", "restart", "first commit")
-RECOVERY_COLUMNS = {"to epoch": "int", **{f"{name} (s)": "float" for name in PHASES}}
+RECOVERY_COLUMNS = {"to epoch": "int", "took (s)": "float"}
 
 
 def unit_metadata(status: ApplicationStatus, now: float) -> dict[str, dg.MetadataValue]:
@@ -53,7 +52,7 @@ def unit_metadata(status: ApplicationStatus, now: float) -> dict[str, dg.Metadat
         found["streams/unstable"] = dg.MetadataValue.text("; ".join(unstable))
     past = sorted(((each, unit) for unit in status.units for each in recoveries(unit.events)), key=lambda p: p[0].began)
     if past:
-        rows = [_recovery(unit, each, now) for each, unit in reversed(past[-LISTED_RECOVERIES:])]
+        rows = [{"unit": unit.name, **_recovery(each, now)} for each, unit in reversed(past[-LISTED_RECOVERIES:])]
         found["streams/recoveries"] = _table(rows, RECOVERY_COLUMNS)
     for unit in [each for each in status.units if each.region is not None][:PLOTTED_REGIONS]:
         found |= _numbers(unit)
@@ -78,7 +77,7 @@ def recovery_metadata(unit: UnitStatus, now: float) -> dict[str, dg.MetadataValu
         found["streams/unstable"] = dg.MetadataValue.text(f"{unit.name} was {recent}")
     past = recoveries(unit.events)[-LISTED_RECOVERIES:]
     if past:
-        rows = [_recovery(unit, each, now) for each in reversed(past)]
+        rows = [_recovery(each, now) for each in reversed(past)]
         found["streams/recoveries"] = _table(rows, RECOVERY_COLUMNS)
     return found
 
@@ -90,13 +89,13 @@ def _standing(status: ApplicationStatus, unit: UnitStatus, now: float) -> dict[s
         "state": unit.state,
         "since (UTC)": _time(unit.since or None, now),
         "PEs": ", ".join(map(str, unit.pes)),
-        "operators": _few(operators),
         "epoch": unit.completed_epoch,
         "last cut (UTC)": _time(unit.completed_at, now),
         "cut age (s)": None if unit.completed_at is None else round(max(now - unit.completed_at, 0.0), 1),
         "drain (s)": _last(unit.drain_times.seconds),
         "mean drain (s)": _round(unit.drain_times.average),
         "generation": unit.generation,
+        "operators": _few(operators),
     }
 
 
@@ -106,23 +105,24 @@ def _resets(unit: UnitStatus, now: float) -> dict[str, str | int | float | None]
         "unit": unit.name,
         "resets": unit.resets,
         "since the last cut": f"{unit.attempts} of {unit.max_attempts}",
-        "cause": cause,
         "last reset (UTC)": _time(unit.reset_times.at, now),
         "to epoch": "" if unit.reset_times.at is None else str(unit.reset_times.sequence),
         "reset (s)": _last(unit.reset_times.seconds),
         "mean reset (s)": _round(unit.reset_times.average),
+        "cause": cause,
     }
 
 
-def _recovery(unit: UnitStatus, recovery: Recovery, now: float) -> dict[str, str | int | float | None]:
+def _recovery(recovery: Recovery, now: float) -> dict[str, str | int | float | None]:
+    """Few columns: Dagster's page of an asset is narrow, and hides the others until one scrolls."""
     outcome = "given up" if recovery.given_up else "works again" if recovery.ended is not None else "not done"
     return {
         "failed (UTC)": _time(recovery.began, now),
-        "unit": unit.name,
         "cause": recovery.cause or "it was asked for",
         "to epoch": recovery.epoch,
         "outcome": outcome,
-        **{f"{name} (s)": _round(recovery.phases.get(name)) for name in PHASES},
+        "took (s)": _round(sum(recovery.phases.values())),
+        "of that (s)": ", ".join(f"{name} {seconds:.1f}" for name, seconds in recovery.phases.items()),
     }
 
 

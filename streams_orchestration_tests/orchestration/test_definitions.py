@@ -11,6 +11,7 @@ from typing import Any
 import dagster as dg
 import pytest
 
+from streams_orchestration.compiler.stage import FUSION, LOGICAL, PARALLEL
 from streams_orchestration.compiler.stages import BY_NAME
 from streams_orchestration.orchestration.definitions import build_definitions
 from streams_orchestration.orchestration.instance import dagster_instance, run_job_in_process
@@ -38,6 +39,19 @@ def test_every_spec_has_its_definitions(spec: Path, home: Home):
     specs = {s.key.to_user_string(): s for s in defs.resolve_all_asset_specs()}
     assert {specs[key].group_name for key in specs if key.startswith("demo/")} == {"demo", "demo_profiling"}
     assert all(s.kinds and s.description for s in specs.values())
+
+
+def test_stages_and_deployment_are_drawn_in_their_descriptions(spec: Path, home: Home):
+    assets = {asset.key.path[-1]: asset for asset in build_definitions(spec.parent, home).resolve_all_asset_specs()}
+    pictures = {name: (assets[name].description or "").split("\n\n")[-1] for name in (*BY_NAME, "deployment")}
+    assert all(picture.startswith("![") for picture in pictures.values())
+    assert pictures[LOGICAL] != pictures[PARALLEL] != pictures[FUSION], "each shows what is known after its stage"
+
+
+def test_what_is_too_large_is_not_drawn(spec: Path, home: Home):
+    spec.write_text(DEMO.replace("default: 2", "default: 100"))
+    assets = build_definitions(spec.parent, home).resolve_all_asset_specs()
+    assert [asset.key for asset in assets if "![" in (asset.description or "")] == []
 
 
 @pytest.mark.parametrize(

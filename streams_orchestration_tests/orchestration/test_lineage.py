@@ -103,7 +103,7 @@ graph:
   - name: Kept
     operator: FileSink
     inputs: [Changed]
-    parameters: {file: kept}
+    parameters: {file: kept, format: csv}
     config: {placement: {partitionIsolation: true}}
   - name: Odd
     operator: FileSink
@@ -147,3 +147,5 @@ def test_streams_sources_and_sinks_have_columns_and_a_line_of_the_spec(specs: di
         line = COLUMNS.splitlines()[reference.line_number - 1 : reference.line_number + 2]
         assert name.partition("/")[2] in "".join(line)
     assert specs["sources/Made"].kinds == {"beacon", "source"}
+    assert specs["sinks/Kept"].kinds == {"csv", "sink"}
+    assert specs["sinks/Odd"].kinds == {"filesink", "sink"}

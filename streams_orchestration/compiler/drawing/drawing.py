@@ -31,15 +31,23 @@ FONT = "ui-sans-serif, -apple-system, 'Segoe UI', Roboto, 'Helvetica Neue', Aria
 LEGEND = 26.0
 
 
-def draw_svg(drawn: Stages) -> str:
-    """The application as a standalone SVG image; what a later stage knows is drawn once that stage is there."""
+def draw_svg(drawn: Stages, fitted: float | None = None) -> str:
+    """The application as a standalone SVG image; what a later stage knows is drawn once that stage is there.
+
+    Args:
+        drawn: the stages so far.
+        fitted: the image is to be as wide as the place where it is shown, of which this is the usual width in pixels:
+            only what is wider is made smaller. None: it has a size of its own.
+    """
     shown = picture(drawn)
     legend = _legend(drawn, shown)
     width = max(shown.width, sum(cell for cell, _ in legend) + 32)
     height = shown.height + (LEGEND if legend else 0)
+    size = f' width="{width:.0f}" height="{height:.0f}"' if fitted is None else ""
+    width = max(width, fitted or 0.0)
     parts = [
-        f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {width:.0f} {height:.0f}" width="{width:.0f}" '
-        f'height="{height:.0f}" font-family="{FONT}" font-size="11">',
+        f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {width:.0f} {height:.0f}"{size} '
+        f'font-family="{FONT}" font-size="11">',
         f"<title>{escape(need(drawn.logical).application)}</title>",
         f'<rect width="{width:.0f}" height="{height:.0f}" rx="8" fill="#ffffff"/>',
         *(_frame(box) for box in shown.frames),

@@ -71,6 +71,14 @@ def test_every_stage_adds_what_it_knows(demo: Compilation):
     assert {"copied", "over the transport"} <= shown[5]
 
 
+@pytest.mark.parametrize("place", [10.0, 5000.0])
+def test_a_drawing_that_is_fitted_is_only_ever_made_smaller(demo: Compilation, place: float):
+    own, fitted = (ElementTree.fromstring(draw_svg(demo, each)) for each in (None, place))
+    assert not {"width", "height"} & set(fitted.keys())
+    width, height = fitted.attrib["viewBox"].split()[2:]
+    assert (float(width), height) == (max(float(own.attrib["width"]), place), own.attrib["height"])
+
+
 def test_operators_stand_in_their_pe(demo: Compilation):
     shown = picture(demo)
 
