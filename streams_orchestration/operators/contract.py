@@ -259,6 +259,14 @@ class SourceOperator(Operator):
         """
         raise NotImplementedError
 
+    def pause(self) -> float | None:
+        """Seconds until `produce` may have tuples again, as of its last call; 0 for at once.
+
+        None, the default, when the source cannot say: it is asked again at once when its offset has moved, else after
+        a pause that doubles up to 0.2 s.
+        """
+        return None
+
     def place(self) -> str:
         """File and rows of what was submitted last, for errors of the operators behind the source."""
         return ""
@@ -271,6 +279,14 @@ def check_produced(produced: ProducedTo) -> ProducedTo:
         raise ResultError(message)
     check_offset(produced.offset)
     return produced
+
+
+def check_pause(pause: float | None) -> float | None:
+    """What `pause` returned; raises ResultError when it is something else than it may return."""
+    if pause is not None and not (isinstance(pause, int | float) and pause >= 0):
+        message = f"its `pause` returned {described(pause)}; it returns seconds, 0 or more, or None"
+        raise ResultError(message)
+    return pause
 
 
 def check_files(files: tuple[PendingFile, ...]) -> tuple[PendingFile, ...]:

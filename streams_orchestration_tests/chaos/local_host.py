@@ -19,6 +19,7 @@ from streams_orchestration.runtime.processes import is_alive, process_started
 from streams_orchestration_tests.chaos.local_engine import STOP
 
 STOP_SECONDS = 2.0
+LOOK_SECONDS = 0.05
 
 
 class LocalEngine:
@@ -32,6 +33,7 @@ class LocalEngine:
             text=True,
         )
         self._lock = threading.Lock()
+        self._queries: list[LocalQuery] = []
 
     def wait(self) -> str:
         """It is up at once."""
@@ -52,9 +54,25 @@ class LocalEngine:
             return f"its JVM (pid {self.pid}) has ended with status {self._process.wait(patience)}"
         return None
 
+    def watch(self, wake: Callable[[], None]) -> None:
+        """Look at the processes of the queries again and again."""
+        threading.Thread(target=self._await_ends, args=(wake,), daemon=True).start()
+
+    def _await_ends(self, wake: Callable[[], None]) -> None:
+        ended: set[int] = set()
+        while self._process.poll() is None:
+            now = {id(query) for query in tuple(self._queries) if not query.active}
+            if now - ended:
+                wake()
+            ended = now
+            time.sleep(LOOK_SECONDS)
+        wake()
+
     def query(self, start: QueryStart) -> LocalQuery:
         """Fork a process for it."""
-        return LocalQuery(self._fork, start)
+        query = LocalQuery(self._fork, start)
+        self._queries.append(query)
+        return query
 
     def stop(self) -> None:
         """End the process."""

@@ -22,17 +22,13 @@ OUTPUT = {"n": "IterationCount() * 2", "k": "CASE WHEN IterationCount() % 2 = 0 
 
 
 class Clock:
-    """A clock that goes on when somebody sleeps."""
+    """A clock that goes on when the test says so."""
 
     def __init__(self) -> None:
         self.now = 100.0
 
     def monotonic(self) -> float:
         return self.now
-
-    def sleep(self, seconds: float) -> None:
-        assert seconds <= beacon.LONGEST_WAIT
-        self.now += seconds
 
 
 @pytest.fixture
@@ -98,12 +94,15 @@ def test_tuples_come_when_they_are_due(clock: Clock):
     assert source.produce({"iteration": 4}, 10).offset == {"iteration": 14}
 
 
-def test_a_tuple_that_is_nearly_due_is_waited_for(clock: Clock):
-    source = bench(period=0.125)
-    offset = {"iteration": 0}
-    for expected in (1, 2, 3):
-        offset = source.produce(offset).offset
-        assert offset == {"iteration": expected}
+@pytest.mark.parametrize(
+    ("parameters", "pauses"), [({"period": 0.5}, [0.5, 0.25]), ({"initDelay": 2.0}, [2.0, 1.75]), ({}, [0.0, 0.0])]
+)
+def test_the_source_says_when_its_next_tuple_is_due(clock: Clock, parameters: dict[str, float], pauses: list[float]):
+    source = bench(**parameters).operator
+    source.produce({"iteration": 0}, 1)
+    seen = [source.pause()]
+    clock.now += 0.25
+    assert [*seen, source.pause()] == pauses
 
 
 def test_the_first_tuple_waits_for_its_delay_and_a_replay_does_not(clock: Clock):

@@ -52,6 +52,9 @@ class IdleEngine:
     def ended(self, patience: float = 0.0) -> str | None:
         return None
 
+    def watch(self, wake: Callable[[], None]) -> None:
+        """None of its queries ends by itself."""
+
     def query(self, start: QueryStart) -> IdleQuery:
         query = IdleQuery(start)
         query.begun, query.starting = self.begun, not self.begun

@@ -23,9 +23,6 @@ from streams_orchestration.operators.libraries import np, pa
 from streams_orchestration.operators.mentions import Mentions
 
 COUNTER = "IterationCount"
-LONGEST_WAIT = 0.2
-"""Seconds that a call waits for the next tuple to be due; a task that sleeps holds up its PE."""
-
 _CALL = re.compile(rf"\b{COUNTER}\s*\(\s*\)")
 
 
@@ -86,6 +83,7 @@ class Beacon(SourceOperator):
         """Parse the expressions."""
         self.assignments = self._compile(self.context, self.parameters)
         self.began: tuple[float, int] | None = None
+        self.following = 0
 
     def produce(self, offset: Offset, limit: int) -> ProducedTo:
         """Submit the tuples that are due."""
@@ -96,23 +94,25 @@ class Beacon(SourceOperator):
         if count > 0:
             numbers = pa.array(np.arange(start, start + count))
             self.submit(self.assignments.apply(pa.RecordBatch.from_arrays([numbers], schema=_counter())))
-        exhausted = start + count == last
+        self.following = start + count
+        exhausted = self.following == last
         if exhausted:
             self.punctuate(Punctuation.WINDOW)
         if count > 0 and every is not None and count == every - start % every:
             self.context.make_consistent()
-        return ProducedTo({"iteration": start + count}, exhausted)
+        return ProducedTo({"iteration": self.following}, exhausted)
+
+    def pause(self) -> float:
+        """Seconds until the next tuple is due."""
+        began, first = self.began or (0.0, 0)
+        return max(began + self.parameters.period * (self.following - first) - time.monotonic(), 0.0)
 
     def _due(self, start: int, limit: int) -> int:
-        """How many tuples may come by now; waits a little if there are none."""
+        """How many tuples may come by now."""
         period, now = self.parameters.period, time.monotonic()
         if self.began is None:
             self.began = now + (self.parameters.init_delay if start == 0 else 0.0), start
         began, first = self.began
-        wait = began + period * (start - first) - now
-        if wait > 0:
-            time.sleep(min(wait, LONGEST_WAIT))
-            now = time.monotonic()
         if now < began:
             return 0
         return first + int((now - began) / period) + 1 - start if period else limit

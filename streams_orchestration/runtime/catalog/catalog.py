@@ -11,6 +11,7 @@ from sqlalchemy.engine import RootTransaction
 from sqlalchemy.exc import DBAPIError
 
 from streams_orchestration.runtime.catalog.address import BUSY_SECONDS, database_of
+from streams_orchestration.runtime.catalog.changes import Changes
 from streams_orchestration.runtime.catalog.database import Mode, said
 from streams_orchestration.runtime.catalog.tables import metadata
 from streams_orchestration.runtime.catalog.versions import (
@@ -57,6 +58,8 @@ class Catalog:
         self._database = database_of(home, busy_seconds=busy_seconds)
         self._patience = patience
         self.name = self._database.name
+        self.changes = Changes(self._database.bell)
+        """Wakes who waits for a write of anybody."""
 
     def make(self) -> None:
         """Make its tables, unless somebody was quicker.
@@ -131,8 +134,22 @@ class Catalog:
         with self._transaction("write") as connection:
             yield connection
 
+    @contextmanager
+    def note(self) -> Iterator[Connection]:
+        """A transaction of one statement on rows that only this process writes, such as a heartbeat.
+
+        It waits for no other writer where the database can do without, and wakes nobody who waits for a change.
+
+        Raises:
+            CatalogUnavailableError: it may be tried again.
+            CatalogError: nothing was changed; it cannot be used.
+        """
+        with self._transaction("note") as connection:
+            yield connection
+
     def close(self) -> None:
-        """Close the connections that rest."""
+        """Close the connections that rest, and end all waits for a change."""
+        self.changes.close()
         self._database.engine.dispose()
 
     @contextmanager
@@ -159,6 +176,8 @@ class Catalog:
                 if mode != "read" and self._database.doubtful(error):
                     raise CommitUnknownError(self.name, said(error)) from error
                 raise self._database.error(error) from error
+            if mode == "write":
+                self._database.committed()
 
     def _begin(self, mode: Mode) -> tuple[Connection, RootTransaction]:
         """Open a transaction; nothing was done yet, so a connection that is lost here is replaced."""

@@ -9,9 +9,10 @@ from typing import Literal
 from sqlalchemy import Connection, Engine, event
 from sqlalchemy.exc import DBAPIError, IntegrityError
 
+from streams_orchestration.runtime.catalog.changes import Bell
 from streams_orchestration.runtime.errors import CatalogError
 
-Mode = Literal["read", "write", "create"]
+Mode = Literal["read", "write", "note", "create"]
 
 
 class Database(ABC):
@@ -34,8 +35,9 @@ class Database(ABC):
     def begin(self, mode: Mode) -> str:
         """The statement that begins a transaction.
 
-        `read` sees one state all the time. What `write` reads stays true until it commits: writers take turns. `create`
-        excludes other writers, too, and needs no table.
+        `read` sees one state all the time. What `write` reads stays true until it commits: writers take turns. A `note`
+        is one statement, which does not take its turn where the database can do without. `create` excludes other
+        writers, too, and needs no table.
         """
 
     @abstractmethod
@@ -49,6 +51,18 @@ class Database(ABC):
     @abstractmethod
     def prepare(self, connection: Connection) -> None:
         """Make what the tables lie in, in a transaction of mode `create`."""
+
+    @abstractmethod
+    def bell(self) -> Bell:
+        """What rings after every transaction of mode `write`.
+
+        Raises:
+            OSError: it cannot be opened now.
+        """
+
+    @abstractmethod
+    def committed(self) -> None:
+        """Ring; called after the commit of a transaction of mode `write`."""
 
     def sound(self, connection: Connection) -> bool:
         """May the transaction be committed; the server would roll back one of which a statement has failed."""

@@ -11,6 +11,7 @@ from typing import Any
 from sqlalchemy import URL, Connection, Engine, create_engine
 from sqlalchemy.exc import DBAPIError, ProgrammingError
 
+from streams_orchestration.runtime.catalog.changes import Bell
 from streams_orchestration.runtime.catalog.database import Database, Mode, said
 from streams_orchestration.runtime.errors import (
     CATALOG,
@@ -47,6 +48,7 @@ class PostgresqlDatabase(Database):
 
     def __init__(self, url: URL, schema: str, busy_seconds: float) -> None:
         self.schema = schema
+        self._notify = f'NOTIFY "{schema}"'
         self.name = _name(url, schema)
         self._busy_seconds = busy_seconds
         key = url.render_as_string(hide_password=False), busy_seconds
@@ -74,16 +76,29 @@ class PostgresqlDatabase(Database):
         return cls(url, schema, busy_seconds)
 
     def begin(self, mode: Mode) -> str:
-        """A writer locks a table before its snapshot is taken, so that it sees what the writer before it has left."""
+        """A writer locks a table, so that nobody but it writes until it commits, notes of other rows left aside."""
         if mode == "read":
             return "BEGIN ISOLATION LEVEL REPEATABLE READ, READ ONLY"
         if mode == "write":
-            return "BEGIN ISOLATION LEVEL REPEATABLE READ; LOCK TABLE catalog_version IN EXCLUSIVE MODE"
+            # NOTIFY reaches those who listen when the transaction commits
+            return f"BEGIN ISOLATION LEVEL READ COMMITTED; LOCK TABLE catalog_version IN EXCLUSIVE MODE; {self._notify}"
+        if mode == "note":
+            return "BEGIN ISOLATION LEVEL READ COMMITTED"
         return f"BEGIN ISOLATION LEVEL READ COMMITTED; SELECT pg_advisory_xact_lock({CREATION})"
 
     def identity(self) -> str:
         """Its name: what is dropped and made anew there has no life of an application in common with the former."""
         return self.name
+
+    def bell(self) -> Bell:
+        """A connection that listens."""
+        try:
+            return NotificationBell(self.engine, self.schema)
+        except DBAPIError as error:
+            raise OSError(said(error)) from error
+
+    def committed(self) -> None:
+        """Nothing: the server rings, since the transaction has notified."""
 
     def found(self) -> bool:
         """Only the server can say."""
@@ -123,6 +138,33 @@ class PostgresqlDatabase(Database):
             f"{self.name}: the catalog cannot be used: {reason}. See what the server's log says, and the role's rights."
         )
         return CatalogError(message)
+
+
+class NotificationBell(Bell):
+    """A connection on which the server tells of commits; it is none of the engine's pool."""
+
+    def __init__(self, engine: Engine, channel: str) -> None:
+        self._connection = engine.connect()
+        self._connection.detach()
+        self._driver: Any = self._connection.connection.driver_connection
+        self._connection.exec_driver_sql(f'LISTEN "{channel}"')
+
+    def fileno(self) -> int:
+        """Of the connection."""
+        return self._driver.fileno()
+
+    def take(self) -> bool:
+        """Raises OSError when the server has gone."""
+        from psycopg import Error
+
+        try:
+            return any(list(self._driver.notifies(timeout=0)))
+        except Error as error:
+            raise OSError(str(error)) from error
+
+    def close(self) -> None:
+        """Close the connection."""
+        self._connection.close()
 
 
 def _unreachable(name: str, reason: str) -> CatalogError:

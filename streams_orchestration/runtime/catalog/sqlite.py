@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import contextlib
+import sys
 from pathlib import Path
 from typing import Any
 
 from sqlalchemy import URL, Connection, create_engine, event
 from sqlalchemy.exc import DBAPIError, OperationalError
 
+from streams_orchestration.runtime.catalog.changes import Bell, FileBell, LookingBell, ring
 from streams_orchestration.runtime.catalog.database import Database, Mode, said
 from streams_orchestration.runtime.catalog.versions import UNVERSIONED
 from streams_orchestration.runtime.errors import (
@@ -27,12 +30,19 @@ REMEDIES = {
 }
 
 
+BELL = "-bell"
+"""Ends the name of the file whose times tell of a commit. SQLite has nothing that wakes another process."""
+LOOK_SECONDS = 0.05
+"""Between two looks at it where the operating system cannot tell of it."""
+
+
 class SqliteDatabase(Database):
     """One file."""
 
     def __init__(self, path: Path, busy_seconds: float) -> None:
         self.path = path
         self.name = str(path)
+        self._bell = path.with_name(path.name + BELL)
         self._busy_seconds = busy_seconds
         arguments = {"timeout": busy_seconds, "check_same_thread": False}
         self.engine = create_engine(f"sqlite:///{path}", connect_args=arguments)
@@ -72,6 +82,20 @@ class SqliteDatabase(Database):
         except OSError:
             return None
         return found.st_dev, found.st_ino
+
+    def bell(self) -> Bell:
+        """Of the file beside the catalog's."""
+        if not self.path.exists():
+            raise FileNotFoundError(self.path)
+        if sys.platform == "linux":
+            with contextlib.suppress(OSError):  # for one, since no more watches are allowed
+                return FileBell(self._bell)
+        self._bell.touch()
+        return LookingBell(lambda: self._bell.stat().st_mtime_ns, LOOK_SECONDS)
+
+    def committed(self) -> None:
+        """Ring."""
+        ring(self._bell)
 
     def found(self) -> bool:
         """Is there a file."""

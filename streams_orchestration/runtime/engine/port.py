@@ -129,6 +129,10 @@ class Engine(Protocol):
         """How that process has ended, in words; None when it has not within so many seconds."""
         ...
 
+    def watch(self, wake: Callable[[], None]) -> None:
+        """From now on call `wake`, on any thread, when a query or the engine has ended by itself."""
+        ...
+
     def query(self, start: QueryStart) -> Query:
         """Start a query."""
         ...

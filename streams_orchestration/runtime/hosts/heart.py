@@ -17,9 +17,10 @@ from streams_orchestration.runtime.hosts.presence import Presence, UnwantedHostE
 from streams_orchestration.runtime.hosts.stalls import Stalls
 from streams_orchestration.runtime.processes import kill, process_started
 
-HEARTBEAT_SECONDS = 1.0
-FAMILY_BEATS = 5
-"""Heartbeats between two looks at which processes the host has."""
+LOOK_SECONDS = 1.0
+"""Between two looks for what hangs."""
+HEARTBEAT_LOOKS = 5
+"""Looks between two heartbeats, which the catalog gets, and two looks at which processes the host has."""
 STUCK_SECONDS = 60.0
 """Without a turn of the main loop the heartbeat stops, so that others see a host that hangs."""
 
@@ -74,28 +75,28 @@ class Heart:
         stalls, tasks = Stalls(), HungTasks(self._limit)
         for turn in itertools.count():
             now = time.monotonic()
-            with contextlib.suppress(StreamsRuntimeError):
-                if now - self._turned < STUCK_SECONDS:
-                    self._presence.report()
-                if turn % FAMILY_BEATS == 0:
+            if turn % HEARTBEAT_LOOKS == 0:
+                with contextlib.suppress(StreamsRuntimeError):
+                    if now - self._turned < STUCK_SECONDS:
+                        self._presence.beat()
                     stalls.look(self._presence.record_family(), now)
+                try:
+                    self._presence.row()
+                except UnwantedHostError as error:
+                    unwanted = now if unwanted is None else unwanted
+                    if now - unwanted > STUCK_SECONDS:
+                        log.error("%s; it could not end within %.0f s and is killed", error, STUCK_SECONDS)
+                        kill(os.getpid(), process_started(os.getpid()))
+                except StreamsRuntimeError:
+                    pass
             self._look_for_hangs(tasks, now)
-            try:
-                self._presence.row()
-            except UnwantedHostError as error:
-                unwanted = now if unwanted is None else unwanted
-                if now - unwanted > STUCK_SECONDS:
-                    log.error("%s; it could not end within %.0f s and is killed", error, STUCK_SECONDS)
-                    kill(os.getpid(), process_started(os.getpid()))
-            except StreamsRuntimeError:
-                pass
-            time.sleep(HEARTBEAT_SECONDS)
+            time.sleep(LOOK_SECONDS)
 
     def _look_for_hangs(self, tasks: HungTasks, now: float) -> None:
         """End a JVM that does not answer, and workers that stand still."""
         if self._engine is None or self._pulse is None or self._hung is not None or not self._limit:
             return
-        if self._pulse.beat() * HEARTBEAT_SECONDS >= self._limit:
+        if self._pulse.beat() * LOOK_SECONDS >= self._limit:
             pid = self._engine.pid
             self._hung = f"its JVM (pid {pid}) gave no answer for {self._limit} s and was killed"
             log.error("%s", self._hung)

@@ -6,6 +6,7 @@ It only ever reads what is wanted and reports what is; whoever wants something w
 from __future__ import annotations
 
 import logging
+import math
 import os
 import time
 from collections.abc import Mapping
@@ -23,6 +24,7 @@ from streams_orchestration.runtime.hosts.heart import Heart
 from streams_orchestration.runtime.hosts.pes import deployed_pes, units_timed_by
 from streams_orchestration.runtime.hosts.presence import Presence
 from streams_orchestration.runtime.hosts.start_up import StartUp
+from streams_orchestration.runtime.processes import is_alive
 from streams_orchestration.runtime.settings import Settings
 from streams_orchestration.runtime.sinks.delivering import deliverers
 from streams_orchestration.runtime.sinks.publisher import Publisher
@@ -30,15 +32,20 @@ from streams_orchestration.runtime.sinks.publishing import complete
 from streams_orchestration.runtime.storage.directories import directories_of
 from streams_orchestration.runtime.storage.home import Home
 from streams_orchestration.runtime.units.cut_files import check_cuts
-from streams_orchestration.runtime.units.garbage import collect_garbage, sweep
+from streams_orchestration.runtime.units.garbage import Garbage, sweep
 from streams_orchestration.runtime.units.region_machine import LIMIT
 from streams_orchestration.runtime.units.repeated_failures import failed_again
 from streams_orchestration.runtime.units.unit_status import LOST_REMEDY
 from streams_orchestration.runtime.units.watch import changes_soon, observe
 
 TICK_SECONDS = 0.1
+"""The least time between two turns, however often the catalog changes."""
+NEIGHBOURS_SECONDS = 0.5
+"""Between two looks whether the other hosts of the application live; it asks the operating system only."""
 OBSERVE_SECONDS = 0.5
-"""Between two looks at units of which nothing is expected now."""
+"""The least time between two looks at units of which nothing is expected now."""
+LOOK_SECONDS = 5.0
+"""Between two turns while nothing happens: a safety."""
 GARBAGE_SECONDS = 5.0
 CUT_BEATS = 2
 """Collections of garbage between two looks at the files that the last cuts need."""
@@ -64,9 +71,13 @@ class Host:
         self.queries: dict[int, Query] = {}
         self.failed: set[int] = set()
         self.terminated = False
-        self.observed = 0.0
         self.news = True
-        """Something has happened that the units are to be told at once."""
+        """The state of a unit is to change about now."""
+        self.deadline = math.inf
+        """Of the timers of the units, in unix seconds."""
+        self.neighbours: list[tuple[int, float]] = []
+        """Process and its start, of the other hosts of the application that live."""
+        self.observed = 0.0
         self.began = time.time()
         row = self.outage.through(self.presence.join)
         self.start_up = StartUp(row.launched_at, row.asked_at)
@@ -79,6 +90,7 @@ class Host:
         self.programs: dict[int, PeProgram] = {pe.program.pe: pe.program for pe in pes}
         self.timed = units_timed_by(pes, number)
         """Units whose epochs this host triggers: those whose first host it is."""
+        self.garbage = Garbage(self.catalog, application, self.programs.values())
         targets = deliverers(self.catalog, home, application, self.programs.values(), self.timed)
         self.publisher = self.outage.through(lambda: Publisher(self.catalog, application, targets))
 
@@ -89,6 +101,7 @@ class Host:
         version = self.engine.wait()
         self.start_up.reached("session", time.time())
         self.heart.watch(self.engine)
+        self.engine.watch(self.catalog.changes.wake)
         log.info("%s is up", version)
         self.outage.through(self.presence.record_family)
         self.outage.through(lambda: self.presence.report(state="RUNNING", launches=0))
@@ -118,6 +131,8 @@ class Host:
         """Turn after turn, until there is a state to report."""
         collected = time.monotonic()
         while True:
+            mark = self.catalog.changes.mark()
+            began = time.monotonic()
             self.heart.turned()
             if self.terminated:
                 self.stop_all()
@@ -129,25 +144,41 @@ class Host:
                 self.stop_all()
                 self.publisher.stop()
                 return "STOPPED"
-            if self.news or time.monotonic() - self.observed >= OBSERVE_SECONDS:
-                self.observed = time.monotonic()
+            late = self.news or began - self.observed >= OBSERVE_SECONDS or time.time() >= self.deadline
+            if late:
+                self.observed = began
                 observe(self.catalog, self.application)
             self.news = self._reconcile()
             self.outage.over()
             if not self.started:
                 self._see_start()
-            if time.monotonic() - collected > GARBAGE_SECONDS and self.timed:
+            if began - collected > GARBAGE_SECONDS and self.timed:
                 self._tidy()
-                collected = time.monotonic()
+                collected = began
             if self._done():
                 self.stop_all()
-                collect_garbage(self.catalog, self.application, self.programs.values())
+                self.garbage.collect()
                 return "COMPLETED"
-            time.sleep(TICK_SECONDS)
+            next_turn = TICK_SECONDS if self.news else LOOK_SECONDS if late else OBSERVE_SECONDS
+            self._rest(mark, began, began + next_turn)
+
+    def _rest(self, mark: int, began: float, until: float) -> None:
+        """Wait until there is something to do: the catalog changes, a query or a process ends, a timer runs out."""
+        while not self.terminated and self.engine_end() is None:
+            now = time.monotonic()
+            seconds = min(until - now, self.deadline - time.time(), NEIGHBOURS_SECONDS)
+            if seconds <= 0 or self.catalog.changes.wait(mark, seconds) or not self._neighbours_live():
+                break
+            self.heart.turned()
+        time.sleep(max(began + TICK_SECONDS - time.monotonic(), 0.0))
+
+    def _neighbours_live(self) -> bool:
+        return all(is_alive(*process) for process in self.neighbours)
 
     def _tidy(self) -> None:
         """Collect garbage, and at every other time look whether what is kept is still there."""
-        collect_garbage(self.catalog, self.application, self.programs.values())
+        if not self.garbage.collect():
+            return
         self.tidied += 1
         if self.tidied % CUT_BEATS == 0:
             for message in check_cuts(self.catalog, self.application, self.timed, turn=self.tidied).values():
@@ -159,7 +190,7 @@ class Host:
         Returns:
             Whether the state of a unit is to change about now.
         """
-        p, u = tables.pe, tables.unit
+        p, u, h = tables.pe, tables.unit, tables.host
         with self.catalog.read() as connection:
             rows = connection.execute(
                 select(
@@ -176,8 +207,15 @@ class Host:
                 .join(u, (u.c.application == p.c.application) & (u.c.name == p.c.unit))
                 .where(p.c.application == self.application, p.c.host == self.number)
             ).all()
+            others = connection.execute(
+                select(h.c.pid, h.c.process_started).where(
+                    h.c.application == self.application, h.c.id != self.number, h.c.pid.is_not(None)
+                )
+            ).all()
+        self.neighbours = [(row.pid, row.process_started) for row in others if is_alive(row.pid, row.process_started)]
         now = time.time()
         news = any(changes_soon(row, now) for row in rows)
+        self.deadline = min((row.deadline for row in rows if row.deadline is not None), default=math.inf)
         starting = sum(query.starting for query in self.queries.values())
         for row in rows:
             query = self.queries.get(row.id)
@@ -207,7 +245,7 @@ class Host:
                 )
                 self.failed.add(row.id)
                 news = True
-        return news
+        return news or not all(query.begun for query in self.queries.values())
 
     def _busy(self) -> list[int]:
         """Processes that have a task to run."""
@@ -302,6 +340,11 @@ class Host:
         until = time.monotonic() + QUIET_SECONDS
         while time.monotonic() < until and not all(query.idle for query in self.queries.values()):
             time.sleep(0.02)
+
+    def terminate(self) -> None:
+        """Have the loop end as soon as it can; a signal handler may call it."""
+        self.terminated = True
+        self.catalog.changes.wake()
 
     def stop_all(self) -> None:
         """Stop all queries."""

@@ -95,7 +95,7 @@ def _start_spark(start: EngineStart) -> Engine:
 
 def _listen(host: Host) -> None:
     def terminate(_signal: int, _frame: FrameType | None) -> None:
-        host.terminated = True
+        host.terminate()
 
     signal.signal(signal.SIGTERM, terminate)
 

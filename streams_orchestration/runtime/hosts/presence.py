@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import os
 import time
+from collections.abc import Mapping
 from typing import Any
 
-from sqlalchemy import select, update
+from sqlalchemy import Connection, select, update
 
 from streams_orchestration.runtime.catalog import tables
 from streams_orchestration.runtime.catalog.catalog import Catalog
@@ -84,14 +85,21 @@ class Presence:
 
     def report(self, **values: Any) -> None:
         """Write the heartbeat and the values into the host's row, unless that is another's now."""
+        if self._catalog.identity() == self._place:
+            with self._catalog.write() as connection:
+                self._update(connection, values)
+
+    def beat(self) -> None:
+        """Write the heartbeat into the host's row, unless that is another's now; it wakes nobody."""
+        if self._catalog.identity() == self._place:
+            with self._catalog.note() as connection:
+                self._update(connection, {})
+
+    def _update(self, connection: Connection, values: Mapping[str, Any]) -> None:
         h, a = tables.host, tables.application
         life = select(a.c.life).where(a.c.name == self.application).scalar_subquery()
         mine = (h.c.application == self.application, h.c.id == self.host, h.c.incarnation == self.incarnation)
-        if self._catalog.identity() == self._place:
-            with self._catalog.write() as connection:
-                connection.execute(
-                    update(h).where(*mine, life == self._life).values(**values, heartbeat_at=time.time())
-                )
+        connection.execute(update(h).where(*mine, life == self._life).values(**values, heartbeat_at=time.time()))
 
     def record_family(self) -> tuple[ProcessIdentity, ...]:
         """Write down this process and what it has started, so that others can find them when it is gone."""

@@ -129,6 +129,8 @@ class TaskResult:
     """That the task took, without making its operators."""
     sources: dict[str, dict[str, Any]] = field(default_factory=dict)
     exhausted: tuple[str, ...] = ()
+    pauses: dict[str, float] = field(default_factory=dict)
+    """Source -> seconds until it may have tuples, where it says so."""
     segments: tuple[Segment, ...] = ()
     states: tuple[StoredState, ...] = ()
     files: tuple[SinkFile, ...] = ()

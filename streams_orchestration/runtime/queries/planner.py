@@ -10,6 +10,7 @@ import logging
 import os
 import time
 import uuid
+from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 
@@ -27,10 +28,15 @@ from streams_orchestration.runtime.queries.views import read_view
 from streams_orchestration.runtime.storage.home import Home
 from streams_orchestration.runtime.tasks.answers import take_answers
 
-POLL_SECONDS = (0.005, 0.1)
-"""Between two looks at the catalog while there is nothing to do: doubled from the first to the second."""
-PATIENCE_SECONDS = 0.25
+PAUSES = (0.002, 0.1)
+"""The least time between two looks at the catalog that find nothing to do: doubled from the first to the second."""
+PATIENCE_SECONDS = 10.0
 """How long one call waits for work before it returns to the engine."""
+IDLE_PAUSES = (0.01, 0.2)
+"""Before a source that had no tuples and does not say when it will is asked again: doubled from the first to the
+second."""
+OUTAGE_SECONDS = 0.25
+"""How long one call waits for a catalog that is not reached, before it returns to the engine."""
 
 
 class Planner:
@@ -45,6 +51,9 @@ class Planner:
         self._began = 0.0
         self._commit_seconds = 0.0
         """Of the last commit, which counts with the next one."""
+        self._sources_due = 0.0
+        """When a source may have tuples, on the monotonic clock; the sources of a PE are asked together."""
+        self._idle_pause = IDLE_PAUSES[0]
         self._opened: Catalog | None = None
         self._outage = Outage(log=pe_logger(self.scratch.launched.directories.log))
         self._done: tuple[list[TaskResult], float] | None = None
@@ -84,17 +93,22 @@ class Planner:
     def _next(self, batch: int) -> int:
         """The same while the catalog can be reached; a commit of unknown outcome is tried again by the next call."""
         self._finish(batch)
+        changes = self._catalog.changes
         until = time.monotonic() + PATIENCE_SECONDS
-        pause, longest = POLL_SECONDS
+        pause, longest = PAUSES
         while True:
+            mark = changes.mark()
             began = time.monotonic()
             program = self.scratch.launched.program
             view = read_view(self._catalog, program)
             if self._over(view):
                 self.scratch.rest()
-                time.sleep(longest)
+                changes.wait(mark, PATIENCE_SECONDS)
                 return batch
-            plan = plan_batch(program, view, source_limit=self._pace.limit, stream_limit=self._pace.limit)
+            limit = self._pace.limit
+            plan = plan_batch(
+                program, view, source_limit=limit, stream_limit=limit, sources_due=began >= self._sources_due
+            )
             if plan is not None:
                 self._period = view.period
                 self._began = time.monotonic()
@@ -102,10 +116,14 @@ class Planner:
                     plan, planned_at=time.time(), plan_seconds=self._began - began, token=uuid.uuid4().hex
                 )
                 return plan.batch
-            if time.monotonic() > until:
+            if began >= until:
                 return batch
-            time.sleep(pause)
-            pause = min(2 * pause, longest)
+            wake_at = min(until, self._sources_due) if began < self._sources_due else until
+            if changes.wait(mark, wake_at - began):
+                time.sleep(max(began + pause - time.monotonic(), 0.0))
+                pause = min(2 * pause, longest)
+            else:
+                pause = PAUSES[0]
 
     def tasks(self, batch: int) -> list[tuple[int, bytes]]:
         """The tasks of level 0 of the batch that is planned: the partition of each, and its plan as JSON.
@@ -134,7 +152,7 @@ class Planner:
     @property
     def _catalog(self) -> Catalog:
         if self._opened is None:
-            self._opened = Catalog(Home(Path(self.options["home"])), patience=PATIENCE_SECONDS)
+            self._opened = Catalog(Home(Path(self.options["home"])), patience=OUTAGE_SECONDS)
         return self._opened
 
     def _finish(self, batch: int) -> None:
@@ -179,8 +197,24 @@ class Planner:
                 self.scratch.fail(str(error), permanent=failed.permanent, failure=failed.failure)
             raise
         self._planned = self._done = None
+        self._sources_due = time.monotonic() + self._source_pause(plan, results)
         self._pace.learn(results, took, self._period)
         if log.isEnabledFor(logging.INFO):
             rows_in, rows_out = sum(r.rows_in for r in results), sum(r.rows_out for r in results)
             end = " final" if plan.final else " boundary" if plan.boundary else ""
             log.info("batch %s epoch %s%s: %s in, %s out", plan.batch, plan.epoch, end, rows_in, rows_out)
+
+    def _source_pause(self, plan: BatchPlan, results: Sequence[TaskResult]) -> float:
+        """Seconds until a source of the PE may have tuples: what they said, else longer from time to time."""
+        before = {name: offset for task in plan.inputs for name, offset in task.sources.items()}
+        moved = {name for result in results for name, offset in result.sources.items() if offset != before.get(name)}
+        first, longest = IDLE_PAUSES
+        self._idle_pause = first if moved else min(2 * self._idle_pause, longest)
+        return min(
+            (
+                result.pauses.get(name, 0.0 if name in moved else self._idle_pause)
+                for result in results
+                for name in result.sources.keys() - set(result.exhausted)
+            ),
+            default=0.0,
+        )

@@ -60,7 +60,12 @@ class PeView:
 
 
 def plan_batch(
-    program: PeProgram, view: PeView, *, source_limit: int = FIRST, stream_limit: int | None = None
+    program: PeProgram,
+    view: PeView,
+    *,
+    source_limit: int = FIRST,
+    stream_limit: int | None = None,
+    sources_due: bool = True,
 ) -> BatchPlan | None:
     """The next batch, None when there is nothing to do yet.
 
@@ -69,6 +74,7 @@ def plan_batch(
         view: what the catalog shows.
         source_limit: tuples that a source may produce.
         stream_limit: tuples that may be read from a stream, unless its next segment is larger.
+        sources_due: a source may have tuples now; no batch is made for sources that have none.
     """
     if view.final:
         return None
@@ -88,7 +94,7 @@ def plan_batch(
     producing = {s: name for s, name in names.items() if name not in view.position.exhausted}
     closing_foreign = _ended_streams(program, view, taken)
     exhausted = tuple(sorted({*view.position.exhausted, *closing_foreign}))
-    work = bool(producing and not still) or any(taken.values()) or exhausted != view.position.exhausted
+    work = bool(producing and sources_due and not still) or any(taken.values()) or exhausted != view.position.exhausted
     ended = not producing and not program.imports and all(stream.stream in exhausted for stream in program.inputs)
     if program.autonomous:
         boundary, final = True, ended

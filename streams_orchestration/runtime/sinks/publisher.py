@@ -17,7 +17,12 @@ from streams_orchestration.runtime.sinks.gathering import Gatherer
 from streams_orchestration.runtime.sinks.publishing import due, publish_files
 from streams_orchestration.runtime.sinks.sinks import record_failure, record_success, troubled
 
-TURN_SECONDS = 0.1
+TURN_SECONDS = 0.02
+"""The least time between two turns, however often the catalog changes."""
+WAITING_SECONDS = 0.25
+"""Between two turns while outputs wait for more to come, or for a sink that fails."""
+LOOK_SECONDS = 5.0
+"""Between two turns while the catalog does not change: a safety."""
 FIRST_PAUSE = 0.5
 LONGEST_PAUSE = 30.0
 """Between two tries of a sink that fails: doubled from the first to the longest."""
@@ -57,6 +62,8 @@ class Publisher:
         self.application = application
         self.clock = clock
         self.troubles = {operator: Trouble() for operator in troubled(catalog, application)}
+        self._waiting = False
+        """Something is to be looked at soon, whether the catalog changes or not."""
         self._stopped = threading.Event()
         self._thread = threading.Thread(target=self._run, name="publisher", daemon=True)
 
@@ -67,6 +74,7 @@ class Publisher:
     def stop(self) -> None:
         """Publish what is complete, as far as it can be done at once, and end."""
         self._stopped.set()
+        self.catalog.changes.wake()
         if self._thread.is_alive():
             self._thread.join(END_SECONDS)
 
@@ -109,17 +117,25 @@ class Publisher:
             log.warning("%s", error)
         except Exception:
             log.exception("delivering failed; it is tried again")
+        finally:
+            self.catalog.changes.wake()
 
     def _due_deliveries(self, resting: Set[str]) -> list[tuple[str, list[Any]]]:
         """The sinks that have something to deliver and that are neither resting nor at it."""
         self._busy = {operator: thread for operator, thread in self._busy.items() if thread.is_alive()}
+        self._waiting = bool(resting)
         free = set(self.deliverers) - resting - set(self._busy)
         if not free:
             return []
         rows = due(self.catalog, self.application, files=False)
-        found = itertools.groupby(rows, key=lambda row: row.operator)
-        given = [(operator, list(outputs)) for operator, outputs in found if operator in free]
-        return [(operator, outputs) for operator, outputs in given if self.deliverers[operator].ready(outputs)]
+        sinks = [(operator, list(outputs)) for operator, outputs in itertools.groupby(rows, lambda row: row.operator)]
+        ready = [
+            (operator, outputs)
+            for operator, outputs in sinks
+            if operator in free and self.deliverers[operator].ready(outputs)
+        ]
+        self._waiting = len(ready) < len(sinks)
+        return ready
 
     def failed(self, error: OutputError) -> None:
         """Write down what is wrong with a sink, and let it rest."""
@@ -140,6 +156,7 @@ class Publisher:
     def _run(self) -> None:
         while True:
             last = self._stopped.is_set()
+            mark = self.catalog.changes.mark()
             try:
                 self._last_turn() if last else self.turn()
             except CatalogUnavailableError:
@@ -151,3 +168,5 @@ class Publisher:
             if last:
                 return
             self._stopped.wait(TURN_SECONDS)
+            waiting = self._waiting or bool(self.troubles)
+            self.catalog.changes.wait(mark, WAITING_SECONDS if waiting else LOOK_SECONDS)

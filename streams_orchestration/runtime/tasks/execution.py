@@ -20,7 +20,7 @@ from streams_orchestration.compiler.pe_program import (
 )
 from streams_orchestration.operators.arrow_types import arrow_schema, required_attributes
 from streams_orchestration.operators.batch import TupleBatch
-from streams_orchestration.operators.contract import Operator, Punctuation, SourceOperator, check_produced
+from streams_orchestration.operators.contract import Operator, Punctuation, SourceOperator, check_pause, check_produced
 from streams_orchestration.operators.encoding import forget
 from streams_orchestration.operators.errors import DataError
 from streams_orchestration.operators.results import check_nothing, type_text
@@ -83,12 +83,15 @@ class TaskRun:
         """
         sources: dict[str, dict] = {}
         exhausted: list[str] = []
+        pauses: dict[str, float] = {}
         if given is not None:
             for name, offset in given.sources.items():
                 produced = self._produce(name, offset)
                 sources[name] = produced.offset
                 if produced.exhausted:
                     exhausted.append(name)
+                elif (pause := self._pause(name)) is not None:
+                    pauses[name] = pause
             for operator, port, segment in given.segments:
                 self.bytes_in += segment.size
                 self._read(operator, port, segment, given.filters.get(segment.stream))
@@ -108,7 +111,7 @@ class TaskRun:
         written = sum(segment.rows for segment in segments) + sum(file.rows for file in checkpoint.files)
         return TaskResult(
             self.task.level, self.task.partition, self.rows_in, written, self.bytes_in, 0.0, sources, tuple(exhausted),
-            segments, tuple(checkpoint.states), tuple(checkpoint.files), dict(self.outbox.copies),
+            pauses, segments, tuple(checkpoint.states), tuple(checkpoint.files), dict(self.outbox.copies),
             dict(self.outbox.enqueued), self.consistent,
         )  # fmt: skip
 
@@ -169,6 +172,13 @@ class TaskRun:
             self.meter.worked(program.index, source.background.taken_ns())
             source.context.submit = submit
             self.origin = str
+
+    def _pause(self, name: str) -> float | None:
+        """Seconds until a source may have tuples again, where it says so."""
+        program = next(p for p in self.program.operators.values() if p.name == name)
+        source = self._instance(program.index).operator
+        assert isinstance(source, SourceOperator)
+        return self._calls.call(program, lambda: check_pause(source.pause()))
 
     def _enter(self, operator: int, port: int, item: Item) -> None:
         """An item arrives at the task: it is the task's own, so a mutating operator may write to it (rules 86, 87)."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Collection, Iterable
+from typing import Any
 
 from sqlalchemy import Connection, delete, select
 
@@ -20,19 +21,66 @@ KEPT_EPOCHS = 100
 """Epochs that stay in the catalog for people to look at."""
 
 
-def collect_garbage(catalog: Catalog, application: str, programs: Collection[PeProgram]) -> int:
+class Garbage:
+    """Collects the garbage of an application, of each unit when its cut has moved.
+
+    Args:
+        catalog: of the application.
+        application: its name.
+        programs: of all its PEs.
+    """
+
+    def __init__(self, catalog: Catalog, application: str, programs: Collection[PeProgram]) -> None:
+        self._catalog = catalog
+        self._application = application
+        self._programs = programs
+        self._units: dict[str, Any] = {}
+        self._importers: object = None
+
+    def collect(self) -> bool:
+        """Forget what nobody can need any more, since cuts have moved and other applications have read on.
+
+        Returns:
+            Whether there was anything to look at.
+        """
+        u, now = tables.unit, time.time()
+        with self._catalog.read() as connection:
+            cut = select(u.c.name, u.c.completed_epoch, u.c.generation).where(u.c.application == self._application)
+            units = {row.name: row for row in connection.execute(cut)}
+            importers = importing_pes(connection, self._application, now)
+        moved = {name for name, row in units.items() if row != self._units.get(name)}
+        if not moved and importers == self._importers:
+            return False
+        collect_garbage(self._catalog, self._application, self._programs, moved)
+        self._units, self._importers = units, importers
+        return True
+
+
+def collect_garbage(
+    catalog: Catalog, application: str, programs: Collection[PeProgram], units: Collection[str] | None = None
+) -> int:
     """Forget commits, segments and states that lie before the cut of everybody who could need them.
+
+    Args:
+        catalog: of the application.
+        application: its name.
+        programs: of all its PEs.
+        units: whose commits, states and read segments to look at; all when None.
 
     Returns:
         How many files were removed.
     """
     c, s, u, p, e = tables.commit, tables.segment, tables.unit, tables.pe, tables.epoch
     paths: list[str] = []
+    mine = u.c.application == application if units is None else (u.c.application == application) & u.c.name.in_(units)
+    streams = {
+        stream.stream for program in programs if units is None or program.unit in units for stream in program.inputs
+    }
     with catalog.write() as connection:
         cuts = {
             row.pe: row
             for row in connection.execute(
-                select(c)
+                select(c, p.c.unit)
                 .join(p, (p.c.application == c.c.application) & (p.c.id == c.c.pe))
                 .join(u, (u.c.application == p.c.application) & (u.c.name == p.c.unit))
                 .where(c.c.application == application, c.c.boundary, c.c.epoch == u.c.completed_epoch)
@@ -41,8 +89,9 @@ def collect_garbage(catalog: Catalog, application: str, programs: Collection[PeP
         needed: dict[str, int] = {}
         for program in programs:
             for stream in program.inputs:
-                read = cuts[program.pe].position["inputs"].get(stream.stream, 0) if program.pe in cuts else 0
-                needed[stream.stream] = min(needed.get(stream.stream, read), read)
+                if stream.stream in streams:
+                    read = cuts[program.pe].position["inputs"].get(stream.stream, 0) if program.pe in cuts else 0
+                    needed[stream.stream] = min(needed.get(stream.stream, read), read)
         now = time.time()
         paths += drop_read_exports(connection, application, needed, now)
         for exporter in exporters_done(connection, application):
@@ -56,10 +105,11 @@ def collect_garbage(catalog: Catalog, application: str, programs: Collection[PeP
             paths += connection.scalars(select(s.c.path).where(*old))
             connection.execute(delete(s).where(*old))
         paths += _drop_retracted(connection, application, programs, now)
-        for pe, row in cuts.items():
+        of_units = {pe: row for pe, row in cuts.items() if units is None or row.unit in units}
+        for pe, row in of_units.items():
             connection.execute(delete(c).where(c.c.application == application, c.c.pe == pe, c.c.batch < row.batch))
-        paths += drop_unneeded_states(connection, application, {pe: row.batch for pe, row in cuts.items()})
-        for unit in connection.execute(select(u).where(u.c.application == application)):
+        paths += drop_unneeded_states(connection, application, {pe: row.batch for pe, row in of_units.items()})
+        for unit in connection.execute(select(u.c.name, u.c.completed_epoch).where(mine)):
             connection.execute(
                 delete(e).where(
                     e.c.application == application,

@@ -105,6 +105,21 @@ class SparkEngine:
             return f"its JVM (pid {self.pid}) has ended with status {self._jvm.wait(patience)}"
         return None
 
+    def watch(self, wake: Callable[[], None]) -> None:
+        """Have a thread wait for the end of queries, and of the JVM."""
+        threading.Thread(target=self._await_ends, args=(wake,), name="query-ends", daemon=True).start()
+
+    def _await_ends(self, wake: Callable[[], None]) -> None:
+        streams = self.session.streams
+        while self._jvm.poll() is None:
+            try:
+                streams.awaitAnyTermination()
+            except Exception as error:  # noqa: BLE001  the host asks each query why it ended
+                log.debug("a query has ended: %s", error)
+            wake()
+            with contextlib.suppress(Exception):  # the JVM has ended
+                streams.resetTerminated()
+
     def query(self, start: QueryStart) -> SparkQuery:
         """Start a query of the session."""
         from streams_orchestration.runtime.engine.spark.query import SparkQuery

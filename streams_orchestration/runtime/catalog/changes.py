@@ -1,0 +1,211 @@
+"""Waiting for a change of the catalog without looking at it again and again."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import select
+import threading
+import time
+from abc import ABC, abstractmethod
+from collections.abc import Callable
+from pathlib import Path
+
+REOPEN_SECONDS = 1.0
+"""Between two tries to open a bell that cannot be opened; whoever waits looks by itself now and then."""
+
+
+class Bell(ABC):
+    """What a database rings when a transaction that writes is committed."""
+
+    look_seconds: float | None = None
+    """Between two looks of a bell that cannot ring by itself; None for one that can."""
+
+    @abstractmethod
+    def fileno(self) -> int | None:
+        """The descriptor that becomes readable when the bell rings; None for a bell that cannot ring by itself."""
+
+    @abstractmethod
+    def take(self) -> bool:
+        """Take what has come.
+
+        Returns:
+            Whether the catalog has changed.
+
+        Raises:
+            OSError: the bell must be opened anew.
+        """
+
+    @abstractmethod
+    def close(self) -> None:
+        """Let go of the descriptor."""
+
+
+class Changes:
+    """Counts the changes of a catalog, and wakes the threads of a process that wait for one.
+
+    Nothing is missed: take the mark, look at the catalog, then wait for a change after the mark. A bell that breaks
+    counts as a change. A change may be seen late when its writer dies between commit and ring, so a wait has an end.
+    """
+
+    def __init__(self, open_bell: Callable[[], Bell]) -> None:
+        """Nothing is opened before the first mark.
+
+        Args:
+            open_bell: opens the bell of the catalog; it may raise OSError.
+        """
+        self._open_bell = open_bell
+        self._count = 0
+        self._condition = threading.Condition()
+        self._thread: threading.Thread | None = None
+        self._closed = False
+        self._end, self._ending = -1, -1
+
+    def mark(self) -> int:
+        """How many changes there were; take it before you look at the catalog."""
+        with self._condition:
+            if self._thread is None and not self._closed:
+                self._end, self._ending = os.pipe()
+                self._thread = threading.Thread(target=self._listen, name="catalog-changes", daemon=True)
+                self._thread.start()
+                while self._count == 0:  # the bell is open now, or cannot be opened
+                    self._condition.wait()
+            return self._count
+
+    def wait(self, mark: int, seconds: float) -> bool:
+        """Wait for a change.
+
+        Args:
+            mark: what `mark` has returned; a change after it ends the wait at once.
+            seconds: the longest wait.
+
+        Returns:
+            Whether there was a change.
+        """
+        with self._condition:
+            return self._condition.wait_for(lambda: self._count != mark or self._closed, max(seconds, 0.0))
+
+    def wake(self) -> None:
+        """Count a change: something has happened in this process that its waiting threads are to look at."""
+        with self._condition:
+            self._count += 1
+            self._condition.notify_all()
+
+    def close(self) -> None:
+        """End all waits and the thread."""
+        with self._condition:
+            self._closed = True
+            self._condition.notify_all()
+            thread, self._thread = self._thread, None
+        if thread is not None:
+            os.close(self._ending)
+            thread.join()
+
+    def _listen(self) -> None:
+        bell: Bell | None = None
+        try:
+            while not self._closed:
+                try:
+                    if bell is None:
+                        bell = self._open_bell()
+                        self.wake()  # what came before it was open
+                    if not self._rings(bell):
+                        continue
+                except OSError:
+                    if bell is not None:
+                        bell.close()
+                        bell = None
+                    self.wake()
+                    self._pause(REOPEN_SECONDS)
+                else:
+                    self.wake()
+        finally:
+            if bell is not None:
+                bell.close()
+            os.close(self._end)
+
+    def _rings(self, bell: Bell) -> bool:
+        """Wait until the bell rings, or it is time to look."""
+        descriptor = bell.fileno()
+        if descriptor is None:
+            self._pause(bell.look_seconds)
+        else:
+            poll = select.poll()
+            poll.register(descriptor, select.POLLIN)
+            poll.register(self._end, select.POLLIN)
+            poll.poll()
+        return not self._closed and bell.take()
+
+    def _pause(self, seconds: float | None) -> None:
+        poll = select.poll()
+        poll.register(self._end, select.POLLIN)
+        poll.poll(None if seconds is None else seconds * 1000)
+
+
+class FileBell(Bell):
+    """A file whose times are set after each commit; Linux tells when that happens.
+
+    Args:
+        path: of the file, made when it is missing.
+    """
+
+    def __init__(self, path: Path) -> None:
+        from inotify_simple import INotify, flags
+
+        path.touch()
+        self._lost = flags.DELETE_SELF | flags.MOVE_SELF | flags.IGNORED | flags.UNMOUNT
+        self._watch = INotify()
+        try:
+            self._watch.add_watch(path, flags.ATTRIB | flags.DELETE_SELF | flags.MOVE_SELF)
+        except OSError:
+            self._watch.close()
+            raise
+
+    def fileno(self) -> int:
+        """Of the watch."""
+        return self._watch.fileno()
+
+    def take(self) -> bool:
+        """Raises OSError when the file is gone."""
+        events = self._watch.read(timeout=0)
+        if any(event.mask & self._lost for event in events):
+            message = "the bell is gone"
+            raise FileNotFoundError(message)
+        return bool(events)
+
+    def close(self) -> None:
+        """Close the watch."""
+        self._watch.close()
+
+
+class LookingBell(Bell):
+    """Compares a value again and again, where the operating system cannot tell of a change.
+
+    Args:
+        value: a cheap one that differs after every change; it may raise OSError.
+        seconds: between two looks.
+    """
+
+    def __init__(self, value: Callable[[], object], seconds: float) -> None:
+        self.look_seconds = seconds
+        self._value = value
+        self._last = value()
+
+    def fileno(self) -> None:
+        """It has none."""
+        return
+
+    def take(self) -> bool:
+        """Whether the value is another one than at the last look."""
+        last, self._last = self._last, self._value()
+        return last != self._last
+
+    def close(self) -> None:
+        """There is nothing to close."""
+
+
+def ring(path: Path) -> None:
+    """Set the times of a bell's file; nobody listens when there is none."""
+    now = time.time_ns()
+    with contextlib.suppress(OSError):
+        os.utime(path, ns=(now, now))
