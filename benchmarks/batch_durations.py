@@ -130,6 +130,9 @@ class ThisSession:
     def ended(self, patience: float = 0.0) -> str | None:
         return None
 
+    def watch(self, wake: Callable[[], None]) -> None:
+        """Nobody waits for its end."""
+
     def query(self, start: QueryStart) -> SparkQuery:
         return SparkQuery(self._spark, start)
 

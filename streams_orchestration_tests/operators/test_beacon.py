@@ -97,8 +97,9 @@ def test_tuples_come_when_they_are_due(clock: Clock):
 @pytest.mark.parametrize(
     ("parameters", "pauses"), [({"period": 0.5}, [0.5, 0.25]), ({"initDelay": 2.0}, [2.0, 1.75]), ({}, [0.0, 0.0])]
 )
-def test_the_source_says_when_its_next_tuple_is_due(clock: Clock, parameters: dict[str, float], pauses: list[float]):
+def test_the_source_says_when_its_next_tuple_is_due(clock: Clock, parameters: dict[str, Any], pauses: list[float]):
     source = bench(**parameters).operator
+    assert isinstance(source, Beacon)
     source.produce({"iteration": 0}, 1)
     seen = [source.pause()]
     clock.now += 0.25

@@ -21,10 +21,8 @@ from streams_orchestration.runtime.deployment.reset import reset
 from streams_orchestration.runtime.errors import CatalogLostError
 from streams_orchestration.runtime.programs.batches import BatchPlan
 from streams_orchestration.runtime.queries import planner as reader
-from streams_orchestration.runtime.queries.planner import Planner
 from streams_orchestration.runtime.queries.views import read_view
 from streams_orchestration.runtime.storage.home import Home
-from streams_orchestration.runtime.tasks.answers import give_answer
 from streams_orchestration.runtime.units.garbage import collect_garbage
 from streams_orchestration_tests.postgresql import Server
 from streams_orchestration_tests.runtime import applications
@@ -32,6 +30,7 @@ from streams_orchestration_tests.runtime import local as stepping
 from streams_orchestration_tests.runtime.applications import expected_of_network, network, published
 from streams_orchestration_tests.runtime.faults import Fault, Faults, injected
 from streams_orchestration_tests.runtime.local import LocalApplication
+from streams_orchestration_tests.runtime.planned import PlannedPe
 
 pytestmark = pytest.mark.slow
 
@@ -125,35 +124,12 @@ def test_after_a_fault_at_any_point_all_is_as_without(
     assert min(faults.commits.values()) >= 1
 
 
-class Query:
-    """A PE whose batches a planner plans and commits, as in Spark's process."""
-
-    def __init__(self, local: LocalApplication, program: PeProgram) -> None:
-        self.local, self.program = local, program
-        self.scratch = local._scratch(program)
-        options = {"home": str(local.home.root), "scratch": self.scratch.path, "generation": "1", "limit": "4"}
-        self.planner = Planner(options)
-        self.offset = self.planner.start()
-
-    def turn(self) -> None:
-        """Spark asks for the next batch, and runs it."""
-        end = self.planner.advance(self.offset)
-        if end == self.offset:
-            return
-        assert self.planner.tasks(end)
-        plan = self.planner._planned
-        assert plan is not None
-        for result in self.local.execute(self.program, plan):
-            give_answer(self.scratch.answers, plan.batch, result)
-        self.offset = end
-
-
 def test_planners_meet_faults_at_every_point_and_commit_each_batch_once(
     tmp_path: Path, server: Server | None, monkeypatch: pytest.MonkeyPatch
 ):
-    monkeypatch.setattr(reader, "PATIENCE_SECONDS", 0.0)
+    monkeypatch.setattr(reader, "OUTAGE_SECONDS", 0.0)
     local = LocalApplication(Home(tmp_path / "home"), network(tmp_path, COUNT, fusion="manual", pes=3), source_limit=4)
-    queries = [Query(local, program) for program in local.programs]
+    queries = [PlannedPe(local, program) for program in local.programs]
     at_points = (Fault(server, point=number % 26) for number in itertools.count(1))
     at_commits = (Fault(server, commit=number % 3) for number in itertools.count(1))
     happened = 0
@@ -175,7 +151,7 @@ def test_planners_meet_faults_at_every_point_and_commit_each_batch_once(
 
 def test_a_planner_gives_up_when_the_catalog_stays_away(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
     local = LocalApplication(Home(tmp_path / "home"), network(tmp_path, COUNT, fusion="manual", pes=3), source_limit=4)
-    query = Query(local, next(program for program in local.programs if program.sources))
+    query = PlannedPe(local, next(program for program in local.programs if program.sources))
     query.turn()
 
     def away(*_: object, **__: object) -> None:

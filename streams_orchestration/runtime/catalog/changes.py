@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import logging
 import os
 import select
 import threading
@@ -13,6 +14,8 @@ from pathlib import Path
 
 REOPEN_SECONDS = 1.0
 """Between two tries to open a bell that cannot be opened; whoever waits looks by itself now and then."""
+
+log = logging.getLogger("streams.catalog")
 
 
 class Bell(ABC):
@@ -111,7 +114,9 @@ class Changes:
                         self.wake()  # what came before it was open
                     if not self._rings(bell):
                         continue
-                except OSError:
+                except Exception as error:
+                    if not isinstance(error, OSError):
+                        log.exception("the bell of the catalog failed; it is opened anew")
                     if bell is not None:
                         bell.close()
                         bell = None

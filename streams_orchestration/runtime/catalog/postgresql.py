@@ -92,10 +92,12 @@ class PostgresqlDatabase(Database):
 
     def bell(self) -> Bell:
         """A connection that listens."""
+        from psycopg import Error
+
         try:
             return NotificationBell(self.engine, self.schema)
-        except DBAPIError as error:
-            raise OSError(said(error)) from error
+        except (DBAPIError, Error) as error:
+            raise OSError(str(error)) from error
 
     def committed(self) -> None:
         """Nothing: the server rings, since the transaction has notified."""
@@ -144,10 +146,10 @@ class NotificationBell(Bell):
     """A connection on which the server tells of commits; it is none of the engine's pool."""
 
     def __init__(self, engine: Engine, channel: str) -> None:
-        self._connection = engine.connect()
-        self._connection.detach()
-        self._driver: Any = self._connection.connection.driver_connection
-        self._connection.exec_driver_sql(f'LISTEN "{channel}"')
+        pooled = engine.raw_connection()
+        self._driver: Any = pooled.dbapi_connection
+        pooled.detach()
+        self._driver.execute(f'LISTEN "{channel}"')
 
     def fileno(self) -> int:
         """Of the connection."""
@@ -164,7 +166,7 @@ class NotificationBell(Bell):
 
     def close(self) -> None:
         """Close the connection."""
-        self._connection.close()
+        self._driver.close()
 
 
 def _unreachable(name: str, reason: str) -> CatalogError:

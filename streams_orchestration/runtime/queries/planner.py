@@ -40,10 +40,16 @@ OUTAGE_SECONDS = 0.25
 
 
 class Planner:
-    """Plans and commits the batches of one query."""
+    """Plans and commits the batches of one query.
 
-    def __init__(self, options: dict[str, str]) -> None:
+    Args:
+        options: of the query, as `QueryStart.planner_options` makes them.
+        patience: seconds that one call waits for work before it returns to the engine.
+    """
+
+    def __init__(self, options: dict[str, str], patience: float = PATIENCE_SECONDS) -> None:
         self.options = options
+        self._patience = patience
         self.scratch = Scratch(options["scratch"])
         self._planned: BatchPlan | None = None
         self._pace = Pace(int(options["limit"]), os.cpu_count() or 1)
@@ -94,7 +100,7 @@ class Planner:
         """The same while the catalog can be reached; a commit of unknown outcome is tried again by the next call."""
         self._finish(batch)
         changes = self._catalog.changes
-        until = time.monotonic() + PATIENCE_SECONDS
+        until = time.monotonic() + self._patience
         pause, longest = PAUSES
         while True:
             mark = changes.mark()
@@ -103,7 +109,7 @@ class Planner:
             view = read_view(self._catalog, program)
             if self._over(view):
                 self.scratch.rest()
-                changes.wait(mark, PATIENCE_SECONDS)
+                changes.wait(mark, self._patience)
                 return batch
             limit = self._pace.limit
             plan = plan_batch(

@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import time
 from collections.abc import Collection, Iterable
-from typing import Any
 
-from sqlalchemy import Connection, delete, select
+from sqlalchemy import Connection, delete, func, select
 
 from streams_orchestration.compiler.pe_program import PeProgram
 from streams_orchestration.runtime.catalog import tables
@@ -19,10 +18,12 @@ from streams_orchestration.runtime.transport.readers import drop_read_exports, e
 
 KEPT_EPOCHS = 100
 """Epochs that stay in the catalog for people to look at."""
+BATCHES = 64
+"""Of the PEs of a unit together: states of batches between two cuts are garbage, too."""
 
 
 class Garbage:
-    """Collects the garbage of an application, of each unit when its cut has moved.
+    """Collects the garbage of an application, of each unit when its cut has moved, or it has made many batches.
 
     Args:
         catalog: of the application.
@@ -34,7 +35,7 @@ class Garbage:
         self._catalog = catalog
         self._application = application
         self._programs = programs
-        self._units: dict[str, Any] = {}
+        self._units: dict[str, tuple[int, int, int]] = {}
         self._importers: object = None
 
     def collect(self) -> bool:
@@ -43,10 +44,18 @@ class Garbage:
         Returns:
             Whether there was anything to look at.
         """
-        u, now = tables.unit, time.time()
+        u, p, now = tables.unit, tables.pe, time.time()
         with self._catalog.read() as connection:
-            cut = select(u.c.name, u.c.completed_epoch, u.c.generation).where(u.c.application == self._application)
-            units = {row.name: row for row in connection.execute(cut)}
+            progress = (
+                select(u.c.name, u.c.completed_epoch, u.c.generation, func.sum(p.c.batch).label("batches"))
+                .join(p, (p.c.application == u.c.application) & (p.c.unit == u.c.name))
+                .where(u.c.application == self._application)
+                .group_by(u.c.name, u.c.completed_epoch, u.c.generation)
+            )
+            units = {
+                row.name: (row.completed_epoch, row.generation, row.batches // BATCHES)
+                for row in connection.execute(progress)
+            }
             importers = importing_pes(connection, self._application, now)
         moved = {name for name, row in units.items() if row != self._units.get(name)}
         if not moved and importers == self._importers:

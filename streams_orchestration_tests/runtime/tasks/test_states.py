@@ -16,7 +16,7 @@ from streams_orchestration.runtime.programs.batches import StoredState
 from streams_orchestration.runtime.storage.home import Home
 from streams_orchestration.runtime.tasks.instances import InstanceCache
 from streams_orchestration.runtime.tasks.stored_states import newest_states, state_files
-from streams_orchestration.runtime.units.garbage import collect_garbage, sweep
+from streams_orchestration.runtime.units.garbage import Garbage, collect_garbage, sweep
 from streams_orchestration_tests.runtime.applications import (
     ALONE,
     compiled,
@@ -184,6 +184,23 @@ def test_what_only_a_former_cut_needed_is_collected_when_there_is_a_new_one(loca
         collect_garbage(local.catalog, local.name, local.programs)
         assert {file.path for file in stored(local).files} == needed(local) == on_disk(local)
         assert kept(local)["Totals"] == 1
+
+
+def test_garbage_is_looked_for_when_the_cut_has_moved_or_many_batches_were_made(
+    local: LocalApplication, monkeypatch: pytest.MonkeyPatch
+):
+    garbage = Garbage(local.catalog, local.name, local.programs)
+    batches(local, 1)
+    assert garbage.collect()
+    batches(local, 1)
+    assert not garbage.collect()
+    epoch(local)
+    assert garbage.collect()
+    assert not garbage.collect()
+    assert {file.path for file in stored(local).files} == needed(local) == on_disk(local)
+    monkeypatch.setattr("streams_orchestration.runtime.units.garbage.BATCHES", 1)
+    batches(local, 1)
+    assert garbage.collect()
 
 
 def test_a_boundary_that_may_become_the_cut_yet_keeps_its_state(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):

@@ -1,0 +1,175 @@
+"""Who waits for a change of the catalog is woken by it, on both databases, and misses none."""
+
+from __future__ import annotations
+
+import os
+import sys
+import threading
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+from sqlalchemy import insert, update
+
+from streams_orchestration.runtime.catalog import sqlite, tables
+from streams_orchestration.runtime.catalog.catalog import Catalog
+from streams_orchestration.runtime.catalog.changes import Bell, Changes
+from streams_orchestration.runtime.catalog.creation import create_catalog
+from streams_orchestration.runtime.storage.home import Home
+
+LONG = 30.0
+"""Seconds that no wait of these tests takes, unless it fails."""
+BRIEF = 0.3
+"""A change that is not to come has come by then."""
+
+
+@pytest.fixture
+def home(tmp_path: Path, database: str) -> Home:
+    home = Home(tmp_path / "home")
+    create_catalog(home).close()
+    return home
+
+
+@pytest.fixture
+def waiting(home: Home) -> Iterator[Catalog]:
+    """A catalog whose bell is open."""
+    catalog = Catalog(home)
+    catalog.changes.mark()
+    yield catalog
+    catalog.close()
+
+
+def write(home: Home) -> None:
+    with Catalog(home).write() as connection:
+        connection.execute(insert(tables.host).values(application="app", id=0, state="RUNNING"))
+
+
+def test_a_write_of_another_process_wakes(home: Home, waiting: Catalog):
+    mark = waiting.changes.mark()
+    pid = os.fork()
+    if pid == 0:
+        write(home)
+        os._exit(0)
+    assert waiting.changes.wait(mark, LONG)
+    os.waitpid(pid, 0)
+
+
+def test_what_is_written_between_mark_and_wait_is_not_missed(home: Home, waiting: Catalog):
+    mark = waiting.changes.mark()
+    write(home)
+    assert waiting.changes.wait(mark, LONG)
+
+
+def test_a_write_that_changes_nothing_for_others_wakes_nobody(home: Home, waiting: Catalog):
+    write(home)
+    mark = waiting.changes.mark()
+    while waiting.changes.wait(mark, BRIEF):  # of the write
+        mark = waiting.changes.mark()
+    with Catalog(home).note() as connection:
+        connection.execute(update(tables.host).values(heartbeat_at=1.0))
+    with pytest.raises(ZeroDivisionError), Catalog(home).write():
+        _ = 1 / 0
+    with Catalog(home).read():
+        pass
+    assert not waiting.changes.wait(mark, BRIEF)
+
+
+def test_a_note_does_not_wait_for_writers_in_postgresql(home: Home, database: str):
+    if database == "sqlite":
+        pytest.skip("a file of SQLite has one lock for all who write")
+    write(home)
+    patient = Catalog(home, busy_seconds=0.05)
+    with Catalog(home).write(), patient.note() as connection:
+        connection.execute(update(tables.host).values(heartbeat_at=1.0))
+
+
+def test_all_threads_of_a_process_wait_on_one_bell(home: Home, waiting: Catalog):
+    mark = waiting.changes.mark()
+    woken: list[bool] = []
+    threads = [threading.Thread(target=lambda: woken.append(waiting.changes.wait(mark, LONG))) for _ in range(3)]
+    for thread in threads:
+        thread.start()
+    write(home)
+    for thread in threads:
+        thread.join()
+    assert woken == [True] * 3
+
+
+def test_without_a_watch_of_the_operating_system_the_file_is_looked_at(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    def no_more(_path: Path) -> Bell:
+        message = "no more watches"
+        raise OSError(message)
+
+    monkeypatch.setattr(sqlite, "FileBell", no_more)
+    home = Home(tmp_path / "home")
+    create_catalog(home).close()
+    catalog = Catalog(home)
+    mark = catalog.changes.mark()
+    write(home)
+    assert catalog.changes.wait(mark, LONG)
+    catalog.close()
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="only Linux tells of a file that is gone")
+def test_a_bell_that_is_removed_is_made_anew(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setattr("streams_orchestration.runtime.catalog.changes.REOPEN_SECONDS", 0.01)
+    home = Home(tmp_path / "home")
+    create_catalog(home).close()
+    catalog = Catalog(home)
+    bell = home.catalog.with_name(home.catalog.name + sqlite.BELL)
+    mark = catalog.changes.mark()
+    bell.unlink()
+    while not bell.exists():
+        assert catalog.changes.wait(mark, LONG)
+        mark = catalog.changes.mark()
+    assert_rings(catalog, lambda: write(home))
+    catalog.close()
+
+
+def assert_rings(catalog: Catalog, action: Callable[[], None]) -> None:
+    mark = catalog.changes.mark()
+    action()
+    assert catalog.changes.wait(mark, LONG)
+
+
+class BrokenBell(Bell):
+    """Breaks whenever it is asked."""
+
+    look_seconds = 0.001
+
+    def __init__(self) -> None:
+        self.closed = False
+
+    def fileno(self) -> None:
+        return
+
+    def take(self) -> bool:
+        message = "broken"
+        raise OSError(message)
+
+    def close(self) -> None:
+        self.closed = True
+
+
+def test_a_bell_that_breaks_counts_as_a_change_and_is_closed(monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setattr("streams_orchestration.runtime.catalog.changes.REOPEN_SECONDS", 0.001)
+    bells: list[BrokenBell] = []
+
+    def opened() -> Bell:
+        bells.append(BrokenBell())
+        return bells[-1]
+
+    changes = Changes(opened)
+    mark = changes.mark()
+    for _ in range(3):
+        assert changes.wait(mark, LONG)
+        mark = changes.mark()
+    changes.close()
+    assert all(bell.closed for bell in bells)
+
+
+def test_a_wait_ends_when_the_catalog_is_closed(home: Home, waiting: Catalog):
+    mark = waiting.changes.mark()
+    threading.Timer(0.01, waiting.changes.close).start()
+    waiting.changes.wait(mark, LONG)
+    assert not [thread for thread in threading.enumerate() if thread is waiting.changes._thread]

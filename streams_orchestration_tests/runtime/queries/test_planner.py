@@ -1,0 +1,74 @@
+"""A planner waits for work, and begins as soon as there is some."""
+
+from __future__ import annotations
+
+import threading
+from pathlib import Path
+
+import pytest
+from sqlalchemy import event, func, select
+
+from streams_orchestration.runtime.catalog import tables
+from streams_orchestration.runtime.queries import planner
+from streams_orchestration.runtime.storage.home import Home
+from streams_orchestration_tests.runtime.applications import compiled, node, sink, totals, write_rows
+from streams_orchestration_tests.runtime.local import LocalApplication
+from streams_orchestration_tests.runtime.planned import PlannedPe
+
+LONG = 60.0
+"""Seconds that no wait of these tests takes, unless it fails."""
+
+
+def source_and_rest(local: LocalApplication, patience: float) -> tuple[PlannedPe, list[PlannedPe]]:
+    pes = [PlannedPe(local, program, patience) for program in local.programs]
+    return next(pe for pe in pes if pe.program.sources), [pe for pe in pes if not pe.program.sources]
+
+
+def test_a_planner_that_waits_plans_what_is_committed_meanwhile(tmp_path: Path, database: str):
+    home = Home(tmp_path / "home")
+    local = LocalApplication(home, totals(write_rows(tmp_path / "rows.parquet", 3), fusion="manual", pes=3))
+    source, others = source_and_rest(local, LONG)
+    reader = next(pe for pe in others if {s.stream for s in pe.program.inputs} & set(_written(source)))
+    planned: list[bool] = []
+    waiting = threading.Thread(target=lambda: planned.append(reader.turn()), daemon=True)
+    waiting.start()
+    while source.turn() and waiting.is_alive() and not source.planner._planned:
+        pass
+    source.planner._finish(source.offset)  # Spark commits a batch when it asks for the next one
+    waiting.join(LONG)
+    assert planned == [True]
+
+
+def _written(pe: PlannedPe) -> list[str]:
+    return [
+        stream.stream for program in pe.local.programs for stream in program.inputs if stream.producer == pe.program.pe
+    ]
+
+
+def test_a_planner_that_waits_does_not_look_at_the_catalog(tmp_path: Path):
+    local = LocalApplication(
+        Home(tmp_path / "home"), totals(write_rows(tmp_path / "rows.parquet", 3), fusion="manual", pes=3)
+    )
+    reader = source_and_rest(local, patience=0.3)[1][0]
+    reader.turn()
+    statements: list[str] = []
+    engine = reader.planner._catalog._database.engine
+    event.listen(engine, "begin", lambda _connection: statements.append("begin"))
+    assert not reader.turn()
+    assert len(statements) == 2  # when the wait begins, and when it has ended
+
+
+@pytest.mark.parametrize(
+    ("parameters", "batches"), [({"period": 3600.0}, 1), ({"initDelay": 3600.0}, 1), ({"iterations": 9}, 4)]
+)
+def test_no_batch_is_made_for_a_source_that_has_no_tuples(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, parameters: dict[str, float], batches: int
+):
+    monkeypatch.setattr(planner, "IDLE_PAUSES", (LONG, LONG))
+    made = node("Made", "Beacon", parameters=parameters | {"output": {"k": "'a'", "n": "IterationCount()"}})
+    local = LocalApplication(Home(tmp_path / "home"), compiled([made, sink("Out", "Made")]), source_limit=4)
+    (pe,) = [PlannedPe(local, program) for program in local.programs]
+    for _ in range(8):
+        pe.turn()
+    with local.catalog.read() as connection:
+        assert connection.scalar(select(func.max(tables.commit.c.batch)).where(tables.commit.c.pe == 0)) == batches - 1
