@@ -1,0 +1,87 @@
+"""What it costs to stand still: processor time of an application that waits for its next tuple.
+
+Two chains of PEs on one host are compared, so that what the host itself takes is known apart from what a PE takes.
+"""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+import time
+from pathlib import Path
+from tempfile import TemporaryDirectory
+
+import psutil
+from sqlalchemy import select
+
+from benchmarks import graphs
+from benchmarks.application import last_commits
+from benchmarks.harness import Row
+from streams_orchestration.runtime.catalog import tables
+from streams_orchestration.runtime.catalog.catalog import Catalog
+from streams_orchestration.runtime.storage.home import Home
+
+FEW, MANY = 2, 12
+"""PEs."""
+QUIET_SECONDS = 10.0
+"""From the first tuple in the sink to the beginning of the measurement."""
+SECONDS = 60.0
+PATIENCE_SECONDS = 180.0
+TARGET = 0.5
+"""Hundredths of a core for a PE."""
+
+
+def spec(directory: Path, pes: int) -> Path:
+    """A source with one tuple now and the next one in a day, filters that let it pass, and a sink; a PE each."""
+    apart = {"config": {"placement": {"partitionIsolation": True}}}
+    source = graphs.beacon("Made", 2)
+    source["parameters"] |= {"period": 86_400.0}
+    source["annotations"] = {"autonomous": True}  # an epoch is work
+    graph = [source]
+    for number in range(pes - 2):
+        graph.append(graphs.node(f"Kept{number}", "Filter", graph[-1]["name"]) | apart)
+    return graphs.write(directory, "idle", [*graph, graphs.sink("Result", graph[-1]["name"]) | apart])
+
+
+def processor_seconds(pes: int, seconds: float) -> float:
+    """Processor time that all processes of a host take while nothing happens, in hundredths of a core."""
+    with TemporaryDirectory(prefix="bench-") as scratch:
+        home = Home(Path(scratch, "home"))
+        environment = os.environ | {"STREAMS_HOME": str(home.root)}
+        command = [sys.executable, "-m", "streams_orchestration"]
+        subprocess.run(
+            [*command, "deploy", str(spec(Path(scratch), pes))], env=environment, check=True, capture_output=True
+        )
+        try:
+            until = time.monotonic() + PATIENCE_SECONDS
+            while not last_commits(home, ["Result"]):
+                if time.monotonic() > until:
+                    sys.exit("no tuple came to the sink")
+                time.sleep(0.2)
+            time.sleep(QUIET_SECONDS)
+            before = _taken(home)
+            time.sleep(seconds)
+            after = _taken(home)
+            return 100 * sum(after[pid] - before.get(pid, 0.0) for pid in after) / seconds
+        finally:
+            subprocess.run([*command, "cancel", "idle"], env=environment, check=True, capture_output=True)
+
+
+def _taken(home: Home) -> dict[int, float]:
+    """Seconds of processor time of the host's processes."""
+    with Catalog(home).read() as connection:
+        hosts = [psutil.Process(pid) for pid in connection.scalars(select(tables.host.c.pid))]
+    processes = [process for host in hosts for process in (host, *host.children(recursive=True))]
+    return {process.pid: sum(process.cpu_times()[:2]) for process in processes}
+
+
+def rows(*, quick: bool = False) -> list[Row]:
+    """Of a PE, and of a host with two PEs."""
+    seconds = SECONDS / 4 if quick else SECONDS
+    few, many = processor_seconds(FEW, seconds), processor_seconds(MANY, seconds)
+    return [
+        Row("idle: one more PE, % of a core", (many - few) / (MANY - FEW), "%", 1.0, TARGET),
+        Row(f"idle: a host with {MANY} PEs, % of a core for each", many / MANY, "%", 1.0, TARGET),
+        Row(f"idle: a host with {FEW} PEs, % of a core", few, "%", 1.0),
+    ]
