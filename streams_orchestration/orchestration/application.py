@@ -70,8 +70,8 @@ def build_application_definitions(
         profile: the same of the one that profiles, off as well.
         gain: predicted speed-up at which a sensor, off as well, applies a decoupling decision.
         change: called with every asset's spec, to add owners, tags, a group; it may not change keys.
-        watched: with a sensor of its own that resets what fails; False where one sensor watches many applications, see
-            `failed_units_sensor`.
+        watched: with a sensor of its own that resets what fails, and its reset job; False where one sensor brings these
+            for many applications, see `failed_units_sensor`.
     """
     home = home or Home.default()
     path = Path(spec).absolute()
@@ -85,18 +85,14 @@ def build_application_definitions(
     ]
     compiling = compile_job(source.name, [key for stage in stages for key in stage.keys])
     redeploying = redeploy_job(source.name, recompile_op(source))
-    resetting = reset_job(source.name)
     measuring = profile_job(source.name)
     decoupling = decouple_job(source.name, decouple_op(source))
     return dg.Definitions(
         assets=[*stages, *map(change, [*external_assets(lineage), *profiling_specs(source)])],
         asset_checks=[deployment_checks(source.name)],
-        jobs=[
-            *(compiling, deploy_job(source.name), redeploying, cancel_job(source.name), resetting),
-            *(measuring, decoupling),
-        ],
+        jobs=[compiling, deploy_job(source.name), redeploying, cancel_job(source.name), measuring, decoupling],
         sensors=[
-            *([own_sensor(source.name, resetting)] if watched else []),
+            *([own_sensor(source.name, reset_job(source.name))] if watched else []),
             gain_sensor(source.name, decoupling, gain),
         ],
         schedules=[

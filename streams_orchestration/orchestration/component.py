@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Any
+from typing import Annotated, Any
 
 import dagster as dg
 from pydantic import Field
@@ -11,8 +11,15 @@ from pydantic import Field
 from streams_orchestration.compiler.options import Options
 from streams_orchestration.model.assignment_document import read_assignment
 from streams_orchestration.model.profile_document import read_profile
-from streams_orchestration.orchestration.application import HOURLY, NIGHTLY, build_application_definitions
+from streams_orchestration.orchestration.application import (
+    HOURLY,
+    NIGHTLY,
+    application_name,
+    build_application_definitions,
+)
 from streams_orchestration.orchestration.decoupling import GAIN
+from streams_orchestration.orchestration.jobs import reset_job
+from streams_orchestration.orchestration.sensors import failed_units_sensor
 from streams_orchestration.orchestration.settings import CompileOptions
 from streams_orchestration.runtime.storage.home import Home
 
@@ -41,6 +48,10 @@ class StreamsApplicationScaffolder(dg.Scaffolder[Any]):
         (request.target_path / "application.yaml").write_text(EXAMPLE.format(name=name))
 
 
+def _beside_the_yaml(context: dg.ResolutionContext, spec: str) -> str:
+    return str(context.resolve_source_relative_path(context.resolve_value(spec, as_type=str)))
+
+
 @dg.scaffold_with(StreamsApplicationScaffolder)
 class StreamsApplicationComponent(dg.Component, dg.Model, dg.Resolvable):
     """Compiles a streaming application, runs it on Spark, and resets what fails.
@@ -55,7 +66,9 @@ class StreamsApplicationComponent(dg.Component, dg.Model, dg.Resolvable):
         ```
     """
 
-    spec: str = Field(description="Path of the application's spec, from the directory of defs.yaml.")
+    spec: Annotated[str, dg.Resolver(_beside_the_yaml, model_field_type=str)] = Field(
+        description="Path of the application's spec, from the directory of defs.yaml."
+    )
     home: str | None = Field(default=None, description="State directory; by default the one that STREAMS_HOME names.")
     submission: dict[str, str | int | float | bool] = Field(default_factory=dict, description="Submission-time values.")
     widths: dict[str, int] = Field(default_factory=dict, description="Widths of parallel regions by name pattern.")
@@ -84,8 +97,10 @@ class StreamsApplicationComponent(dg.Component, dg.Model, dg.Resolvable):
         return spec
 
     def build_defs(self, context: dg.ComponentLoadContext) -> dg.Definitions:
-        """All definitions of the application."""
-        return build_application_definitions(
+        """All definitions of the application; the first application has the sensor that watches all of them."""
+        together = _components(context)
+        alone = all(each is not self for each in together)  # it was made by code, not by a defs.yaml
+        own = build_application_definitions(
             context.path / self.spec,
             Home(Path(self.home).absolute()) if self.home else None,
             options=self._options(context.path),
@@ -93,7 +108,13 @@ class StreamsApplicationComponent(dg.Component, dg.Model, dg.Resolvable):
             profile=self.measure,
             gain=self.gain,
             change=self.get_asset_spec,
+            watched=alone,
         )
+        if alone or together[0] is not self:
+            return own
+        names = [application_name(Path(each.spec)) for each in together]
+        sensor = failed_units_sensor({name: reset_job(name) for name in names})
+        return dg.Definitions.merge(own, dg.Definitions(sensors=[sensor]))
 
     def _options(self, directory: Path) -> Options:
         config: dict[str, Any] = {
@@ -108,6 +129,11 @@ class StreamsApplicationComponent(dg.Component, dg.Model, dg.Resolvable):
             decoupling=read_assignment(directory / self.decoupling) if self.decoupling else None,
         )
         return CompileOptions(**config).options(defaults)
+
+
+def _components(context: dg.ComponentLoadContext) -> list[StreamsApplicationComponent]:
+    """All applications that a defs.yaml of this code location describes, in one order for all of them."""
+    return context.component_tree.get_all_components(StreamsApplicationComponent)
 
 
 def _text(value: str | float) -> str:

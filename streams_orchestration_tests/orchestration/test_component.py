@@ -40,6 +40,20 @@ def test_yaml_and_python_give_the_same_definitions(tmp_path: Path):
             assert defs.resolve_job_def("compile_demo").execute_in_process().success
 
 
+def test_one_sensor_watches_all_applications(tmp_path: Path):
+    with create_defs_folder_sandbox() as sandbox:
+        for name in ("one", "two", "three"):
+            path = sandbox.scaffold_component(component_cls=StreamsApplicationComponent, defs_path=name)
+            (path / "application.yaml").write_text(DEMO.replace("application: demo", f"application: {name}"))
+            written = yaml.safe_load((path / "defs.yaml").read_text())
+            written["attributes"]["home"] = str(tmp_path / "home")
+            (path / "defs.yaml").write_text(yaml.safe_dump(written))
+        with sandbox.build_all_defs() as defs:
+            dg.Definitions.validate_loadable(defs)
+            (sensor,) = [each for each in defs.sensors or () if each.name.startswith("failed_units")]
+            assert {job.name for job in sensor.jobs} == {"reset_one", "reset_two", "reset_three"}
+
+
 def test_a_scaffolded_application_compiles(tmp_path: Path):
     with create_defs_folder_sandbox() as sandbox:
         path = sandbox.scaffold_component(component_cls=StreamsApplicationComponent)
