@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import contextlib
-import itertools
 import logging
 import os
 import threading
@@ -19,8 +17,9 @@ from streams_orchestration.runtime.processes import kill, process_started
 
 LOOK_SECONDS = 1.0
 """Between two looks for what hangs."""
-HEARTBEAT_LOOKS = 5
-"""Looks between two heartbeats, which the catalog gets, and two looks at which processes the host has."""
+HEARTBEAT_SECONDS = 5.0
+"""Between two heartbeats that the catalog has taken; one that it has not is tried again at the next look, so that a
+host is heard again soon after an outage (`SETTLE_SECONDS`)."""
 STUCK_SECONDS = 60.0
 """Without a turn of the main loop the heartbeat stops, so that others see a host that hangs."""
 
@@ -43,6 +42,9 @@ class Heart:
         self._turned = time.monotonic()
         self._engine: Engine | None = None
         self._pulse: Pulse | None = None
+        self._stalls = Stalls()
+        self._unwanted: float | None = None
+        """Since when nobody wants the host."""
         self._hung: str | None = None
         """What was done about an engine that did not answer."""
 
@@ -71,26 +73,30 @@ class Heart:
 
     def _beat(self) -> None:
         """Heartbeats while the main loop turns; and the end of a host that nobody wants and that cannot end itself."""
-        unwanted: float | None = None
-        stalls, tasks = Stalls(), HungTasks(self._limit)
-        for turn in itertools.count():
+        tasks = HungTasks(self._limit)
+        next_beat = 0.0
+        while True:
             now = time.monotonic()
-            if turn % HEARTBEAT_LOOKS == 0:
-                with contextlib.suppress(StreamsRuntimeError):
-                    if now - self._turned < STUCK_SECONDS:
-                        self._presence.beat()
-                    stalls.look(self._presence.record_family(), now)
-                try:
-                    self._presence.row()
-                except UnwantedHostError as error:
-                    unwanted = now if unwanted is None else unwanted
-                    if now - unwanted > STUCK_SECONDS:
-                        log.error("%s; it could not end within %.0f s and is killed", error, STUCK_SECONDS)
-                        kill(os.getpid(), process_started(os.getpid()))
-                except StreamsRuntimeError:
-                    pass
+            if now >= next_beat and self._report(now):
+                next_beat = now + HEARTBEAT_SECONDS
             self._look_for_hangs(tasks, now)
             time.sleep(LOOK_SECONDS)
+
+    def _report(self, now: float) -> bool:
+        """Give a heartbeat, and look after the host's processes; whether the catalog could be used."""
+        try:
+            if now - self._turned < STUCK_SECONDS:
+                self._presence.beat()
+            self._stalls.look(self._presence.record_family(), now)
+            self._presence.row()
+        except UnwantedHostError as error:
+            self._unwanted = now if self._unwanted is None else self._unwanted
+            if now - self._unwanted > STUCK_SECONDS:
+                log.error("%s; it could not end within %.0f s and is killed", error, STUCK_SECONDS)
+                kill(os.getpid(), process_started(os.getpid()))
+        except StreamsRuntimeError:
+            return False
+        return True
 
     def _look_for_hangs(self, tasks: HungTasks, now: float) -> None:
         """End a JVM that does not answer, and workers that stand still."""

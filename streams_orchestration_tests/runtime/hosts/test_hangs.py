@@ -6,12 +6,14 @@ import threading
 import time
 from collections.abc import Iterator
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any, cast
 
 import pytest
 
 from streams_orchestration.runtime.engine.spark.owners import Worker, owner_pids
 from streams_orchestration.runtime.hosts.hangs import HungTasks, Pulse, thread_runs
+from streams_orchestration.runtime.errors import CatalogLostError
 from streams_orchestration.runtime.hosts.heart import Heart
 from streams_orchestration.runtime.processes import process_started
 from streams_orchestration.runtime.queries.scratch import Scratch
@@ -70,6 +72,44 @@ def test_a_jvm_that_does_not_answer_is_ended_and_said_to_be(processes: dict[str,
     heart._look_for_hangs(HungTasks(3), 0.0)
     assert f"(pid {jvm.pid}) gave no answer for 3 s and was killed" in (heart.engine_end() or "")
     assert process_started(jvm.pid) is None
+
+
+LOST = ("the catalog", "no route to it")
+
+
+def test_a_heartbeat_that_the_catalog_does_not_take_is_tried_again_at_the_next_look(monkeypatch: pytest.MonkeyPatch):
+    clock = Looks(count=9)
+    monkeypatch.setattr("streams_orchestration.runtime.hosts.heart.time", clock)
+    beats: list[float] = []
+
+    def beat() -> None:
+        beats.append(clock.now)
+        if len(beats) in (2, 3):
+            raise CatalogLostError(*LOST)
+
+    presence = SimpleNamespace(beat=beat, record_family=tuple, row=lambda: None)
+    with pytest.raises(NoMoreLooksError):
+        Heart(cast(Any, presence), 3, list)._beat()
+    assert beats == [0.0, 5.0, 6.0, 7.0]
+
+
+class NoMoreLooksError(Exception):
+    """The test has seen enough."""
+
+
+class Looks:
+    """A clock that goes on when the heart sleeps."""
+
+    def __init__(self, count: int) -> None:
+        self.now, self.count = 0.0, count
+
+    def monotonic(self) -> float:
+        return self.now
+
+    def sleep(self, seconds: float) -> None:
+        self.now += seconds
+        if self.now >= self.count:
+            raise NoMoreLooksError
 
 
 def awake(pid: int) -> None:
