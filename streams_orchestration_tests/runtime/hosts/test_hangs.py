@@ -12,8 +12,8 @@ from typing import Any, cast
 import pytest
 
 from streams_orchestration.runtime.engine.spark.owners import Worker, owner_pids
-from streams_orchestration.runtime.hosts.hangs import HungTasks, Pulse, thread_runs
 from streams_orchestration.runtime.errors import CatalogLostError
+from streams_orchestration.runtime.hosts.hangs import HungTasks, Pulse, thread_runs
 from streams_orchestration.runtime.hosts.heart import Heart
 from streams_orchestration.runtime.processes import process_started
 from streams_orchestration.runtime.queries.scratch import Scratch
