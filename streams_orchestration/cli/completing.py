@@ -55,8 +55,8 @@ def complete_operator(context: click.Context, _parameter: click.Parameter, start
 def complete_pe(context: click.Context, _parameter: click.Parameter, start: str) -> list[str]:
     """PEs that have a log: of the application, or of all where click has not read that word yet."""
     logs = Home.default().root / "logs"
-    found = logs.glob(f"{context.params.get('application') or '*'}/pe-*.log")
-    pes = sorted({int(path.stem.removeprefix("pe-")) for path in found})
+    paths = logs.glob(f"{context.params.get('application') or '*'}/pe-*.log")
+    pes = sorted({int(path.stem.removeprefix("pe-")) for path in paths})
     return [str(pe) for pe in pes if str(pe).startswith(start)]
 
 

@@ -49,8 +49,8 @@ def decouple(
         raise click.UsageError(message)
 
     sound = isinstance(tree, dict) and not wrong  # a large one is not read twice
-    given = problem_from_mapping(tree, machines) if sound else read_problem(problem, machines)
-    decision = solve(given, **effort)
+    problem_ = problem_from_mapping(tree, machines) if sound else read_problem(problem, machines)
+    decision = solve(problem_, **effort)
     report_diagnostics(decision.diagnostics)
     _write(decision.document(), _table(decision), format_, output)
     return 0
@@ -82,8 +82,8 @@ def _of_application(
         raise click.UsageError(message)
     compilation = _as_measured(spec, options)
     plan = compilation.logical, compilation.physical, compilation.fusion
-    costs, found = measured_costs(compilation.logical, compilation.physical, profile)
-    report_diagnostics(found)
+    costs, diagnostics = measured_costs(compilation.logical, compilation.physical, profile)
+    report_diagnostics(diagnostics)
     decision = decide(*plan, costs, parts=machines, pe=pe, **effort)
     report_diagnostics(decision.solution.diagnostics)
     document = decision_document(*plan, decision)
@@ -114,22 +114,22 @@ def _as_measured(spec: Path, options: Options) -> Compilation:
 def _table(decision: Decision) -> RenderableType:
 
     answer = decision.document()
-    found = decision.evaluation
+    evaluation = decision.evaluation
     table = Table(box=None, padding=(0, 2, 0, 0))
     for title in ("machine", "load", "operators"):
         table.add_column(title, justify="right" if title == "load" else "left")
-    for machine, load in enumerate(found.loads):
+    for machine, load in enumerate(evaluation.loads):
         names = [name for name, where in answer["execAt"].items() if where == machine]
-        count = f" ×{found.counts[machine]}" if found.counts[machine] > 1 else ""
+        count = f" ×{evaluation.counts[machine]}" if evaluation.counts[machine] > 1 else ""
         if names or load:
             table.add_row(f"{machine}{count}", f"{load:.4f}", f"{len(names)}: {short_list(names, 72)}")
     parts: list[RenderableType] = [table, ""]
-    for each in found.networks:
+    for each in evaluation.networks:
         parts.append(Text(f"new network behind {each.operator}: machine {each.sender} -> {each.receiver}"))
     proof = "the optimum" if decision.gap < 1e-6 else f"at most {100 * decision.gap:.2g} % above the best"
     parts.append(
         Text(
-            f"largest load {found.worst:.4f}, {proof}; {plural(answer['hops'], 'new network')}; "
+            f"largest load {evaluation.worst:.4f}, {proof}; {plural(answer['hops'], 'new network')}; "
             f"predicted speed-up {decision.predicted_speedup:.2f} ({decision.solver}, {decision.seconds:.1f} s)"
         )
     )

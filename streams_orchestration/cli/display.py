@@ -13,7 +13,7 @@ from streams_orchestration.cli.progress import Meter, progress_line, progress_ta
 from streams_orchestration.runtime.observing.status import ApplicationStatus
 
 LINE_SECONDS = 5.0
-"""Between two lines where there is no terminal, unless a state changes; nothing is said twice."""
+"""Between two lines where there is no terminal, unless a state changes; nothing is shown twice."""
 
 
 class Display:

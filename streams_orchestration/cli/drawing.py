@@ -43,7 +43,7 @@ def _compilation(application: str, options: Options) -> Compilation:
         return deployed_compilation(Home.default(), application)
     except NotDeployedError:
         for spec in sorted(Path(os.environ.get("STREAMS_SPECS", "specs")).glob("*.yaml")):
-            found, _ = read_application(spec)
-            if found is not None and found.application == application:
+            candidate, _ = read_application(spec)
+            if candidate is not None and candidate.application == application:
                 return compiled(spec, options)
         raise

@@ -1,4 +1,4 @@
-"""Following an application until it ends, and resetting what fails while nobody else does, all units at once."""
+"""Following an application until it ends, and resetting what fails where no other process does, all units at once."""
 
 from __future__ import annotations
 
@@ -16,13 +16,13 @@ from streams_orchestration.runtime.units.unit_status import LOST_REMEDY, UnitSta
 
 POLL_SECONDS = 0.5
 PATIENCE = 0.5
-"""Seconds that Dagster's sensor is given to reset a failed unit first; to be second does no harm."""
+"""Seconds in which Dagster's sensor may reset a failed unit first; to be second does no harm."""
 FINISH_SECONDS = 10.0
 """Resets that are not recorded yet when the application is complete are recorded for so long at most."""
 
 
-class Task(Protocol):
-    """Something that was begun, and that ends by itself."""
+class Operation(Protocol):
+    """Something under way that ends by itself."""
 
     def wait(self, seconds: float) -> bool:
         """Whether it has ended, after so many seconds at most."""
@@ -49,19 +49,19 @@ class Follower:
 
     read: Callable[[], ApplicationStatus]
     show: Callable[[ApplicationStatus, float], None]
-    reset: Callable[[UnitFailure], Task]
+    reset: Callable[[UnitFailure], Operation]
     """Begins a reset, which ends when others can see that it is under way."""
-    record: Callable[[UnitFailure], Task]
+    record: Callable[[UnitFailure], Operation]
     """Records a reset that is done; one at a time."""
     say: Callable[[str], None]
     clock: Callable[[], float]
     pause: Callable[[float], bool]
     """Waits so many seconds; True as soon as the user wants to stop."""
     _known: dict[str, Known] = field(default_factory=dict)
-    _beginning: list[tuple[str, Task]] = field(default_factory=list)
+    _beginning: list[tuple[str, Operation]] = field(default_factory=list)
     _begun: dict[str, UnitFailure] = field(default_factory=dict)
     """Unit -> what its newest reset answers, until that is recorded."""
-    _recording: tuple[str, Task] | None = None
+    _recording: tuple[str, Operation] | None = None
 
     def follow(self) -> ApplicationStatus:
         """Show the application until it is complete or stopped, or the user wants to stop.
@@ -74,7 +74,7 @@ class Follower:
             status = self._read()
             now = self.clock()
             self.show(status, now)
-            self._settle(status)
+            self._collect(status)
             if status.state == "COMPLETED":
                 self._record_all(status)
             if status.state in ("COMPLETED", "STOPPED"):
@@ -116,8 +116,8 @@ class Follower:
             self._beginning.append((failure.unit, self.reset(failure)))
             self._begun[failure.unit] = failure
 
-    def _settle(self, status: ApplicationStatus) -> None:
-        """Say which resets could not be begun; record the next one that is done."""
+    def _collect(self, status: ApplicationStatus) -> None:
+        """Report resets that could not begin; record the next one that is done."""
         ended = [each for each in self._beginning if each[1].wait(0.0)]
         self._beginning = [each for each in self._beginning if each not in ended]
         for unit, task in ended:
@@ -130,7 +130,7 @@ class Follower:
         if done and self._recording is None:
             self._recording = done[0], self.record(self._begun.pop(done[0]))
 
-    def _result(self, task: Task, otherwise: str) -> None:
+    def _result(self, task: Operation, otherwise: str) -> None:
         try:
             task.result()
         except StreamsRuntimeError as error:
@@ -140,7 +140,7 @@ class Follower:
         until = time.monotonic() + FINISH_SECONDS
         while self._recording is not None and time.monotonic() < until:
             self._recording[1].wait(until - time.monotonic())
-            self._settle(status)
+            self._collect(status)
 
 
 def _works(unit: UnitStatus, failure: UnitFailure) -> bool:

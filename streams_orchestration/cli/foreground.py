@@ -54,7 +54,7 @@ class Controls(Protocol):
         ...
 
     def begin_reset(self, failure: UnitFailure) -> None:
-        """Bring what failed back to its last complete epoch, unless somebody else has done so."""
+        """Bring what failed back to its last complete epoch, unless another process has done so."""
         ...
 
     def record_reset(self, failure: UnitFailure) -> None:
@@ -121,7 +121,7 @@ class Foreground:
         self._jobs.cancel()
 
     def begin_reset(self, failure: UnitFailure) -> None:
-        """Begin the reset of what failed, unless somebody else has done so. Several may be begun at the same time."""
+        """Begin the reset of what failed, unless another process has done so. Several may be begun at the same time."""
         reset(self._home, self._name, failure.unit, generation=failure.generation)
 
     def record_reset(self, failure: UnitFailure) -> None:
@@ -170,7 +170,7 @@ def run_application(
                 display.say(problem)
     except KeyboardInterrupt:
         _leave(name)
-    return after, interrupts.exit_status if interrupts.asked else 0
+    return after, interrupts.exit_status if interrupts.requested else 0
 
 
 def _leave(name: str) -> NoReturn:
@@ -214,7 +214,7 @@ def run_in_foreground(
                 display.show(status, time.time())
 
     def stop() -> ApplicationStatus:
-        if not interrupts.asked:  # else the interrupt has said so
+        if not interrupts.requested:  # else the interrupt has shown so
             display.wait("Stopping ...")
         _wait_for(controls.cancel)
         return show()

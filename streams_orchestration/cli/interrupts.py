@@ -19,7 +19,7 @@ class Interrupts:
 
     def __init__(self, on_first: Callable[[], None]) -> None:
         self._on_first = on_first
-        self._asked = threading.Event()
+        self._requested = threading.Event()
         self._former: dict[int, Any] = {}
         self.exit_status = INTERRUPTED
 
@@ -34,19 +34,19 @@ class Interrupts:
             signal.signal(number, handler)
 
     @property
-    def asked(self) -> bool:
+    def requested(self) -> bool:
         """Whether the user wants to stop."""
-        return self._asked.is_set()
+        return self._requested.is_set()
 
     def pause(self, seconds: float) -> bool:
         """Wait; True as soon as the user wants to stop."""
-        return self._asked.wait(seconds)
+        return self._requested.wait(seconds)
 
     def _handle(self, number: int, _frame: FrameType | None) -> None:
-        if self._asked.is_set():
+        if self._requested.is_set():
             raise KeyboardInterrupt
         self.exit_status = TERMINATED if number == signal.SIGTERM else INTERRUPTED
-        self._asked.set()
+        self._requested.set()
         self._on_first()
 
 
@@ -63,7 +63,7 @@ class Background(Generic[T]):
     def _run(self) -> None:
         try:
             self._result.append(self._function())
-        except BaseException as error:  # noqa: BLE001  raised by whoever waits for the result
+        except BaseException as error:  # noqa: BLE001  raised where the result is read
             self._error = error
 
     def wait(self, seconds: float) -> bool:

@@ -96,7 +96,7 @@ class Jobs:
         self._run("reset", self._definitions(reset_job(self._application)), {"claim": claim}, tags)
 
     def stop_orphans(self) -> tuple[Orphan, ...]:
-        """Stop processes of hosts that nobody wants any more."""
+        """Stop processes of hosts that are no longer wanted."""
         return stop_orphans(self._home, self._application)
 
     def status(self) -> ApplicationStatus:

@@ -22,7 +22,7 @@ def styled(text: str, **styles: object) -> str:
 
 
 def detail(text: str) -> None:
-    """What only somebody wants to know who looks for the cause of something: with `-v`."""
+    """What helps to look for a cause: shown with `-v`."""
     if current().verbosity >= Verbosity.VERBOSE:
         click.echo(text, err=True)
 
@@ -45,7 +45,7 @@ def error(text: str) -> None:
 
 
 def report_diagnostics(diagnostics: Iterable[Diagnostic]) -> None:
-    """Show what was found in an application, with a remedy each; a JSON document has it, too."""
+    """Show the diagnostics of an application, with a remedy each; a JSON document has it, too."""
     for diagnostic in diagnostics:
         current().diagnostics.append(diagnostic)
         if diagnostic.severity == "error":

@@ -40,21 +40,21 @@ def profile(application: str, seconds: float, format_: str | None, output: Path 
 
     decision = _decision(compare) if compare is not None else None
     with Interrupts(lambda: None) as interrupts:
-        found = measure(Home.default(), application, seconds, interrupts.pause, note)
-    for remark in found.remarks:
+        measurement = measure(Home.default(), application, seconds, interrupts.pause, note)
+    for remark in measurement.remarks:
         warning(f"{application}: {remark}.")
-    for each in found.profile.unmeasured:
+    for each in measurement.profile.unmeasured:
         port = "" if each.port is None else f", output port {each.port}"
         warning(f"not measured: {each.operator}{port}: {each.reason}.")
     chosen = format_ or ("yaml" if output is not None else "table")
     if decision is not None:
-        _compare(Home.default(), application, found.profile, decision, alone=output is None and chosen != "table")
+        _compare(Home.default(), application, measurement.profile, decision, alone=output is None and chosen != "table")
     if chosen == "table":
-        write_table(profile_table(found.profile), output)
+        write_table(profile_table(measurement.profile), output)
     else:
-        write_output(profile_text(found.profile, chosen), output)
+        write_output(profile_text(measurement.profile, chosen), output)
     if output is not None:
-        note(f"{output}: {found.profile.seconds:g} s of {application}")
+        note(f"{output}: {measurement.profile.seconds:g} s of {application}")
     return 0
 
 
@@ -70,29 +70,29 @@ def _decision(path: Path) -> dict[str, Any]:
 
 def _compare(home: Home, application: str, profile: Profile, decision: dict[str, Any], *, alone: bool) -> None:
     """Show a decision beside what was measured, and keep the comparison; `alone`: not on standard output."""
-    found = outcome_of(deployed_compilation(home, application), profile, decision)
-    if found is None:
+    outcome = outcome_of(deployed_compilation(home, application), profile, decision)
+    if outcome is None:
         message = f"{application} does not run with that decision, so nothing is compared."
         raise click.BadParameter(message, click.get_current_context(), param_hint="'--compare'")
-    path, kept = keep_outcome(home, application, found, time.time())
-    (messages() if alone else results()).print(outcome_table(found))
+    path, kept = keep_outcome(home, application, outcome, time.time())
+    (messages() if alone else results()).print(outcome_table(outcome))
     note(f"{path}: {len(kept)} comparisons")
 
 
-def outcome_table(found: Outcome) -> RenderableType:
+def outcome_table(outcome: Outcome) -> RenderableType:
     """Predicted and measured loads and speed-up."""
     table = Table(box=None, padding=(0, 2, 0, 0), header_style="dim")
     for title in ("PE", "predicted", "measured", "in batches"):
         table.add_column(title, justify="right" if title != "PE" else "left")
-    for each in found.pes:
+    for each in outcome.pes:
         table.add_row(f"{each.pe}", f"{each.predicted:.1f} %", f"{each.measured:.1f} %", f"{each.busy:.1f} %")
-    speedups = f"predicted {found.predicted_speedup:.2f}, measured {found.measured_speedup:.2f}"
-    now, then = count(found.rate), count(found.rate_before)
+    speedups = f"predicted {outcome.predicted_speedup:.2f}, measured {outcome.measured_speedup:.2f}"
+    now, then = count(outcome.rate), count(outcome.rate_before)
     return Group(
         table,
         "",
-        Text(f"speed-up by processor time: {speedups} ({found.error:.0%} off)"),
-        Text(f"throughput: {now} tuples/s now, {then} when it was decided ({found.throughput_ratio:.2f} times)"),
+        Text(f"speed-up by processor time: {speedups} ({outcome.error:.0%} off)"),
+        Text(f"throughput: {now} tuples/s now, {then} when it was decided ({outcome.throughput_ratio:.2f} times)"),
         "",
     )
 

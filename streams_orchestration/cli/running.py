@@ -80,13 +80,13 @@ def _completed(home: Home, status: ApplicationStatus, max_rows: int) -> int:
     # loads Polars, which nothing needs before a result is there
     from streams_orchestration.cli.results import read_result, result_document, result_table
 
-    found = [read_result(sink, max_rows) for sink in status.sinks]
+    shown = [read_result(sink, max_rows) for sink in status.sinks]
     if not current().json:
         console = results()
-        for result in found:
+        for result in shown:
             console.print(result_table(result))
     for sink in status.sinks:
         if sink.path is not None:
             note(f"Files of {sink.operator}: {sink.path}")
     note(f"Logs: {status.logs}")
-    return answer(lambda: {**_facts(home, status), "results": [result_document(each) for each in found]})
+    return answer(lambda: {**_facts(home, status), "results": [result_document(each) for each in shown]})

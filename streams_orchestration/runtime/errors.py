@@ -56,7 +56,7 @@ class CatalogMissingError(CatalogError):
 
 
 class CatalogUnavailableError(CatalogError):
-    """For now the catalog cannot be used; nothing was changed, and what was asked may be asked again."""
+    """For now the catalog cannot be used; nothing was changed, and the call may be repeated."""
 
 
 class CatalogBusyError(CatalogUnavailableError):
@@ -200,7 +200,7 @@ class OperatorFailure:
 
 
 class OperatorError(StreamsRuntimeError):
-    """An operator raised, or was given parameters or data it cannot work with."""
+    """An operator raised, or its parameters or data are none it can work with."""
 
     def __init__(self, operator: str, message: str, failure: OperatorFailure | None = None) -> None:
         self.operator = operator
@@ -230,9 +230,9 @@ class HostLaunchError(StreamsRuntimeError):
 class JavaError(StreamsRuntimeError):
     """There is no Java that Spark can run on."""
 
-    def __init__(self, found: str) -> None:
+    def __init__(self, reason: str) -> None:
         super().__init__(
-            f"Spark needs Java {MINIMUM_JAVA} or newer; {found}. "
+            f"Spark needs Java {MINIMUM_JAVA} or newer; {reason}. "
             "Install it with `sudo apt-get install openjdk-17-jre-headless` (Debian, Ubuntu) or "
             "`brew install openjdk@17` (macOS), or set JAVA_HOME to the directory of one that is installed."
         )

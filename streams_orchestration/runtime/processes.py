@@ -49,12 +49,12 @@ def is_alive(pid: int | None, started: float | None) -> bool:
     """Does exactly this process still exist."""
     if pid is None or started is None:
         return False
-    found = process_started(pid)
-    return found is not None and abs(found - started) < _SAME_START
+    actual = process_started(pid)
+    return actual is not None and abs(actual - started) < _SAME_START
 
 
 def identify(pid: int) -> ProcessIdentity | None:
-    """Who has this pid now, None when nobody has or it is not ours to look at."""
+    """The process that has this pid now; None when there is none, or this user may not look at it."""
     started = process_started(pid)
     try:
         return None if started is None else ProcessIdentity(pid, started, " ".join(psutil.Process(pid).cmdline()))
@@ -68,7 +68,7 @@ def family(pid: int) -> tuple[ProcessIdentity, ...]:
         pids = [pid, *(child.pid for child in psutil.Process(pid).children(recursive=True))]
     except psutil.Error:
         return ()
-    return tuple(found for each in pids if (found := identify(each)) is not None)
+    return tuple(identity for each in pids if (identity := identify(each)) is not None)
 
 
 def living(known: Iterable[ProcessIdentity], patience: float = 0.0) -> tuple[ProcessIdentity, ...]:

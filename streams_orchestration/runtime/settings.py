@@ -1,4 +1,4 @@
-"""Settings of an application's hosts, from the environment of whoever deploys it; kept with the deployment."""
+"""Settings of an application's hosts, from the environment that deploys it; kept with the deployment."""
 
 from __future__ import annotations
 
@@ -43,15 +43,15 @@ class Settings:
         Raises:
             SettingError: a value cannot be used.
         """
-        limit = _given(LIMIT, str(cls().source_limit), r"[1-9][0-9]{0,8}", "a whole number from 1")
-        memory = _given(MEMORY, cls().driver_memory, r"[1-9][0-9]*[kmgtKMGT]", "a size such as 512m or 2g")
-        metrics = _given(METRICS, "on", r"on|off", "on or off")
-        compression = _given(COMPRESSION, cls().compression, r"none|lz4|zstd", "none, lz4 or zstd")
-        hang = _given(HANG, str(cls().hang_limit), r"0|[1-9][0-9]{0,4}", "a whole number of seconds, 0 for none,")
+        limit = _read(LIMIT, str(cls().source_limit), r"[1-9][0-9]{0,8}", "a whole number from 1")
+        memory = _read(MEMORY, cls().driver_memory, r"[1-9][0-9]*[kmgtKMGT]", "a size such as 512m or 2g")
+        metrics = _read(METRICS, "on", r"on|off", "on or off")
+        compression = _read(COMPRESSION, cls().compression, r"none|lz4|zstd", "none, lz4 or zstd")
+        hang = _read(HANG, str(cls().hang_limit), r"0|[1-9][0-9]{0,4}", "a whole number of seconds, 0 for none,")
         return cls(int(limit), memory, metrics == "on", compression, int(hang))
 
 
-def _given(name: str, default: str, form: str, wanted: str) -> str:
+def _read(name: str, default: str, form: str, wanted: str) -> str:
     value = os.environ.get(name) or default
     if not re.fullmatch(form, value):
         raise SettingError(name, value, wanted)

@@ -13,11 +13,11 @@ def test_the_first_signal_is_a_request_and_the_second_leaves():
     calls: list[str] = []
     before = signal.getsignal(signal.SIGINT)
     with Interrupts(lambda: calls.append("first")) as interrupts:
-        assert not interrupts.asked
+        assert not interrupts.requested
         assert not interrupts.pause(0)
         os.kill(os.getpid(), signal.SIGINT)
         assert interrupts.pause(10)
-        assert interrupts.asked
+        assert interrupts.requested
         with pytest.raises(KeyboardInterrupt):
             os.kill(os.getpid(), signal.SIGINT)
     assert calls == ["first"]

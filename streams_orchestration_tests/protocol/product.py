@@ -47,7 +47,7 @@ class Product:
         self.files = 0
         with self.catalog.read() as connection:
             self.life = connection.scalar(select(tables.application.c.life))
-        self.settle()
+        self.report_running()
 
     def commit(self, pe: int, flight: Flight) -> bool:
         """Commit a batch; False when it is refused."""
@@ -94,9 +94,9 @@ class Product:
 
     def reset(self, unit: int) -> None:
         reset(self.home, self.name, self.topology.units[unit], force=True)
-        self.settle()
+        self.report_running()
 
-    def settle(self) -> None:
+    def report_running(self) -> None:
         """All queries run, in the generation of their unit: what hosts would report."""
         p, u = tables.pe, tables.unit
         generation = select(u.c.generation).where(u.c.application == p.c.application, u.c.name == p.c.unit)

@@ -76,7 +76,7 @@ def doubled(count: int) -> list[tuple[str, int]]:
     return sorted((k, 2 * n) for k, n in rows(count))
 
 
-def settle(*applications: LocalApplication) -> None:
+def run_until_idle(*applications: LocalApplication) -> None:
     """Step all PEs until no more tuples come through; epochs may go on for good."""
     idle = 0
     for turn in itertools.count():
@@ -125,5 +125,5 @@ def happen(both: list[LocalApplication], events: list[tuple[str, int, int]]) -> 
                 reset(application.home, application.name, program.unit, force=True)
             case _:
                 collect_garbage(application.catalog, application.name, application.programs)
-    settle(*both)
+    run_until_idle(*both)
     assert read_status(both[1].home, "importer").imports[0].connections[0].lost == 0

@@ -6,7 +6,7 @@ from collections import defaultdict
 from collections.abc import Iterable
 
 from streams_orchestration.runtime.engine.spark.rows import Row, record_batches
-from streams_orchestration.runtime.engine.spark.stages import Stage
+from streams_orchestration.runtime.engine.spark.stages import PeLevel
 from streams_orchestration.runtime.queries.scratch import Scratch
 
 
@@ -22,7 +22,7 @@ def run_levels(scratch: Scratch, rows: Iterable[Row]) -> list[Row]:
     """
     given = list(rows)
     for level, tasks in enumerate(scratch.launched.program.levels):
-        stage = Stage(scratch, level)
+        stage = PeLevel(scratch, level)
         parts: dict[int, list[Row]] = defaultdict(list)
         for row in given:
             parts[row[0] % len(tasks)].append(row)

@@ -49,7 +49,7 @@ class LocalApplication:
         self.measured = Settings.from_environment().metrics
         self.units = tuple({program.unit for program in self.programs})
         self.deliverers = deliverers(self.catalog, self.home, self.name, self.programs)
-        self.settle()
+        self.report_running()
 
     def plan(self, program: PeProgram) -> BatchPlan | None:
         return plan_batch(program, read_view(self.catalog, program), source_limit=self.source_limit)
@@ -102,7 +102,7 @@ class LocalApplication:
             self.deliverers[sink].deliver(list(rows))
         publish(self.catalog, self.name)
 
-    def settle(self) -> None:
+    def report_running(self) -> None:
         """All queries run, in the generation of their unit: what hosts would report."""
         p, u = tables.pe, tables.unit
         with self.catalog.write() as connection:
@@ -114,7 +114,7 @@ class LocalApplication:
 
     def trigger(self) -> None:
         """The period of every region has passed."""
-        self.settle()
+        self.report_running()
         u = tables.unit
         with self.catalog.write() as connection:
             due = (u.c.application == self.name, u.c.timer == "period")

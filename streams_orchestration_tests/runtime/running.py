@@ -94,7 +94,7 @@ class Running:
         """Every host that was launched reports, and drives the controller as its main loop does."""
         self.set(tables.host, state="RUNNING", heartbeat_at=time.time(), launches=0)
         observe(self.catalog, self.name)
-        self.local.settle()
+        self.local.report_running()
 
     def set(self, table: Any, **values: Any) -> None:
         with self.catalog.write() as connection:
@@ -126,6 +126,6 @@ class Running:
             connection.execute(update(u).where(u.c.name == self.unit_name).values(deadline=time.time() - 1.0))
 
     def finish(self) -> None:
-        self.local.settle()
+        self.local.report_running()
         self.local.run()
         assert published(self.local.published("Out")) == expected_totals(rows(COUNT))

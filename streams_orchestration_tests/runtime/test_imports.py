@@ -35,7 +35,7 @@ from streams_orchestration_tests.runtime.exporting import (
     importer,
     regions,
     segments,
-    settle,
+    run_until_idle,
 )
 from streams_orchestration_tests.runtime.local import LocalApplication
 
@@ -47,22 +47,22 @@ def test_an_import_takes_the_streams_whose_properties_its_subscription_names(tmp
     taken = exporter(tmp_path, 40, properties={"kind": "rows", "level": 2})
     other = exporter(tmp_path, 10, "other", properties={"kind": "rows", "level": 1})
     reader = importer(tmp_path, subscription='kind == "rows" && level >= 2')
-    settle(taken, other, reader)
+    run_until_idle(taken, other, reader)
     assert published(reader.published("Kept")) == doubled(40)
 
 
 def test_a_stream_id_names_a_stream_of_an_application_and_a_filter_takes_some_of_its_tuples(tmp_path: Path):
     writer = exporter(tmp_path, 40, streamId="doubled")
     reader = importer(tmp_path, application="exporter", streamId="doubled", filter="n > 10 AND k <> 'a'")
-    settle(writer, reader)
+    run_until_idle(writer, reader)
     assert published(reader.published("Kept")) == [(k, n) for k, n in doubled(40) if n > 10 and k != "a"]
 
 
 def test_an_import_waits_for_an_application_that_is_not_deployed_yet_and_then_misses_nothing(tmp_path: Path):
     reader = importer(tmp_path, subscription='kind == "rows"')
-    settle(reader)
+    run_until_idle(reader)
     writer = exporter(tmp_path, 40, properties={"kind": "rows"})
-    settle(writer, reader)
+    run_until_idle(writer, reader)
     assert published(reader.published("Kept")) == doubled(40)
 
 
@@ -76,9 +76,9 @@ def test_an_import_sees_complete_epochs_that_come_after_it_was_connected(tmp_pat
         writer.step(program)
     before = sum(result.rows_out for result in writer.results if result.segments)
     reader = importer(tmp_path, application="exporter", streamId="s")
-    settle(reader)
+    run_until_idle(reader)
     assert published(reader.published("Kept")) == []
-    settle(writer, reader)
+    run_until_idle(writer, reader)
     assert 0 < before < 40
     assert published(reader.published("Kept")) == sorted((k, 2 * n) for k, n in rows(40)[before:])
 
@@ -86,7 +86,7 @@ def test_an_import_sees_complete_epochs_that_come_after_it_was_connected(tmp_pat
 def test_an_application_with_an_import_does_not_end_by_itself(tmp_path: Path):
     writer = exporter(tmp_path, 10, streamId="s")
     reader = importer(tmp_path, application="exporter", streamId="s")
-    settle(writer, reader)
+    run_until_idle(writer, reader)
     assert complete(writer.catalog, "exporter")
     assert not complete(reader.catalog, "importer")
     assert not any(pe.state == "COMPLETED" for pe in read_status(reader.home, "importer").pes)
@@ -102,9 +102,9 @@ def test_a_stopped_import_goes_on_where_it_stood(tmp_path: Path):
             for program in application.programs:
                 application.step(program)
     cancel(reader.home, "importer", 0.0)
-    settle(writer)
+    run_until_idle(writer)
     deploy(reader.home, reader.compilation)
-    settle(reader)
+    run_until_idle(reader)
     assert published(reader.published("Kept")) == doubled(60)
 
 
@@ -113,7 +113,7 @@ def test_streams_of_another_type_are_not_connected_and_the_status_says_why(tmp_p
     graph = [imported(application="exporter", streamId="s"), node("Passed", "Passing", "In", schema="Key")]
     graph[0]["outputs"] = [{"stream": "In", "schema": "Key"}]
     reader = LocalApplication(Home(tmp_path), compiled([*graph, sink("Kept", "Passed")], application="importer"), 5)
-    settle(writer, reader)
+    run_until_idle(writer, reader)
     assert published(reader.published("Kept")) == []
     (connection,) = read_status(reader.home, "importer").imports[0].connections
     assert connection.problem == "its tuples are (k string, n bigint), the Import takes (k string)"
@@ -123,10 +123,10 @@ def test_streams_of_another_type_are_not_connected_and_the_status_says_why(tmp_p
 def test_an_exporter_that_starts_anew_is_connected_anew(tmp_path: Path):
     writer = exporter(tmp_path, 20, streamId="s")
     reader = importer(tmp_path, application="exporter", streamId="s")
-    settle(writer, reader)
+    run_until_idle(writer, reader)
     deploy(writer.home, writer.compilation, fresh=True)
     writer.scratches.clear()
-    settle(writer, reader)
+    run_until_idle(writer, reader)
     assert published(reader.published("Kept")) == sorted([*doubled(20), *doubled(20)])
     assert len(read_status(reader.home, "importer").imports[0].connections) == 1
 
@@ -137,18 +137,18 @@ def test_an_exporter_waits_for_a_slow_import_but_not_for_one_that_is_stopped(tmp
     writer.source_limit = 1
     reader = importer(tmp_path, application="exporter", streamId="s")
     heard(reader)
-    settle(writer)
+    run_until_idle(writer)
     (connection,) = read_status(writer.home, "exporter").exports[0].connections
     assert connection.waited
     assert OUTSTANDING_LIMIT <= connection.lag_segments < 2 * OUTSTANDING_LIMIT
     cancel(reader.home, "importer", 0.0)
-    settle(writer)
+    run_until_idle(writer)
     assert complete(writer.catalog, "exporter")
 
 
 def test_what_nobody_imports_is_not_kept(tmp_path: Path):
     writer = exporter(tmp_path, 40, streamId="s")
-    settle(writer)
+    run_until_idle(writer)
     collect_garbage(writer.catalog, "exporter", writer.programs)
     assert segments(writer) == []
 
@@ -156,11 +156,11 @@ def test_what_nobody_imports_is_not_kept(tmp_path: Path):
 def test_what_an_import_has_read_and_cannot_need_any_more_is_not_kept(tmp_path: Path):
     writer = exporter(tmp_path, 40, streamId="s")
     reader = importer(tmp_path, application="exporter", streamId="s")
-    settle(writer)
+    run_until_idle(writer)
     collect_garbage(writer.catalog, "exporter", writer.programs)
     assert segments(writer)
     complete(writer.catalog, "exporter")
-    settle(reader)
+    run_until_idle(reader)
     collect_garbage(reader.catalog, "importer", reader.programs)
     assert segments(writer) == []
     assert published(reader.published("Kept")) == doubled(40)
@@ -173,11 +173,11 @@ def test_an_import_that_is_not_waited_for_loses_the_middle_and_the_loss_is_count
     writer.source_limit = 1
     reader = importer(tmp_path, application="exporter", streamId="s")
     heard(reader)
-    settle(writer)
+    run_until_idle(writer)
     collect_garbage(writer.catalog, "exporter", writer.programs)
     kept = len(segments(writer))
     assert KEPT_SEGMENTS < kept < 3 * KEPT_SEGMENTS
-    settle(reader)
+    run_until_idle(reader)
     read = published(reader.published("Kept"))
     assert len(read) == kept
     assert read_status(reader.home, "importer").imports[0].connections[0].lost == count - kept

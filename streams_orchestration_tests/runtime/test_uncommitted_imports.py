@@ -37,7 +37,7 @@ from streams_orchestration_tests.runtime.exporting import (
     importer,
     regions,
     segments,
-    settle,
+    run_until_idle,
 )
 from streams_orchestration_tests.runtime.local import LocalApplication
 
@@ -68,7 +68,7 @@ def test_an_import_sees_tuples_before_their_epoch_is_complete_where_the_export_s
     assert published(reader.published("Kept")) == (sorted((k, 2 * n) for k, n in rows(written)) if early else [])
     (connection,) = read_status(reader.home, "importer").imports[0].connections
     assert (connection.uncommitted, connection.lag_tuples) == (early, 0)
-    settle(writer, reader)
+    run_until_idle(writer, reader)
     assert published(reader.published("Kept")) == doubled(40)
 
 
@@ -81,7 +81,7 @@ def test_after_a_reset_of_the_exporter_an_uncommitted_import_sees_the_replay_too
     before = published(reader.published("Kept"))
     step(writer)  # taken back before anybody has read it
     reset(writer.home, "exporter", "region-0")
-    settle(writer, reader)
+    run_until_idle(writer, reader)
     assert before
     assert published(reader.published("Kept")) == sorted([*before, *doubled(40)]), "twice what was read before, no more"
 
@@ -132,7 +132,7 @@ def test_an_exporter_waits_for_a_slow_uncommitted_import_in_the_middle_of_an_epo
     step(writer, OUTSTANDING_LIMIT + 8)
     (connection,) = read_status(writer.home, "exporter").exports[0].connections
     assert connection.lag_segments == OUTSTANDING_LIMIT
-    settle(writer, reader)
+    run_until_idle(writer, reader)
     assert published(reader.published("Kept")) == doubled(OUTSTANDING_LIMIT + 8)
 
 

@@ -49,7 +49,7 @@ def launch(
     Args:
         home: the state directory.
         application: its name.
-        asked_at: unix seconds, when somebody gave the command; the start-up time counts from there.
+        asked_at: unix seconds, when the command was entered; the start-up time counts from there.
         launcher: starts them; as processes of this machine when None.
         heal: also take up the reset that units need because a host was gone.
 

@@ -106,7 +106,7 @@ def deployment_plan(compilation: Compilation) -> DeploymentPlan:
 
 
 def _refuse_running(home: Home, application: str) -> None:
-    """What somebody is running is not dropped under them."""
+    """What runs is not dropped."""
     if application not in deployed_applications(home):
         return
     status = read_units(home, application)

@@ -1,6 +1,6 @@
 """Reset: a unit goes back to its last complete epoch, over all its PEs, and runs on in a new generation.
 
-Every step may be repeated: a reset that died half way is completed by the next call, whoever makes it.
+Every step may be repeated: a reset that died half way is completed by the next call, of any process.
 """
 
 from __future__ import annotations
@@ -44,7 +44,7 @@ def reset(
 
     When its hosts live, it stands at the cut when this returns: one transaction raises the generation, which refuses
     every later commit of the old one, and drops the commits after the cut with all that they named. When some do not,
-    they are started, and whoever sees them come up first does the same (B12).
+    they are started, and the first process that sees them up does the same (B12).
 
     Args:
         home: the state directory.

@@ -22,13 +22,13 @@ def read_imports(connection: Connection, application: str) -> tuple[ImportStatus
     rows = connection.execute(
         select(_i).where(_i.c.application == application).order_by(_i.c.name, _i.c.operator)
     ).all()
-    found = tuple(_connections(connection, _c.c.application == application)) if rows else ()
+    connections = tuple(_connections(connection, _c.c.application == application)) if rows else ()
     return tuple(
         ImportStatus(
             row.name,
             row.pe,
             row.subscription or (f"{row.exporter}, streamId {row.stream_id}" if row.stream_id else "nothing"),
-            tuple(each for each in found if (each.name, each.pe) == (row.name, row.pe)),
+            tuple(each for each in connections if (each.name, each.pe) == (row.name, row.pe)),
         )
         for row in rows
     )
@@ -37,7 +37,7 @@ def read_imports(connection: Connection, application: str) -> tuple[ImportStatus
 def read_exports(connection: Connection, application: str) -> tuple[ExportStatus, ...]:
     """The Exports of an application, by name and PE."""
     rows = connection.execute(select(_e).where(_e.c.application == application).order_by(_e.c.name, _e.c.pe)).all()
-    found = tuple(_connections(connection, _c.c.exporter == application)) if rows else ()
+    connections = tuple(_connections(connection, _c.c.exporter == application)) if rows else ()
     return tuple(
         ExportStatus(
             row.name,
@@ -45,7 +45,7 @@ def read_exports(connection: Connection, application: str) -> tuple[ExportStatus
             row.stream,
             f"streamId {row.stream_id}" if row.stream_id else json.dumps(row.properties, ensure_ascii=False),
             row.waits,
-            tuple(each for each in found if each.stream == row.stream),
+            tuple(each for each in connections if each.stream == row.stream),
             "read_uncommitted" if row.uncommitted else "read_committed",
         )
         for row in rows
@@ -59,7 +59,7 @@ def _connections(connection: Connection, which: ColumnElement[bool]) -> Iterator
     for row in rows.all():
         if row.exporter not in readers:
             importing = importing_pes(connection, row.exporter, now)
-            readers[row.exporter] = {(r.application, r.key): r for found in importing.values() for r in found}
+            readers[row.exporter] = {(r.application, r.key): r for pes in importing.values() for r in pes}
         reader = readers[row.exporter].get((row.application, row.key))
         end = written_end if row.uncommitted else visible_end
         behind = (reader.position, end(connection, row.exporter, row.stream)) if reader else (0, 0)
@@ -72,7 +72,7 @@ def _connections(connection: Connection, which: ColumnElement[bool]) -> Iterator
 
 def _lag(connection: Connection, row: Any, position: int, end: int) -> tuple[int, int]:
     s = tables.segment
-    found = connection.execute(
+    pending = connection.execute(
         select(func.count().label("segments"), func.sum(s.c.rows).label("tuples")).where(
             s.c.application == row.exporter,
             s.c.stream == row.stream,
@@ -81,4 +81,4 @@ def _lag(connection: Connection, row: Any, position: int, end: int) -> tuple[int
             ~s.c.retracted,
         )
     ).one()
-    return found.segments, int(found.tuples or 0)
+    return pending.segments, int(pending.tuples or 0)

@@ -276,7 +276,7 @@ def _named(counts: Counts, *names: str) -> dict[str, Any]:
 
 
 def _at(counts: Counts, path: tuple[str, ...]) -> int:
-    found: Counts | int = counts
+    value: Counts | int = counts
     for name in path:
-        found = found.get(name, 0) if isinstance(found, dict) else 0
-    return found if isinstance(found, int) else 0
+        value = value.get(name, 0) if isinstance(value, dict) else 0
+    return value if isinstance(value, int) else 0

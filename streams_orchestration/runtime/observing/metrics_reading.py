@@ -79,8 +79,8 @@ def _before(connection: Connection, application: str, row: Any, now: float) -> t
     mine = select(s.c.at, s.c.counts).where(s.c.application == application, s.c.pe == row.pe, s.c.at < row.at)
     begin = now - WINDOW_SECONDS
     inside = connection.execute(mine.where(s.c.at >= begin).order_by(s.c.at).limit(1)).one_or_none()
-    found = inside or connection.execute(mine.order_by(s.c.at.desc()).limit(1)).one_or_none()
-    return (found.at, found.counts) if found else None
+    sample = inside or connection.execute(mine.order_by(s.c.at.desc()).limit(1)).one_or_none()
+    return (sample.at, sample.counts) if sample else None
 
 
 def _readers(
@@ -88,13 +88,13 @@ def _readers(
 ) -> dict[str, list[ReaderMetrics]]:
     """Stream -> the PEs that read it, those too that have not yet."""
     read = {each.pe: each.counts.get("read", {}) for each in recorded}
-    found: dict[str, list[ReaderMetrics]] = defaultdict(list)
+    readers: dict[str, list[ReaderMetrics]] = defaultdict(list)
     p = tables.pe
     for row in connection.execute(select(p.c.id, p.c.position).where(p.c.application == application).order_by(p.c.id)):
         for stream, number in row.position["inputs"].items():
             lag = _lag(connection, application, stream, number, now)
-            found[stream].append(reader_metrics(row.id, read.get(row.id, {}).get(stream, {}), *lag))
-    return found
+            readers[stream].append(reader_metrics(row.id, read.get(row.id, {}).get(stream, {}), *lag))
+    return readers
 
 
 def _lag(connection: Connection, application: str, stream: str, number: int, now: float) -> tuple[int, int, float]:

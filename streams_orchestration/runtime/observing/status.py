@@ -54,7 +54,7 @@ class ExportStatus:
     pe: int
     stream: str
     offers: str
-    """What it is found by, in words."""
+    """What it is selected by, in words."""
     waits: bool
     """For readers that are behind: the congestion policy."""
     connections: tuple[ConnectionStatus, ...]

@@ -90,10 +90,10 @@ class BatchPlan:
     states: dict[str, StoredState] = field(default_factory=dict)
     """Operator -> its newest state before the batch."""
     planned_at: float = 0.0
-    """Unix seconds; 0 when nobody took the time."""
+    """Unix seconds; 0 where it was not taken."""
     plan_seconds: float = 0.0
     token: str = ""
-    """By which whoever plans it knows its commit again; empty when it is tried once only."""
+    """By which a planner recognises its commit; empty when it is tried once only."""
 
     def header(self) -> BatchPlan:
         """The same without the inputs: what tasks of later levels need."""

@@ -23,13 +23,13 @@ def add(total: Counts, more: Counts) -> Counts:
 
 def difference(later: Counts, earlier: Counts) -> Counts:
     """What came between two totals of the same thing; what is no sum is that of the later one."""
-    found: Counts = {}
+    rest: Counts = {}
     for name, value in later.items():
         before = earlier.get(name)
         if name in LAST:
-            found[name] = dict(value)
+            rest[name] = dict(value)
         elif isinstance(value, dict):
-            found[name] = difference(value, before or {})
+            rest[name] = difference(value, before or {})
         else:
-            found[name] = value - (before or 0)
-    return found
+            rest[name] = value - (before or 0)
+    return rest

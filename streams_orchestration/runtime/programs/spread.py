@@ -47,15 +47,15 @@ def spread(program: PeProgram) -> tuple[LevelSpread, ...]:
 
 
 def _level(program: PeProgram, tasks: list[Task]) -> LevelSpread:
-    found: dict[str, list[set[str]]] = defaultdict(list)
+    by_region: dict[str, list[set[str]]] = defaultdict(list)
     for task in tasks:
         channels: dict[str, set[str]] = defaultdict(set)
         for operator in task.operators:
             if replica := _REPLICA.match(program.operators[operator].name):
                 channels[_NUMBERS.sub("", replica[1])].add(replica[0])
         for region, mine in channels.items():
-            found[region].append(mine)
-    shares = {region: _share([len(mine) for mine in parts], set().union(*parts)) for region, parts in found.items()}
+            by_region[region].append(mine)
+    shares = {region: _share([len(mine) for mine in parts], set().union(*parts)) for region, parts in by_region.items()}
     run = [set(task.operators) for task in tasks]
     return LevelSpread(len(tasks), _share([len(part) for part in run], set().union(*run)), shares)
 

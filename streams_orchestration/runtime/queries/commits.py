@@ -36,7 +36,7 @@ def commit_batch(
         seconds: wall time that the batch took.
         commit_before: wall time of the commit before, for the metrics.
 
-    It may be repeated when the catalog was lost: what a batch with a token has committed is found, and left as it is.
+    It may be repeated when the catalog was lost: what a batch with a token has committed is left as it is.
 
     Raises:
         StaleGenerationError: a reset, another start or another commit came in between; nothing was changed.
@@ -138,9 +138,9 @@ def _fence(connection: Connection, application: str, pe: int, plan: BatchPlan) -
         .join(tables.application, tables.application.c.name == tables.pe.c.application)
         .where(tables.pe.c.application == application, tables.pe.c.id == pe)
     ).one_or_none()
-    found = (row.life, row.generation, row.batch + 1) if row else None
+    current = (row.life, row.generation, row.batch + 1) if row else None
     wanted = (plan.life, plan.generation, plan.batch)
-    if row is None or found != wanted:
+    if row is None or current != wanted:
         message = f"PE {pe} of {application}: the commit of batch {plan.batch} came from generation {plan.generation}; "
         message += f"the catalog stands at generation {row.generation}, batch {row.batch}" if row else "it is gone"
         raise StaleGenerationError(message)

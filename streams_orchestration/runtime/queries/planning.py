@@ -164,7 +164,7 @@ def _whole_batches(program: PeProgram, view: PeView, limit: int | None) -> dict[
 
     A reset may take back what was read, but then nothing remains that was read of a batch in part.
     """
-    found: dict[str, int] = {}
+    whole: dict[str, int] = {}
     for streams in uncommitted_streams((*program.inputs, *view.imported)).values():
         shown = {stream.stream: view.streams[stream.stream] for stream in streams}
         counts = dict.fromkeys(shown, 0)
@@ -178,17 +178,17 @@ def _whole_batches(program: PeProgram, view: PeView, limit: int | None) -> dict[
             if any(counts.values()) and not fits:
                 break
             counts = further
-        found |= counts
-    return found
+        whole |= counts
+    return whole
 
 
 def uncommitted_streams(streams: Iterable[InputStream]) -> dict[tuple[str | None, int], list[InputStream]]:
     """Those of a PE's streams that are read uncommitted, by the application and the PE that write them."""
-    found: dict[tuple[str | None, int], list[InputStream]] = {}
+    by_producer: dict[tuple[str | None, int], list[InputStream]] = {}
     for stream in streams:
         if stream.uncommitted:
-            found.setdefault((stream.exporter, stream.producer), []).append(stream)
-    return found
+            by_producer.setdefault((stream.exporter, stream.producer), []).append(stream)
+    return by_producer
 
 
 def _ended_streams(program: PeProgram, view: PeView, taken: dict[str, tuple[Segment, ...]]) -> list[str]:

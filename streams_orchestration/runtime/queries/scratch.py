@@ -88,7 +88,7 @@ class Scratch:
         return (Path(self.path) / "begun").exists()
 
     def plan(self, batch: int) -> None:
-        """The planner has given a batch to Spark."""
+        """The planner has handed a batch to Spark."""
         (Path(self.path) / "planned").write_text(str(batch))
 
     def take_back(self) -> None:

@@ -82,15 +82,15 @@ def _streams(
     connection: Connection, program: PeProgram, inputs: Sequence[InputStream], position: Position
 ) -> dict[str, StreamView]:
     """What the PE may read; streams that are read uncommitted by producer, since their batches are taken whole."""
-    found = {
+    views = {
         stream.stream: _stream(connection, program.application, stream, position)
         for stream in inputs
         if not stream.uncommitted
     }
     for (exporter, pe), streams in uncommitted_streams(inputs).items():
         application = exporter or program.application
-        found |= _uncommitted(connection, application, streams, position, producer_of(connection, application, pe))
-    return found
+        views |= _uncommitted(connection, application, streams, position, producer_of(connection, application, pe))
+    return views
 
 
 def _stream(connection: Connection, application: str, stream: InputStream, position: Position) -> StreamView:
@@ -114,7 +114,7 @@ def _stream(connection: Connection, application: str, stream: InputStream, posit
 def _uncommitted(
     connection: Connection, application: str, streams: Sequence[InputStream], position: Position, producer: Producer
 ) -> dict[str, StreamView]:
-    """What a producer's batches have given to these streams, complete or not: whole batches, one at least."""
+    """What a producer's batches have written to these streams, complete or not: whole batches, one at least."""
     s = tables.segment
     next_of = {stream.stream: position.inputs.get(stream.stream, stream.first) for stream in streams}
     unread = [

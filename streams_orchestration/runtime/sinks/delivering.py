@@ -21,7 +21,7 @@ from streams_orchestration.runtime.errors import OutputError
 from streams_orchestration.runtime.sinks.gathering import Gatherer
 from streams_orchestration.runtime.sinks.outputs import operators_of
 from streams_orchestration.runtime.sinks.publishing import waits
-from streams_orchestration.runtime.sinks.sinks import settle
+from streams_orchestration.runtime.sinks.sinks import count_output
 from streams_orchestration.runtime.storage.home import Home
 
 log = logging.getLogger("streams.publisher")
@@ -94,7 +94,7 @@ class Deliverer:
         with self.catalog.write() as connection:
             counted = False
             for row in outputs:
-                counted |= settle(connection, self.application, row, outputs=0 if counted else 1)
+                counted |= count_output(connection, self.application, row, outputs=0 if counted else 1)
         for row in outputs:
             Path(row.pending).unlink(missing_ok=True)
 
@@ -111,7 +111,7 @@ class Deliverer:
 
 
 class _TakenError(Exception):
-    """Somebody else has delivered it, or a reset has taken it back."""
+    """Another process has delivered it, or a reset has taken it back."""
 
 
 def deliverers(
@@ -119,12 +119,12 @@ def deliverers(
 ) -> dict[str, Deliverer | Gatherer]:
     """The sinks of some units that deliver or gather, by name; of all units when None."""
     wanted = None if units is None else set(units)
-    found: dict[str, Deliverer | Gatherer] = {}
+    senders: dict[str, Deliverer | Gatherer] = {}
     for program in programs:
         if wanted is None or program.unit in wanted:
             for name, implementation, context, parameters in operators_of(home, program):
                 if issubclass(implementation, EpochSink):
-                    found[name] = Deliverer(catalog, application, implementation(context, parameters))
+                    senders[name] = Deliverer(catalog, application, implementation(context, parameters))
                 elif issubclass(implementation, GatheringSink):
-                    found[name] = Gatherer(catalog, application, implementation(context, parameters))
-    return found
+                    senders[name] = Gatherer(catalog, application, implementation(context, parameters))
+    return senders

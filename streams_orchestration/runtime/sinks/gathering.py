@@ -1,7 +1,7 @@
 """Gathering: files of complete epochs become fewer and larger ones before they are published.
 
 Only what no reset can take back is merged. The merged file takes the place of the others in one transaction, so that
-every tuple is in one of them at any moment; its final name is written down before it is given (`publishing.py`).
+every tuple is in one of them at any moment; its final name is written down before it is used (`publishing.py`).
 """
 
 from __future__ import annotations
@@ -126,7 +126,7 @@ class Gatherer:
                 connection.execute(update(f).where(*mine).values(retracted=True))
                 self._insert(connection, rows, merged, final)
                 self._since[str(merged)] = since
-        if taken and len(rows) > 1:  # somebody else was here meanwhile
+        if taken and len(rows) > 1:  # another process was here meanwhile
             merged.unlink(missing_ok=True)
 
     def _insert(self, connection: Connection, rows: Sequence[Row[Any]], merged: Path, final: Path | None) -> None:
@@ -147,7 +147,7 @@ class Gatherer:
         )
 
     def _merge(self, rows: Sequence[Row[Any]]) -> Path | None:
-        """A new file with the tuples of several; None when somebody else has taken them."""
+        """A new file with the tuples of several; None when another process has taken them."""
         files = [Path(row.pending) for row in rows]
         merged = files[0].with_name(f"{_PREFIX}-{self._channel}-{uuid.uuid4().hex}{files[0].suffix}")
         try:
@@ -170,7 +170,7 @@ class Gatherer:
     def _sweep(self) -> None:
         """Remove merged files that nothing names: a process died before they took the place of others.
 
-        Within a transaction: whoever is about to name one does so before, or finds it gone.
+        Within a transaction: a process that is about to name one does so before, or sees that it is gone.
         """
         f = tables.sink_file
         with self.catalog.write() as connection:

@@ -16,7 +16,7 @@ from streams_orchestration.runtime.catalog import tables
 from streams_orchestration.runtime.catalog.catalog import Catalog
 from streams_orchestration.runtime.errors import OutputError
 from streams_orchestration.runtime.sinks.retraction import is_same, retract
-from streams_orchestration.runtime.sinks.sinks import settle
+from streams_orchestration.runtime.sinks.sinks import count_output
 
 _NO_LINKS = (errno.EPERM, errno.ENOTSUP, errno.EOPNOTSUPP, errno.ENOSYS, errno.EMLINK)
 """What file systems say that know no hard links."""
@@ -76,7 +76,7 @@ def due(catalog: Catalog, application: str, *, files: bool) -> Sequence[Row[Any]
 
 
 def waits(catalog: Catalog, application: str, pending: str) -> bool:
-    """Is an output still to become visible; not when somebody else has published or retracted it."""
+    """Is an output still to become visible; not when another process has published or retracted it."""
     f = tables.sink_file
     with catalog.read() as connection:
         mine = (f.c.application == application, f.c.pending == pending, ~f.c.published, ~f.c.retracted)
@@ -105,7 +105,7 @@ def _publish(catalog: Catalog, application: str, rows: list[Row[Any]]) -> tuple[
         with catalog.write() as connection:
             for row in done:
                 if row.complete:
-                    settle(connection, application, row)
+                    count_output(connection, application, row)
                 else:
                     mine = (f.c.application == application, f.c.pending == row.pending)
                     connection.execute(update(f).where(*mine).values(published=True))

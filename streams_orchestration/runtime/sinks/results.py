@@ -23,8 +23,8 @@ def published_rows(sink: SinkStatus) -> pl.LazyFrame | None:
     """
     if sink.path is None:
         return None
-    found = sink.path.rglob(f"*.{sink.format}")
-    parts = sorted(path for path in found if not any(n.startswith("_") for n in path.relative_to(sink.path).parts))
+    files = sink.path.rglob(f"*.{sink.format}")
+    parts = sorted(path for path in files if not any(n.startswith("_") for n in path.relative_to(sink.path).parts))
     return _scan_partitions(sink.format, sink.path, parts) if parts else None
 
 

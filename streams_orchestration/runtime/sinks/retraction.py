@@ -22,7 +22,7 @@ def take_back(connection: Connection, application: str, pe: int, batch: int) -> 
     A segment that others read uncommitted stays until they have gone past it, since their batch under way may name it.
 
     Returns:
-        Files that nobody can name any more, to be removed after the transaction.
+        Files that can no longer be named, to be removed after the transaction.
     """
     f, s = tables.sink_file, tables.segment
     connection.execute(
@@ -81,7 +81,7 @@ def _remove(row: Row[Any]) -> None:
 
 
 def is_same(pending: Path, final: Path) -> bool:
-    """Both names are of one file, or one of them is gone: what has the final name is not somebody else's."""
+    """Both names are of one file, or one of them is gone: what has the final name is no other file."""
     try:
         return pending.samefile(final)
     except FileNotFoundError:

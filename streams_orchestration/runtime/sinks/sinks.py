@@ -55,8 +55,8 @@ _GATHERED = tables.sink_file.c.final.is_(None) & tables.sink.c.format.is_not(Non
 """A file that waits for others to be published with it, so that it is not late."""
 
 
-def settle(connection: Connection, application: str, row: Row[Any], outputs: int = 1) -> bool:
-    """Count a visible output that no reset can take back, and forget its file; False when somebody did so before."""
+def count_output(connection: Connection, application: str, row: Row[Any], outputs: int = 1) -> bool:
+    """Count a visible output that no reset can take back, and forget its file; False when that was done before."""
     f, s = tables.sink_file, tables.sink
     gone = connection.execute(f.delete().where(f.c.application == application, f.c.pending == row.pending))
     if gone.rowcount == 1:
@@ -144,7 +144,7 @@ def read_sinks(connection: Connection, application: str) -> tuple[SinkStatus, ..
     s, f, p, u = tables.sink, tables.sink_file, tables.pe, tables.unit
     seen = f.c.published & ~f.c.retracted
     open_ = case((f.c.epoch > u.c.completed_epoch, 1), else_=0)
-    found = {
+    counts = {
         row.operator: row
         for row in connection.execute(
             select(
@@ -165,7 +165,7 @@ def read_sinks(connection: Connection, application: str) -> tuple[SinkStatus, ..
     }
     statuses = []
     for row in connection.execute(select(s).where(s.c.application == application).order_by(s.c.operator)):
-        now = found.get(row.operator)
+        now = counts.get(row.operator)
         statuses.append(
             SinkStatus(
                 operator=row.operator,

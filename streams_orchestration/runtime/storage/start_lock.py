@@ -80,7 +80,7 @@ def lock_start(
     Args:
         home: the state directory, which exists.
         application: its name.
-        command: what others are told that this process does.
+        command: what messages of other processes call this one.
         waiting: called once if another process holds the lock, with that process where it is known.
         limit: seconds to wait for it; `LIMIT_SECONDS` when None.
 

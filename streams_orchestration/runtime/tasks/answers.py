@@ -21,8 +21,8 @@ def give_answer(directory: str, batch: int, result: TaskResult) -> None:
 
 def take_answers(directory: str, batch: int) -> list[TaskResult]:
     """What all tasks of a batch did; their files are gone afterwards."""
-    found = []
+    results = []
     for place in sorted(Path(directory).glob(f"{batch}-*.json")):
-        found.append(result_codec.validate_json(place.read_bytes()))
+        results.append(result_codec.validate_json(place.read_bytes()))
         place.unlink()
-    return found
+    return results

@@ -81,7 +81,7 @@ def own_line(raised: BaseException, modules: Iterable[str]) -> tuple[str, int]:
 
     Args:
         raised: what it raised.
-        modules: with its code; all of their packages count. Code of the product is nobody's own.
+        modules: with its code; all of their packages count. Code of the product does not count.
     """
     packages = {module.partition(".")[0] for module in modules} - {_PRODUCT, "builtins"}
     place = ("", 0)

@@ -71,11 +71,11 @@ class TaskRun:
         self.began = time.monotonic()
         self.setup_seconds = 0.0
 
-    def run(self, given: TaskInput | None, received: Iterator[tuple[int, int, Item]]) -> TaskResult:
+    def run(self, inputs: TaskInput | None, received: Iterator[tuple[int, int, Item]]) -> TaskResult:
         """Run the task on its sources and streams (level 0) or on what exchanges brought, in order.
 
         Args:
-            given: sources and segments of a level-0 task.
+            inputs: sources and segments of a level-0 task.
             received: (operator, input port, item) of a task of a later level.
 
         Raises:
@@ -84,17 +84,17 @@ class TaskRun:
         sources: dict[str, dict] = {}
         exhausted: list[str] = []
         pauses: dict[str, float] = {}
-        if given is not None:
-            for name, offset in given.sources.items():
+        if inputs is not None:
+            for name, offset in inputs.sources.items():
                 produced = self._produce(name, offset)
                 sources[name] = produced.offset
                 if produced.exhausted:
                     exhausted.append(name)
                 elif (pause := self._pause(name)) is not None:
                     pauses[name] = pause
-            for operator, port, segment in given.segments:
+            for operator, port, segment in inputs.segments:
                 self.bytes_in += segment.size
-                self._read(operator, port, segment, given.filters.get(segment.stream))
+                self._read(operator, port, segment, inputs.filters.get(segment.stream))
             self.origin = str
         for operator, port, item in received:
             self.meter.dequeues(operator, port)

@@ -93,7 +93,7 @@ class PassageAccount(Account):
 
 
 class Meter:
-    """Processor time goes to one account at a time: that of the operator which runs, whoever called it.
+    """Processor time goes to one account at a time: that of the operator which runs, whatever called it.
 
     A call switches to the operator's account and back, so an operator that submits does not pay for those who get its
     tuples; it does pay for splitting and copying them. What is between calls is the task's own.

@@ -65,7 +65,7 @@ class Outbox:
         self._remote[delivery.stream].append(frozen(item))
 
     def exchanged(self) -> Iterator[tuple[int, int, bytes]]:
-        """(operator, port, payload) of all that goes through exchanges, to be asked when there is no more to come."""
+        """(operator, port, payload) of all that goes through exchanges, to be read when there is no more to come."""
         for (operator, port), sender in self._senders.items():
             yield operator, port, self._meter.sent_all(operator, port, sender.payload)
 

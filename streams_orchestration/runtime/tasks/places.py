@@ -33,7 +33,7 @@ class Place:
     """File and rows, or segment and rows; empty for what came through a queue."""
 
     def of(self, failure: OperatorFailure, operator: Operator, error: Exception) -> OperatorFailure:
-        """A failure of the operator at these tuples, with its place as exactly as can be told."""
+        """A failure of the operator at these tuples, with its place as exactly as it is known."""
         first, count = self._culprits(operator, error)
         number = self.before + first + 1
         values = "" if count > 1 or self.tuples is None else f"{{{_shown(self.tuples.slice(first, 1))}}}"
@@ -73,7 +73,7 @@ def _narrowed(
 
 
 def _to_nobody(_port: int, _item: object) -> None:
-    """Submit or punctuate to nobody."""
+    """Drop what is submitted."""
 
 
 def _fails(call: Callable[[TupleBatch], None], tuples: TupleBatch, kind: type[Exception]) -> bool:

@@ -62,5 +62,5 @@ def read_state(stored: StoredState) -> dict[str, Any]:
         mend = "bring it back from a copy, or start anew with --fresh"
         # a disk may come back, a file that is gone does not: only then is it the state itself that is bad
         cause = StateError(str(error)) if isinstance(error, FileNotFoundError) else error
-        said = (error.strerror if isinstance(error, OSError) else None) or str(error)
-        raise OperatorError(stored.operator, f"its state {current} cannot be read: {said}; {mend}") from cause
+        reason = (error.strerror if isinstance(error, OSError) else None) or str(error)
+        raise OperatorError(stored.operator, f"its state {current} cannot be read: {reason}; {mend}") from cause

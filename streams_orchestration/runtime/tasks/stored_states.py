@@ -1,4 +1,4 @@
-"""Stored states of operators in the catalog: which one a commit names, and which files nobody needs any more.
+"""Stored states of operators in the catalog: which one a commit names, and which files are no longer needed.
 
 A commit names the whole chain of files of every state that it wrote, so going back to it is reading that chain. Chains
 share files; one is garbage when it is in no chain that is left.
@@ -40,7 +40,7 @@ def state_files(connection: Connection, application: str) -> set[str]:
 
 
 def drop_states_after(connection: Connection, application: str, pe: int, batch: int) -> list[str]:
-    """Forget the states that a PE stored after a batch; returns the files that nobody needs now."""
+    """Forget the states that a PE stored after a batch; returns the files that are no longer needed."""
     rows = connection.execute(select(_s).where(_s.c.application == application, _s.c.pe == pe)).all()
     return _drop(connection, rows, {(row.operator, row.batch) for row in rows if row.batch <= batch})
 
@@ -56,7 +56,7 @@ def drop_unneeded_states(connection: Connection, application: str, cuts: Mapping
         cuts: PE -> its batch in the cut of the last complete epoch, as far as there is one.
 
     Returns:
-        The files that nobody needs now.
+        The files that are no longer needed.
     """
     c, p = tables.commit, tables.pe
     needed: dict[int, list[int]] = defaultdict(list)

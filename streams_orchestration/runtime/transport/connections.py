@@ -120,10 +120,10 @@ def imported_streams(connection: Connection, application: str, pe: int) -> tuple
 def _matches(wanted: Any, export: Any) -> bool:
     parameters = {"subscription": wanted.subscription, "application": wanted.exporter, "streamId": wanted.stream_id}
     offered = {"properties": export.properties, "streamId": export.stream_id}
-    return is_about(_said(parameters), wanted.application, _said(offered), export.application)
+    return is_about(_present(parameters), wanted.application, _present(offered), export.application)
 
 
-def _said(parameters: dict[str, Any]) -> dict[str, Any]:
+def _present(parameters: dict[str, Any]) -> dict[str, Any]:
     return {name: value for name, value in parameters.items() if value is not None}
 
 

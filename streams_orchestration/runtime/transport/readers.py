@@ -97,7 +97,7 @@ def importing_pes(connection: Connection, exporter: str, now: float) -> dict[str
         now: unix seconds.
     """
     c, p, u, a, h = tables.stream_connection, tables.pe, tables.unit, tables.application, tables.host
-    found: dict[str, list[ImportingPe]] = defaultdict(list)
+    by_stream: dict[str, list[ImportingPe]] = defaultdict(list)
     rows = connection.execute(
         select(
             c.c.application, c.c.stream, c.c.key, c.c.first, c.c.waits, c.c.uncommitted, p.c.id, p.c.state,
@@ -112,7 +112,7 @@ def importing_pes(connection: Connection, exporter: str, now: float) -> dict[str
     for row in rows:
         heard = max(row.heartbeat_at or 0.0, row.launched_at)
         present = row.state != "FAILED" and now - heard <= SILENT_SECONDS
-        found[row.stream].append(
+        by_stream[row.stream].append(
             ImportingPe(
                 row.application,
                 row.key,
@@ -123,7 +123,7 @@ def importing_pes(connection: Connection, exporter: str, now: float) -> dict[str
                 present,
             )
         )
-    return found
+    return by_stream
 
 
 def _cut(connection: Connection, row: Any) -> int:
@@ -138,7 +138,7 @@ def _cut(connection: Connection, row: Any) -> int:
 
 
 def drop_read_exports(connection: Connection, exporter: str, needed: Mapping[str, int], now: float) -> list[str]:
-    """Forget the segments of exported streams that nobody needs any more.
+    """Forget the segments of exported streams that no reader needs any more.
 
     Args:
         connection: in a transaction that writes.
@@ -147,7 +147,7 @@ def drop_read_exports(connection: Connection, exporter: str, needed: Mapping[str
         now: unix seconds.
 
     Returns:
-        The files that nobody needs now.
+        The files that are no longer needed.
     """
     s, e, c = tables.segment, tables.stream_export, tables.stream_connection
     streams = connection.scalars(select(e.c.stream).where(e.c.application == exporter).distinct()).all()

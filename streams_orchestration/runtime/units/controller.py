@@ -17,7 +17,7 @@ from streams_orchestration.runtime.units.region_events import Action, Event, Res
 from streams_orchestration.runtime.units.region_machine import step
 from streams_orchestration.runtime.units.region_record import RegionRecord
 from streams_orchestration.runtime.units.roll_back import roll_back
-from streams_orchestration.runtime.units.unit_facts import ENDED, Health, read_facts, settle
+from streams_orchestration.runtime.units.unit_facts import ENDED, Health, advanced, read_facts
 from streams_orchestration.runtime.units.unit_store import STEADY_SECONDS, log_event, record_of, settings_of, store
 
 
@@ -36,7 +36,7 @@ def units_with_news(
     for name, facts in read_facts(connection, open_units.values(), health).items():
         unit = open_units[name]
         record = record_of(unit)
-        if settle(settings_of(unit, facts), record, facts, now)[0] != record:
+        if advanced(settings_of(unit, facts), record, facts, now)[0] != record:
             names.append(name)
     return names
 
@@ -68,11 +68,11 @@ def advance(
         application: its name.
         name: of the unit.
         now: unix seconds.
-        health: of its hosts and queries, if somebody has looked.
-        event: that no fact shows: a reset that was asked for.
+        health: of its hosts and queries, where it was read.
+        event: that no fact shows: a requested reset.
 
     Returns:
-        Files that nobody names any more, for the time when the transaction is committed.
+        Files that are no longer named, to be removed when the transaction is committed.
     """
     unit = unit_row(connection, application, name)
     if unit.state in ENDED:
@@ -82,7 +82,7 @@ def advance(
     settings = settings_of(unit, facts)
     record, actions = (before, ()) if event is None else step(settings, before, event, now)
     if not _resets(actions):
-        record, more = settle(settings, record, facts, now)
+        record, more = advanced(settings, record, facts, now)
         actions += more
     if record == before:
         return []

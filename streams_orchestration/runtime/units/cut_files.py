@@ -101,7 +101,7 @@ def _segments(connection: Connection, application: str, members: Sequence[Any]) 
             exporter, stream = (application, key) if link is None else (link.exporter, link.stream)
             needed.append((row.unit, exporter, stream, number))
     for exporter in sorted({exporter for _, exporter, _, _ in needed}):
-        found = connection.execute(
+        segments = connection.execute(
             select(s.c.stream, s.c.number, s.c.path, s.c.size, p.c.unit)
             .join(p, (p.c.application == s.c.application) & (p.c.id == s.c.pe))
             .join(u, (u.c.application == p.c.application) & (u.c.name == p.c.unit))
@@ -109,7 +109,7 @@ def _segments(connection: Connection, application: str, members: Sequence[Any]) 
             .order_by(s.c.stream, s.c.number)
         ).all()
         for unit, source, stream, number in needed:
-            for row in found:
+            for row in segments:
                 own = exporter == application and row.unit == unit
                 if source == exporter and row.stream == stream and row.number >= number and not own:
                     yield CutFile(unit, f"a segment of stream {stream},", row.path, row.size)

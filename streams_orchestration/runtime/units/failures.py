@@ -98,8 +98,8 @@ def failures(status: UnitsStatus, now: float) -> tuple[UnitFailure, ...]:
     """
     if status.state in ("COMPLETED", "STOPPED"):
         return ()
-    found = (_failure(status, unit, now) for unit in status.units if unit.state not in ("COMPLETED", "STOPPED"))
-    return tuple(failure for failure in found if failure is not None)
+    judged = (_failure(status, unit, now) for unit in status.units if unit.state not in ("COMPLETED", "STOPPED"))
+    return tuple(failure for failure in judged if failure is not None)
 
 
 def _failure(status: UnitsStatus, unit: UnitStatus, now: float) -> UnitFailure | None:

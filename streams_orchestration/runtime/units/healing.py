@@ -9,13 +9,13 @@ from streams_orchestration.runtime.units.failures import UnitFailure, failures
 from streams_orchestration.runtime.units.status import UnitsStatus
 
 FIRST_RETRY = 30.0
-"""Seconds after which a reset that changed nothing is asked for again; doubled every time."""
+"""Seconds after which a reset that changed nothing is requested again; doubled every time."""
 LAST_RETRY = 600.0
 
 
 @dataclass(frozen=True, slots=True)
 class Known:
-    """The failure of a unit that was last met, and what was asked for because of it. Times are unix seconds."""
+    """The failure of a unit that was last met, and the resets requested because of it. Times are unix seconds."""
 
     deployment: int
     generation: int
@@ -23,7 +23,7 @@ class Known:
     """Its hosts that did not work, each with the time of its launch."""
     met_at: float
     number: int = 0
-    """Resets that were asked for in this generation."""
+    """Resets requested in this generation."""
     tries: int = 0
     """Of these, how many for this very failure."""
     asked_at: float = 0.0
@@ -35,7 +35,7 @@ class ResetRequest:
     """A reset to be begun."""
 
     key: str
-    """It names the deployment, the failure and the try, so that nobody answers twice."""
+    """It names the deployment, the failure and the try, so that no second process answers it."""
     failure: UnitFailure
 
 
@@ -57,14 +57,14 @@ def heal(status: UnitsStatus, now: float, known: Mapping[str, Known], *, patienc
     """Judge every unit by itself: none waits for the reset of another one, nor for an earlier one of its own.
 
     A failure is a generation that went wrong, or hosts of it that are gone: one that dies while the reset is under way
-    is a new failure, and is answered at once. One that stays as it is although a reset was asked for is answered
+    is a new failure, and is answered at once. One that stays as it is although a reset was requested is answered
     again, after a time that grows.
 
     Args:
         status: as read from the catalog.
         now: unix seconds.
         known: what the last look has left; nothing at the first one.
-        patience: seconds that others are given to answer a failure first.
+        patience: seconds in which others may answer a failure first.
     """
     deployment = int(status.deployed_at)
     kept = dict(known)

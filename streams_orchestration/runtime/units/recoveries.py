@@ -10,7 +10,7 @@ from streams_orchestration.runtime.units.unit_status import PHASES, UnitEvent, p
 
 @dataclass(frozen=True, slots=True)
 class Recovery:
-    """One failure, or one reset that was asked for, and what became of it."""
+    """One failure, or one requested reset, and what became of it."""
 
     at: dict[str, float]
     """Unix seconds of its moments, as far as it has come: failed, detected, asked, began, done, committed."""
@@ -48,19 +48,19 @@ def recoveries(events: Iterable[UnitEvent]) -> tuple[Recovery, ...]:
     Args:
         events: of one unit, the oldest first; earlier ones may be missing.
     """
-    found: list[Recovery] = []
+    recoveries: list[Recovery] = []
     for event in events:
         if event.kind == "unhealthy":
             at = {"failed": event.at - (event.seconds or 0.0), "detected": event.at}
-            found.append(Recovery(at, event.cause, event.epoch))
+            recoveries.append(Recovery(at, event.cause, event.epoch))
         elif event.kind == "attempts used up":
-            if found:
-                found[-1] = replace(found[-1], given_up=True)
+            if recoveries:
+                recoveries[-1] = replace(recoveries[-1], given_up=True)
         elif (moment := MOMENTS.get(event.kind)) is not None:
-            last = found[-1].at if found else {}
+            last = recoveries[-1].at if recoveries else {}
             fits = bool(last) and not any(later in last for later in PHASES[PHASES.index(moment) :])
             if moment == "began" and not fits:
-                found.append(Recovery(dict.fromkeys(PHASES[:4], event.at), event.cause, event.epoch))
+                recoveries.append(Recovery(dict.fromkeys(PHASES[:4], event.at), event.cause, event.epoch))
             elif fits:
-                found[-1] = replace(found[-1], at=last | {moment: event.at})
-    return tuple(found)
+                recoveries[-1] = replace(recoveries[-1], at=last | {moment: event.at})
+    return tuple(recoveries)

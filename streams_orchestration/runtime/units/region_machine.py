@@ -134,8 +134,8 @@ def _stored(settings: RegionSettings, record: RegionRecord, pe: int, sequence: i
         cause=None,
         drains=record.drains.add(sequence, at, at - record.began),
     )
-    told = Resume(complete.current, complete.retire) if draining else Drained(sequence)
-    return Step(_process(settings, complete, at), (told,))
+    action = Resume(complete.current, complete.retire) if draining else Drained(sequence)
+    return Step(_process(settings, complete, at), (action,))
 
 
 def _restored(settings: RegionSettings, record: RegionRecord, at: float) -> Step:

@@ -70,7 +70,7 @@ class RegionRecord:
     pending: int = 0
     """The one whose non-blocking part is being written; 0 is none."""
     retire: int = 0
-    """The one that nobody needs any more."""
+    """The epoch that is no longer needed."""
     attempts: int = 0
     """Resets since the last complete checkpoint (B5)."""
     dirty: bool = False

@@ -20,7 +20,7 @@ def roll_back(connection: Connection, unit: Row[Any], epoch: int) -> list[str]:
         epoch: the one that the PEs work in from now on.
 
     Returns:
-        Files that nobody names now; they may be removed when the transaction is committed.
+        Files that are no longer named; they may be removed when the transaction is committed.
     """
     application = unit.application
     p, c = tables.pe, tables.commit

@@ -35,7 +35,7 @@ class HostStatus:
 
     @classmethod
     def of(cls, row: Any, *, error: str | None = None, log: Path = Path()) -> HostStatus:
-        """From its row in the catalog; whether its process exists is asked of this machine."""
+        """From its row in the catalog; whether its process exists is read from this machine."""
         return cls(
             row.id, row.pid, is_alive(row.pid, row.process_started), row.state, row.launched_at, row.heartbeat_at,
             row.error or error, log, row.start_up, row.launches,

@@ -61,13 +61,13 @@ class Health:
 
 @dataclass(frozen=True, slots=True)
 class Facts:
-    """All that the machine of a unit can be told."""
+    """All that the state machine of a unit can learn."""
 
     members: tuple[Member, ...]
     health: Health | None
-    """None: nobody has looked."""
-    asked: bool
-    """Somebody has taken up the reset of this generation."""
+    """None where it was not read."""
+    taken_up: bool
+    """The reset of this generation is under way."""
     final_epoch: int | None
     drain_asked: int | None
     held: bool = False
@@ -85,7 +85,7 @@ def read_facts(connection: Connection, units: Iterable[Row[Any]], health: Mappin
     Args:
         connection: in a transaction.
         units: their rows.
-        health: of their hosts and queries, as far as somebody has looked.
+        health: of their hosts and queries, as far as it was read.
     """
     rows = {unit.name: unit for unit in units}
     members: dict[str, list[Member]] = {name: [] for name in rows}
@@ -112,32 +112,32 @@ def read_facts(connection: Connection, units: Iterable[Row[Any]], health: Mappin
     }
 
 
-def settle(
+def advanced(
     settings: RegionSettings, record: RegionRecord, facts: Facts, at: float
 ) -> tuple[RegionRecord, tuple[Action, ...]]:
-    """Tell the machine what is new, until nothing is; pure.
+    """The record after all events that the facts show, and the actions that these lead to; pure.
 
-    It ends at a reset, which makes most facts out of date.
+    The events end at a reset, which makes most facts out of date.
     """
     actions: tuple[Action, ...] = ()
     while (event := next_event(record, facts, at)) is not None:
-        record, told = step(settings, record, event, at)
-        actions += told
-        if any(isinstance(action, TriggerReset) for action in told):
+        record, news = step(settings, record, event, at)
+        actions += news
+        if any(isinstance(action, TriggerReset) for action in news):
             break
     return replace(record, written=frozenset(), done=frozenset()), actions
 
 
 def next_event(record: RegionRecord, facts: Facts, at: float) -> Event | None:
-    """What the facts say that the record does not know yet; None when it knows all."""
+    """The next event that the facts show and the record does not have; None when there is none."""
     if record.state in ("STARTED", "PROCESSING") and facts.finished and facts.final_epoch in (None, record.completed):
         return None
-    asked_and_up = facts.asked and facts.health is not None and facts.health.up
+    ready = facts.taken_up and facts.health is not None and facts.health.up
     if record.state == "UNHEALTHY":
         # without an attempt left there is nothing to bring the hosts back for
-        return Healthy() if asked_and_up or record.attempts >= record.max_attempts else None
+        return Healthy() if ready or record.attempts >= record.max_attempts else None
     if record.state == "STARTED" and record.dirty:
-        return Healthy() if asked_and_up else None
+        return Healthy() if ready else None
     if record.state not in (*WORKING, "STARTED"):
         return None
     if (done := _report(record, facts)) is not None:
@@ -149,15 +149,15 @@ def next_event(record: RegionRecord, facts: Facts, at: float) -> Event | None:
             return SourcesEnded()
         if facts.drain_asked == record.current:
             return DrainReported(record.current)
-    # a reset is for those to begin who have taken it up
-    due = record.deadline is not None and at >= record.deadline and (record.timer == "period" or facts.asked)
+    # a reset begins where it was taken up
+    due = record.deadline is not None and at >= record.deadline and (record.timer == "period" or facts.taken_up)
     if record.timer == "period" and facts.held:
         return None
     return TimerFired(record.timer, record.number) if due and record.timer is not None else None
 
 
 def _report(record: RegionRecord, facts: Facts) -> Event | None:
-    """What some PE has done and the record has not."""
+    """An event of a PE that the record does not have."""
     waiting = [member for member in facts.members if member.id not in record.done]
     match record.state:
         case "STARTED":

@@ -41,7 +41,7 @@ class UnitEvent:
     """The last complete one then."""
     attempts: int
     seconds: float | None = None
-    """How long the reset took; of `unhealthy` how long nobody had noticed."""
+    """How long the reset took; of `unhealthy` how long it went unnoticed."""
     cause: str | None = None
 
 
@@ -64,14 +64,14 @@ def phases_of(moments: Mapping[str, float]) -> dict[str, float]:
     Args:
         moments: of an outage, unix seconds, those that have come; see `PHASES`.
     """
-    found: dict[str, float] = {}
+    durations: dict[str, float] = {}
     before = moments.get("failed")
     for moment in PHASES[1:]:
         at = moments.get(moment)
         if at is not None and before is not None:
-            found[_PHASE_NAMES[moment]] = max(at - before, 0.0)
+            durations[_PHASE_NAMES[moment]] = max(at - before, 0.0)
             before = max(at, before)
-    return found
+    return durations
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,4 +1,4 @@
-"""The record of a unit in the catalog: read from its row, and written back with what a step asked for."""
+"""The record of a unit in the catalog: read from its row, and written back with the actions of a step."""
 
 from __future__ import annotations
 

@@ -135,7 +135,7 @@ def test_resets_in_a_row_are_limited(local: LocalApplication):
     for attempt in range(1, 6):
         reset(local.home, local.name, "region-0")
         assert (unit(local).state, unit(local).attempts) == ("RESETTING", attempt)
-        local.settle()
+        local.report_running()
         assert (unit(local).state, unit(local).attempts) == ("PROCESSING", attempt), "a reset gives none back (B5)"
     with pytest.raises(StreamsRuntimeError, match=r"region-0 was reset 5 times in a row .*--force"):
         reset(local.home, local.name, "region-0")

@@ -174,7 +174,7 @@ def test_every_row_is_published_once_and_stays(
                 out.turn()
             case "reset":
                 reset(out.local.home, out.local.name, "region-0")
-                out.local.settle()
+                out.local.report_running()
             case "restart":
                 out.restart()
             case ("wait", seconds):
@@ -211,7 +211,7 @@ def test_a_file_has_no_more_epochs_than_it_may_and_is_not_closed_before(
         out.commit(boundary=boundary)
         if number in resets:
             reset(out.local.home, out.local.name, "region-0")
-            out.local.settle()
+            out.local.report_running()
         out.turn()
     before = out.files()
     out.end()

@@ -63,7 +63,7 @@ def test_the_states_of_a_host_that_dies(running: Running):
     unit = running.unit
     assert (unit.state, unit.attempts, unit.generation) == ("RESETTING", 1, 2)
     assert (unit.completed_epoch, unit.current_epoch) == (before.completed_epoch, before.current_epoch)
-    running.local.settle()
+    running.local.report_running()
     unit = running.unit
     assert (unit.state, unit.attempts, unit.current_epoch) == ("PROCESSING", 1, before.current_epoch + 1)
     assert running.events == ["unhealthy", "taken up", "reset began", "reset done"]
@@ -126,7 +126,7 @@ def test_who_waits_for_a_reset_sees_that_a_pe_fails_again(running: Running, monk
     monkeypatch.setattr(control, "HEALING_SECONDS", 0.0)
     running.work()
     reset(running.home, running.name, "region-0")
-    running.local.settle()
+    running.local.report_running()
     running.set(tables.unit, asked=True)
     running.set(tables.pe, state="FAILED", error="boom")
     with pytest.raises(HostLaunchError, match="boom"):
@@ -220,7 +220,7 @@ def test_events_do_not_grow_without_bound(running: Running, monkeypatch: pytest.
     monkeypatch.setattr("streams_orchestration.runtime.units.unit_store.KEPT_EVENTS", 6)
     for _ in range(5):
         reset(running.home, running.name, "region-0", force=True)
-        running.local.settle()
+        running.local.report_running()
     assert running.events == ["reset began", "reset done"] * 3
 
 
@@ -294,7 +294,7 @@ def test_back_off_of_a_pe_outside_of_regions(tmp_path: Path, hosts: FakeHosts):
         assert unit.outage is not None
         waits.append(max(failure.due_at - unit.outage["detected"], 0.0))
         reset(local.home, local.name, name, generation=failure.generation)
-        local.settle()
+        local.report_running()
     assert waits == pytest.approx([0.0, 1.0, 2.0, 4.0], abs=1e-3)
 
 

@@ -191,7 +191,7 @@ def come_up(local: LocalApplication) -> None:
     with local.catalog.write() as connection:
         connection.execute(update(tables.host).values(state="RUNNING", heartbeat_at=time.time(), launches=0))
     observe(local.catalog, local.name)
-    local.settle()
+    local.report_running()
 
 
 CHANGES = st.tuples(

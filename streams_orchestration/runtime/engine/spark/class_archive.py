@@ -68,7 +68,7 @@ class ClassArchive:
     def write(self, gateway: Any) -> None:
         """Have the JVM write it: what `jcmd VM.cds static_dump` does, without a need for that program.
 
-        A JVM told at its start to write its classes at its end is slower by seconds; this costs only time afterwards.
+        A JVM that is to write its classes at its end is slower by seconds; this costs only time afterwards.
         """
         java = gateway.jvm.java.lang
 

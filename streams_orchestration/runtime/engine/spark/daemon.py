@@ -13,8 +13,8 @@ from pyspark.daemon import manager
 from streams_orchestration.runtime.engine.spark import stages
 
 
-def settle() -> None:
-    """Have the garbage collection, which a worker does after every task, leave alone what is there now.
+def freeze() -> None:
+    """Exempt what is in memory now from garbage collection, which a worker does after every task.
 
     That is what was imported, before it began and for its operators: looking at it takes longer than many a task.
     """
@@ -23,8 +23,8 @@ def settle() -> None:
     gc.freeze()
 
 
-stages.settle = settle
+stages.freeze = freeze
 
 if __name__ == "__main__":
-    settle()
+    freeze()
     manager()

@@ -39,7 +39,7 @@ IMPORTED = (
     "streams_orchestration.runtime.queries.planner",
 )
 REQUEST_SECONDS = 10.0
-"""A process that asks has said everything by then."""
+"""A client has sent its whole request by then."""
 
 
 def start_fork_server(directory: Path, imported: Sequence[str] = IMPORTED) -> subprocess.Popen[bytes] | None:
@@ -89,7 +89,7 @@ class ForkServer:
     def __init__(self, listener: socket.socket) -> None:
         self._listener = listener
         self._clients: dict[int, socket.socket] = {}
-        """Pid of a process that was forked -> who asked for it."""
+        """Pid of a process that was forked -> the connection of its client."""
         self._ended, self._wakes = socket.socketpair()
         self._ended.settimeout(0.0)
         self._wakes.settimeout(0.0)
@@ -143,7 +143,7 @@ class ForkServer:
                     self._forget(pid).sendall((128 - code if code < 0 else code).to_bytes(4, "little"))
 
     def _abandoned(self, pid: int) -> None:
-        """Who asked for a process was killed: Spark does not want it any more."""
+        """The client of a process was killed: Spark does not want the process any more."""
         with contextlib.suppress(ProcessLookupError):
             os.kill(pid, signal.SIGTERM)
         self._selector.unregister(self._clients[pid])
@@ -156,10 +156,10 @@ class ForkServer:
 
 
 class Request(NamedTuple):
-    """What a process that is asked for shall be."""
+    """What a requested process shall be."""
 
     arguments: list[str]
-    """`-m`, a module, and what the module is given."""
+    """`-m`, a module, and its arguments."""
     environment: dict[bytes, bytes]
     directory: bytes
     streams: list[int]
@@ -167,7 +167,7 @@ class Request(NamedTuple):
 
     @classmethod
     def received(cls, client: socket.socket) -> Request:
-        """The one that somebody sends.
+        """The request that a client sends.
 
         Raises:
             OSError: they went away, or say nothing.

@@ -14,7 +14,7 @@ import socket
 import sys
 
 ANSWER_SECONDS = 60.0
-"""A fork server has imported everything by then, or is given up."""
+"""A fork server has imported everything by then, or counts as broken."""
 
 
 def main(directory: str, arguments: list[str]) -> int:
@@ -30,7 +30,7 @@ def main(directory: str, arguments: list[str]) -> int:
     signal.signal(signal.SIGTERM, terminate)
     connection.settimeout(None)
     status = connection.recv(4)
-    if len(status) < 4:  # the server is gone, and nobody else would know of its processes
+    if len(status) < 4:  # the server is gone, and nothing else knows of its processes
         _kill(pid)
         return 1
     return int.from_bytes(status, "little")
@@ -53,10 +53,10 @@ def _connect(directory: str) -> socket.socket | None:
 def _request(connection: socket.socket, arguments: list[str]) -> int | None:
     """The pid of the process that was forked."""
     directory = os.getcwdb()  # noqa: PTH109
-    asked = marshal.dumps((arguments, dict(os.environb), directory))
+    request = marshal.dumps((arguments, dict(os.environb), directory))
     try:
-        socket.send_fds(connection, [len(asked).to_bytes(4, "little")], [0, 1, 2])
-        connection.sendall(asked)
+        socket.send_fds(connection, [len(request).to_bytes(4, "little")], [0, 1, 2])
+        connection.sendall(request)
         pid = connection.recv(4)
     except OSError:
         return None

@@ -33,11 +33,12 @@ def require_java() -> Path:
     except (OSError, subprocess.TimeoutExpired) as error:
         reason = f"{program} does not run: {error}"
         raise JavaError(reason) from error
-    said = answer.stderr + answer.stdout
-    version = java_version(said)
+    output = answer.stderr + answer.stdout
+    version = java_version(output)
     if version is None:
         # macOS has a /usr/bin/java that only says where to get one
-        reason = f"{program} is no working Java: {said.strip().splitlines()[0] if said.strip() else 'it says nothing'}"
+        first_line = next(iter(output.strip().splitlines()), "it prints nothing")
+        reason = f"{program} is no working Java: {first_line}"
         raise JavaError(reason)
     if version < MINIMUM_JAVA:
         reason = f"{program} is Java {version}"
@@ -54,9 +55,9 @@ def java_program() -> Path:
     return _find()
 
 
-def java_version(said: str) -> int | None:
+def java_version(output: str) -> int | None:
     """The feature release in what `java -version` says (8 for `1.8.0`), None when it names no version."""
-    match = re.search(r'version "(\d+)(?:\.(\d+))?', said)
+    match = re.search(r'version "(\d+)(?:\.(\d+))?', output)
     if match is None:
         return None
     first, second = match.group(1), match.group(2)
@@ -71,11 +72,11 @@ def _find() -> Path:
             reason = f"JAVA_HOME is {home}, where there is no bin/java"
             raise JavaError(reason)
         return program
-    found = shutil.which("java")
-    if found is None:
+    path = shutil.which("java")
+    if path is None:
         reason = "no `java` was found on the PATH"
         raise JavaError(reason)
-    return Path(found)
+    return Path(path)
 
 
 if __name__ == "__main__":

@@ -77,7 +77,7 @@ class Worker:
         connection = self._connections.get(owner)
         if connection is not None and not connection.poll():
             return connection
-        # nobody sends anything unasked: what can be read is the end of the connection
+        # nothing is sent without a request: what can be read is the end of the connection
         self._connections.pop(owner, None)
         address, key = owner.split("\n")
         try:
@@ -114,13 +114,13 @@ class Worker:
         raise AssertionError
 
     def _workers(self) -> list[str]:
-        """Those that may be there, this one first."""
-        found = [self._address]
+        """The workers that may be there, this one first."""
+        addresses = [self._address]
         if directory := os.environ.get(DIRECTORY):
             for each in Path(directory).iterdir():
                 if each.name.isdecimal() and (address := each.read_text()) != self._address:
-                    found.append(address)
-        return found
+                    addresses.append(address)
+        return addresses
 
     def _listen(self) -> None:
         name, key = f"streams-{os.getpid()}-{secrets.token_hex(8)}", secrets.token_bytes(32)
@@ -134,7 +134,7 @@ class Worker:
         while True:
             try:
                 connection = listener.accept()
-            except Exception:  # noqa: BLE001, S112  whoever it was did not know the key, or has gone
+            except Exception:  # noqa: BLE001, S112  the client did not know the key, or has gone
                 continue
             threading.Thread(target=self._serve, args=(connection,), daemon=True).start()
 
@@ -146,7 +146,7 @@ class Worker:
                 return
             try:
                 answer = True, self.work(request)
-            except Exception as error:  # noqa: BLE001  goes to the process that asked
+            except Exception as error:  # noqa: BLE001  goes to the client
                 answer = False, str(error) if isinstance(error, StreamsRuntimeError) else repr(error)
             connection.send(answer)
 

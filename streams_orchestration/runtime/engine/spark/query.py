@@ -71,7 +71,7 @@ class SparkQuery:
 
     @property
     def starting(self) -> bool:
-        """Spark was told to start it, and its planner is not there yet."""
+        """Spark is starting it: its planner is not there yet."""
         return self.active and not self.begun
 
     def busy(self) -> list[int]:

@@ -62,12 +62,12 @@ class PeReader(DataSourceStreamReader):
     def read(self, partition: InputPartition) -> Iterator[pa.RecordBatch]:
         """Run a task of level 0; its rows are for the tasks of later levels."""
         from streams_orchestration.runtime.engine.spark.rows import PLAN, record_batches
-        from streams_orchestration.runtime.engine.spark.stages import Stage
+        from streams_orchestration.runtime.engine.spark.stages import PeLevel
         from streams_orchestration.runtime.queries.scratch import Scratch
 
         assert isinstance(partition, Descriptor)
         rows = record_batches([(partition.partition, 0, PLAN, 0, 0, partition.payload)])
-        yield from Stage(Scratch(self.options["scratch"]), 0)(rows)
+        yield from PeLevel(Scratch(self.options["scratch"]), 0)(rows)
 
     def stop(self) -> None:
         """The query has ended."""

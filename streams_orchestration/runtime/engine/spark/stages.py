@@ -29,12 +29,12 @@ _CACHE = InstanceCache()
 """One per worker process: what a worker still has in memory it need not read."""
 
 
-def settle() -> None:
-    """Called when operators were made; a worker process has something to do then (`runtime/tasks/daemon.py`)."""
+def freeze() -> None:
+    """Called when operators were made; a worker process replaces it (`daemon.py`)."""
 
 
 @dataclass(frozen=True)
-class Stage:
+class PeLevel:
     """One level of a PE, callable by `mapInArrow`."""
 
     scratch: Scratch
@@ -61,10 +61,10 @@ class Stage:
         program, directories = launched.program, launched.directories
         header = plan.header()
         run = TaskRun(program, task, header, directories, self.scratch.exchange, _CACHE, measured=launched.measured)
-        given: list[Row] = []
+        rows_out: list[Row] = []
         try:
             result = run.run(plan.inputs[0] if plan.inputs else None, _items(rows, run.meter))
-            given = list(self._exchanged(program, task, run))
+            rows_out = list(self._exchanged(program, task, run))
         except Exception as error:  # noqa: BLE001  goes into the task's result
             operator_logger("task", directories.log).exception("batch %s failed", plan.batch)
             permanent = isinstance(error, OperatorError) and isinstance(error.__cause__, DataError | StateError)
@@ -74,13 +74,13 @@ class Stage:
             )  # fmt: skip
         if task.level == 0 and task.partition == 0:
             payload = plan_codec.dump_json(header)
-            given += [(later.partition, later.level, PLAN, 0, 0, payload) for later in program.tasks if later.level]
+            rows_out += [(later.partition, later.level, PLAN, 0, 0, payload) for later in program.tasks if later.level]
         if result.error is None:
             result = replace(result, metrics=run.counts(), seconds=run.seconds)
         give_answer(self.scratch.answers, plan.batch, result)
         if run.made:
-            settle()
-        return given
+            freeze()
+        return rows_out
 
     def _exchanged(self, program: PeProgram, task: Task, run: TaskRun) -> Iterator[Row]:
         """What goes to tasks of later levels."""
@@ -94,7 +94,7 @@ class Stage:
 class Request:
     """A task to run, as it is sent to its owner."""
 
-    stage: Stage
+    stage: PeLevel
     partition: int
     plan: bytes
     rows: list[Row]
@@ -123,7 +123,7 @@ def pe_query(first: Any, scratch: Scratch) -> Any:
     """
     frame = first
     for level, tasks in enumerate(scratch.launched.program.levels[1:], start=1):
-        frame = frame.repartitionById(len(tasks), "partition").mapInArrow(Stage(scratch, level), ROW_DDL)
+        frame = frame.repartitionById(len(tasks), "partition").mapInArrow(PeLevel(scratch, level), ROW_DDL)
     return frame
 
 

@@ -1,4 +1,4 @@
-"""What writing and reading segments costs on this machine, found out by doing it."""
+"""What writing and reading segments costs on this machine, measured by doing it."""
 
 from __future__ import annotations
 

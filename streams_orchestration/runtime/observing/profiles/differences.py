@@ -51,7 +51,7 @@ def profile_of(
         compilation: the application as it is deployed.
         before: the first reading.
         after: the second one.
-        calibrate: is asked when not enough streams cross.
+        calibrate: called when not enough streams cross.
         until: unix seconds when it ended, if it was before the second reading.
 
     Raises:
@@ -210,17 +210,17 @@ class _Difference:
     def _sizes(self) -> dict[str, float]:
         """Stream between PEs -> bytes of a tuple in memory."""
         ports = {(each.operator, each.port): each for each in self._streams()}
-        found: dict[str, float] = {}
+        sizes: dict[str, float] = {}
         for pe in self.compilation.fusion.pes:
             for output in pe.outputs:
                 name = self.compilation.physical.operators[output.operator].name
                 port = ports.get((name, output.port))
                 if port is not None and port.tuples and port.bytes is not None:
-                    found[stream_name(self.compilation, output)] = port.bytes / port.tuples
-        return found
+                    sizes[stream_name(self.compilation, output)] = port.bytes / port.tuples
+        return sizes
 
     def _transport(self, calibrate: Calibrate) -> Transport:
-        """Fitted to what crosses; where that does not say enough, with what is found out on this machine."""
+        """Fitted to what crosses; where that is not enough, with what is measured on this machine."""
         sent = [each for _, each in self._sent() if each.tuples > 0 and each.bytes > 0]
         received = [each for _, each in self._received() if each.tuples > 0 and each.bytes > 0]
         send, receive = fitted(sent), fitted(received)

@@ -28,7 +28,7 @@ from streams_orchestration.runtime.units.failures import failures
 
 POLL_SECONDS = 0.5
 START_SECONDS = 120.0
-"""An application that was just deployed is given so long for its first batch."""
+"""The longest time from a deployment to the first batch."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,7 +37,7 @@ class Measurement:
 
     profile: Profile
     remarks: tuple[str, ...] = ()
-    """What somebody who reads the profile should know: it ended early, it was reset meanwhile."""
+    """What a reader of the profile should know: it ended early, it was reset meanwhile."""
 
 
 def measure(
@@ -48,14 +48,14 @@ def measure(
     say: Callable[[str], None] = lambda _: None,
     clock: Callable[[], float] = time.time,
 ) -> Measurement:
-    """Measure an application for some time; it ends early when the application does, or when somebody wants it to.
+    """Measure an application for some time; it ends early when the application does, or when `pause` says so.
 
     Args:
         home: the state directory.
         application: its name.
         seconds: how long to measure.
-        pause: waits so many seconds; True as soon as somebody wants to stop.
-        say: is told what is waited for.
+        pause: waits so many seconds; True as soon as measuring shall end.
+        say: called with what is waited for.
         clock: unix seconds.
 
     Raises:
@@ -95,7 +95,7 @@ def measure(
 
 def _processor_seconds(status: ApplicationStatus) -> dict[int, float] | None:
     """Processor time of each host's processes so far, by host; None when one of them is not to be seen."""
-    found: dict[int, float] = {}
+    by_host: dict[int, float] = {}
     for host in status.hosts:
         if host.pid is None or not host.alive:
             return None
@@ -106,11 +106,11 @@ def _processor_seconds(status: ApplicationStatus) -> dict[int, float] | None:
             return None
         total = 0.0
         for each in family:
-            with suppress(psutil.Error):  # it ended: its parent, or nobody, has its time now
+            with suppress(psutil.Error):  # it ended: its parent has its time now, if that lives
                 times = each.cpu_times()
                 total += times.user + times.system + times.children_user + times.children_system
-        found[host.id] = total
-    return found
+        by_host[host.id] = total
+    return by_host
 
 
 def _spent_since(before: dict[int, float], status: ApplicationStatus) -> float | None:
@@ -125,7 +125,7 @@ def _begin(
     home: Home, application: str, pause: Callable[[float], bool], say: Callable[[str], None], clock: Callable[[], float]
 ) -> ApplicationMetrics:
     """The metrics as soon as every PE has committed a batch, or the time for that is over."""
-    began, told = clock(), False
+    began, announced = clock(), False
     while True:
         status = read_status(home, application)
         _refuse(status, clock())
@@ -145,9 +145,9 @@ def _begin(
                 f"{application} committed no batch in {START_SECONDS:g} s. Look at `streams status {application}`."
             )
             raise NotProfiledError(message)
-        if not told:
+        if not announced:
             say(f"{application} has just begun; waiting for its first batches ...")
-            told = True
+            announced = True
         if pause(POLL_SECONDS):
             message = f"{application}: you ended it before anything was measured."
             raise NotProfiledError(message)

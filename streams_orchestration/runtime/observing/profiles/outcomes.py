@@ -59,19 +59,19 @@ def kept_outcomes(home: Home, application: str) -> list[dict[str, Any]]:
         raise OutcomesError(message) from error
 
 
-def keep_outcome(home: Home, application: str, found: Outcome, at: float) -> tuple[Path, list[dict[str, Any]]]:
+def keep_outcome(home: Home, application: str, outcome: Outcome, at: float) -> tuple[Path, list[dict[str, Any]]]:
     """Add a comparison; where they are kept, and all of them.
 
     Args:
         home: the state directory.
         application: its name.
-        found: the comparison.
+        outcome: the comparison.
         at: unix seconds.
 
     Raises:
         OutcomesError: they cannot be read or written.
     """
-    kept = [*kept_outcomes(home, application), {"at": at, **found.document()}][-KEPT:]
+    kept = [*kept_outcomes(home, application), {"at": at, **outcome.document()}][-KEPT:]
     path = _path(home, application)
     try:
         path.parent.mkdir(parents=True, exist_ok=True)

@@ -27,12 +27,12 @@ def fitted(passages: Sequence[Passage]) -> PassageCost | None:
 
     Neither of its two parts is negative.
     """
-    found = [each for each in passages if each.tuples > 0]
-    sizes = [each.bytes / each.tuples for each in found]
-    if len(found) < 2 or max(sizes) < APART * min(sizes):
+    used = [each for each in passages if each.tuples > 0]
+    sizes = [each.bytes / each.tuples for each in used]
+    if len(used) < 2 or max(sizes) < APART * min(sizes):
         return None
-    weights = [each.tuples for each in found]
-    costs = [each.seconds / each.tuples for each in found]
+    weights = [each.tuples for each in used]
+    costs = [each.seconds / each.tuples for each in used]
     total = math.fsum(weights)
     mean_size = math.fsum(w * x for w, x in zip(weights, sizes, strict=True)) / total
     mean_cost = math.fsum(w * y for w, y in zip(weights, costs, strict=True)) / total
