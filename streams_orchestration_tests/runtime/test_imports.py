@@ -34,8 +34,8 @@ from streams_orchestration_tests.runtime.exporting import (
     imported,
     importer,
     regions,
-    segments,
     run_until_idle,
+    segments,
 )
 from streams_orchestration_tests.runtime.local import LocalApplication
 

@@ -92,7 +92,7 @@ def test_after_a_crash_it_comes_again_with_the_same_key_and_tuples(
         raise KeyboardInterrupt
 
     with monkeypatch.context() as patch:
-        patch.setattr(delivering, "run_until_idle", die)
+        patch.setattr(delivering, "count_output", die)
         with pytest.raises(KeyboardInterrupt):
             local.publish()
     local.deliverers = deliverers(local.catalog, local.home, local.name, local.programs)
