@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import textwrap
 from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime
 
@@ -9,11 +10,14 @@ import dagster as dg
 
 from streams_orchestration.runtime.observing.status import ApplicationStatus
 from streams_orchestration.runtime.units.recoveries import Recovery, recoveries
+from streams_orchestration.runtime.units.region_record import Times
 from streams_orchestration.runtime.units.unit_status import UnitStatus, last_cause, recent_resets
 
 LISTED_UNITS = 100
 LISTED_RECOVERIES = 20
 """The last ones of all units together."""
+LONGEST_CAUSE = 120
+"""Characters of a cause in a table; the PE's page and the log have all of it."""
 PLOTTED_REGIONS = 8
 """Regions that have numbers of their own, which Dagster draws over time."""
 RECOVERY_COLUMNS = {"to epoch": "int", "took (s)": "float"}
@@ -31,20 +35,12 @@ def unit_metadata(status: ApplicationStatus, now: float) -> dict[str, dg.Metadat
     found: dict[str, dg.MetadataValue] = {
         "streams/completed_epoch": dg.MetadataValue.int(min(unit.completed_epoch for unit in status.units)),
         "streams/units": _table(
-            [_standing(status, unit, now) for unit in status.units[:LISTED_UNITS]],
-            {
-                "epoch": "int",
-                "cut age (s)": "float",
-                "generation": "int",
-                "drain (s)": "float",
-                "mean drain (s)": "float",
-            },
+            [_standing(status, unit, now) for unit in status.units[:LISTED_UNITS]], {"epoch": "int"}
         ),
     }
     reset = [unit for unit in status.units if unit.resets or unit.cause or unit.lost][:LISTED_UNITS]
     if reset:
-        numbers = {"resets": "int", "reset (s)": "float", "mean reset (s)": "float"}
-        found["streams/resets"] = _table([_resets(unit, now) for unit in reset], numbers)
+        found["streams/resets"] = _table([_resets(unit, now) for unit in reset], {"resets": "int"})
     unstable = [
         f"{unit.name} was {recent}" for unit in status.units if (recent := recent_resets(unit, now)) is not None
     ]
@@ -84,45 +80,39 @@ def recovery_metadata(unit: UnitStatus, now: float) -> dict[str, dg.MetadataValu
 
 def _standing(status: ApplicationStatus, unit: UnitStatus, now: float) -> dict[str, str | int | float | None]:
     operators = [name for pe in status.pes if pe.id in unit.pes for name in pe.operators]
+    age = None if unit.completed_at is None else f"{max(now - unit.completed_at, 0.0):.1f} s old"
     return {
         "unit": unit.name,
-        "state": unit.state,
-        "since (UTC)": _time(unit.since or None, now),
-        "PEs": ", ".join(map(str, unit.pes)),
+        "state": _both(unit.state, " since ", _time(unit.since or None, now)),
         "epoch": unit.completed_epoch,
-        "last cut (UTC)": _time(unit.completed_at, now),
-        "cut age (s)": None if unit.completed_at is None else round(max(now - unit.completed_at, 0.0), 1),
-        "drain (s)": _last(unit.drain_times.seconds),
-        "mean drain (s)": _round(unit.drain_times.average),
-        "generation": unit.generation,
+        "last cut (UTC)": _both(_time(unit.completed_at, now), ", ", age),
+        "drain (s)": _lasted(unit.drain_times),
+        "PEs": ", ".join(map(str, unit.pes)),
         "operators": _few(operators),
     }
 
 
 def _resets(unit: UnitStatus, now: float) -> dict[str, str | int | float | None]:
-    cause = unit.lost or unit.cause or last_cause(unit) or ""
+    times = unit.reset_times
     return {
         "unit": unit.name,
         "resets": unit.resets,
-        "since the last cut": f"{unit.attempts} of {unit.max_attempts}",
-        "last reset (UTC)": _time(unit.reset_times.at, now),
-        "to epoch": "" if unit.reset_times.at is None else str(unit.reset_times.sequence),
-        "reset (s)": _last(unit.reset_times.seconds),
-        "mean reset (s)": _round(unit.reset_times.average),
-        "cause": cause,
+        "attempts": f"{unit.attempts} of {unit.max_attempts}",
+        "last (UTC)": _both(_time(times.at, now), ", to epoch ", times.sequence),
+        "took (s)": _lasted(times),
+        "cause": _short(unit.lost or unit.cause or last_cause(unit) or ""),
     }
 
 
 def _recovery(recovery: Recovery, now: float) -> dict[str, str | int | float | None]:
-    """Few columns: Dagster's page of an asset is narrow, and hides the others until one scrolls."""
     outcome = "given up" if recovery.given_up else "works again" if recovery.ended is not None else "not done"
     return {
         "failed (UTC)": _time(recovery.began, now),
-        "cause": recovery.cause or "it was asked for",
         "to epoch": recovery.epoch,
         "outcome": outcome,
-        "took (s)": _round(sum(recovery.phases.values())),
+        "took (s)": round(sum(recovery.phases.values()), 3),
         "of that (s)": ", ".join(f"{name} {seconds:.1f}" for name, seconds in recovery.phases.items()),
+        "cause": _short(recovery.cause or "it was asked for"),
     }
 
 
@@ -155,9 +145,15 @@ def _time(at: float | None, now: float) -> str:
     return f"{then:%H:%M:%S}" if then.date() == datetime.fromtimestamp(now, UTC).date() else f"{then:%Y-%m-%d %H:%M:%S}"
 
 
-def _last(seconds: Sequence[float]) -> float | None:
-    return _round(seconds[-1]) if seconds else None
+def _lasted(times: Times) -> str:
+    """How long the last one took, and how long they take on average; empty before the first one."""
+    return "" if times.average is None else f"{times.seconds[-1]:.2f}, mean {times.average:.2f}"
 
 
-def _round(seconds: float | None) -> float | None:
-    return None if seconds is None else round(seconds, 3)
+def _both(first: str, between: str, second: object) -> str:
+    """Two facts in one column, as far as they are known: a page of an asset is narrow, and hides what is beside it."""
+    return f"{first}{between}{second}" if first and second not in (None, "") else first
+
+
+def _short(cause: str) -> str:
+    return textwrap.shorten(cause, LONGEST_CAUSE, placeholder=" ...")
