@@ -38,8 +38,10 @@ from streams_orchestration.runtime.catalog.catalog import Catalog
 from streams_orchestration.runtime.deployment.control import launch
 from streams_orchestration.runtime.deployment.deployment import deploy
 from streams_orchestration.runtime.engine.port import QueryStart
+from streams_orchestration.runtime.engine.spark.jvm import start_jvm
 from streams_orchestration.runtime.engine.spark.query import SparkQuery
-from streams_orchestration.runtime.engine.spark.session import session_settings, spark_session
+from streams_orchestration.runtime.engine.spark.session import spark_session
+from streams_orchestration.runtime.engine.spark.session_settings import session_settings
 from streams_orchestration.runtime.hosts.host import Host
 from streams_orchestration.runtime.hosts.launcher import HostStart
 from streams_orchestration.runtime.observing.reading import read_status
@@ -236,7 +238,8 @@ def measured(variants: dict[str, Callable[[], Any]], rounds: int) -> Durations:
 def session(scratch: Path) -> SparkSession:
     """That of a host, which remembers the batches that are looked at."""
     remembered = {"spark.sql.streaming.numRecentProgressUpdates": "100"}
-    return spark_session(session_settings("bench", scratch / "spark", memory="1g") | remembered)
+    settings = session_settings("bench", scratch / "spark", memory="1g") | remembered
+    return spark_session(settings, start_jvm(settings))
 
 
 def ours(scratch: Path, rounds: int) -> Durations:

@@ -33,7 +33,7 @@ from streams_orchestration.runtime.errors import (
 from streams_orchestration.runtime.hosts.orphans import stop_orphans
 from streams_orchestration.runtime.observing.status import ApplicationStatus
 from streams_orchestration.runtime.observing.watching import observed_status
-from streams_orchestration.runtime.processes import leave_processors, process_started
+from streams_orchestration.runtime.processes import process_started
 from streams_orchestration.runtime.storage.home import Home
 from streams_orchestration.runtime.units.failures import UnitFailure, failures
 
@@ -69,7 +69,7 @@ class Controls(Protocol):
 class Foreground:
     """One application: the runtime acts at once, and a job of Dagster records what was done.
 
-    Dagster is loaded with the first job, on a thread that leaves the processors to the hosts that start meanwhile.
+    Dagster is loaded with the first job, when the hosts that start do not need the processors any more.
     """
 
     def __init__(self, home: Home, name: str) -> None:
@@ -96,11 +96,12 @@ class Foreground:
         deploy(self._home, compilation, fresh=fresh)
         launch(self._home, self._name, asked_at=process_started(os.getpid()))
         started()
-        self._recording = Background(lambda: self._record(spec, compilation))
-        await_running(self._home, self._name, START_SECONDS)
+        try:
+            await_running(self._home, self._name, START_SECONDS)
+        finally:
+            self._recording = Background(lambda: self._record(spec, compilation))
 
     def _record(self, spec: Path, compilation: Compilation) -> None:
-        leave_processors()
         self._jobs.record_deployment(spec, compilation)
 
     def recorded(self) -> str | None:

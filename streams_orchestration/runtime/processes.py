@@ -3,9 +3,6 @@
 from __future__ import annotations
 
 import contextlib
-import os
-import sys
-import threading
 from collections.abc import Iterable
 from dataclasses import dataclass
 
@@ -14,8 +11,6 @@ import psutil
 _SAME_START = 0.05
 """Seconds by which two readings of one process's start time may differ."""
 KILL_SECONDS = 10.0
-_LOW = 10
-"""Of the priorities from 0 to 19: a tenth of the processor time of a thread of priority 0 beside it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,13 +22,6 @@ class ProcessIdentity:
     """Unix seconds, as the system knows it."""
     command: str
     """Its command line."""
-
-
-def leave_processors() -> None:
-    """Have the calling thread run when nothing else wants its processor, for good; Linux alone can do that."""
-    if sys.platform == "linux":
-        with contextlib.suppress(OSError):
-            os.setpriority(os.PRIO_PROCESS, threading.get_native_id(), _LOW)
 
 
 def process_started(pid: int) -> float | None:

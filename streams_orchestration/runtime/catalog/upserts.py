@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import functools
+from importlib import import_module
 
 from sqlalchemy import Connection, Insert, Table
-from sqlalchemy.dialects import postgresql, sqlite
 
 
 def upsert(connection: Connection, table: Table) -> Insert:
@@ -15,6 +15,6 @@ def upsert(connection: Connection, table: Table) -> Insert:
 
 @functools.cache  # making a statement takes longer than running it
 def _upsert(dialect: str, table: Table) -> Insert:
-    insert = sqlite.insert(table) if dialect == "sqlite" else postgresql.insert(table)
+    insert = import_module(f"sqlalchemy.dialects.{dialect}").insert(table)  # every process uses one of them only
     values = {column.name: insert.excluded[column.name] for column in table.columns if not column.primary_key}
     return insert.on_conflict_do_update(index_elements=list(table.primary_key), set_=values)

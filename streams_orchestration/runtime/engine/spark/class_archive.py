@@ -13,10 +13,11 @@ import os
 import shutil
 import time
 from dataclasses import dataclass
+from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
-import pyspark
+from streams_orchestration.runtime.engine.spark.jvm import spark_home
 
 FREE_BYTES = 1024 * 1024 * 1024
 """Left on the disk, or else no archive is written; it takes some 150 MB."""
@@ -49,8 +50,8 @@ class ClassArchive:
         directory = (
             directory or Path(os.environ.get("XDG_CACHE_HOME") or "~/.cache").expanduser() / "streams_orchestration"
         )
-        program, jars = java.resolve(), Path(pyspark.__file__).parent / "jars"
-        parts = [options, pyspark.__version__, *(f"{path} {path.stat().st_mtime_ns}" for path in (program, jars))]
+        program, jars = java.resolve(), spark_home() / "jars"
+        parts = [options, version("pyspark"), *(f"{path} {path.stat().st_mtime_ns}" for path in (program, jars))]
         path = directory / f"spark-{hashlib.sha256('|'.join(parts).encode()).hexdigest()[:16]}.jsa"
         if path.exists():
             return cls(path, None)

@@ -11,23 +11,18 @@ import time
 from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any
 
-from pyspark import SparkContext
-from pyspark.sql import SparkSession
-
 from streams_orchestration.runtime.engine.port import EngineStart, QueryStart
 from streams_orchestration.runtime.engine.spark.class_archive import ClassArchive
 from streams_orchestration.runtime.engine.spark.fork_server import start_fork_server
 from streams_orchestration.runtime.engine.spark.java import java_program
+from streams_orchestration.runtime.engine.spark.jvm import Jvm, start_jvm
 from streams_orchestration.runtime.engine.spark.owners import DIRECTORY
-from streams_orchestration.runtime.engine.spark.session import (
-    JAVA_OPTIONS,
-    session_settings,
-    spark_session,
-    warm_up,
-)
+from streams_orchestration.runtime.engine.spark.session_settings import JAVA_OPTIONS, session_settings
 from streams_orchestration.runtime.processes import kill, process_started
 
 if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
     from streams_orchestration.runtime.engine.spark.query import SparkQuery
 
 ARCHIVE_SECONDS = 120.0
@@ -53,11 +48,14 @@ class SparkEngine:
         self._over = threading.Event()
         self._session: SparkSession | None = None
         self._error: Exception | None = None
-        threading.Thread(target=self._begin, args=(settings,), daemon=True).start()
+        self._jvm = start_jvm(settings, self._directory)
+        threading.Thread(target=self._begin, args=(settings, self._jvm), daemon=True).start()
 
-    def _begin(self, settings: Mapping[str, str]) -> None:
+    def _begin(self, settings: Mapping[str, str], jvm: Jvm) -> None:
+        from streams_orchestration.runtime.engine.spark.session import spark_session, warm_up
+
         try:
-            self._session = spark_session(settings, self._directory)
+            self._session = spark_session(settings, jvm)
         except Exception as error:  # noqa: BLE001  raised by `wait`
             self._error = error
         self._over.set()
@@ -85,11 +83,7 @@ class SparkEngine:
     @property
     def pid(self) -> int:
         """Of the JVM."""
-        return self._jvm.pid
-
-    @property
-    def _jvm(self) -> subprocess.Popen[bytes]:
-        return self._context._gateway.proc
+        return self._jvm.process.pid
 
     @property
     def _context(self) -> Any:
@@ -102,7 +96,7 @@ class SparkEngine:
     def ended(self, patience: float = 0.0) -> str | None:
         """How the JVM has ended."""
         with contextlib.suppress(subprocess.TimeoutExpired):
-            return f"its JVM (pid {self.pid}) has ended with status {self._jvm.wait(patience)}"
+            return f"its JVM (pid {self.pid}) has ended with status {self._jvm.process.wait(patience)}"
         return None
 
     def watch(self, wake: Callable[[], None]) -> None:
@@ -134,8 +128,10 @@ class SparkEngine:
         """Have the JVM archive its classes, unless that was done before, as long as `wanted` says so."""
         if self._archive.writes is None:
             return
+        from pyspark import SparkContext
+
         gateway: Any = SparkContext._gateway
-        jvm = gateway.proc.pid
+        jvm = self.pid
         writing = threading.Thread(target=self._write_archive, args=(gateway,), daemon=True)
         writing.start()
         until = time.monotonic() + ARCHIVE_SECONDS

@@ -1,0 +1,125 @@
+"""What it costs to start: from `streams run` to the first commit, against bare PySpark to its first batch.
+
+Both start a JVM with a session for the cores of this machine. Bare PySpark then reads a rate source; the product runs
+an application of a Beacon and a FileSink, compiled, deployed, and shown in Dagster by the same command. They take
+turns, and the quickest of each counts. The archive of Spark's classes is there, as from the second application on.
+
+The commands that only look are measured against the imports that they cannot do without.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+import time
+from collections.abc import Sequence
+from pathlib import Path
+from tempfile import TemporaryDirectory
+
+import psutil
+
+from benchmarks.harness import Row
+from streams_orchestration.runtime.observing.reading import read_status
+from streams_orchestration.runtime.storage.home import Home
+
+SPEC = """
+specVersion: 1
+application: start
+schemas: {Number: "n bigint"}
+graph:
+  - {name: Made, operator: Beacon, outputs: [{stream: Made, schema: Number}], parameters: {iterations: 1000}}
+  - {name: Kept, operator: FileSink, inputs: [Made], parameters: {file: kept, format: csv}}
+"""
+PHASES = ("command", "imports", "session", "queries", "workers", "first batch")
+ROUNDS = 5
+TARGET = 1.3
+LOOKS = {"status": 1.0, "run": 2.0}
+"""Command -> the most seconds that it may take beyond its imports."""
+ARCHIVE_SECONDS = 120.0
+IMPORTS = (sys.executable, "-c", "import sqlalchemy, rich")
+
+
+def rows(*, quick: bool = False) -> list[Row]:
+    """The first commit, its phases, and the commands that only look."""
+    with TemporaryDirectory(prefix="bench-") as directory:
+        spec, home = Path(directory, "start.yaml"), Home(Path(directory, "home"))
+        spec.write_text(SPEC, encoding="utf-8")
+        started(spec, home)
+        await_hosts(home)
+        ours, bare = [], []
+        for _ in range(2 if quick else ROUNDS):
+            bare.append(bare_seconds())
+            ours.append(started(spec, home))
+        looks = {
+            "status": command("status", "start"),
+            "run": command("run", str(spec)),
+        }
+        least = wall(
+            looks["status"], looks["run"], IMPORTS, environment=environment(home), repeat=2 if quick else ROUNDS
+        )
+    quickest, yardstick = min(ours, key=lambda phases: sum(phases.values())), min(bare)
+    what = "start: `streams run` to the first commit"
+    return [
+        Row(f"{what} / bare PySpark to its first batch", sum(quickest.values()), "s", yardstick, TARGET),
+        *(Row(f"of it {phase}", quickest[phase], "s", yardstick) for phase in PHASES if phase in quickest),
+        *(
+            Row(
+                f"`streams {name}` of what is complete, beyond its imports / {limit:g} s",
+                seconds - least[-1],
+                "s",
+                limit,
+                1.0,
+            )
+            for (name, limit), seconds in zip(LOOKS.items(), least[:-1], strict=True)
+        ),
+    ]
+
+
+def started(spec: Path, home: Home) -> dict[str, float]:
+    """Run the application anew; the phases of its start, in seconds."""
+    done = subprocess.run(
+        command("run", str(spec), "--fresh"), env=environment(home), capture_output=True, text=True, check=False
+    )
+    if done.returncode:
+        sys.exit(f"streams run failed:\n{done.stderr[-2000:]}")
+    (host,) = read_status(home, "start").hosts
+    assert host.start_up is not None
+    return dict(host.start_up)
+
+
+def await_hosts(home: Home) -> None:
+    """Wait until no host of the last run lives: it writes the archive of classes that the next JVM maps."""
+    for host in read_status(home, "start").hosts:
+        if host.pid is not None and psutil.pid_exists(host.pid):
+            psutil.wait_procs([psutil.Process(host.pid)], timeout=ARCHIVE_SECONDS)
+
+
+def bare_seconds() -> float:
+    """From the start of a script to the end of its first batch."""
+    began = time.time()
+    script = (sys.executable, "-m", "benchmarks.peers.spark_start")
+    done = subprocess.run(script, capture_output=True, text=True, check=True)
+    return json.loads(done.stdout.splitlines()[-1])["at"] - began
+
+
+def command(*arguments: str) -> tuple[str, ...]:
+    """A command of the product."""
+    return (sys.executable, "-m", "streams_orchestration", *arguments)
+
+
+def environment(home: Home) -> dict[str, str]:
+    """That of a command, with a state directory of its own."""
+    return {**os.environ, "STREAMS_HOME": str(home.root)}
+
+
+def wall(*commands: Sequence[str], environment: dict[str, str], repeat: int) -> list[float]:
+    """The least seconds of each command, which take turns."""
+    least = [float("inf")] * len(commands)
+    for _ in range(repeat):
+        for number, each in enumerate(commands):
+            began = time.monotonic()
+            subprocess.run(each, env=environment, check=True, capture_output=True)
+            least[number] = min(least[number], time.monotonic() - began)
+    return least
