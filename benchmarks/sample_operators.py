@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import time
 from collections import defaultdict
 
 import numpy as np
 import pyarrow as pa
 
 from streams_orchestration.operators import Operator, State, TupleBatch
-from streams_orchestration.operators.contract import Offset, ProducedTo, SourceOperator
+from streams_orchestration.operators.contract import Offset, Parameters, ProducedTo, SourceOperator
 
 ROUNDS = 60
 """Of `Digest`, for every tuple."""
@@ -100,3 +101,29 @@ class Write(Look):
         values = batch.writable("a0")
         values *= 2
         super().process(port, batch)
+
+
+class ClockParameters(Parameters):
+    """Of `Clock`."""
+
+    rate: float
+    """Tuples a second."""
+    tuples: int
+
+
+class Clock(SourceOperator):
+    """Tuples of a number and the unix time at which it was due, as many a second as asked for."""
+
+    Parameters = ClockParameters
+
+    def produce(self, offset: Offset, limit: int) -> ProducedTo:
+        rate, first = self.parameters.rate, offset.get("n", 0)
+        began = offset.get("began") or time.time()
+        time.sleep(max(0.0, began + (first + 1) / rate - time.time()))
+        last = min(int((time.time() - began) * rate), first + limit, self.parameters.tuples)
+        schema = self.context.outputs[0]
+        assert schema is not None
+        if last > first:
+            numbers = np.arange(first, last)
+            self.submit(TupleBatch.from_columns({"n": numbers, "made": began + (numbers + 1) / rate}, schema))
+        return ProducedTo({"n": last, "began": began}, exhausted=last == self.parameters.tuples)
