@@ -105,7 +105,7 @@ class SparkEngine:
 
     def _await_ends(self, wake: Callable[[], None]) -> None:
         streams = self.session.streams
-        while self._jvm.poll() is None:
+        while self._jvm.process.poll() is None:
             try:
                 streams.awaitAnyTermination()
             except Exception as error:  # noqa: BLE001  the host asks each query why it ended
