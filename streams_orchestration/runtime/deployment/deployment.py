@@ -11,8 +11,7 @@ from pathlib import Path
 from sqlalchemy import Connection, delete, insert, select, update
 
 from streams_orchestration.compiler.checking.checking import check_operators
-from streams_orchestration.compiler.compilation import Compilation
-from streams_orchestration.compiler.deployment.deployment import plan_deployment
+from streams_orchestration.compiler.compilation import Compilation, need
 from streams_orchestration.compiler.deployment_plan import DeploymentPlan
 from streams_orchestration.compiler.documents import dump, load
 from streams_orchestration.compiler.pe_program import PeProgram
@@ -99,7 +98,7 @@ def deployment_plan(compilation: Compilation) -> DeploymentPlan:
     errors = [each for each in check_operators(compilation) if each.severity == "error"]
     if errors:
         raise NotDeployableError("\n".join(str(error) for error in errors))
-    plan = plan_deployment(compilation) if compilation.deployment is None else compilation.deployment
+    plan = need(compilation.deployment)
     if plan.refusal:
         raise NotDeployableError(plan.refusal)
     return plan
