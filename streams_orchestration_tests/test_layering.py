@@ -25,13 +25,13 @@ COMPILER_LAYERS = (
     *("pe_program", "deployment_plan", "compilation", "sections", "stage"),
     *("logical", "parallel", "regions", "profiles", "placement", "decoupling", "fusion", "threads", "copies"),
     *("deployment", "stages", "compiling"),
-    *("checking", "plan", "drawing", "changes", "explain"),
+    *("checking", "plan", "drawing", "changes", "redeployment", "explain"),
 )
 """The same within the compiler: what all stages share, the stages, all of them, and what is done with the result."""
 RUNTIME_LAYERS = (
     *("limits", "errors", "logs", "processes", "settings"),
     *("storage", "catalog", "programs", "transport", "tasks", "sinks", "units", "queries", "engine", "hosts"),
-    *("deployment", "observing", "api"),
+    *("deployment", "redeployment", "observing", "api"),
 )
 """The same within the runtime: what all its packages share, the packages, and what others use of it."""
 INNER = {"compiler": COMPILER_LAYERS, "runtime": RUNTIME_LAYERS}

@@ -15,7 +15,7 @@ from streams_orchestration.cli.starting import locked_start
 from streams_orchestration.cli.terminal import results
 from streams_orchestration.compiler.compilation import Compilation
 from streams_orchestration.compiler.options import Options
-from streams_orchestration.runtime.deployment.fingerprint import difference, fingerprint
+from streams_orchestration.compiler.redeployment.fingerprint import difference, fingerprint
 from streams_orchestration.runtime.engine.spark.java import require_java
 from streams_orchestration.runtime.errors import ApplicationChangedError, CatalogError
 from streams_orchestration.runtime.observing.compilations import deployed_compilation

@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from streams_orchestration.operators.function import operator
     from streams_orchestration.operators.keyed_state import KeyedState
     from streams_orchestration.operators.metrics import Counter, Gauge, Metrics
+    from streams_orchestration.operators.rescaling import PortKeys, RescaleError, Route, Sharding
     from streams_orchestration.operators.state import State
     from streams_orchestration.operators.tuple_log import TupleLog
 
@@ -40,8 +41,12 @@ __all__ = [
     "Operator",
     "OperatorContext",
     "Parameters",
+    "PortKeys",
     "ProducedTo",
     "Punctuation",
+    "RescaleError",
+    "Route",
+    "Sharding",
     "SourceOperator",
     "State",
     "TupleBatch",
@@ -58,6 +63,10 @@ _MODULES = {
     "Gauge": "metrics",
     "KeyedState": "keyed_state",
     "Metrics": "metrics",
+    "PortKeys": "rescaling",
+    "RescaleError": "rescaling",
+    "Route": "rescaling",
+    "Sharding": "rescaling",
     "State": "state",
     "TupleBatch": "batch",
     "TupleLog": "tuple_log",

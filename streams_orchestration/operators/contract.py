@@ -2,10 +2,7 @@
 
 from __future__ import annotations
 
-import logging
-from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass, field
-from enum import Enum
+from collections.abc import Collection, Mapping, Sequence
 from pathlib import Path
 from typing import Any, ClassVar, NamedTuple
 
@@ -13,26 +10,25 @@ from pydantic import BaseModel, ConfigDict
 
 from streams_orchestration.model.operators import OperatorModel
 from streams_orchestration.model.visibility import Visibility
-from streams_orchestration.operators.arrow_types import arrow_schema
 from streams_orchestration.operators.background import Background
 from streams_orchestration.operators.batch import TupleBatch
+from streams_orchestration.operators.context import OperatorContext, Punctuation
 from streams_orchestration.operators.errors import ResultError
-from streams_orchestration.operators.libraries import pa
 from streams_orchestration.operators.mentions import Mentions
-from streams_orchestration.operators.metrics import Metrics
-from streams_orchestration.operators.region import RegionRole, not_the_trigger
+from streams_orchestration.operators.rescaling import (
+    PortKeys,
+    Route,
+    Sharding,
+    StateKeys,
+    declared_keys,
+    declared_sharding,
+    divide_declared,
+)
 from streams_orchestration.operators.results import check_offset, check_port, check_tuples, described
 from streams_orchestration.operators.state import State
 
 Offset = dict[str, Any]
 """Where a source stands: JSON that only the source understands."""
-
-
-class Punctuation(Enum):
-    """A mark between tuples."""
-
-    WINDOW = "window"
-    FINAL = "final"
 
 
 class Parameters(BaseModel):
@@ -59,63 +55,6 @@ class ProducedTo(NamedTuple):
     exhausted: bool
 
 
-def _drop(port: int, batch: TupleBatch) -> None:
-    """Drop a batch: the default outside of a PE."""
-
-
-def _drop_punctuation(port: int, mark: Punctuation) -> None:
-    """Drop a mark: the default outside of a PE."""
-
-
-@dataclass(slots=True)
-class OperatorContext:
-    """What an operator may know of its surroundings."""
-
-    name: str
-    """Physical name, `Stats[1].Delays`."""
-    inputs: tuple[pa.Schema, ...] = ()
-    outputs: tuple[pa.Schema | None, ...] = ()
-    channel: int = -1
-    max_channels: int = 0
-    local_channel: int = -1
-    local_max_channels: int = 0
-    pe: int = 0
-    """Number of its PE, as fused: decoupling, which parts PEs, does not change it."""
-    base: Path = Path()
-    """Directory that relative input paths start from: that of the spec."""
-    results: Path = Path()
-    """Directory that relative output paths start from."""
-    pending: Path = Path()
-    """Directory for what waits to be delivered."""
-    generation: int = 1
-    """One more after every reset and every new start."""
-    epoch: int = 1
-    batch: int = 0
-    """Number of the micro-batch."""
-    submit: Callable[[int, TupleBatch], None] = _drop
-    punctuate: Callable[[int, Punctuation], None] = _drop_punctuation
-    region: RegionRole | None = None
-    """Its place in its consistent region; None outside of regions."""
-    make_consistent: Callable[[], None] = not_the_trigger
-    """End the epoch of an operator-driven region (B26): what was submitted up to the end of the micro-batch is in it. A
-    source returns from `produce` next. It is not called again before the epoch is complete, or was reset."""
-    logger: logging.Logger = field(default_factory=lambda: logging.getLogger("streams.operator"))
-    metrics: Metrics = field(default_factory=Metrics)
-    """Counters and gauges of the operator's own."""
-
-    @classmethod
-    def declared(
-        cls, name: str, inputs: Iterable[str], outputs: Iterable[str | None], base: Path = Path()
-    ) -> OperatorContext:
-        """The surroundings of an operator that does not run, from the tuple types of its ports as DDL."""
-        return cls(
-            name,
-            tuple(arrow_schema(ddl) for ddl in inputs),
-            tuple(None if ddl is None else arrow_schema(ddl) for ddl in outputs),
-            base=base,
-        )
-
-
 class Operator:
     """An operator: `process` is called with the tuples of an input port, and submits to output ports.
 
@@ -127,6 +66,10 @@ class Operator:
     unsupported: ClassVar[Mapping[str, str]] = {}
     """Parameters that the operator of this name has in Streams and that cannot be used here, each with what to do."""
     stateful: ClassVar[bool] = False
+    state_keys: ClassVar[StateKeys] = {}
+    """Part of the state -> attributes of input port 0 that its keys are made of; see `rescale`."""
+    free_parameters: ClassVar[frozenset[str]] = frozenset()
+    """Parameters under any value of which the state means the same; see `keeps_state`."""
     pure: bool = False
     """`process` depends on nothing but its tuples and changes nothing: it may be called again to find a bad tuple."""
     model: ClassVar[OperatorModel | None] = None
@@ -208,6 +151,42 @@ class Operator:
     def reset_to_initial_state(self) -> None:
         """Forget everything; called instead of `restore` when there is no checkpoint yet (B25)."""
 
+    @classmethod
+    def keeps_state(cls, before: Any, after: Any) -> bool:
+        """Does a state that was made under some parameters mean the same under others?"""
+        free = set(cls.free_parameters)
+        return before.model_dump(exclude=free) == after.model_dump(exclude=free)
+
+    @classmethod
+    def state_attributes(cls, parameters: Any) -> Collection[str] | None:
+        """The attributes of the input streams that the state is made of; None for all."""
+        return None
+
+    @classmethod
+    def sharding(cls, context: OperatorContext, parameters: Any) -> Sharding:
+        """What a change of the width would do to the state; a class with a `rescale` of its own divides it anyhow."""
+        own = cls.rescale is not Operator.rescale
+        return Sharding(anyhow=True) if own else declared_sharding(cls.state_keys)
+
+    def rescale(self, states: Sequence[State], route: Route) -> Sequence[State]:
+        """Divide the states of the replicas so far among those that there will be.
+
+        Called after `setup`, and changes nothing but what it is given. States are as `checkpoint` gave them; those of
+        a source are its offsets. A replica without any has the one after `reset_to_initial_state`, or no parts.
+
+        Returns:
+            `route.width` states.
+
+        Raises:
+            RescaleError: they cannot be divided.
+        """
+        return divide_declared(self.state_keys, states, route, self.context.inputs[0] if self.context.inputs else None)
+
+    def keys_of(self, state: State) -> Sequence[PortKeys]:
+        """The keys that lie in a state, by which it is proved that they lie where their tuples go."""
+        schema = self.context.inputs[0] if self.context.inputs else None
+        return [PortKeys(0, keys) for keys in declared_keys(self.state_keys, state, schema)] if self.state_keys else []
+
     def prepare_commit(self) -> tuple[PendingFile, ...]:
         """End of a micro-batch: finish and name the files that go with it."""
         return ()
@@ -251,6 +230,12 @@ class SourceOperator(Operator):
     def initial_offset(cls) -> Offset:
         """Where production begins."""
         return {}
+
+    @classmethod
+    def sharding(cls, context: OperatorContext, parameters: Any) -> Sharding:
+        """Its offset can be divided by a class with a `rescale` of its own only."""
+        found = super().sharding(context, parameters)
+        return found if found.anyhow else Sharding(refusal="is an offset that cannot be divided among channels")
 
     def produce(self, offset: Offset, limit: int) -> ProducedTo:
         """Submit at most about `limit` tuples from `offset` on.

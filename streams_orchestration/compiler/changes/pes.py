@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Hashable, Sequence, Set
 from dataclasses import dataclass
 from typing import NamedTuple
 
+from streams_orchestration.compiler.changes.matching import best_matches
 from streams_orchestration.compiler.compilation import Compilation
 
 
@@ -60,7 +60,10 @@ def match_pes(
         changed: operators that stay and are not as before.
         numbers: those of the old PEs.
     """
-    goes_on = _successors(old, new, before, after)
+    goes_on = best_matches(
+        {pe.id: [before[operator] for operator in pe.operators] for pe in old.fusion.pes},
+        {pe.id: [after[operator] for operator in pe.operators] for pe in new.fusion.pes},
+    )
     ids: list[int] = []
     next_id = numbers.next
     for pe in new.fusion.pes:
@@ -104,21 +107,6 @@ def match_pes(
         start=tuple(id_ for pe, id_ in enumerate(ids) if pe not in goes_on),
         stop=tuple(sorted(numbers.ids[pe] for pe in stopped)),
     )
-
-
-def _successors(
-    old: Compilation, new: Compilation, before: Sequence[Hashable], after: Sequence[Hashable]
-) -> dict[int, int]:
-    """New PE -> the old one that it goes on from: most common operators first, then the smallest numbers."""
-    home = {what: old.fusion.pe_of[operator] for operator, what in enumerate(before)}
-    common = Counter((home[what], new.fusion.pe_of[operator]) for operator, what in enumerate(after) if what in home)
-    goes_on: dict[int, int] = {}
-    taken: set[int] = set()
-    for (previous, pe), _ in sorted(common.items(), key=lambda item: (-item[1], item[0])):
-        if previous not in taken and pe not in goes_on:
-            goes_on[pe] = previous
-            taken.add(previous)
-    return goes_on
 
 
 def _peers(compilation: Compilation, operators: Sequence[Hashable], ids: Sequence[int]) -> list[set[Hashable]]:

@@ -3,72 +3,31 @@
 from __future__ import annotations
 
 import itertools
+from collections.abc import Collection, Sequence
 from typing import Any
-
-from pydantic import Field, model_validator
 
 from streams_orchestration.model.names import nearest
 from streams_orchestration.operators.arrow_types import fits
 from streams_orchestration.operators.batch import TupleBatch
-from streams_orchestration.operators.contract import Operator, OperatorContext, Parameters, Punctuation
+from streams_orchestration.operators.contract import Operator, OperatorContext, Punctuation
 from streams_orchestration.operators.errors import UnknownAttributeError
 from streams_orchestration.operators.keyed_state import KeyedState
 from streams_orchestration.operators.keys import distinct, key_batch, key_schema
 from streams_orchestration.operators.libraries import np, pa
 from streams_orchestration.operators.mentions import Mentions
 from streams_orchestration.operators.partition_eviction import Evicted, PartitionEviction
+from streams_orchestration.operators.rescaling import PortKeys, Route, Sharding, names_in
 from streams_orchestration.operators.sliding_windows import Firings, SlidingWindows
+from streams_orchestration.operators.standard.aggregate_parameters import AggregateParameters
 from streams_orchestration.operators.standard.measure import Measure, parse_measure
 from streams_orchestration.operators.state import State
 from streams_orchestration.operators.tumbling_windows import TumblingWindows
 from streams_orchestration.operators.window_ranges import groups_of, whole_windows
+from streams_orchestration.operators.window_rescaling import WindowShape
 from streams_orchestration.operators.windows import Window, parse_window
 
 ROWS_AT_ONCE = 1_000_000
 """Rows of sliding windows that are laid out together, where windows overlap many times each."""
-
-
-class AggregateParameters(Parameters):
-    """Parameters of `Aggregate`."""
-
-    window: str = Field(description="the window clause: tumbling, punct()")
-    group_by: list[str] = Field(default_factory=list, alias="groupBy", description="attributes that make a group")
-    partition_by: list[str] = Field(
-        default_factory=list, alias="partitionBy", description="attributes whose every value has a window of its own"
-    )
-    output: dict[str, str] = Field(
-        default_factory=dict,
-        description="attribute -> Count(), Sum(e), Average(e), Min(e) or Max(e); others come from groupBy, partitionBy",
-    )
-    time_attribute: str | None = Field(
-        default=None, alias="timeAttribute", description="the timestamp that time(...) windows go by"
-    )
-    aggregate_incomplete_windows: bool = Field(
-        default=False, alias="aggregateIncompleteWindows", description="tumbling windows that the end cuts off, too"
-    )
-
-    aggregate_evicted_partitions: bool = Field(
-        default=False,
-        alias="aggregateEvictedPartitions",
-        description="tumbling windows of partitions that are given up, too",
-    )
-
-    @model_validator(mode="after")
-    def _go_together(self) -> AggregateParameters:
-        window = parse_window(self.window)
-        if window.partitioned != bool(self.partition_by):
-            message = "partitionBy and a window that is 'partitioned' go together"
-            raise ValueError(message)
-        if self.aggregate_incomplete_windows and not window.tumbling:
-            message = "aggregateIncompleteWindows goes with tumbling windows only"
-            raise ValueError(message)
-        if self.aggregate_evicted_partitions and not (window.tumbling and window.partitions):
-            message = (
-                "aggregateEvictedPartitions goes with tumbling windows whose partitions are given up, "
-                "as in 'tumbling, count(10), partitioned, partitionCount(1000)'"
-            )
-            raise ValueError(message)
-        return self
 
 
 class Aggregate(Operator):
@@ -80,6 +39,28 @@ class Aggregate(Operator):
 
     Parameters = AggregateParameters
     stateful = True
+    free_parameters = frozenset(("aggregate_incomplete_windows", "aggregate_evicted_partitions"))
+
+    @classmethod
+    def state_attributes(cls, parameters: AggregateParameters) -> Collection[str] | None:
+        """Those that groups, windows and functions are of, of tumbling windows; sliding ones hold whole tuples."""
+        if not parse_window(parameters.window).tumbling:
+            return None
+        texts = (parameters.window, parameters.time_attribute or "", *parameters.output.values())
+        return {*parameters.group_by, *parameters.partition_by, *names_in(*texts)}
+
+    @classmethod
+    def sharding(cls, context: OperatorContext, parameters: AggregateParameters) -> Sharding:
+        """By partition; windows that marks close can be merged."""
+        window = parse_window(parameters.window)
+        given_up = "" if window.partitions is None else window.partitions.kind
+        if given_up in ("partitionCount", "tupleCount") or (given_up and window.eviction.kind == "punct"):
+            return Sharding(refusal=f"is partitions of one channel, which {given_up}(...) counts or gives up there")
+        if window.eviction.kind == "punct":
+            return Sharding(anyhow=True)
+        if not window.partitioned:
+            return Sharding(refusal="is one window over all tuples of a channel; those of partitions could be divided")
+        return Sharding(keys=(tuple(parameters.partition_by),))
 
     @classmethod
     def mentions(cls, parameters: AggregateParameters) -> Mentions:
@@ -289,6 +270,23 @@ class Aggregate(Operator):
             self.sliding.load(state)
         if self.eviction is not None:
             self.eviction.recall((self.tumbling if self.window.tumbling else self.sliding).held())
+
+    def rescale(self, states: Sequence[State], route: Route) -> Sequence[State]:
+        """Partitions with their windows, or the groups of windows that marks close."""
+        states = [state for state in states if state]
+        return self._shape().divide(states, route) if states else [{}] * route.width
+
+    def keys_of(self, state: State) -> Sequence[PortKeys]:
+        """The partitions; none of windows that marks close, which may lie anywhere."""
+        keys = self._shape().partition_keys(state) if state else None
+        return () if keys is None else (PortKeys(0, keys),)
+
+    def _shape(self) -> WindowShape:
+        return WindowShape(
+            tuple(self.partition.names), tuple(self.keys.names), self.window.tumbling,
+            marked=self.window.eviction.kind == "punct", given_up=self.eviction is not None,
+            merges={name: measure.merge for name, measure in self.measures.items()},
+        )  # fmt: skip
 
 
 def _numbered(numbers: np.ndarray) -> pa.RecordBatch:

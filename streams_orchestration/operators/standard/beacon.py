@@ -55,6 +55,11 @@ class Beacon(SourceOperator):
     Parameters = BeaconParameters
 
     @classmethod
+    def keeps_state(cls, before: BeaconParameters, after: BeaconParameters) -> bool:
+        """As long as the end is not before where it may stand."""
+        return after.iterations is None or (before.iterations is not None and before.iterations <= after.iterations)
+
+    @classmethod
     def initial_offset(cls) -> Offset:
         """No tuple."""
         return {"iteration": 0}

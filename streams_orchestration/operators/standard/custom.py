@@ -65,6 +65,7 @@ class Custom(Operator):
     Parameters = CustomParameters
     unsupported = REFUSED["Custom"]
     stateful = True
+    free_parameters = frozenset(("state",))
 
     @classmethod
     def mentions(cls, parameters: CustomParameters) -> Mentions:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Collection, Sequence
 from typing import Any
 
 from pydantic import Field, model_validator
@@ -16,6 +17,7 @@ from streams_orchestration.operators.keyed_state import KeyedState
 from streams_orchestration.operators.libraries import compute as pc
 from streams_orchestration.operators.libraries import np, pa
 from streams_orchestration.operators.mentions import Mentions
+from streams_orchestration.operators.rescaling import PortKeys, Route, Sharding, divide_keyed, names_in, renamed
 from streams_orchestration.operators.standard.refused import REFUSED
 from streams_orchestration.operators.state import State
 
@@ -57,6 +59,32 @@ class DeDuplicate(Operator):
     Parameters = DeDuplicateParameters
     unsupported = REFUSED["DeDuplicate"]
     stateful = True
+    free_parameters = frozenset(("count", "delta", "reset_on_duplicate", "flush_on_punctuation"))
+
+    @classmethod
+    def keeps_state(cls, before: DeDuplicateParameters, after: DeDuplicateParameters) -> bool:
+        """As long as it remembers the same of a key: nothing, a position or a value."""
+        alike = (before.count is None) == (after.count is None) and (before.delta is None) == (after.delta is None)
+        return alike and super().keeps_state(before, after)
+
+    @classmethod
+    def state_attributes(cls, parameters: DeDuplicateParameters) -> Collection[str] | None:
+        """Those of the key and of the delta."""
+        texts = [parameters.key] if isinstance(parameters.key, str) else parameters.key
+        return names_in(*texts, parameters.delta_attribute or "") if texts else None
+
+    @classmethod
+    def sharding(cls, context: OperatorContext, parameters: DeDuplicateParameters) -> Sharding:
+        """By the attributes that are parts of the key as they are."""
+        if parameters.count is not None:
+            return Sharding(refusal="is positions in one channel, since count goes by them; delta goes by values")
+        return Sharding(keys=(tuple(cls._attributes(context, parameters)),))
+
+    @staticmethod
+    def _attributes(context: OperatorContext, parameters: DeDuplicateParameters) -> list[str]:
+        """The parts of the key, those that are attributes by their names."""
+        texts = [parameters.key] if isinstance(parameters.key, str) else parameters.key
+        return [text.strip().strip('"') for text in texts] or context.inputs[0].names
 
     @classmethod
     def mentions(cls, parameters: DeDuplicateParameters) -> Mentions:
@@ -173,6 +201,23 @@ class DeDuplicate(Operator):
     def checkpoint(self) -> State:
         """The keys and since when they are remembered."""
         return {"seen": self.seen, "position": self.position, "largest": self.largest}
+
+    def rescale(self, states: Sequence[State], route: Route) -> Sequence[State]:
+        """The keys go where their tuples go; the largest value of all counts everywhere."""
+        states = [state for state in states if state]
+        parts = [state["seen"] for state in states]
+        channels = [route.channels(self._keys(part)) for part in parts]
+        largest = max((state["largest"] for state in states if state["largest"] is not None), default=None)
+        position = max((state["position"] for state in states), default=0)
+        seen = divide_keyed(parts, channels, route.width) if parts else []
+        return [{"seen": part, "position": position, "largest": largest} for part in seen] or [{}] * route.width
+
+    def keys_of(self, state: State) -> Sequence[PortKeys]:
+        """Those that are remembered."""
+        return [PortKeys(0, self._keys(state["seen"]))] if state else []
+
+    def _keys(self, seen: KeyedState) -> pa.RecordBatch:
+        return renamed(seen.index.keys(seen.rows()), self._attributes(self.context, self.parameters))
 
     def restore(self, state: State) -> None:
         """Remember again."""

@@ -81,6 +81,7 @@ class FileSource(SourceOperator):
 
     Parameters = FileSourceParameters
     unsupported = REFUSED["FileSource"]
+    free_parameters = frozenset(("parsing",))
 
     @classmethod
     def initial_offset(cls) -> Offset:

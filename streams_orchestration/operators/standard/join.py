@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from dataclasses import replace
 from typing import Any, Literal
 
 from pydantic import Field, model_validator
@@ -14,6 +16,7 @@ from streams_orchestration.operators.errors import UnknownAttributeError
 from streams_orchestration.operators.expressions import evaluate, parse_condition
 from streams_orchestration.operators.libraries import compute as pc
 from streams_orchestration.operators.libraries import np, pa
+from streams_orchestration.operators.rescaling import PortKeys, Route, Sharding
 from streams_orchestration.operators.standard.join_side import JoinSide
 from streams_orchestration.operators.standard.refused import REFUSED
 from streams_orchestration.operators.state import State
@@ -72,6 +75,23 @@ class Join(Operator):
     Parameters = JoinParameters
     unsupported = REFUSED["Join"]
     stateful = True
+    free_parameters = frozenset(("match", "output", "algorithm", "window"))
+
+    @classmethod
+    def keeps_state(cls, before: JoinParameters, after: JoinParameters) -> bool:
+        """Windows may get another size, and a side that was outer need not be: of others it is not known who met."""
+        outer = {"inner": set[int](), "leftOuter": {0}, "rightOuter": {1}, "outer": {0, 1}}
+        if not outer[after.algorithm] <= outer[before.algorithm]:
+            return False
+        policies = [[replace(each.eviction(side), size=0) for side in (0, 1)] for each in (before, after)]
+        return policies[0] == policies[1] and super().keeps_state(before, after)
+
+    @classmethod
+    def sharding(cls, context: OperatorContext, parameters: JoinParameters) -> Sharding:
+        """By whatever attributes, since it holds whole tuples."""
+        if any(parameters.eviction(side).kind == "count" for side in (0, 1)):
+            return Sharding(refusal="is windows that count the tuples of one channel; delta and time go by values")
+        return Sharding(keys=tuple(tuple(schema.names) for schema in context.inputs))
 
     @classmethod
     def check(cls, context: OperatorContext, parameters: JoinParameters) -> None:
@@ -173,6 +193,17 @@ class Join(Operator):
     def checkpoint(self) -> State:
         """Both windows."""
         return {name: value for number, side in enumerate(self.sides) for name, value in side.dump(str(number)).items()}
+
+    def rescale(self, states: Sequence[State], route: Route) -> Sequence[State]:
+        """The tuples of both windows go where they would go now, ordered by what their windows go by."""
+        states = [state for state in states if state]
+        sides = [side.divided(states, str(number), route, number) for number, side in enumerate(self.sides)]
+        return [left | right for left, right in zip(*sides, strict=True)] if states else [{}] * route.width
+
+    def keys_of(self, state: State) -> Sequence[PortKeys]:
+        """The tuples in both windows."""
+        logs = [state[f"{number}.tuples"] for number in range(len(self.sides))] if state else []
+        return [PortKeys(port, log.take(log.places())) for port, log in enumerate(logs)]
 
     def restore(self, state: State) -> None:
         """Take both back."""

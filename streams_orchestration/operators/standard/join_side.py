@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from streams_orchestration.operators.deltas import comparable, left_by
@@ -10,7 +10,10 @@ from streams_orchestration.operators.key_index import KeyIndex
 from streams_orchestration.operators.keys import key_batch, key_schema
 from streams_orchestration.operators.libraries import compute as pc
 from streams_orchestration.operators.libraries import np, pa
+from streams_orchestration.operators.rescaling import Route
+from streams_orchestration.operators.state import State
 from streams_orchestration.operators.tuple_log import FEW, TupleLog
+from streams_orchestration.operators.window_rescaling import divide_log
 from streams_orchestration.operators.windows import Policy
 
 
@@ -117,6 +120,26 @@ class JoinSide:
         self.log, self.ended = state[f"{prefix}.tuples"], state[f"{prefix}.ended"]
         tuples = self.log.take(np.arange(self.log.size))
         self.log.notes = {"key": self._index(tuples), "value": self.policy.values(tuples).copy()}
+
+    def divided(self, states: Sequence[State], prefix: str, route: Route, port: int) -> list[dict[str, Any]]:
+        """The windows of several replicas, divided among others: of each the tuples in the order of their values.
+
+        Those of one replica stay in the order in which they came.
+        """
+        logs = [divide_log(state[f"{prefix}.tuples"], route, port) for state in states]
+        found: list[dict[str, Any]] = []
+        for channel in range(route.width):
+            parts = [each[channel] for each in logs if each[channel].tuples.num_rows]
+            log = TupleLog(self.log.schema)
+            if parts:
+                tuples = pa.concat_batches([part.tuples for part in parts])
+                reached = [np.maximum.accumulate(self.policy.values(part.tuples)) for part in parts]
+                order = np.argsort(np.concatenate(reached), kind="stable")
+                log.append(tuples.take(pa.array(order)))
+                log.flag(np.flatnonzero(np.concatenate([part.flags for part in parts])[order]))
+            ended = all(state[f"{prefix}.ended"] for state in states)
+            found.append({f"{prefix}.tuples": log, f"{prefix}.ended": ended})
+        return found
 
 
 def _known(keys: list[pa.Array]) -> np.ndarray:

@@ -63,6 +63,31 @@ class Measure:
                 case _:
                     np.add.at(values, groups, added)
 
+    def merge(
+        self,
+        counts: np.ndarray,
+        values: np.ndarray,
+        groups: np.ndarray,
+        more_counts: np.ndarray,
+        more_values: np.ndarray,
+    ) -> None:
+        """Take in what others have come to: the arguments of `add`, with counts and values instead of tuples."""
+        there = np.flatnonzero(more_counts)
+        groups, more_values = groups[there], more_values[there]
+        if self.start:
+            values[groups[counts[groups] == 0]] = self.start
+        np.add.at(counts, groups, more_counts[there])
+        with np.errstate(invalid="ignore"):
+            match self.function:
+                case "Min":
+                    np.minimum.at(values, groups, more_values)
+                case "Max":
+                    np.maximum.at(values, groups, more_values)
+                case _ if self._may_overflow(values, more_values):
+                    self._add_exactly(values, groups, more_values)
+                case _:
+                    np.add.at(values, groups, more_values)
+
     def over(self, batch: pa.RecordBatch, starts: np.ndarray, ends: np.ndarray) -> pa.Array:
         """The values of ranges of tuples, which may overlap, each added up in order; null where there is no value."""
         if self.expression is None:

@@ -15,11 +15,11 @@ from streams_orchestration.compiler.compilation import Compilation, need
 from streams_orchestration.compiler.deployment_plan import DeploymentPlan
 from streams_orchestration.compiler.documents import dump, load
 from streams_orchestration.compiler.pe_program import PeProgram
+from streams_orchestration.compiler.redeployment.fingerprint import difference, fingerprint
 from streams_orchestration.runtime.catalog import tables
 from streams_orchestration.runtime.catalog.catalog import Catalog
 from streams_orchestration.runtime.catalog.creation import create_catalog
 from streams_orchestration.runtime.deployment.control import cancel
-from streams_orchestration.runtime.deployment.fingerprint import difference, fingerprint
 from streams_orchestration.runtime.errors import ApplicationChangedError, NotDeployableError
 from streams_orchestration.runtime.programs.batches import Position
 from streams_orchestration.runtime.programs.spread import spread

@@ -9,10 +9,10 @@ from sqlalchemy import select
 
 from streams_orchestration.compiler.compilation import Compilation
 from streams_orchestration.compiler.compiling import compile_spec
+from streams_orchestration.compiler.redeployment.fingerprint import difference, fingerprint
 from streams_orchestration.runtime.catalog import tables
 from streams_orchestration.runtime.deployment.control import cancel
 from streams_orchestration.runtime.deployment.deployment import deploy
-from streams_orchestration.runtime.deployment.fingerprint import difference, fingerprint
 from streams_orchestration.runtime.errors import (
     ApplicationChangedError,
     NotDeployableError,

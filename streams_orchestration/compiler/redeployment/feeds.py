@@ -1,0 +1,83 @@
+"""What decides in which channel of the parallel regions around it an operator meets a tuple."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterable
+from typing import Literal, NamedTuple
+
+from streams_orchestration.compiler.logical_graph import LogicalConnection, LogicalGraph
+from streams_orchestration.compiler.parallel.splitters import crossing
+
+FeedKind = Literal["hash", "roundRobin", "broadcast", "source", "import"]
+
+
+class Feed(NamedTuple):
+    """How tuples come into the channels of a region: by a splitter, or from what is in the region itself."""
+
+    kind: FeedKind
+    attributes: tuple[str, ...] = ()
+    """Of a hash, in order."""
+
+
+class Level(NamedTuple):
+    """One parallel region around an operator."""
+
+    region: str
+    """Full logical name."""
+    width: int
+    ports: tuple[tuple[Feed, ...], ...]
+    """Per input port of the operator; several where streams that are split in different ways reach it."""
+
+
+class Feeds:
+    """The ways into the parallel regions of one application."""
+
+    def __init__(self, graph: LogicalGraph) -> None:
+        self.graph = graph
+        self._regions = {region.name: region for region in graph.regions}
+        self._incoming: dict[int, list[LogicalConnection]] = defaultdict(list)
+        for connection in graph.connections:
+            self._incoming[connection.target].append(connection)
+        self._imported: dict[int, set[int]] = defaultdict(set)
+        for link in graph.imports:
+            self._imported[link.operator].add(link.port)
+
+    def levels(self, operator: int) -> tuple[Level, ...]:
+        """The regions around a logical operator, outermost first."""
+        model = self.graph.operators[operator]
+        return tuple(
+            Level(
+                self.graph.regions[region].name,
+                self.graph.regions[region].width,
+                tuple(self._port(operator, port, region) for port in range(len(model.inputs))),
+            )
+            for region in model.regions
+        )
+
+    def _port(self, operator: int, port: int, region: int) -> tuple[Feed, ...]:
+        here = (each for each in self._incoming[operator] if each.target_port == port)
+        found = self._ways(here, region)
+        if port in self._imported[operator]:
+            found.add(Feed("import"))
+        return tuple(sorted(found))
+
+    def _ways(self, connections: Iterable[LogicalConnection], region: int) -> set[Feed]:
+        """How what comes over some connections has come into a region."""
+        name = self.graph.regions[region].name
+        found: set[Feed] = set()
+        pending, seen = [*connections], set[int]()
+        while pending:
+            connection = pending.pop()
+            entries = crossing(self.graph, connection, self._regions).entries
+            entry = next((each for each in entries if each.region.name == name), None)
+            if entry is not None:
+                found.add(Feed(entry.routing.policy, entry.routing.attributes))
+            elif connection.source not in seen:
+                seen.add(connection.source)
+                pending += self._incoming[connection.source]
+                if self._imported[connection.source]:
+                    found.add(Feed("import"))
+                elif not self._incoming[connection.source]:
+                    found.add(Feed("source"))
+        return found

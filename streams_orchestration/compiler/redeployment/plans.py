@@ -1,0 +1,147 @@
+"""The deployed plan and the wanted one, operator by operator, and which parts of one go on from which of the other."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Mapping
+from functools import cached_property
+
+from streams_orchestration.compiler.changes.matching import best_matches
+from streams_orchestration.compiler.changes.widths import Replica, replicas
+from streams_orchestration.compiler.compilation import Compilation
+from streams_orchestration.compiler.deployment_plan import DeployedPe, DeploymentPlan, Unit
+from streams_orchestration.compiler.logical_graph import LogicalGraph, LogicalOperator
+from streams_orchestration.compiler.pe_program import OperatorProgram
+from streams_orchestration.compiler.redeployment.feeds import Feeds, Level
+from streams_orchestration.compiler.redeployment.outcome import Numbering, StatePlace
+
+
+class Operators:
+    """The operators of a plan that is, or could be, deployed; PEs have the numbers of its programs."""
+
+    def __init__(self, compilation: Compilation, identities: Mapping[str, str] | None = None) -> None:
+        """Find them.
+
+        Args:
+            compilation: with its deployment plan.
+            identities: other identities of logical operators than those of the spec.
+
+        Raises:
+            ValueError: there is no deployment plan.
+        """
+        if compilation.deployment is None:
+            message = "a plan without programs cannot be compared"
+            raise ValueError(message)
+        self.compilation = compilation
+        self.plan: DeploymentPlan = compilation.deployment
+        self.logical: LogicalGraph = compilation.logical
+        self._pes = {pe.program.pe: pe for pe in self.plan.pes}
+        self.pe_of: dict[str, DeployedPe] = {}
+        self.programs: dict[str, OperatorProgram] = {}
+        for pe in self.plan.pes:
+            for program in pe.program.operators.values():
+                self.pe_of[program.name], self.programs[program.name] = pe, program
+        self.replicas: dict[str, Replica] = {}
+        """Physical name -> what it is, whatever widths and names."""
+        self.models: dict[str, LogicalOperator] = {}
+        self.by_identity: dict[str, dict[tuple[int, ...], str]] = defaultdict(dict)
+        """Identity of a logical operator -> the physical names of its replicas, by their local channels."""
+        for physical, replica in zip(compilation.physical.operators, replicas(compilation), strict=True):
+            known = (identities or {}).get(replica.name, replica.name)
+            self.replicas[physical.name] = Replica(known, replica.channels)
+            self.by_identity[known][replica.channels] = physical.name
+            self.models[physical.name] = compilation.logical.operators[physical.logical]
+
+    @cached_property
+    def feeds(self) -> Feeds:
+        """How tuples come into parallel regions."""
+        return Feeds(self.logical)
+
+    def model(self, identity: str) -> LogicalOperator:
+        """A logical operator."""
+        return self.models[next(iter(self.by_identity[identity].values()))]
+
+    def levels(self, identity: str) -> tuple[Level, ...]:
+        """The parallel regions around a logical operator."""
+        return self.feeds.levels(self.model(identity).index)
+
+    def place(self, name: str, pes: Mapping[int, int] | None = None) -> StatePlace:
+        """Where the state of an operator is; `pes` gives other numbers to PEs."""
+        number = self.pe_of[name].program.pe
+        return StatePlace(number if pes is None else pes[number], name)
+
+    def members(self, pe: DeployedPe) -> list[Replica]:
+        """The operators of a PE."""
+        return [self.replicas[program.name] for program in pe.program.operators.values()]
+
+    def unit_pes(self, unit: Unit) -> list[DeployedPe]:
+        """The PEs of a unit."""
+        return [self._pes[number] for number in unit.pes]
+
+
+def paired(deployed: Compilation, wanted: Compilation) -> tuple[Operators, Operators]:
+    """Both plans, with the same identity for what is the same operator.
+
+    An operator that gets a uid, or loses it, is known by its name still, if that is not the identity of another one.
+    """
+    old, new = deployed.logical.operators, wanted.logical.operators
+    before, after = {each.identity for each in old}, {each.identity for each in new}
+    by_name = {each.name: each for each in old if each.identity not in after}
+    identities: dict[str, str] = {}
+    for each in new:
+        former = by_name.get(each.name)
+        if each.identity not in before and former is not None and not (each.uid and former.uid):
+            identities[each.identity] = former.identity
+    return Operators(deployed), Operators(wanted, identities)
+
+
+def numbering(old: Operators, new: Operators) -> Numbering:
+    """The numbers at run time: what stays keeps its own, what is new gets numbers and names that nothing has."""
+    pes = _numbers(
+        {pe.program.pe: old.members(pe) for pe in old.plan.pes}, {pe.program.pe: new.members(pe) for pe in new.plan.pes}
+    )
+    hosts = _numbers(_by_host(old), _by_host(new))
+    groups = [
+        {
+            number: [replica for pe in operators.unit_pes(unit) for replica in operators.members(pe)]
+            for number, unit in enumerate(operators.plan.units)
+        }
+        for operators in (old, new)
+    ]
+    matches = best_matches(*groups)
+    taken = {unit.name for unit in old.plan.units}
+    names: dict[str, str] = {}
+    for number, unit in enumerate(new.plan.units):
+        previous = old.plan.units[matches[number]] if number in matches else None
+        if unit.region is None:
+            names[unit.name] = f"pe-{pes[unit.pes[0]]}"
+        elif previous is not None and previous.region is not None:
+            names[unit.name] = previous.name
+        else:
+            names[unit.name] = _free(unit.name, taken)
+            taken.add(names[unit.name])
+    return Numbering(pes, hosts, names)
+
+
+def _by_host(operators: Operators) -> dict[int, list[Replica]]:
+    found: dict[int, list[Replica]] = defaultdict(list)
+    for pe in operators.plan.pes:
+        found[pe.host] += operators.members(pe)
+    return found
+
+
+def _numbers(before: Mapping[int, list[Replica]], after: Mapping[int, list[Replica]]) -> dict[int, int]:
+    found = best_matches(before, after)
+    following = max(before, default=-1) + 1
+    for number in sorted(after):
+        if number not in found:
+            found[number] = following
+            following += 1
+    return found
+
+
+def _free(name: str, taken: set[str]) -> str:
+    number = 0
+    while name in taken:
+        number, name = number + 1, f"region-{number}"
+    return name

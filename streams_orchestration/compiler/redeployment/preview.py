@@ -1,0 +1,111 @@
+"""What a redeploy would do, worked out from two plans alone."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping
+
+from streams_orchestration.compiler.compilation import Compilation
+from streams_orchestration.compiler.redeployment.fingerprint import fingerprint
+from streams_orchestration.compiler.redeployment.outcome import OperatorAction, Redeployment
+from streams_orchestration.compiler.redeployment.plans import Operators, numbering, paired
+from streams_orchestration.compiler.redeployment.states import Decided, Decisions, StoredState
+from streams_orchestration.compiler.redeployment.units import circle_of_changed, unit_actions
+
+
+class NothingToDropError(ValueError):
+    """An operator was named whose state would not be lost."""
+
+
+def preview(
+    deployed: Compilation,
+    wanted: Compilation,
+    *,
+    states: Mapping[str, StoredState] | None = None,
+    drop: Collection[str] = (),
+    predicted_seconds: float | None = None,
+) -> Redeployment:
+    """What becomes of an application when another plan takes the place of its own.
+
+    Args:
+        deployed: with the deployment plan that runs, whose PEs have the numbers that they have there.
+        wanted: with its deployment plan.
+        states: what is stored, by physical operator, of those that have something; None where that is not known.
+        drop: operators whose state may be lost, by their logical or physical names.
+        predicted_seconds: how long nothing will be committed, if that is known.
+
+    Raises:
+        NothingToDropError: no state of an operator in `drop` would be lost.
+        ImplementationError: an operator that is wanted cannot be imported.
+        ValueError: a deployment plan is not there.
+    """
+    old, new = paired(deployed, wanted)
+    numbers = numbering(old, new)
+    units = unit_actions(old, new, numbers)
+    decided = list(Decisions(old, new, numbers, states).all())
+    if circle := circle_of_changed(old, units):
+        decided = [_held_up(each, old, circle) for each in decided]
+    loss = _Loss(drop)
+    decided = [loss.allow(each) for each in decided]
+    loss.check()
+    return Redeployment(
+        application=wanted.logical.application,
+        before=fingerprint(deployed),
+        after=fingerprint(wanted),
+        units=units,
+        operators=tuple(action for each in decided for action in each.actions),
+        moves=tuple(move for each in decided for move in each.moves),
+        numbering=numbers,
+        allowed=frozenset(loss.operators),
+        predicted_seconds=predicted_seconds,
+    )
+
+
+def _held_up(decided: Decided, old: Operators, circle: tuple[str, ...]) -> Decided:
+    """Operators of units that change and feed one another are refused: none could be drained first."""
+    text = f"the units {', '.join(circle)} feed one another and all change, so none can be drained before the others"
+    inside = {unit.name: unit.pes for unit in old.plan.units if unit.name in circle}
+    members = {pe for pes in inside.values() for pe in pes}
+    actions = tuple(
+        each._replace(action="refused", reason=text, lossy=False)
+        if each.former is not None and old.place(each.former).pe in members
+        else each
+        for each in decided.actions
+    )
+    return decided._replace(actions=actions)
+
+
+class _Loss:
+    """The operators whose state may be lost."""
+
+    def __init__(self, drop: Collection[str]) -> None:
+        self._drop = frozenset(drop)
+        self._unused = {*drop}
+        self._others: set[str] = set()
+        """Operators that would lose their state and were not named."""
+        self.operators: set[str] = set()
+        """Their physical names."""
+
+    def allow(self, decided: Decided) -> Decided:
+        """What was refused begins anew where it may; states that are not kept do not move."""
+        actions: list[OperatorAction] = []
+        for each in decided.actions:
+            action = each
+            if each.lossy or each.action == "refused":
+                named = self._drop & {each.operator, each.former or "", *decided.names}
+                self._unused -= named
+                if named:
+                    self.operators.add(each.operator)
+                    reason = each.reason if each.lossy else f"it begins anew: {each.reason}"
+                    action = each._replace(action="dropped", reason=reason, lossy=True)
+                else:
+                    self._others.add(each.operator)
+            actions.append(action)
+        keeps = not any(each.lossy or each.action == "refused" for each in actions)
+        return decided._replace(actions=tuple(actions), moves=decided.moves if keeps else ())
+
+    def check(self) -> None:
+        """Raises NothingToDropError when a name was not that of an operator which loses its state."""
+        if self._unused:
+            some = f"; {', '.join(sorted(self._others))} would lose theirs" if self._others else ""
+            message = f"no state of {', '.join(sorted(self._unused))} would be lost{some}"
+            raise NothingToDropError(message)

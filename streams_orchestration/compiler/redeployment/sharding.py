@@ -1,0 +1,74 @@
+"""Whether the state of an operator can be divided among other channels, by what decides where its tuples go."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+from pydantic import ValidationError
+
+from streams_orchestration.compiler.pe_program import OperatorProgram
+from streams_orchestration.compiler.redeployment.feeds import Level
+from streams_orchestration.operators.contract import Operator, OperatorContext
+from streams_orchestration.operators.rescaling import NO_KEYS, Sharding
+
+
+def sharding_of(
+    program: OperatorProgram, kind: type[Operator], stored: Mapping[str, tuple[str, ...]] | None = None
+) -> Sharding:
+    """What an operator says of dividing its state.
+
+    Args:
+        program: of one of its channels.
+        kind: its class.
+        stored: the keys of the parts of a state that is there, by their names, which count where the class says
+            nothing.
+    """
+    context = OperatorContext.declared(program.name, program.inputs, program.outputs)
+    try:
+        found = kind.sharding(context, kind.Parameters.model_validate(program.parameters))
+    except ValidationError as error:
+        return Sharding(refusal=f"cannot be divided under these parameters: {error}")
+    if found.refusal != NO_KEYS or not stored or not all(stored.values()):
+        return found
+    first, *others = stored.values()
+    return Sharding(keys=(tuple(name for name in first if all(name in other for other in others)),))
+
+
+def divisible(sharding: Sharding, old: Sequence[Level], new: Sequence[Level], changed: Sequence[int]) -> str:
+    """Why a state cannot be divided among the channels of a new plan; empty when it can.
+
+    Args:
+        sharding: what the operator says of its state.
+        old: the regions around it as deployed.
+        new: as wanted.
+        changed: which of them have another width or another way in.
+    """
+    if sharding.refusal or sharding.anyhow:
+        return sharding.refusal
+    for levels in (old, new):
+        for level in (levels[place] for place in changed if place < len(levels)):
+            if level.width > 1 and (reason := _undecided(sharding, level)):
+                return reason
+    return ""
+
+
+def _undecided(sharding: Sharding, level: Level) -> str:
+    """Why it is not a key of the state that decides in which channel of a region a tuple is."""
+    for port, feeds in enumerate(level.ports):
+        if not feeds:
+            continue
+        if len(feeds) > 1:
+            return f"is made of streams that are split in different ways in front of {level.region}"
+        feed = next(iter(feeds))
+        match feed.kind:
+            case "roundRobin":
+                return f"may have a key in several channels, since {level.region} is split round robin"
+            case "broadcast":
+                return f"is in every channel of {level.region}, since input port {port} gets all tuples"
+            case "source" | "import":
+                return f"is made of tuples that come into {level.region} without being split by a key"
+            case "hash":
+                if not sharding.holds(port, feed.attributes):
+                    attributes = ", ".join(feed.attributes)
+                    return f"has keys without {attributes}, by which {level.region} is split"
+    return ""

@@ -1,0 +1,294 @@
+"""What becomes of the state of every operator: kept where it is, moved, divided anew, or lost, and why."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from math import prod
+from typing import NamedTuple
+
+from streams_orchestration.compiler.implementations import load_operator
+from streams_orchestration.compiler.pe_program import OperatorProgram
+from streams_orchestration.compiler.redeployment.feeds import Feed, Level
+from streams_orchestration.compiler.redeployment.meaning import lost_meaning
+from streams_orchestration.compiler.redeployment.outcome import (
+    Numbering,
+    OperatorAction,
+    OperatorVerb,
+    RouteLevel,
+    Routing,
+    StateMove,
+)
+from streams_orchestration.compiler.redeployment.plans import Operators
+from streams_orchestration.compiler.redeployment.sharding import divisible, sharding_of
+from streams_orchestration.operators.contract import Operator, SourceOperator
+from streams_orchestration.operators.implementation import ImplementationError, import_operator, stores_state
+
+Channels = tuple[int, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class StoredState:
+    """What there is of the state of a physical operator."""
+
+    rows: int
+    bytes: int
+    keys: Mapping[str, tuple[str, ...]] = field(default_factory=dict[str, tuple[str, ...]])
+    """Part -> the names of what its keys are made of; empty for a part without keys."""
+
+
+class Decided(NamedTuple):
+    """What becomes of one operator in all its channels."""
+
+    actions: tuple[OperatorAction, ...]
+    moves: tuple[StateMove, ...] = ()
+    names: frozenset[str] = frozenset()
+    """By which a user may name it: its logical names, and what it is known by."""
+
+
+class Decisions:
+    """Of every operator of two plans."""
+
+    def __init__(
+        self, old: Operators, new: Operators, numbers: Numbering, states: Mapping[str, StoredState] | None
+    ) -> None:
+        """Nothing is decided yet.
+
+        Args:
+            old: what is deployed.
+            new: what is wanted.
+            numbers: of PEs at run time.
+            states: by physical name, of those that have one; None where that is not known.
+        """
+        self.old = old
+        self.new = new
+        self._numbers = numbers
+        self._states = states
+
+    def all(self) -> Iterator[Decided]:
+        """Operators of the new plan in its order, then those that are gone."""
+        for identity in self.new.by_identity:
+            decided = self._stays(identity) if identity in self.old.by_identity else self._added(identity)
+            yield decided._replace(names=self._names(identity))
+        for identity in self.old.by_identity:
+            if identity not in self.new.by_identity:
+                yield self._gone(identity)._replace(names=self._names(identity))
+
+    def _names(self, identity: str) -> frozenset[str]:
+        plans = (plan for plan in (self.old, self.new) if identity in plan.by_identity)
+        return frozenset((identity, *(plan.model(identity).name for plan in plans)))
+
+    def _added(self, identity: str) -> Decided:
+        names = self.new.by_identity[identity].values()
+        return Decided(tuple(OperatorAction(name, "added", 0, 0, "it is new") for name in names))
+
+    def _gone(self, identity: str) -> Decided:
+        reason = "it is in the new plan no more"
+        return Decided(tuple(self._dropped(name, reason) for name in self.old.by_identity[identity].values()))
+
+    def _dropped(self, name: str, reason: str) -> OperatorAction:
+        lossy = self._has_state(name, _deployed_class(self.old.programs[name]))
+        return self._action(name, name, "dropped", reason, lossy=lossy)
+
+    def _stays(self, identity: str) -> Decided:
+        before, after = self.old.by_identity[identity], self.new.by_identity[identity]
+        kind = load_operator(self.new.model(identity))
+        if not any(self._has_state(name, _deployed_class(self.old.programs[name])) for name in before.values()):
+            return Decided(tuple(self._stateless(before, after)))
+        if not stores_state(kind):
+            return self._refused(identity, "is there, and its class keeps none any more")
+        levels = self.old.levels(identity), self.new.levels(identity)
+        changed = _changed(*levels)
+        if not changed:
+            return self._same_channels(identity, kind)
+        name = next(iter(after.values()))
+        first = self.old.programs[next(iter(before.values()))]
+        own_values = _has_channel_values(self.new, identity) and issubclass(kind, SourceOperator)
+        if own_values:
+            return self._own_sources(identity, kind)
+        reason = lost_meaning(first, self.new.programs[name], kind, alike=_same_text(self.old, self.new, identity))
+        if not reason:
+            sharding = sharding_of(self.new.programs[name], kind, self._known_keys(before))
+            reason = divisible(sharding, levels[0], levels[1], changed)
+        return self._refused(identity, reason) if reason else self._resharded(identity, kind, levels, changed)
+
+    def _stateless(self, before: Mapping[Channels, str], after: Mapping[Channels, str]) -> Iterator[OperatorAction]:
+        for channels, name in after.items():
+            if channels in before:
+                yield self._placed(before[channels], name)
+            else:
+                yield OperatorAction(name, "added", 0, 0, "a channel more, without state")
+        for channels, name in before.items():
+            if channels not in after:
+                yield self._action(name, name, "dropped", "a channel less, without state")
+
+    def _same_channels(self, identity: str, kind: type[Operator]) -> Decided:
+        before, after = self.old.by_identity[identity], self.new.by_identity[identity]
+        pairs = [(before[channels], name) for channels, name in after.items()]
+        for former, name in pairs:
+            if reason := lost_meaning(self.old.programs[former], self.new.programs[name], kind, alike=False):
+                return self._refused(identity, reason)
+        return self._carried(pairs, kind)
+
+    def _carried(self, pairs: Sequence[tuple[str, str]], kind: type[Operator]) -> Decided:
+        """Each state goes on as it is."""
+        source = issubclass(kind, SourceOperator)
+        actions = [self._placed(former, name) for former, name in pairs]
+        moves = [
+            StateMove((self.old.place(former),), (self.new.place(name, self._numbers.pes),), source=source)
+            for (former, name), action in zip(pairs, actions, strict=True)
+            if action.action != "kept"
+        ]
+        return Decided(tuple(actions), tuple(moves))
+
+    def _own_sources(self, identity: str, kind: type[Operator]) -> Decided:
+        """Sources whose parameters name their channel: an offset is about what this channel reads."""
+        before, after = self.old.by_identity[identity], self.new.by_identity[identity]
+        common = [(before[channels], name) for channels, name in after.items() if channels in before]
+        for former, name in common:
+            if reason := lost_meaning(self.old.programs[former], self.new.programs[name], kind, alike=False):
+                return self._refused(identity, reason)
+        gone = [name for channels, name in before.items() if channels not in after]
+        if gone:
+            return self._refused(
+                identity, f"is an offset in each channel, and nobody would go on from that of {gone[0]}"
+            )
+        carried = self._carried(common, kind)
+        fresh = [name for channels, name in after.items() if channels not in before]
+        reason = "a channel more, which begins with what it alone reads"
+        return carried._replace(
+            actions=(*carried.actions, *(OperatorAction(name, "added", 0, 0, reason) for name in fresh))
+        )
+
+    def _resharded(
+        self,
+        identity: str,
+        kind: type[Operator],
+        levels: tuple[Sequence[Level], Sequence[Level]],
+        changed: Sequence[int],
+    ) -> Decided:
+        before, after = self.old.by_identity[identity], self.new.by_identity[identity]
+        routings = _routing(levels[0], changed), _routing(levels[1], changed)
+        groups = _groups(before, changed), _groups(after, changed)
+        moves = [
+            StateMove(
+                tuple(self.old.place(name) for name in groups[0].get(group, ())),
+                tuple(self.new.place(name, self._numbers.pes) for name in targets),
+                *routings,
+                source=issubclass(kind, SourceOperator),
+            )
+            for group, targets in groups[1].items()
+        ]
+        region = ", ".join(levels[1][place].region for place in changed if place < len(levels[1])) or "its region"
+        widths = f"{len(before)} to {len(after)}"
+        reason = f"divided anew over the channels of {region}, {widths}"
+        actions = [self._action(before.get(channels), name, "resharded", reason) for channels, name in after.items()]
+        actions += [
+            self._action(name, name, "resharded", f"a channel less: the others have its state, {reason}")
+            for channels, name in before.items()
+            if channels not in after
+        ]
+        return Decided(tuple(actions), tuple(moves))
+
+    def _refused(self, identity: str, reason: str) -> Decided:
+        """All channels of the new plan, and those of the old one that it does not have."""
+        before, after = self.old.by_identity[identity], self.new.by_identity[identity]
+        text = f"state of {self.new.model(identity).name} {reason}"
+        actions = [self._action(before.get(channels), name, "refused", text) for channels, name in after.items()]
+        actions += [
+            self._action(name, name, "refused", text) for channels, name in before.items() if channels not in after
+        ]
+        return Decided(tuple(actions))
+
+    def _placed(self, former: str, name: str) -> OperatorAction:
+        """An operator that goes on in one channel, there or elsewhere."""
+        old, new = self.old.pe_of[former], self.new.pe_of[name]
+        pe, host = self._numbers.pes[new.program.pe], self._numbers.hosts[new.host]
+        changes = [
+            f"from {kind} {was} to {kind} {now}"
+            for kind, was, now in (("PE", old.program.pe, pe), ("host", old.host, host))
+            if was != now
+        ]
+        if former != name:
+            changes.insert(0, f"{former} before")
+        verb: OperatorVerb = "moved" if changes else "kept"
+        return self._action(former, name, verb, ", ".join(changes) or f"it stays in PE {pe}")
+
+    def _action(
+        self, former: str | None, name: str, verb: OperatorVerb, reason: str, *, lossy: bool = False
+    ) -> OperatorAction:
+        rows = size = 0
+        if former is not None and self._states is None:
+            rows = size = None
+        elif former is not None and self._states is not None and former in self._states:
+            rows, size = self._states[former].rows, self._states[former].bytes
+        return OperatorAction(name, verb, rows, size, reason, former, lossy)
+
+    def _has_state(self, name: str, kind: type[Operator] | None) -> bool:
+        """As far as that is known: a source has its offset, and what was never stored is no loss."""
+        program = self.old.programs[name]
+        if program.source:
+            return True
+        if self._states is not None:
+            return name in self._states
+        return program.stateful and (kind is None or stores_state(kind))
+
+    def _known_keys(self, before: Mapping[Channels, str]) -> Mapping[str, tuple[str, ...]] | None:
+        """Of what is stored, by part; None where that is not known."""
+        if self._states is None:
+            return None
+        found = (self._states[name].keys for name in before.values() if name in self._states)
+        return next(found, None)
+
+
+def _deployed_class(program: OperatorProgram) -> type[Operator] | None:
+    """The class of an operator that is deployed, None when it cannot be imported any more."""
+    try:
+        return import_operator(program.implementation)
+    except ImplementationError:
+        return None
+
+
+def _changed(old: Sequence[Level], new: Sequence[Level]) -> tuple[int, ...]:
+    """Which regions around an operator have another width, or another way in; all of them if their number differs."""
+    if len(old) != len(new):
+        return tuple(range(max(len(old), len(new))))
+    return tuple(
+        place
+        for place, (before, after) in enumerate(zip(old, new, strict=True))
+        if before.width != after.width or (before.width > 1 and before.ports != after.ports)
+    )
+
+
+def _routing(levels: Sequence[Level], changed: Sequence[int]) -> Routing:
+    chosen = [levels[place] for place in changed if place < len(levels)]
+    ports = len(chosen[0].ports) if chosen else 0
+    return Routing(
+        tuple(tuple(RouteLevel(_feed(level, port), level.width) for level in chosen) for port in range(ports)),
+        prod(level.width for level in chosen),
+    )
+
+
+def _feed(level: Level, port: int) -> Feed:
+    """The one way in; where there are several it is not the tuple that decides."""
+    feeds = level.ports[port]
+    return feeds[0] if len(feeds) == 1 else Feed("roundRobin")
+
+
+def _groups(names: Mapping[Channels, str], changed: Sequence[int]) -> dict[Channels, list[str]]:
+    """Replicas that go into one another, in the order of their channels, by their channels in the other regions."""
+    found: dict[Channels, list[str]] = defaultdict(list)
+    for channels in sorted(names):
+        others = tuple(channel for place, channel in enumerate(channels) if place not in changed)
+        found[others].append(names[channels])
+    return found
+
+
+def _has_channel_values(operators: Operators, identity: str) -> bool:
+    return "Channel()" in str(operators.model(identity).parameters)
+
+
+def _same_text(old: Operators, new: Operators, identity: str) -> bool:
+    """Do the parameters read the same before channels are put in their place?"""
+    return old.model(identity).parameters == new.model(identity).parameters

@@ -1,0 +1,124 @@
+"""Which units of recovery run on untouched: nothing of what they run, of where, and of their streams is another."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import replace
+from typing import Any
+
+from streams_orchestration.compiler.components import strong_components
+from streams_orchestration.compiler.deployment_plan import DeployedPe, Unit
+from streams_orchestration.compiler.pe_program import (
+    Delivery,
+    Direct,
+    Exchange,
+    InputStream,
+    OperatorProgram,
+    PeProgram,
+    Split,
+    Task,
+)
+from streams_orchestration.compiler.redeployment.outcome import Numbering, UnitAction
+from streams_orchestration.compiler.redeployment.plans import Operators
+
+
+def unit_actions(old: Operators, new: Operators, numbers: Numbering) -> tuple[UnitAction, ...]:
+    """What becomes of every unit, by the names that they have at run time: those of the new plan, then those that stop.
+
+    A program may differ in the numbers of operators, connections, PEs and regions, which say nothing but where else in
+    the plan something stands.
+    """
+    before = {unit.name: _facts(old, unit, None) for unit in old.plan.units}
+    found = [
+        UnitAction(name, _action(before[name] == _facts(new, unit, numbers)) if name in before else "start")
+        for unit in new.plan.units
+        for name in (numbers.units[unit.name],)
+    ]
+    there = {each.unit for each in found}
+    return (*found, *(UnitAction(unit.name, "stop") for unit in old.plan.units if unit.name not in there))
+
+
+def _action(same: bool) -> Any:  # noqa: FBT001
+    return "run on" if same else "restart"
+
+
+def circle_of_changed(old: Operators, actions: tuple[UnitAction, ...]) -> tuple[str, ...]:
+    """Deployed units that change and that feed one another, so that none could be drained first; none is usual."""
+    changed = {each.unit for each in actions if each.action in ("restart", "stop")}
+    units = [unit for unit in old.plan.units if unit.name in changed]
+    place = {pe: number for number, unit in enumerate(units) for pe in unit.pes}
+    successors: list[list[int]] = [[] for _ in units]
+    for pe in old.plan.pes:
+        for stream in pe.program.inputs:
+            source, target = place.get(stream.producer), place.get(pe.program.pe)
+            if source is not None and target is not None and source != target:
+                successors[source].append(target)
+    circle = next((part for part in strong_components(successors) if len(part) > 1), list[int]())
+    return tuple(sorted(units[number].name for number in circle))
+
+
+def _facts(operators: Operators, unit: Unit, numbers: Numbering | None) -> tuple[Any, ...]:
+    """All that a unit is; with the numbers of the new plan brought to those of run time."""
+    pes: Mapping[int, int] = {} if numbers is None else numbers.pes
+    members = {pes.get(pe.program.pe, pe.program.pe): pe for pe in operators.unit_pes(unit)}
+    plain = replace(
+        unit,
+        name="",
+        region=None if unit.region is None else 0,
+        pes=tuple(sorted(members)),
+        starts=tuple(sorted(pes.get(pe, pe) for pe in unit.starts)),
+    )
+    return plain, {number: _pe_facts(operators, pe, numbers) for number, pe in members.items()}
+
+
+def _pe_facts(operators: Operators, pe: DeployedPe, numbers: Numbering | None) -> tuple[Any, ...]:
+    host = pe.host if numbers is None else numbers.hosts[pe.host]
+    identities = {program.name: operators.replicas[program.name] for program in pe.program.operators.values()}
+    return host, pe.restartable, identities, _Plain(pe.program, {} if numbers is None else numbers.pes).program()
+
+
+class _Plain:
+    """A program with names of operators in place of numbers."""
+
+    def __init__(self, program: PeProgram, pes: Mapping[int, int]) -> None:
+        self._program = program
+        self._pes = pes
+
+    def program(self) -> tuple[Any, ...]:
+        """All that decides what the PE does."""
+        program = self._program
+        consumers = {
+            stream: sorted(self._pes.get(pe, pe) for pe in readers) for stream, readers in program.consumers.items()
+        }
+        flags = (program.application, program.starts, program.autonomous)
+        streams = (consumers, program.exports, program.uncommitted, program.uncommitted_exports)
+        operators = {each.name: self._operator(each) for each in program.operators.values()}
+        return flags, streams, operators, [self._task(task) for task in program.tasks]
+
+    def _name(self, operator: int) -> str:
+        return self._program.operators[operator].name
+
+    def _operator(self, program: OperatorProgram) -> tuple[Any, ...]:
+        deliveries = [list(self._deliveries(each)) for each in program.deliveries]
+        region = None if program.region is None else replace(program.region, index=0)
+        return replace(program, index=0, deliveries=(), region=region, pe=0), deliveries
+
+    def _deliveries(self, deliveries: tuple[Delivery, ...]) -> Iterator[Any]:
+        for each in deliveries:
+            match each:
+                case Direct() | Exchange():
+                    yield self._name(each.operator), replace(each, operator=0, connection=0)
+                case Split():
+                    yield replace(each, channels=()), [list(self._deliveries(channel)) for channel in each.channels]
+                case _:
+                    yield each
+
+    def _task(self, task: Task) -> tuple[Any, ...]:
+        operators = [[self._name(number) for number in part] for part in (task.operators, task.sources, task.owns)]
+        imports = [(self._name(operator), port) for operator, port in task.imports]
+        place = (task.level, task.partition, self._name(task.home), task.forwards)
+        return place, operators, imports, [self._input(stream) for stream in task.inputs]
+
+    def _input(self, stream: InputStream) -> tuple[Any, ...]:
+        producer = self._pes.get(stream.producer, stream.producer)
+        return self._name(stream.operator), replace(stream, operator=0, producer=producer)

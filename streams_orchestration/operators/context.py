@@ -1,0 +1,79 @@
+"""What an operator knows of its surroundings, and the marks between tuples."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass, field
+from enum import Enum
+from pathlib import Path
+
+from streams_orchestration.operators.arrow_types import arrow_schema
+from streams_orchestration.operators.batch import TupleBatch
+from streams_orchestration.operators.libraries import pa
+from streams_orchestration.operators.metrics import Metrics
+from streams_orchestration.operators.region import RegionRole, not_the_trigger
+
+
+class Punctuation(Enum):
+    """A mark between tuples."""
+
+    WINDOW = "window"
+    FINAL = "final"
+
+
+def _drop(port: int, batch: TupleBatch) -> None:
+    """Drop a batch: the default outside of a PE."""
+
+
+def _drop_punctuation(port: int, mark: Punctuation) -> None:
+    """Drop a mark: the default outside of a PE."""
+
+
+@dataclass(slots=True)
+class OperatorContext:
+    """What an operator may know of its surroundings."""
+
+    name: str
+    """Physical name, `Stats[1].Delays`."""
+    inputs: tuple[pa.Schema, ...] = ()
+    outputs: tuple[pa.Schema | None, ...] = ()
+    channel: int = -1
+    max_channels: int = 0
+    local_channel: int = -1
+    local_max_channels: int = 0
+    pe: int = 0
+    """Number of its PE, as fused: decoupling, which parts PEs, does not change it."""
+    base: Path = Path()
+    """Directory that relative input paths start from: that of the spec."""
+    results: Path = Path()
+    """Directory that relative output paths start from."""
+    pending: Path = Path()
+    """Directory for what waits to be delivered."""
+    generation: int = 1
+    """One more after every reset and every new start."""
+    epoch: int = 1
+    batch: int = 0
+    """Number of the micro-batch."""
+    submit: Callable[[int, TupleBatch], None] = _drop
+    punctuate: Callable[[int, Punctuation], None] = _drop_punctuation
+    region: RegionRole | None = None
+    """Its place in its consistent region; None outside of regions."""
+    make_consistent: Callable[[], None] = not_the_trigger
+    """End the epoch of an operator-driven region (B26): what was submitted up to the end of the micro-batch is in it. A
+    source returns from `produce` next. It is not called again before the epoch is complete, or was reset."""
+    logger: logging.Logger = field(default_factory=lambda: logging.getLogger("streams.operator"))
+    metrics: Metrics = field(default_factory=Metrics)
+    """Counters and gauges of the operator's own."""
+
+    @classmethod
+    def declared(
+        cls, name: str, inputs: Iterable[str], outputs: Iterable[str | None], base: Path = Path()
+    ) -> OperatorContext:
+        """The surroundings of an operator that does not run, from the tuple types of its ports as DDL."""
+        return cls(
+            name,
+            tuple(arrow_schema(ddl) for ddl in inputs),
+            tuple(None if ddl is None else arrow_schema(ddl) for ddl in outputs),
+            base=base,
+        )

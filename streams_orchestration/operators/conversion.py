@@ -1,0 +1,93 @@
+"""Stored states brought to the types that an operator has now: columns that are new, types that are wider."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from streams_orchestration.operators.incremental import Incremental
+from streams_orchestration.operators.keyed_state import KeyedState
+from streams_orchestration.operators.libraries import np, pa
+from streams_orchestration.operators.state import State
+from streams_orchestration.operators.tuple_log import TupleLog
+
+
+class ConversionError(ValueError):
+    """A state has other types than the operator wants; the message names the part, the column and both types."""
+
+
+def converted(state: State, initial: State) -> State:
+    """A state with the types of another one of the same operator.
+
+    A column that is new is null in tuples, and 0, false or null in values of keys. Tables and keys that are new are
+    empty.
+
+    Args:
+        state: as it was stored.
+        initial: what the operator's `checkpoint` gives before the first tuple.
+
+    Raises:
+        ConversionError: a column is gone, or has a type that does not hold all values of the former one.
+    """
+    new = {name: part for name, part in initial.items() if isinstance(part, Incremental) and name not in state}
+    return {name: _part(name, part, initial.get(name)) for name, part in state.items()} | new
+
+
+def _part(name: str, part: Any, wanted: Any) -> Any:
+    if isinstance(part, KeyedState) and isinstance(wanted, KeyedState):
+        keys, values = wanted.keys_schema, wanted.values_schema
+        if (part.keys_schema, part.values_schema) == (keys, values):
+            return part
+        table = part.table()
+        _check(name, part.keys_schema, keys, added=False)
+        _check(name, part.values_schema, values, added=True)
+        found = KeyedState(keys, values)
+        common = [field.name for field in values if field.name in part.values_schema.names]
+        columns = {each: _cast(table.column(each), values.field(each).type) for each in common}
+        names = {each: _cast(table.column(each), keys.field(each).type) for each in keys.names}
+        if part:
+            found.put_many(pa.table(names), columns)
+        return found
+    if isinstance(part, TupleLog) and isinstance(wanted, TupleLog) and part.schema != wanted.schema:
+        _check(name, part.schema, wanted.schema, added=True)
+        places = part.places()
+        tuples = part.take(places)
+        columns = [
+            _cast(tuples.column(field.name), field.type)
+            if field.name in part.schema.names
+            else pa.nulls(len(places), field.type)
+            for field in wanted.schema
+        ]
+        log = TupleLog(wanted.schema)
+        log.append(pa.RecordBatch.from_arrays(columns, schema=wanted.schema))
+        log.flag(np.flatnonzero(part.flags[places]))
+        return log
+    return part
+
+
+def _check(part: str, before: pa.Schema, after: pa.Schema, *, added: bool) -> None:
+    for field in before:
+        if field.name not in after.names:
+            message = f"has {field.name} {field.type} in its part {part}, which is there no more"
+            raise ConversionError(message)
+        now = after.field(field.name).type
+        if not _holds(field.type, now):
+            message = f"has {field.name} {field.type} in its part {part}, which is {now} now"
+            raise ConversionError(message)
+    new = [field for field in after if field.name not in before.names]
+    if new and not added:
+        message = f"has no key {new[0].name} in its part {part}, which is {new[0].type} now"
+        raise ConversionError(message)
+
+
+def _holds(before: pa.DataType, after: pa.DataType) -> bool:
+    """Does a type hold all values of another one?"""
+    types = pa.types
+    if before == after:
+        return True
+    if types.is_signed_integer(before) and types.is_signed_integer(after):
+        return before.bit_width < after.bit_width
+    return types.is_float32(before) and types.is_float64(after)
+
+
+def _cast(column: Any, kind: pa.DataType) -> Any:
+    return column if column.type == kind else column.cast(kind)

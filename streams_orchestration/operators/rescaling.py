@@ -1,0 +1,189 @@
+"""State among replicas: what is divided by keys when the number of channels changes, and by which.
+
+A *route* says which replica the tuples of a key go to. A state can be divided where its keys hold the attributes that
+the route goes by; what is kept of a key then lies in one replica before, and in one after.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any, NamedTuple, Protocol
+
+from streams_orchestration.operators.dict_state import DictState
+from streams_orchestration.operators.keyed_state import KeyedState
+from streams_orchestration.operators.libraries import np, pa
+from streams_orchestration.operators.state import State
+
+StateKeys = Mapping[str, str | tuple[str, ...]]
+"""Part of a state -> the attributes that its keys are made of, in order."""
+
+
+class RescaleError(ValueError):
+    """States cannot be divided; the message goes on after `state of X`."""
+
+
+class Route(Protocol):
+    """Where the tuples of an input port go."""
+
+    width: int
+    """The number of replicas."""
+
+    def attributes(self, port: int = 0) -> tuple[str, ...] | None:
+        """Those that decide; None where it is not the tuples that do, as in a round robin."""
+        ...
+
+    def channels(self, tuples: pa.RecordBatch, port: int = 0) -> np.ndarray:
+        """The replica of every tuple, from 0 on; there must be all `attributes`."""
+        ...
+
+
+class Sharding(NamedTuple):
+    """What is known of dividing a state before there is one."""
+
+    keys: tuple[tuple[str, ...], ...] = ()
+    """Per input port the attributes, any of which may decide where a tuple goes; the last entry repeats."""
+    anyhow: bool = False
+    """It can be divided whatever decides where tuples go."""
+    refusal: str = ""
+    """Why it cannot be divided; goes on after `state of X`."""
+
+    def holds(self, port: int, attributes: Sequence[str]) -> bool:
+        """Do the keys hold all attributes that decide at an input port?"""
+        known = self.keys[min(port, len(self.keys) - 1)] if self.keys else ()
+        return set(attributes) <= set(known)
+
+
+class PortKeys(NamedTuple):
+    """Values of attributes that lie in a state since tuples with them came to an input port."""
+
+    port: int
+    values: pa.RecordBatch
+
+
+NO_KEYS = "has no keys and no rescale"
+
+
+def declared_sharding(state_keys: StateKeys) -> Sharding:
+    """What keys that an operator has declared come to."""
+    if not state_keys:
+        return Sharding(refusal=NO_KEYS)
+    first, *others = (_names(names) for names in state_keys.values())
+    return Sharding(keys=(tuple(name for name in first if all(name in other for other in others)),))
+
+
+def declared_keys(state_keys: StateKeys, state: State, schema: pa.Schema | None) -> Iterator[pa.RecordBatch]:
+    """The keys of all parts of a state, each as a batch with the attributes that were declared.
+
+    Args:
+        state_keys: as declared.
+        state: of one replica.
+        schema: of the tuples, which says the types of keys in dictionaries.
+
+    Raises:
+        RescaleError: a part has no declared keys, or others.
+    """
+    for name, part in state.items():
+        yield _keys(name, part, state_keys, schema)
+
+
+def divide_declared(
+    state_keys: StateKeys, states: Sequence[State], route: Route, schema: pa.Schema | None
+) -> list[State]:
+    """States whose keys an operator has declared, divided among other replicas; raises as `declared_keys`."""
+    divided: list[dict[str, Any]] = [{} for _ in range(route.width)]
+    names = dict.fromkeys(name for state in states for name in state)
+    for name in names:
+        parts = [state[name] for state in states if name in state]
+        channels = [route.channels(_keys(name, part, state_keys, schema)) for part in parts]
+        divide = divide_dictionaries if isinstance(parts[0], DictState) else divide_keyed
+        for state, part in zip(divided, divide(parts, channels, route.width), strict=True):
+            state[name] = part
+    return list(divided)
+
+
+def divide_keyed(parts: Sequence[KeyedState], channels: Sequence[np.ndarray], width: int) -> list[KeyedState]:
+    """Keys with their values, each in the replica that is named for it, in order of the parts.
+
+    Args:
+        parts: of the replicas so far, of one type.
+        channels: for each of them the replica of every key, in order.
+        width: the number of replicas.
+
+    Raises:
+        RescaleError: two replicas so far have the same key.
+    """
+    tables = [part.table() for part in parts]
+    return [keyed(parts[0], [_chosen(table, own, to) for table, own in zip(tables, channels, strict=True)])
+            for to in range(width)]  # fmt: skip
+
+
+def keyed(like: KeyedState, tables: Sequence[pa.Table]) -> KeyedState:
+    """A state of the same type with the keys and values of some tables; raises as `divide_keyed`."""
+    state = KeyedState(like.keys_schema, like.values_schema)
+    for table in tables:
+        before, added = len(state), table.num_rows
+        state.put_many(table.select(like.keys_schema.names), table.select(like.values_schema.names))
+        if len(state) < before + added:
+            message = "has one key in two channels, so that no one of them has all about it"
+            raise RescaleError(message)
+    return state
+
+
+def divide_dictionaries(parts: Sequence[DictState], channels: Sequence[np.ndarray], width: int) -> list[DictState]:
+    """As `divide_keyed`."""
+    divided: list[dict[Any, Any]] = [{} for _ in range(width)]
+    for part, own in zip(parts, channels, strict=True):
+        for (key, value), channel in zip(part.items(), own.tolist(), strict=True):
+            if key in divided[channel]:
+                message = "has one key in two channels, so that no one of them has all about it"
+                raise RescaleError(message)
+            divided[channel][key] = value
+    return [DictState(values) for values in divided]
+
+
+def names_in(*texts: str) -> set[str]:
+    """Whatever may be the name of an attribute in expressions."""
+    return {name for text in texts for name in re.findall(r"\w+", text)}
+
+
+def renamed(keys: pa.Table | pa.RecordBatch, names: Sequence[str]) -> pa.RecordBatch:
+    """Key columns under the names of the attributes that they are."""
+    columns = [column.combine_chunks() if isinstance(column, pa.ChunkedArray) else column for column in keys.columns]
+    return pa.RecordBatch.from_arrays(columns, names=list(names))
+
+
+def _chosen(table: pa.Table, channels: np.ndarray, channel: int) -> pa.Table:
+    return table.take(pa.array(np.flatnonzero(channels == channel)))
+
+
+def _names(names: str | tuple[str, ...]) -> tuple[str, ...]:
+    return (names,) if isinstance(names, str) else names
+
+
+def _keys(name: str, part: Any, state_keys: StateKeys, schema: pa.Schema | None) -> pa.RecordBatch:
+    if name not in state_keys or not isinstance(part, KeyedState | DictState):
+        message = f"has no keys in its part {name}" if state_keys else NO_KEYS
+        raise RescaleError(message)
+    names = _names(state_keys[name])
+    if isinstance(part, KeyedState):
+        if len(names) != len(part.keys_schema):
+            message = f"has keys of {len(part.keys_schema)} values in its part {name}, not {len(names)}"
+            raise RescaleError(message)
+        return renamed(part.index.keys(part.rows()), names)
+    rows = [key if isinstance(key, tuple) else (key,) for key in part]
+    if any(len(row) != len(names) for row in rows):
+        message = f"has keys of another number of values than {len(names)} in its part {name}"
+        raise RescaleError(message)
+    return pa.RecordBatch.from_arrays(
+        [_typed(name, [row[i] for row in rows], names[i], schema) for i in range(len(names))], names=list(names)
+    )
+
+
+def _typed(part: str, values: list[Any], attribute: str, schema: pa.Schema | None) -> pa.Array:
+    kind = schema.field(attribute).type if schema is not None and attribute in schema.names else None
+    try:
+        return pa.array(values, kind)
+    except (pa.ArrowInvalid, pa.ArrowTypeError) as error:
+        message = f"has keys in its part {part} that are no values of {attribute}, which is {kind}"
+        raise RescaleError(message) from error

@@ -1,0 +1,1 @@
+"""States on their way from one plan of an application to another."""

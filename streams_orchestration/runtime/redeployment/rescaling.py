@@ -1,0 +1,107 @@
+"""States of one plan made into those of another, and proved, before anything is written."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterator, Sequence
+from typing import Any
+
+from streams_orchestration.compiler.pe_program import OperatorProgram, Split
+from streams_orchestration.compiler.redeployment.outcome import StateMove
+from streams_orchestration.operators.contract import Operator
+from streams_orchestration.operators.conversion import ConversionError, converted
+from streams_orchestration.operators.rescaling import RescaleError
+from streams_orchestration.operators.state import State
+from streams_orchestration.runtime.errors import StreamsRuntimeError
+from streams_orchestration.runtime.redeployment.proof import prove
+from streams_orchestration.runtime.redeployment.routes import SplitterRoute
+from streams_orchestration.runtime.tasks.instances import SPLITTERS
+
+
+class StateRefusedError(StreamsRuntimeError):
+    """A state cannot be brought into the new plan."""
+
+    def __init__(self, operator: str, reason: str) -> None:
+        super().__init__(f"state of {operator} {reason}; lose it with --drop-state {operator}, or keep to the plan")
+
+
+def carried_state(
+    operator: Operator, former: OperatorProgram, program: OperatorProgram, state: State
+) -> dict[str, Any]:
+    """A state that goes on in one replica, with the types that the operator has now.
+
+    Positions of round robins go on where the splitter has the same channels; others start anew.
+
+    Args:
+        operator: of the new plan, after `setup`.
+        former: its program as deployed.
+        program: as wanted.
+        state: as it was stored.
+
+    Raises:
+        StateRefusedError: its types cannot be brought to those that the operator has.
+    """
+    own = {name: part for name, part in state.items() if name != SPLITTERS}
+    found = dict(_converted(operator, own)) if own else {}
+    before, after = (dict(_round_robins(each)) for each in (former, program))
+    positions = state.get(SPLITTERS, {})
+    kept = {name: positions[name] for name in positions if name in after and before.get(name) == after[name]}
+    return found | ({SPLITTERS: kept} if kept else {})
+
+
+def divided_states(operator: Operator, move: StateMove, states: Sequence[State]) -> list[dict[str, Any]]:
+    """The states of a move's targets, in their order; round robins start anew.
+
+    Args:
+        operator: of the new plan, any replica, after `setup`.
+        move: with the splitters before and after.
+        states: of its sources, in their order, as they were stored; empty for one that has none. Offsets of sources.
+
+    Raises:
+        MisplacedKeysError: a key does not lie where its tuples went, or would not lie where they will go.
+        StateRefusedError: the operator cannot divide them, or their types are others.
+        ValueError: the move does not divide.
+    """
+    if move.before is None or move.after is None:
+        message = "a move without splitters divides nothing"
+        raise ValueError(message)
+    name = operator.context.name
+    before, after = SplitterRoute(move.before), SplitterRoute(move.after)
+    plain = [{part: value for part, value in state.items() if part != SPLITTERS} for state in states]
+    own = plain if move.source else [_converted(operator, state) if state else {} for state in plain]
+    _prove(operator, [place.operator for place in move.sources], own, before)
+    try:
+        found = list(operator.rescale(own, after))
+    except RescaleError as error:
+        raise StateRefusedError(name, str(error)) from error
+    if len(found) != len(move.targets):
+        raise StateRefusedError(name, f"was divided into {len(found)} parts for {len(move.targets)} channels")
+    _prove(operator, [place.operator for place in move.targets], found, after)
+    return [dict(state) for state in found]
+
+
+def _prove(operator: Operator, names: Collection[str], states: Sequence[State], route: SplitterRoute) -> None:
+    for channel, (name, state) in enumerate(zip(names, states, strict=True)):
+        if state:
+            try:
+                keys = operator.keys_of(state)
+            except RescaleError as error:
+                raise StateRefusedError(name, str(error)) from error
+            prove(name, keys, route, channel)
+
+
+def _converted(operator: Operator, state: State) -> State:
+    try:
+        return converted(state, operator.checkpoint())
+    except ConversionError as error:
+        raise StateRefusedError(operator.context.name, str(error)) from error
+
+
+def _round_robins(program: OperatorProgram) -> Iterator[tuple[str, int]]:
+    """The splitters behind an operator that go round, with their widths."""
+    pending = [each for deliveries in program.deliveries for each in deliveries]
+    while pending:
+        each = pending.pop()
+        if isinstance(each, Split):
+            pending += [inner for channel in each.channels for inner in channel]
+            if each.policy == "roundRobin":
+                yield each.id, len(each.channels)

@@ -1,0 +1,42 @@
+"""The splitters of a plan as operators see them when their states are divided."""
+
+from __future__ import annotations
+
+import numpy as np
+import pyarrow as pa
+
+from streams_orchestration.compiler.redeployment.outcome import Routing
+from streams_orchestration.runtime.tasks.routing import hash_channels
+
+
+class SplitterRoute:
+    """Which of several replicas tuples go to: a `Route`, by the very hash of the splitters."""
+
+    def __init__(self, routing: Routing) -> None:
+        self.width = routing.width
+        self._routing = routing
+
+    def attributes(self, port: int = 0) -> tuple[str, ...] | None:
+        """Those that decide, none where there is one replica; None where it is not the tuples that do."""
+        found: dict[str, None] = {}
+        for level in self._routing.ports[port] if self._routing.ports else ():
+            if level.width > 1:
+                if level.feed.kind != "hash":
+                    return None
+                found |= dict.fromkeys(level.feed.attributes)
+        return tuple(found)
+
+    def channels(self, tuples: pa.RecordBatch, port: int = 0) -> np.ndarray:
+        """The replica of every tuple.
+
+        Raises:
+            ValueError: it is not the tuples that decide.
+        """
+        if self.attributes(port) is None:
+            message = f"what comes to input port {port} is not split by its attributes"
+            raise ValueError(message)
+        found = np.zeros(tuples.num_rows, np.int64)
+        for level in self._routing.ports[port] if self._routing.ports else ():
+            if level.width > 1:
+                found = found * level.width + hash_channels(tuples, level.feed.attributes, level.width)
+        return found

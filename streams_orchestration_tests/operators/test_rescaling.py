@@ -1,0 +1,162 @@
+"""What operators say of their states: whether they can be divided, and what of their parameters may change."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from streams_orchestration.operators.arrow_types import arrow_schema
+from streams_orchestration.operators.contract import Operator, OperatorContext, SourceOperator
+from streams_orchestration.operators.conversion import ConversionError, converted
+from streams_orchestration.operators.dict_state import DictState
+from streams_orchestration.operators.keyed_state import KeyedState
+from streams_orchestration.operators.libraries import pa
+from streams_orchestration.operators.rescaling import Sharding
+from streams_orchestration.operators.standard.aggregate import Aggregate
+from streams_orchestration.operators.standard.beacon import Beacon
+from streams_orchestration.operators.standard.custom import Custom
+from streams_orchestration.operators.standard.deduplicate import DeDuplicate
+from streams_orchestration.operators.standard.file_source import FileSource
+from streams_orchestration.operators.standard.join import Join
+from streams_orchestration.operators.tuple_log import TupleLog
+
+ROW = arrow_schema("k string, g int, x double, t timestamp")
+CONTEXT = OperatorContext("Op", inputs=(ROW, ROW), outputs=(ROW,))
+WINDOW = {"output": {"x": "Sum(x)"}}
+FUNCTION = {"function": "json:loads"}
+BOTH = {"equalityLHS": ["k"], "equalityRHS": ["k"]}
+ALL = ("k", "g", "x", "t")
+
+SHARDINGS: dict[str, tuple[type[Operator], dict[str, Any], Sharding | str]] = {
+    "partitions": (Aggregate, {"window": "sliding, count(2), partitioned", "partitionBy": ["k", "g"], **WINDOW},
+                   Sharding(keys=(("k", "g"),))),
+    "marks": (Aggregate, {"window": "tumbling, punct()", **WINDOW}, Sharding(anyhow=True)),
+    "one window": (Aggregate, {"window": "tumbling, count(2)", **WINDOW}, "one window over all tuples of a channel"),
+    "so many partitions": (
+        Aggregate, {"window": "tumbling, count(2), partitioned, partitionCount(3)", "partitionBy": ["k"], **WINDOW},
+        "partitionCount",
+    ),
+    "so many tuples": (
+        Aggregate, {"window": "sliding, count(2), partitioned, tupleCount(3)", "partitionBy": ["k"], **WINDOW},
+        "tupleCount",
+    ),
+    "keys for good": (DeDuplicate, {"key": ["k", '"g"', "LENGTH(k)"]}, Sharding(keys=(("k", "g", "LENGTH(k)"),))),
+    "whole tuples": (DeDuplicate, {}, Sharding(keys=(ALL,))),
+    "keys for a while": (DeDuplicate, {"key": "k", "delta": 1, "deltaAttribute": "g"}, Sharding(keys=(("k",),))),
+    "keys for so many tuples": (DeDuplicate, {"key": "k", "count": 3}, "positions in one channel"),
+    "a join by time": (Join, {"window": "sliding, time(2)", "timeAttribute": "t", **BOTH}, Sharding(keys=(ALL, ALL))),
+    "a join by count": (Join, {"window": ["sliding, delta(g, 2)", "sliding, count(3)"], **BOTH}, "count the tuples"),
+    "a function": (Custom, FUNCTION, "has no keys and no rescale"),
+    "a beacon": (Beacon, {}, "is an offset that cannot be divided among channels"),
+    "files": (FileSource, {"file": "a.csv"}, "is an offset that cannot be divided among channels"),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("case", SHARDINGS)
+def test_what_dividing_a_state_would_come_to(case: str):
+    kind, parameters, expected = SHARDINGS[case]
+    found = kind.sharding(CONTEXT, kind.Parameters.model_validate(parameters))
+    if isinstance(expected, str):
+        assert expected in found.refusal
+    else:
+        assert found == expected
+
+
+TUMBLING = {"window": "tumbling, count(2)", **WINDOW}
+DELTA = {"key": "k", "delta": 1, "deltaAttribute": "g"}
+TIMED = {"window": "sliding, time(2)", "timeAttribute": "t", **BOTH}
+KEEPING: dict[str, tuple[type[Operator], dict[str, Any], dict[str, Any], bool]] = {
+    "nothing": (Aggregate, TUMBLING, {}, True),
+    "what the end gives": (Aggregate, TUMBLING, {"aggregateIncompleteWindows": True}, True),
+    "the size of a window": (Aggregate, TUMBLING, {"window": "tumbling, count(3)"}, False),
+    "a function of groups": (Aggregate, TUMBLING, {"output": {"x": "Max(x)"}}, False),
+    "how long keys are known": (DeDuplicate, DELTA, {"delta": 5}, True),
+    "for how many tuples": (DeDuplicate, {"key": "k", "count": 2}, {"count": 5}, True),
+    "from good to a while": (DeDuplicate, {"key": "k"}, DELTA, False),
+    "from good to a count": (DeDuplicate, {"key": "k"}, {"count": 3}, False),
+    "a key": (DeDuplicate, {"key": "k"}, {"key": "g"}, False),
+    "what is made of pairs": (Join, TIMED, {"match": "lhs_x > 1"}, True),
+    "sizes of windows": (Join, TIMED, {"window": ["sliding, time(2)", "sliding, time(9)"]}, True),
+    "what windows go by": (Join, TIMED, {"window": "sliding, count(2)"}, False),
+    "a side that becomes outer": (Join, TIMED, {"algorithm": "leftOuter"}, False),
+    "a side that is outer no more": (Join, {**TIMED, "algorithm": "outer"}, {"algorithm": "leftOuter"}, True),
+    "what state begins with": (Custom, FUNCTION, {"state": {"a": 1}}, True),
+    "arguments": (Custom, FUNCTION, {"arguments": {"a": 1}}, False),
+    "a rate": (Beacon, {"iterations": 5}, {"period": 0.5}, True),
+    "a later end": (Beacon, {"iterations": 5}, {"iterations": 6}, True),
+    "no end": (Beacon, {"iterations": 5}, {"iterations": None}, True),
+    "an earlier end": (Beacon, {"iterations": 5}, {"iterations": 4}, False),
+    "another file": (FileSource, {"file": "a.csv"}, {"file": "b.csv"}, False),
+    "rows that cannot be read": (FileSource, {"file": "a.csv"}, {"parsing": "permissive"}, True),
+}
+
+
+@pytest.mark.parametrize("case", KEEPING)
+def test_which_parameters_leave_a_state_as_it_is(case: str):
+    kind, before, changes, kept = KEEPING[case]
+    old, new = (kind.Parameters.model_validate(each) for each in (before, before | changes))
+    assert kind.keeps_state(old, new) is kept
+
+
+def test_a_source_with_a_rescale_of_its_own_divides_its_offset():
+    class Parts(SourceOperator):
+        def rescale(self, states: Any, route: Any) -> Any:
+            return states
+
+    assert Parts.sharding(CONTEXT, Parts.Parameters()) == Sharding(anyhow=True)
+
+
+def keyed(keys: str, values: str, **rows: Any) -> KeyedState:
+    state = KeyedState(keys, values)
+    if rows:
+        names = state.keys_schema.names
+        state.put_many({name: rows[name] for name in names}, {name: rows[name] for name in state.values_schema.names})
+    return state
+
+
+def log(ddl: str, *rows: dict[str, Any]) -> TupleLog:
+    found = TupleLog(arrow_schema(ddl))
+    if rows:
+        found.append(pa.RecordBatch.from_pylist(list(rows), schema=found.schema))
+        found.flag(found.places()[:1])
+    return found
+
+
+def test_columns_are_added_and_types_widened():
+    state = {
+        "a": keyed("k int", "n int, x float", k=[1, 2], n=[3, 4], x=[0.5, 1.5]),
+        "plain": 7,
+        "d": DictState({1: 2}),
+    }
+    found = converted(state, {"a": keyed("k bigint", "x double, n bigint, m bigint, s string"), "b": DictState()})
+    assert found["a"].table().to_pylist() == [
+        {"k": 1, "x": 0.5, "n": 3, "m": 0, "s": None},
+        {"k": 2, "x": 1.5, "n": 4, "m": 0, "s": None},
+    ]
+    assert (found["plain"], dict(found["d"]), dict(found["b"])) == (7, {1: 2}, {})
+
+
+def test_tuples_get_nulls_for_what_is_new_and_keep_their_flags():
+    found = converted(
+        {"t": log("k string, n int", {"k": "a", "n": 1}, {"k": "b", "n": 2})},
+        {"t": log("n bigint, k string, m double")},
+    )
+    part = found["t"]
+    assert part.take(part.places()).to_pylist() == [{"n": 1, "k": "a", "m": None}, {"n": 2, "k": "b", "m": None}]
+    assert part.flags[part.places()].tolist() == [True, False]
+
+
+@pytest.mark.parametrize(
+    ("before", "after", "words"),
+    [
+        (keyed("k string", "n bigint"), keyed("k string", "n int"), "has n int64 in its part p, which is int32 now"),
+        (keyed("k string", "n bigint"), keyed("k string", "m bigint"), "has n int64 in its part p, which is there no"),
+        (keyed("k string", "n bigint"), keyed("k string, g int", "n bigint"), "has no key g in its part p"),
+        (log("k string"), log("k int"), "has k string in its part p, which is int32 now"),
+        (log("k string, n int"), log("k string"), "has n int32 in its part p, which is there no more"),
+    ],
+)
+def test_what_would_be_lost_is_named_with_both_types(before: Any, after: Any, words: str):
+    with pytest.raises(ConversionError, match=words):
+        converted({"p": before}, {"p": after})

@@ -1,0 +1,89 @@
+"""Operators of an application's own that keep something by key, and say so or not."""
+
+from __future__ import annotations
+
+from typing import Any, ClassVar
+
+from streams_orchestration.operators.batch import TupleBatch
+from streams_orchestration.operators.contract import Operator, Parameters
+from streams_orchestration.operators.dict_state import DictState
+from streams_orchestration.operators.keyed_state import KeyedState
+from streams_orchestration.operators.libraries import np
+from streams_orchestration.operators.rescaling import StateKeys
+from streams_orchestration.operators.state import State
+
+
+class Visits(Operator):
+    """How often a key has come, in columns."""
+
+    stateful = True
+    state_keys: ClassVar[StateKeys] = {"visits": "k"}
+
+    def setup(self) -> None:
+        self.visits = KeyedState("k string", "count bigint")
+
+    def process(self, port: int, batch: TupleBatch) -> None:
+        rows = self.visits.rows_of(batch)
+        np.add.at(self.visits.column("count"), rows, 1)
+        heads = np.unique(rows)
+        keys = self.visits.index.keys(heads)
+        self.submit(TupleBatch.from_columns({"k": keys.column("k"), "n": self.visits.column("count")[heads]},
+                                            self.context.outputs[0]))  # fmt: skip
+
+    def checkpoint(self) -> State:
+        return {"visits": self.visits}
+
+    def restore(self, state: State) -> None:
+        self.visits = state["visits"]
+
+
+class Last(Operator):
+    """The last number of a pair of values, in a dictionary."""
+
+    stateful = True
+    state_keys: ClassVar[StateKeys] = {"last": ("k", "g")}
+
+    def setup(self) -> None:
+        self.last = DictState()
+
+    def process(self, port: int, batch: TupleBatch) -> None:
+        rows = batch.to_pylist()
+        found = [self.last.get((row["k"], row["g"])) for row in rows]
+        for row in rows:
+            self.last[row["k"], row["g"]] = row["n"]
+        known = [(row["k"], n) for row, n in zip(rows, found, strict=True) if n is not None]
+        columns = {"k": [k for k, _ in known], "n": [n for _, n in known]}
+        self.submit(TupleBatch.from_columns(columns, self.context.outputs[0]))
+
+    def checkpoint(self) -> State:
+        return {"last": self.last}
+
+    def restore(self, state: State) -> None:
+        self.last = state["last"]
+
+
+class SilentVisits(Visits):
+    """The same without a word of its keys."""
+
+    state_keys: ClassVar[StateKeys] = {}
+
+
+class LimitedParameters(Parameters):
+    """Parameters of `Limited`."""
+
+    limit: int
+    text: str = ""
+
+
+class Limited(Visits):
+    """With parameters, one of which says nothing of the state."""
+
+    Parameters = LimitedParameters
+    free_parameters = frozenset(("text",))
+
+
+class Merging(SilentVisits):
+    """It says itself what becomes of its state."""
+
+    def rescale(self, states: Any, route: Any) -> list[State]:
+        return [dict(states[0])] + [{}] * (route.width - 1)
