@@ -76,8 +76,6 @@ unit = Table(
     Column("trigger_epoch", Count, nullable=False, default=0),  # start PEs close epochs up to this one
     Column("current_epoch", Count, nullable=False, default=1),  # the sequence id that the next drain has
     Column("completed_epoch", Count, nullable=False, default=0),
-    Column("pending_epoch", Count, nullable=False, default=0),
-    Column("retired_epoch", Count, nullable=False, default=0),
     Column("drain_asked", Count),  # the sequence id that the trigger operator has begun to drain
     Column("final_epoch", Count),
     Column("attempts", Integer, nullable=False, default=0),

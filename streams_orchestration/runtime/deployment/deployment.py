@@ -205,7 +205,6 @@ def _resume(connection: Connection, application: str, state: str) -> None:
             timer=None,
             deadline=None,
             cause=None,
-            pending_epoch=0,
             generation=u.c.generation + 1,
             attempts=0,
             max_attempts=u.c.configured_attempts,

@@ -120,7 +120,7 @@ def units_status(connection: Connection, home: Home, application: str) -> UnitsS
                 unit.name, unit.region, unit.state, unit.generation, unit.completed_epoch,
                 min(pe.epoch for pe in pes if pe.unit == unit.name), unit.attempts, unit.max_attempts,
                 tuple(pe.id for pe in pes if pe.unit == unit.name), unit.completed_at, unit.period,
-                current_epoch=unit.pending_epoch or unit.current_epoch,
+                current_epoch=unit.current_epoch,
                 drain_timeout=unit.drain_timeout,
                 reset_timeout=unit.reset_timeout,
                 since=unit.since,

@@ -40,14 +40,6 @@ class SourcesEnded:
 
 
 @dataclass(frozen=True, slots=True)
-class BlockingPartDone:
-    """A PE has finished what it could not go on without."""
-
-    pe: int
-    sequence: int
-
-
-@dataclass(frozen=True, slots=True)
 class CheckpointDone:
     """A PE has finished its drain and stored its state."""
 
@@ -74,23 +66,7 @@ class ResetRequested:
     cause: str = "it was asked for"
 
 
-@dataclass(frozen=True, slots=True)
-class ControllerRestarted:
-    """Whoever held the region in memory is gone (B10). The catalog needs no such event: it forgets nothing."""
-
-
-Event = (
-    Healthy
-    | Unhealthy
-    | TimerFired
-    | DrainReported
-    | SourcesEnded
-    | BlockingPartDone
-    | CheckpointDone
-    | ResetDone
-    | ResetRequested
-    | ControllerRestarted
-)
+Event = Healthy | Unhealthy | TimerFired | DrainReported | SourcesEnded | CheckpointDone | ResetDone | ResetRequested
 
 
 @dataclass(frozen=True, slots=True)
@@ -113,15 +89,6 @@ class Resume:
     """Every PE goes on in the sequence id `next`."""
 
     next: int
-    retire: int
-    pending: bool = False
-
-
-@dataclass(frozen=True, slots=True)
-class Drained:
-    """A sequence id whose non-blocking part was pending is complete."""
-
-    sequence: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -131,4 +98,4 @@ class ResetFailed:
     sequence: int
 
 
-Action = TriggerDrain | TriggerReset | Resume | Drained | ResetFailed
+Action = TriggerDrain | TriggerReset | Resume | ResetFailed

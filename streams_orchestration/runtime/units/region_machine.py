@@ -11,10 +11,7 @@ from typing import NamedTuple
 
 from streams_orchestration.runtime.units.region_events import (
     Action,
-    BlockingPartDone,
     CheckpointDone,
-    ControllerRestarted,
-    Drained,
     DrainReported,
     Event,
     Healthy,
@@ -30,7 +27,7 @@ from streams_orchestration.runtime.units.region_events import (
 )
 from streams_orchestration.runtime.units.region_record import RegionRecord, RegionSettings
 
-WORKING = ("PROCESSING", "DRAINING", "CHECKPOINT_PENDING", "RESETTING")
+WORKING = ("PROCESSING", "DRAINING", "RESETTING")
 LIMIT = "MAXIMUM_RESET_ATTEMPTS_REACHED"
 
 
@@ -55,7 +52,7 @@ def step(settings: RegionSettings, record: RegionRecord, event: Event, at: float
             return _healthy(settings, record, at)
         case Unhealthy(cause):
             if record.state in WORKING:
-                return Step(replace(record.enter("UNHEALTHY", at), pending=0, cause=cause))
+                return Step(replace(record.enter("UNHEALTHY", at), cause=cause))
             if record.state == "STARTED":
                 return Step(replace(record, dirty=True, cause=record.cause or cause))
         case TimerFired(timer, number):
@@ -67,18 +64,14 @@ def step(settings: RegionSettings, record: RegionRecord, event: Event, at: float
         case SourcesEnded():
             if record.state == "PROCESSING":
                 return _drain(settings, record, at, TriggerDrain(record.current))
-        case BlockingPartDone(pe, sequence):
-            if record.state == "DRAINING" and sequence == record.current:
-                return _written(settings, replace(record, written=record.written | {pe}), at)
         case CheckpointDone(pe, sequence):
-            return _stored(settings, record, pe, sequence, at)
+            if record.state == "DRAINING" and sequence == record.current:  # else of a drain that was abandoned (B6)
+                return _stored(settings, replace(record, done=record.done | {pe}), at)
         case ResetDone(pe, sequence, attempt):
             if (record.state, record.completed, record.attempt) == ("RESETTING", sequence, attempt):
                 return _restored(settings, replace(record, done=record.done | {pe}), at)
         case ResetRequested():
             return _requested(settings, record, event, at)
-        case ControllerRestarted():
-            return Step(replace(record.enter("STARTED", at), pending=0, dirty=True))
     return Step(record)
 
 
@@ -94,8 +87,7 @@ def _fired(settings: RegionSettings, record: RegionRecord, at: float) -> Step:
     if record.timer == "period":
         return _drain(settings, record, at, TriggerDrain(record.current))
     if record.timer == "drain":
-        sequence = record.pending or record.current
-        cause = f"epoch {sequence} was not complete after the drainTimeout of {settings.drain_timeout:g} s"
+        cause = f"epoch {record.current} was not complete after the drainTimeout of {settings.drain_timeout:g} s"
     else:
         cause = f"the reset was not done after the resetTimeout of {settings.reset_timeout:g} s"
     return _reset(settings, replace(record, cause=cause), at)
@@ -106,36 +98,19 @@ def _drain(settings: RegionSettings, record: RegionRecord, at: float, *actions: 
     return Step(draining.arm("drain", at, settings.drain_timeout), actions)
 
 
-def _written(settings: RegionSettings, record: RegionRecord, at: float) -> Step:
-    """The blocking part may be done everywhere: the region goes on while some still write."""
-    if not settings.members <= record.written | record.done:
-        return Step(record)
-    # the timer runs on: it is to cover what is still being written (B8)
-    pending = replace(record, state="CHECKPOINT_PENDING", since=at, pending=record.current, current=record.current + 1)
-    return Step(pending, (Resume(pending.current, record.retire, pending=True),))
-
-
-def _stored(settings: RegionSettings, record: RegionRecord, pe: int, sequence: int, at: float) -> Step:
-    draining = record.state == "DRAINING" and sequence == record.current
-    writing = record.state == "CHECKPOINT_PENDING" and sequence == record.pending
-    if not (draining or writing):
-        return Step(record)  # of a drain that was abandoned (B6)
-    record = replace(record, done=record.done | {pe})
+def _stored(settings: RegionSettings, record: RegionRecord, at: float) -> Step:
     if not settings.members <= record.done:
-        return _written(settings, record, at) if draining else Step(record)
+        return Step(record)
     complete = replace(
         record,
-        completed=sequence,
-        retire=record.completed,
-        pending=0,
-        current=max(record.current, sequence + 1),
+        completed=record.current,
+        current=record.current + 1,
         attempts=0,
         max_attempts=settings.attempts,
         cause=None,
-        drains=record.drains.add(sequence, at, at - record.began),
+        drains=record.drains.add(record.current, at, at - record.began),
     )
-    action = Resume(complete.current, complete.retire) if draining else Drained(sequence)
-    return Step(_process(settings, complete, at), (action,))
+    return Step(_process(settings, complete, at), (Resume(complete.current),))
 
 
 def _restored(settings: RegionSettings, record: RegionRecord, at: float) -> Step:
@@ -146,7 +121,7 @@ def _restored(settings: RegionSettings, record: RegionRecord, at: float) -> Step
         current=record.current + 1,
         resets=record.resets.add(record.completed, at, at - record.began),
     )
-    return Step(_process(settings, restored, at), (Resume(restored.current, restored.retire),))
+    return Step(_process(settings, restored, at), (Resume(restored.current),))
 
 
 def _requested(settings: RegionSettings, record: RegionRecord, event: ResetRequested, at: float) -> Step:
@@ -164,9 +139,9 @@ def _requested(settings: RegionSettings, record: RegionRecord, event: ResetReque
 def _reset(settings: RegionSettings, record: RegionRecord, at: float) -> Step:
     """Reset entry: the attempt that is one too many is refused (B3)."""
     if record.attempts >= record.max_attempts:
-        return Step(replace(record.enter(LIMIT, at), pending=0, dirty=False), (ResetFailed(record.completed),))
+        return Step(replace(record.enter(LIMIT, at), dirty=False), (ResetFailed(record.completed),))
     attempt = record.attempts
-    begun = replace(record.enter("RESETTING", at), pending=0, dirty=False, attempts=attempt + 1, began=at)
+    begun = replace(record.enter("RESETTING", at), dirty=False, attempts=attempt + 1, began=at)
     return Step(begun.arm("reset", at, settings.reset_timeout), (TriggerReset(record.completed, attempt),))
 
 

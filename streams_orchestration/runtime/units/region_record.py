@@ -9,12 +9,11 @@ RegionState = Literal[
     "STARTED",
     "PROCESSING",
     "DRAINING",
-    "CHECKPOINT_PENDING",
     "RESETTING",
     "UNHEALTHY",
     "MAXIMUM_RESET_ATTEMPTS_REACHED",
 ]
-"""States of a region (B1)."""
+"""States of a region (B1). State is part of every commit, so there is no CHECKPOINT_PENDING."""
 Timer = Literal["period", "drain", "reset"]
 
 AVERAGED = 10
@@ -67,10 +66,6 @@ class RegionRecord:
     """The sequence id that the next drain has."""
     completed: int = 0
     """The last complete one: what a reset goes back to; 0 is the initial state."""
-    pending: int = 0
-    """The one whose non-blocking part is being written; 0 is none."""
-    retire: int = 0
-    """The epoch that is no longer needed."""
     attempts: int = 0
     """Resets since the last complete checkpoint (B5)."""
     dirty: bool = False
@@ -89,8 +84,6 @@ class RegionRecord:
     """Why the region is unhealthy, or is being reset."""
     drains: Times = field(default_factory=Times)
     resets: Times = field(default_factory=Times)
-    written: frozenset[int] = frozenset()
-    """PEs that have finished the blocking part of the drain under way."""
     done: frozenset[int] = frozenset()
     """PEs that have finished the drain, or the reset attempt, under way."""
 
@@ -106,7 +99,7 @@ class RegionRecord:
 
     def enter(self, state: RegionState, at: float) -> RegionRecord:
         """In another state, without a timer and without reports."""
-        return replace(self, state=state, since=at, timer=None, deadline=None, written=frozenset(), done=frozenset())
+        return replace(self, state=state, since=at, timer=None, deadline=None, done=frozenset())
 
     def arm(self, timer: Timer, at: float, seconds: float | None) -> RegionRecord:
         """With a timer set; none when there are no seconds."""

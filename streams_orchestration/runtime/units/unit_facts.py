@@ -125,7 +125,7 @@ def advanced(
         actions += news
         if any(isinstance(action, TriggerReset) for action in news):
             break
-    return replace(record, written=frozenset(), done=frozenset()), actions
+    return replace(record, done=frozenset()), actions
 
 
 def next_event(record: RegionRecord, facts: Facts, at: float) -> Event | None:
@@ -162,10 +162,9 @@ def _report(record: RegionRecord, facts: Facts) -> Event | None:
     match record.state:
         case "STARTED":
             return Healthy() if all(member.runs for member in facts.members) else None
-        case "DRAINING" | "CHECKPOINT_PENDING":
-            sequence = record.pending or record.current
-            closed = (member for member in waiting if member.epoch > sequence)
-            return next((CheckpointDone(member.id, sequence) for member in closed), None)
+        case "DRAINING":
+            closed = (member for member in waiting if member.epoch > record.current)
+            return next((CheckpointDone(member.id, record.current) for member in closed), None)
         case "RESETTING":
             running = (member for member in waiting if member.runs)
             return next((ResetDone(member.id, record.completed, record.attempt) for member in running), None)

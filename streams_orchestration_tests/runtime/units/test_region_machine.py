@@ -12,10 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from streams_orchestration.runtime.units.region_events import (
-    BlockingPartDone,
     CheckpointDone,
-    ControllerRestarted,
-    Drained,
     DrainReported,
     Event,
     Healthy,
@@ -43,7 +40,6 @@ PLAIN: dict[str, Event] = {
     "reset": ResetRequested(),
     "forced reset": ResetRequested(force=True),
     "forced reset unhealthy": ResetRequested(force=True, healthy=False),
-    "controller restarted": ControllerRestarted(),
     "sources ended": SourcesEnded(),
 }
 
@@ -57,21 +53,19 @@ def event(text: str, record: RegionRecord) -> Event:
     if text == "old timer":
         return TimerFired("drain", record.number)
     numbers = [PES.get(word) or int(word) for word in re.findall(r"\b[pq]\b|\d+", text)]
-    kinds = {"done": CheckpointDone, "written": BlockingPartDone, "reset": ResetDone, "drain": DrainReported}
+    kinds = {"done": CheckpointDone, "reset": ResetDone, "drain": DrainReported}
     return kinds[re.match(r"\w+", text)[0]](*numbers)  # type: ignore[index]
 
 
-def told(action: Any) -> str:
+def action_text(action: Any) -> str:
     """An action as a trace writes it."""
     match action:
         case TriggerDrain(sequence):
             return f"triggerDrain({sequence})"
         case TriggerReset(sequence, attempt):
             return f"triggerReset(seq={sequence}, attempt={attempt})"
-        case Resume(following, retire, pending):
-            return f"resumeSubmission(next={following}, retire={retire}{', pending=1' if pending else ''})"
-        case Drained(sequence):
-            return f"drained({sequence})"
+        case Resume(following):
+            return f"resumeSubmission(next={following})"
         case ResetFailed(sequence):
             return f"resetFailed({sequence})"
     raise AssertionError(action)
@@ -89,7 +83,7 @@ def test_traces(trace: dict[str, Any]):
         record, actions = step(settings, record, event(wanted["ev"], record), float(number))
         found = {
             "state": record.state,
-            "sent": [told(action) for action in actions],
+            "sent": [action_text(action) for action in actions],
             "cur": record.current,
             "last": record.completed,
             "attempts": record.attempts,
@@ -105,7 +99,6 @@ small = st.integers(0, 6)
 EVENTS = st.one_of(
     st.sampled_from(list(PLAIN.values())),
     st.builds(CheckpointDone, st.sampled_from([1, 2]), small),
-    st.builds(BlockingPartDone, st.sampled_from([1, 2]), small),
     st.builds(ResetDone, st.sampled_from([1, 2]), small, small),
     st.builds(DrainReported, small),
     st.builds(TimerFired, st.sampled_from(["period", "drain", "reset"]), small),
@@ -129,10 +122,9 @@ def concrete(given_event: Any, record: RegionRecord) -> list[Event]:
     if given_event == "the timer":
         return [TimerFired(record.timer or "reset", record.number)]
     if given_event == "every report":
-        sequence = record.pending or record.current
         if record.state == "RESETTING":
             return [ResetDone(pe, record.completed, record.attempt) for pe in MEMBERS]
-        return [CheckpointDone(pe, sequence) for pe in MEMBERS]
+        return [CheckpointDone(pe, record.current) for pe in MEMBERS]
     return [given_event]
 
 
@@ -160,9 +152,9 @@ def check(
     if before.state == "RESETTING" and after.state == "PROCESSING":
         assert after.current == before.current + 1, "a completed reset burns a sequence id (B4)"
     if before.state == LIMIT and after.state != LIMIT:
-        forced = isinstance(each, ResetRequested) and each.force
-        assert forced or isinstance(each, ControllerRestarted)
-    timers = {"DRAINING": "drain", "CHECKPOINT_PENDING": "drain", "RESETTING": "reset"}
+        assert isinstance(each, ResetRequested)
+        assert each.force
+    timers = {"DRAINING": "drain", "RESETTING": "reset"}
     periodic = "period" if settings.period is not None else None
     assert after.timer == timers.get(after.state, periodic if after.state == "PROCESSING" else None)
     assert (after.timer is None) == (after.deadline is None)
@@ -181,7 +173,6 @@ def test_what_comes_late_changes_nothing(events: list[Any], stale: Any):
     late: list[Event] = [
         TimerFired(record.timer or "drain", record.number - 1),
         CheckpointDone(1, record.completed),
-        BlockingPartDone(1, record.completed),
         ResetDone(1, record.completed, record.attempt - 1),
     ]
     for each in late:
