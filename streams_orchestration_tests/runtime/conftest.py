@@ -42,8 +42,11 @@ def compiled_once() -> Iterator[None]:
 
     def create(*arguments: Any, **options: Any) -> Engine:
         engine = create_engine(*arguments, **options)
-        first = firsts.setdefault(engine.dialect.name, engine)
-        engine.dialect, engine._compiled_cache = first.dialect, first._compiled_cache
+        first = firsts.get(engine.dialect.name)
+        if first is None or first.dialect.server_version_info is None:  # it has not been connected yet
+            firsts[engine.dialect.name] = engine
+        else:
+            engine.dialect, engine._compiled_cache = first.dialect, first._compiled_cache
         return engine
 
     patch = pytest.MonkeyPatch()
