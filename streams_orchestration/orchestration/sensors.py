@@ -24,8 +24,10 @@ from streams_orchestration.runtime.errors import (
 from streams_orchestration.runtime.units.failures import UnitFailure
 
 SENSOR = "failed_units"
-WATCH_SECONDS = 4.5
-"""How long a tick watches. Dagster's daemon begins one every 5 s, unless the one before is not over."""
+WATCH_SECONDS = 4.3
+"""How long a tick watches. Dagster's daemon begins one every 5 s; one that is not over by then costs the next one."""
+RECORD_SHARE = 2 / 3
+"""Share of that time in which a tick records. If it has, it watches no longer: Dagster needs the rest to write it."""
 WORKERS = 2
 """Sensors that are evaluated at the same time, as `dagster.yaml` has it."""
 RESETS_AT_ONCE = 4
@@ -96,26 +98,47 @@ class _Tick:
     events: list[Event] = field(default_factory=list)
     away: str = ""
     """Why the catalog cannot be used."""
+    records: bool = False
+    """It has something to record, or a run to request."""
+    late: bool = False
+    """It has begun a reset when it was too late to record; the next tick does, and requests the run."""
 
     def watch(self, seconds: float) -> None:
         """Look at every application at which something happens, for so long; begin the resets that are due."""
         looked_at: set[str] = set()
+        record_until = time.monotonic() + RECORD_SHARE * seconds
         with ThreadPoolExecutor(RESETS_AT_ONCE) as pool:
             resets: list[Future[None]] = []
             for pulses in self.deployments.watch(seconds):
                 self.deployed = set(pulses)
+                late = time.monotonic() >= record_until
+                if late and self.records:
+                    break
                 for application in to_look_at(self.memories, pulses, time.time()):
-                    looked_at.add(application)
-                    resets += [pool.submit(self.begin, failure) for failure in self.look(application)]
-                    mark = pulses[application].mark
-                    self.memories[application] = replace(self.memories[application], mark=mark)
+                    pulse = pulses[application]
+                    if pulse.troubled or not late:
+                        looked_at.add(application)
+                        due = self.look_late(application) if late else self.look(application, pulse.mark)
+                        resets += [pool.submit(self.begin, failure) for failure in due]
         for reset in resets:
             reset.result()
         for application in sorted(looked_at):
             self.stop_orphans(application)
 
-    def look(self, application: str) -> list[UnitFailure]:
-        """Record what is new of an application; the failures whose reset is due."""
+    def look_late(self, application: str) -> list[UnitFailure]:
+        """The failures whose reset is due; what else is new is left to the next tick."""
+        try:
+            status = self.deployments.observed(application)
+        except NotDeployedError:  # since the pulse was read
+            return []
+        before = self.memories[application]
+        seen = look(status, time.time(), before)
+        self.memories[application] = replace(before, known=seen.memory.known, owed=seen.memory.owed)
+        self.late |= bool(seen.resets)
+        return [reset.failure for reset in seen.resets]
+
+    def look(self, application: str, mark: str) -> list[UnitFailure]:
+        """Record what is new of an application, whose pulse has this mark; the failures whose reset is due."""
         try:
             status = self.deployments.observed(application)
         except NotDeployedError:  # since the pulse was read
@@ -129,7 +152,8 @@ class _Tick:
             metrics, preview = self.deployments.metrics(application), self.deployments.first_rows
             self.events += progress_events(status, metrics, now, seen, preview)
         self.events += [evaluation(application, check) for check in seen.checks]
-        self.memories[application] = seen.memory
+        self.memories[application] = replace(seen.memory, mark=mark)
+        self.records |= bool(self.events or seen.resets)
         return [reset.failure for reset in seen.resets]
 
     def begin(self, failure: UnitFailure) -> None:
@@ -163,6 +187,10 @@ class _Tick:
         for application, memory in self.memories.items():
             waiting: dict[str, OwedRun] = {}
             for unit, owed in memory.owed.items():
+                if self.late:
+                    waiting[unit] = owed
+                    remarks.append(f"{application}: the reset of {unit} has begun; the next tick requests its run")
+                    continue
                 run = run_under_way(self.context.instance, application, unit)
                 if run is None:
                     requests.append(_request(application, jobs[application], owed))

@@ -10,6 +10,7 @@ from typing import Any
 import dagster as dg
 import pytest
 
+from streams_orchestration.orchestration import sensors
 from streams_orchestration.orchestration.application import build_application_definitions
 from streams_orchestration.orchestration.cut_checks import RESTORABLE
 from streams_orchestration.orchestration.definitions import build_definitions
@@ -126,6 +127,25 @@ def test_what_happens_while_a_tick_watches_is_seen_in_it(
     runtime.status = running()
     monkeypatch.setattr(runtime, "observed_status", fails_then)
     assert daemon.tick().run_requests
+
+
+def test_what_fails_late_in_a_tick_is_reset_at_once_and_recorded_by_the_next_one(
+    daemon: Daemon, runtime: Runtime, monkeypatch: pytest.MonkeyPatch
+):
+    runtime.status = running()
+    daemon.tick()
+    runtime.status = failed(running(), resets=1)
+    with monkeypatch.context() as patch:
+        patch.setattr(sensors, "RECORD_SHARE", 0.0)
+        late = daemon.tick()
+    assert "reset" in runtime.names
+    assert (late.run_requests, late.asset_events) == ([], [])
+    assert late.skip_message == "demo: the reset of region-0 has begun; the next tick requests its run"
+    runtime.calls.clear()
+    after = daemon.tick()
+    assert [request.job_name for request in after.run_requests] == ["reset_demo"]
+    assert after.asset_events
+    assert "reset" not in runtime.names
 
 
 @pytest.mark.parametrize(
