@@ -19,6 +19,7 @@ WINDOW = 5.0
 LISTED_PES = 6
 """So many PEs have their rows in a line of plain text; of more only the states are counted."""
 
+ENDED = ("COMPLETED", "STOPPED")
 STYLES = {
     "RUNNING": "green",
     "PROCESSING": "green",
@@ -128,8 +129,8 @@ def _has_epochs(unit: UnitStatus) -> bool:
 
 def _age(status: ApplicationStatus, now: float) -> str:
     ended = [pe.committed_at for pe in status.pes if pe.committed_at is not None]
-    end = max(ended, default=now) if status.state in ("COMPLETED", "STOPPED") else now
-    return duration(end - status.deployed_at)
+    end = max(ended, default=now) if status.state in ENDED else now
+    return f"{'after' if status.state in ENDED else 'for'} {duration(end - status.deployed_at)}"
 
 
 def styled_state(state: str) -> Text:
