@@ -253,7 +253,8 @@ class Host:
 
     def _sweep(self, pe: int) -> None:
         removed = sweep(self.catalog, self.home, self.application, [pe], [self.programs[pe]])
-        log.info("PE %s: %s files that no commit names were removed", pe, removed)
+        if removed:
+            log.info("PE %s: %s files that no commit names were removed", pe, removed)
 
     def _start(self, pe: int, generation: int) -> None:
         directories = directories_of(self.home, self.application, pe, self.base, compression=self.settings.compression)
