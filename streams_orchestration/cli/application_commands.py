@@ -61,13 +61,21 @@ def deploy() -> None:
 @spec_argument
 @decoupling_option
 @fresh_option
+@click.option("--dry-run", is_flag=True, help="Show what would become of units, operators and their state; do nothing.")
+@click.option(
+    "--drop-state",
+    multiple=True,
+    metavar="NAME",
+    help="An operator whose state may be lost; may be repeated. With --dry-run.",
+)
 @document_option
-@loaded(f"{CLI}.deploying:redeploy")
+@loaded(f"{CLI}.redeploying:redeploy")
 def redeploy() -> None:
     """Deploy again, with the compile options of the last time.
 
     What runs already runs on; an application that differs from the one whose state is kept needs --fresh. A decision
-    given with --decoupling takes the place of the last one.
+    given with --decoupling takes the place of the last one. The exit status of --dry-run is 1 when state would be lost
+    that --drop-state does not name.
     """
 
 

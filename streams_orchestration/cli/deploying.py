@@ -1,23 +1,20 @@
-"""`streams deploy`, `redeploy`, `cancel` and `reset`: they run a job and end; the application runs on by itself."""
+"""`streams deploy`, `cancel` and `reset`: they run a job and end; the application runs on by itself."""
 
 from __future__ import annotations
 
 import time
-from dataclasses import replace
 from pathlib import Path
 
 from streams_orchestration.cli.catalogs import upgrade_catalog
 from streams_orchestration.cli.compiling import compiled
 from streams_orchestration.cli.failing import APPLICATION
 from streams_orchestration.cli.invocation import answer, current
-from streams_orchestration.cli.jobs import Jobs, last_options
+from streams_orchestration.cli.jobs import Jobs
 from streams_orchestration.cli.messages import error as show_error
 from streams_orchestration.cli.messages import note
 from streams_orchestration.cli.observing import status_document
 from streams_orchestration.cli.starting import locked_start
 from streams_orchestration.compiler.options import Options
-from streams_orchestration.model.assignment import Assignment
-from streams_orchestration.model.loading import load_application
 from streams_orchestration.runtime.engine.spark.java import require_java
 from streams_orchestration.runtime.errors import StreamsRuntimeError
 from streams_orchestration.runtime.observing.reading import read_status
@@ -27,18 +24,11 @@ from streams_orchestration.runtime.units.failures import failed_units
 
 def deploy(spec: Path, options: Options, *, fresh: bool) -> int:
     """Compile an application and start it in the background."""
-    return _deploy("streams deploy", spec, options, fresh=fresh)
+    return deploy_compiled("streams deploy", spec, options, fresh=fresh)
 
 
-def redeploy(spec: Path, decoupling: Assignment | None, *, fresh: bool) -> int:
-    """Deploy again, with the compile options of the last time."""
-    options = last_options(Home.default(), load_application(spec).application)
-    if decoupling is not None:
-        options = replace(options, decoupling=decoupling)
-    return _deploy("streams redeploy", spec, options, fresh=fresh)
-
-
-def _deploy(command: str, spec: Path, options: Options, *, fresh: bool) -> int:
+def deploy_compiled(command: str, spec: Path, options: Options, *, fresh: bool) -> int:
+    """Compile an application and start it in the background, for a command of this name."""
     compilation = compiled(spec, options, deployable=True)
     name = compilation.logical.application
     require_java()

@@ -13,23 +13,34 @@ from rich.text import Text
 from streams_orchestration.cli.compiling import check, compiled
 from streams_orchestration.cli.invocation import write_json
 from streams_orchestration.cli.names import plural, short_list
+from streams_orchestration.cli.outcomes import outcome_table
 from streams_orchestration.cli.terminal import write_table
 from streams_orchestration.compiler.changes.widths import WidthChange, width_change
+from streams_orchestration.compiler.compilation import Compilation
 from streams_orchestration.compiler.options import Options
+from streams_orchestration.compiler.redeployment.outcome import Redeployment
+from streams_orchestration.compiler.redeployment.preview import preview
 
 
 def diff(spec: Path, options: Options, to: tuple[tuple[str, int], ...], format_: str, output: Path | None) -> None:
     """Show what changes when parallel regions get other widths."""
     old = compiled(spec, options)
     new = check(spec, replace(options, widths=(*to, *options.widths)), deployable=False)
-    change = width_change(old, new)
+    change, outcome = width_change(old, new), _redeployed(old, new)
     if format_ == "json":
-        write_json(_document(change), output)
+        write_json(_document(change, outcome), output)
     else:
-        write_table(_table(change), output)
+        write_table(_table(change, outcome), output)
 
 
-def _document(change: WidthChange) -> dict[str, Any]:
+def _redeployed(old: Compilation, new: Compilation) -> Redeployment | None:
+    """What a redeploy would do with the change; None of an application that compiles only."""
+    if any(each.deployment is None or each.deployment.refusal for each in (old, new)):
+        return None
+    return preview(old, new)
+
+
+def _document(change: WidthChange, outcome: Redeployment | None) -> dict[str, Any]:
     return {
         "widths": [each._asdict() for each in change.widths],
         "operators": {
@@ -46,10 +57,11 @@ def _document(change: WidthChange) -> dict[str, Any]:
         },
         "refused": change.refused,
         "reason": change.reason,
+        "redeploy": outcome and outcome.document(),
     }
 
 
-def _table(change: WidthChange) -> RenderableType:
+def _table(change: WidthChange, outcome: Redeployment | None) -> RenderableType:
     if not change.widths:
         return Text("No width changes.")
     table = Table(box=None, show_header=False, padding=(0, 2, 0, 0))
@@ -75,6 +87,8 @@ def _table(change: WidthChange) -> RenderableType:
         parts += ["", reasons]
     else:
         parts += ["", Text(f"{plural(len(pes.restart), 'PE')} would restart; the others do not notice.", "dim")]
+    if outcome is not None and outcome.verdict != "unchanged":
+        parts += ["", Text("With `streams redeploy`:"), outcome_table(outcome)]
     return Group(*parts)
 
 

@@ -10,7 +10,7 @@ import dagster as dg
 import pytest
 from sqlalchemy.exc import OperationalError
 
-from streams_orchestration.cli import deploying, jobs, main
+from streams_orchestration.cli import deploying, jobs, main, redeploying
 from streams_orchestration.compiler.compilation import Compilation
 from streams_orchestration.compiler.compiling import compile_spec
 from streams_orchestration.compiler.options import Options
@@ -156,7 +156,7 @@ def test_redeploy_takes_another_decision_and_keeps_the_other_options(
     plan = compile_spec(spec, last)
     new = replace(assignment(plan, {"Out": 1}), location=f"{decision}:1")
     decision.write_text(json.dumps(mapping_of_assignment(new)))
-    monkeypatch.setattr(deploying, "last_options", lambda _home, _application: last)
+    monkeypatch.setattr(redeploying, "last_options", lambda _home, _application: last)
     monkeypatch.setattr("streams_orchestration.cli.deploying.require_java", lambda: None)
     monkeypatch.setattr("streams_orchestration.cli.deploying.upgrade_catalog", lambda _home: None)
     assert main(["redeploy", str(spec), "--decoupling", str(decision), "--fresh"]) == 0

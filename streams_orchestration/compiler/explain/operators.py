@@ -9,6 +9,7 @@ from streams_orchestration.compiler.explain.lookup import Lookup
 from streams_orchestration.compiler.explain.passing import connection_facts, path
 from streams_orchestration.compiler.explain.placement import host_reasons, pe_reasons, together_or_apart
 from streams_orchestration.compiler.explain.regions import membership_facts
+from streams_orchestration.compiler.explain.states import state_facts
 from streams_orchestration.compiler.explain.threads import feed_facts, lock_facts, model_fact, queue_facts
 from streams_orchestration.compiler.logical.parallel_annotations import width_pattern
 from streams_orchestration.compiler.logical_graph import ParallelRegion
@@ -34,6 +35,7 @@ def operator_explanation(lookup: Lookup, operators: list[int]) -> Explanation:
         section(f"Host {lookup.fusion.pes[pe].host}", *host_reasons(lookup, pe)),
         section("Consistent region", *membership_facts(lookup, operator)),
         section("Threads and lock", model_fact(lookup, operator), *lock_facts(lookup, operator)),
+        section("State", *state_facts(lookup, operator)),
         section("Input ports", *_inputs(lookup, operator)),
         section("Output ports", *_outputs(lookup, operator)),
     ]

@@ -1,0 +1,48 @@
+"""What becomes of an operator's state when the application is redeployed, as far as that is up to the operator."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from streams_orchestration.compiler.explain.explanation import Fact
+from streams_orchestration.compiler.explain.lookup import Lookup
+from streams_orchestration.compiler.implementations import load_operator
+from streams_orchestration.compiler.pe_program import OperatorProgram
+from streams_orchestration.compiler.redeployment.feeds import Feeds, Level
+from streams_orchestration.compiler.redeployment.sharding import divisible, sharding_of
+from streams_orchestration.operators.contract import Operator, SourceOperator
+from streams_orchestration.operators.implementation import stores_state
+
+
+def state_facts(lookup: Lookup, operator: int) -> Iterator[Fact]:
+    """What is kept, and why not more; nothing of an application that compiles only."""
+    program = _program(lookup, operator)
+    if program is None:
+        return
+    model = lookup.model(operator)
+    kind = load_operator(model)
+    if not stores_state(kind):
+        yield Fact("it keeps none, so a redeploy loses none")
+        return
+    what = "its offset" if issubclass(kind, SourceOperator) else "its state"
+    known = f"its uid {model.uid}" if model.uid else f"its full name {model.name}; with a uid it could get another name"
+    yield Fact(f"{what} is kept in other PEs and on other hosts; a redeploy knows it by {known}")
+    levels = Feeds(lookup.logical).levels(model.index)
+    for place in range(len(levels)):
+        yield Fact(_divided(program, kind, what, levels, place))
+
+
+def _program(lookup: Lookup, operator: int) -> OperatorProgram | None:
+    plan = lookup.compilation.deployment
+    programs = () if plan is None else plan.programs
+    return next((each.operators[operator] for each in programs if operator in each.operators), None)
+
+
+def _divided(program: OperatorProgram, kind: type[Operator], what: str, levels: tuple[Level, ...], place: int) -> str:
+    """What a change of one width would do."""
+    wider = tuple(level._replace(width=max(level.width, 2)) for level in levels)
+    reason = divisible(sharding_of(program, kind), wider, wider, (place,))
+    region = levels[place].region
+    if reason:
+        return f"when the width of {region} changes it is lost: {what.replace('its', 'the')} {reason}"
+    return f"when the width of {region} changes it is divided anew"

@@ -1,0 +1,100 @@
+"""What is deployed of an application, with what it keeps, and what a redeploy would do to it."""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+from dataclasses import replace
+
+from sqlalchemy import Connection, select
+
+from streams_orchestration.compiler.compilation import Compilation
+from streams_orchestration.compiler.deployment.deployment import plan_deployment
+from streams_orchestration.compiler.deployment_plan import DeployedPe, DeploymentPlan, Unit
+from streams_orchestration.compiler.documents import load
+from streams_orchestration.compiler.pe_program import PeProgram
+from streams_orchestration.compiler.redeployment.outcome import Redeployment
+from streams_orchestration.compiler.redeployment.preview import NothingToDropError, preview
+from streams_orchestration.compiler.redeployment.states import StoredState
+from streams_orchestration.operators.keyed_state import KeyedState
+from streams_orchestration.operators.state import State
+from streams_orchestration.runtime.catalog import tables
+from streams_orchestration.runtime.errors import StreamsRuntimeError
+from streams_orchestration.runtime.programs.batches import StoredState as StateChain
+from streams_orchestration.runtime.storage.home import Home
+from streams_orchestration.runtime.tasks.instances import SPLITTERS
+from streams_orchestration.runtime.tasks.state_files import read_state
+from streams_orchestration.runtime.tasks.stored_states import newest_states
+from streams_orchestration.runtime.units.reading import application_row, opened_catalog
+
+
+class DropStateError(StreamsRuntimeError):
+    """`--drop-state` names an operator whose state would not be lost."""
+
+    def __init__(self, application: str, reason: str) -> None:
+        super().__init__(f"{application}: {reason}. Name only operators that the preview says would lose their state")
+
+
+def preview_redeploy(home: Home, wanted: Compilation, drop: Collection[str] = ()) -> Redeployment:
+    """What a redeploy would do to an application that is deployed, and to what it keeps; changes nothing.
+
+    Args:
+        home: the state directory.
+        wanted: the application as it is to be, with its deployment plan.
+        drop: operators whose state may be lost.
+
+    Raises:
+        NotDeployedError: the catalog does not know it.
+        DropStateError: see there.
+        OperatorError: a stored state cannot be read.
+    """
+    application = wanted.logical.application
+    with opened_catalog(home, application).read() as connection:
+        deployed = _deployed(connection, home, application)
+        chains = _state_chains(connection, application, deployed)
+    states = {chain.operator: facts for chain in chains if (facts := _facts(read_state(chain), chain)) is not None}
+    try:
+        return preview(deployed, wanted, states=states, drop=drop)
+    except NothingToDropError as error:
+        raise DropStateError(application, str(error)) from error
+
+
+def _deployed(connection: Connection, home: Home, application: str) -> Compilation:
+    """As it is deployed, with the programs that its PEs run."""
+    p, u = tables.pe, tables.unit
+    compilation = load(Compilation, application_row(connection, home, application).compilation)
+    rows = connection.execute(select(p).where(p.c.application == application).order_by(p.c.id)).all()
+    if any(row.program is None for row in rows):  # an older version of the product has deployed it
+        return replace(compilation, deployment=plan_deployment(compilation))
+    pes = tuple(
+        DeployedPe(load(PeProgram, row.program), row.host, row.restartable, row.initial["sources"]) for row in rows
+    )
+    units = tuple(
+        Unit(
+            name=row.name,
+            region=row.region,
+            pes=tuple(pe.program.pe for pe in pes if pe.program.unit == row.name),
+            starts=tuple(pe.program.pe for pe in pes if pe.program.unit == row.name and pe.program.starts),
+            period=row.period,
+            max_attempts=row.configured_attempts,
+            drain_timeout=row.drain_timeout,
+            reset_timeout=row.reset_timeout,
+        )
+        for row in connection.execute(select(u).where(u.c.application == application).order_by(u.c.name))
+    )
+    return replace(compilation, deployment=DeploymentPlan(pes, units))
+
+
+def _state_chains(connection: Connection, application: str, deployed: Compilation) -> list[StateChain]:
+    assert deployed.deployment is not None
+    pes = (program.pe for program in deployed.deployment.programs)
+    return [chain for pe in pes for chain in newest_states(connection, application, pe).values()]
+
+
+def _facts(state: State, chain: StateChain) -> StoredState | None:
+    """What a state holds, None when that is nothing but positions of round robins."""
+    parts = {name: part for name, part in state.items() if name != SPLITTERS}
+    if not parts:
+        return None
+    keys = {name: tuple(part.keys_schema.names) if isinstance(part, KeyedState) else () for name, part in parts.items()}
+    rows = sum(len(part) if hasattr(part, "__len__") and not isinstance(part, str) else 1 for part in parts.values())
+    return StoredState(rows, sum(file.size for file in chain.files), keys)

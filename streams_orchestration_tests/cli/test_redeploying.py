@@ -1,0 +1,112 @@
+"""`streams redeploy --dry-run`."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from streams_orchestration.cli import main
+from streams_orchestration.compiler.compiling import compile_spec
+from streams_orchestration.runtime.deployment.deployment import deploy
+from streams_orchestration.runtime.storage.home import Home
+
+Capture = pytest.CaptureFixture[str]
+SPEC = """
+specVersion: 1
+application: app
+schemas: {Row: "k string, g int"}
+graph:
+  - name: Source
+    operator: Beacon
+    outputs: [{stream: Source, schema: Row}]
+    annotations: {consistent: {trigger: periodic, period: 1.0}}
+  - name: New
+    operator: DeDuplicate
+    inputs: [Source]
+    parameters: {key: k}
+    annotations: {parallel: {width: 2, partitionBy: [{port: in0, attributes: [k]}]}}
+  - {name: Snk, operator: FileSink, inputs: [New], parameters: {file: out}}
+"""
+
+
+@pytest.fixture
+def spec(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.setenv("STREAMS_HOME", str(tmp_path / "home"))
+    path = tmp_path / "app.yaml"
+    path.write_text(SPEC)
+    deploy(Home(tmp_path / "home"), compile_spec(path))
+    return path
+
+
+def edit(spec: Path, *changes: tuple[str, str]) -> str:
+    text = spec.read_text()
+    for old, new in changes:
+        assert old in text
+        text = text.replace(old, new)
+    spec.write_text(text)
+    return str(spec)
+
+
+def document(capsys: Capture) -> Any:
+    return json.loads(capsys.readouterr().out)
+
+
+def test_the_document_has_these_keys_and_no_others(spec: Path, capsys: Capture):
+    assert main(["redeploy", edit(spec), "--dry-run", "--format", "json"]) == 0
+    found = document(capsys)
+    assert list(found) == ["application", "from", "to", "verdict", "units", "operators", "pauseSeconds"]
+    assert found["from"] == found["to"]
+    assert (found["application"], found["verdict"]) == ("app", "unchanged")
+    assert found["units"] == [{"unit": "region-0", "action": "run on"}]
+    assert found["operators"][0] == {
+        "operator": "Source", "action": "kept", "rows": 0, "bytes": 0, "reason": "it stays in PE 0",
+    }  # fmt: skip
+    assert found["pauseSeconds"] == {"predicted": None, "measured": None}
+
+
+CHANGES: dict[str, tuple[list[tuple[str, str]], list[str], int, str]] = {
+    "another width": ([("width: 2", "width: 3")], [], 0, "kept"),
+    "a renamed operator": ([("name: New", "name: Fresh\n    uid: New"), ("[New]", "[Fresh]")], [], 0, "kept"),
+    "another source that may be": (
+        [("name: Source", "name: Other"), ("stream: Source", "stream: Other"), ("[Source]", "[Other]")],
+        ["--drop-state", "Source"], 0, "lossy",
+    ),
+    "another key": ([("{key: k}", "{key: g}")], [], 0, "kept"),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("case", CHANGES)
+def test_verdict_and_status(spec: Path, capsys: Capture, case: str):
+    changes, options, status, verdict = CHANGES[case]
+    assert main(["redeploy", edit(spec, *changes), "--dry-run", "--format", "json", *options]) == status
+    assert document(capsys)["verdict"] == verdict
+
+
+def test_what_would_be_lost_is_shown_with_the_remedy(spec: Path, capsys: Capture):
+    path = edit(spec, ("name: Source", "name: Other"), ("stream: Source", "stream: Other"), ("[Source]", "[Other]"))
+    assert main(["redeploy", path, "--dry-run"]) == 1
+    out = capsys.readouterr().out
+    for words in ("restart", "Other", "added", "dropped", "State is lost.", "--drop-state"):
+        assert words in out
+
+
+WRONG = {
+    "a name that loses nothing": (["--dry-run", "--drop-state", "Nothing"], 1, "no state of Nothing would be lost"),
+    "nothing that is shown": (["--drop-state", "New"], 2, "--drop-state goes with --dry-run"),
+    "everything dropped": (["--dry-run", "--fresh"], 2, "nothing to preview"),
+}
+
+
+@pytest.mark.parametrize("case", WRONG)
+def test_what_cannot_be_asked(spec: Path, capsys: Capture, case: str):
+    options, status, words = WRONG[case]
+    assert main(["redeploy", str(spec), *options]) == status
+    assert words in capsys.readouterr().err
+
+
+def test_what_is_not_deployed_cannot_be_previewed(spec: Path, capsys: Capture):
+    assert main(["redeploy", edit(spec, ("application: app", "application: other")), "--dry-run"]) == 1
+    assert "other: no such application" in capsys.readouterr().err
