@@ -64,7 +64,7 @@ class Invocation:
             "command": self.command,
             "application": self.application,
             **facts,
-            "diagnostics": [_diagnostic(each) for each in self.diagnostics],
+            "diagnostics": [each.document() | {"remedy": each.remedy} for each in self.diagnostics],
             "error": None if message is None else {"kind": kind, "message": message},
             "exitStatus": status,
         }
@@ -137,15 +137,3 @@ def write_output(text: str | Iterable[str], output: Path | None, option: str = "
         message = f"{output} cannot be written: {error.strerror}. Name a file in a directory that exists."
         raise click.BadParameter(message, click.get_current_context(), param_hint=f"'{option}'") from error
     current().documented = True
-
-
-def _diagnostic(diagnostic: Diagnostic) -> dict[str, str]:
-    """As in the plan, with its remedy."""
-    return {
-        "code": diagnostic.code,
-        "severity": diagnostic.severity,
-        "operator": diagnostic.operator,
-        "message": diagnostic.message,
-        "location": diagnostic.location,
-        "remedy": diagnostic.remedy,
-    }

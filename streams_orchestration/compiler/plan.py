@@ -36,7 +36,7 @@ def _plan(compilation: Compilation) -> Section:
         "application": compilation.logical.application,
         "submission": dict(sorted(compilation.logical.submission.items())),
         **{stage.key: section for stage in _SECTIONS if (section := stage.section(compilation, terms)) is not None},
-        "diagnostics": [diagnostic_document(diagnostic) for diagnostic in compilation.diagnostics],
+        "diagnostics": [diagnostic.document() for diagnostic in compilation.diagnostics],
     }
 
 
@@ -47,21 +47,10 @@ def compile_error_document(application_name: str, diagnostics: Iterable[Diagnost
         "application": application_name,
         "submission": {},
         **{stage.key: copy.deepcopy(stage.empty) for stage in _SECTIONS if stage.empty is not None},
-        "diagnostics": [diagnostic_document(diagnostic) for diagnostic in diagnostics],
+        "diagnostics": [diagnostic.document() for diagnostic in diagnostics],
     }
 
 
 def section(stage: Stage, stages: Stages) -> Document | None:
     """The section of a stage, None where the document has none; needs no stage behind that one."""
     return tables.document(stage.section(stages, Terms(stages.physical)))
-
-
-def diagnostic_document(diagnostic: Diagnostic) -> Document:
-    """One diagnostic as the plan holds it."""
-    return {
-        "code": diagnostic.code,
-        "severity": diagnostic.severity,
-        "operator": diagnostic.operator,
-        "message": diagnostic.message,
-        "location": diagnostic.location,
-    }

@@ -55,6 +55,10 @@ class Diagnostic:
         """What to do, from the table."""
         return CODES[self.code].remedy
 
+    def document(self) -> dict[str, str]:
+        """As the plan holds it."""
+        return {key: getattr(self, key) for key in ("code", "severity", "operator", "message", "location")}
+
     def __str__(self) -> str:
         place = ": ".join(part for part in (self.location, self.operator) if part)
         return f"{place + ': ' if place else ''}{self.severity} {self.code}: {self.message}"

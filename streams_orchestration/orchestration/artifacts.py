@@ -51,7 +51,7 @@ class StageDocument:
     """The stage's result as JSON, for the stages after it; of the first stage with the options."""
     diagnostics: tuple[Diagnostic, ...] = ()
     violations: tuple[str, ...] = ()
-    """What the stage's check found."""
+    """The findings of the stage's check."""
 
     @property
     def data_version(self) -> str:

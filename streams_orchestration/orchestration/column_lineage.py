@@ -43,7 +43,7 @@ class ColumnOrigins:
 
     def of_inputs(self, operator: int) -> Origins:
         """Of what an operator reads, all its input ports together."""
-        found: dict[str, set[tuple[str, str]]] = defaultdict(set)
+        by_column: dict[str, set[tuple[str, str]]] = defaultdict(set)
         for number in self._incoming[operator]:
             connection = self._physical.connections[number]
             if self._pe_of[connection.source] == self._pe_of[operator]:
@@ -51,8 +51,8 @@ class ColumnOrigins:
             else:
                 origins = self._same(connection.source, connection.source_port, self._stream(connection))
             for column, sources in origins.items():
-                found[column] |= sources
-        return {column: frozenset(sources) for column, sources in found.items()}
+                by_column[column] |= sources
+        return {column: frozenset(sources) for column, sources in by_column.items()}
 
     def _origins(self, operator: int, port: int) -> Origins:
         model = self._models[operator]
@@ -63,13 +63,13 @@ class ColumnOrigins:
             return {}
         inputs = self.of_inputs(operator)
         assigned = _assigned(model, port) if kind in ASSIGNING else {}
-        found: dict[str, frozenset[tuple[str, str]]] = {}
+        by_column: dict[str, frozenset[tuple[str, str]]] = {}
         for column in self._columns(operator, port):
             names = _mentioned(assigned[column], inputs) if column in assigned else {column}
             sources = frozenset(source for name in names for source in inputs.get(name, ()))
             if sources:
-                found[column] = sources
-        return found
+                by_column[column] = sources
+        return by_column
 
     def _same(self, operator: int, port: int, node: str) -> Origins:
         return {column: frozenset({(node, column)}) for column in self._columns(operator, port)}

@@ -27,8 +27,8 @@ def connection_of(applications: Iterable[dg.Definitions]) -> Callable[[dg.AssetS
     def connect(spec: dg.AssetSpec) -> dg.AssetSpec:
         if LINK not in spec.metadata or spec.key.path[1] != "imports":
             return spec
-        found = [export.key for export in exports if _is_about(spec, export)]
-        return spec.merge_attributes(deps=found) if found else spec
+        keys = [export.key for export in exports if _is_about(spec, export)]
+        return spec.merge_attributes(deps=keys) if keys else spec
 
     return connect
 
@@ -36,7 +36,7 @@ def connection_of(applications: Iterable[dg.Definitions]) -> Callable[[dg.AssetS
 def _is_about(wanted: dg.AssetSpec, export: dg.AssetSpec) -> bool:
     try:
         return is_about(_parameters(wanted), wanted.key.path[0], _parameters(export), export.key.path[0])
-    except ValueError as error:  # it is said when the application is to run
+    except ValueError as error:  # reported when the application is to run
         logger.debug("%s: %s", wanted.key, error)
         return False
 

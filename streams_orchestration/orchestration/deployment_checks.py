@@ -1,4 +1,4 @@
-"""The checks of a deployment in Dagster: recorded by the sensor when they change, run by whoever wants to know."""
+"""The checks of a deployment in Dagster: recorded by the sensor when they change, and run by hand."""
 
 # Dagster reads the annotations of resources here, so they may not be turned into text.
 
@@ -18,7 +18,7 @@ def deployment_checks(application: str) -> dg.AssetChecksDefinition:
 
     @dg.multi_asset_check(
         name=f"cuts_of_{application}",
-        specs=[dg.AssetCheckSpec(name, asset=deployment, description=said) for name, said in CHECKS.items()],
+        specs=[dg.AssetCheckSpec(name, asset=deployment, description=text) for name, text in CHECKS.items()],
         can_subset=True,
     )
     def checks(context: dg.AssetCheckExecutionContext, deployments: Deployments) -> Iterator[dg.AssetCheckResult]:
@@ -27,14 +27,14 @@ def deployment_checks(application: str) -> dg.AssetChecksDefinition:
             deployments.look_at_cuts(application)
         for judgement in judge(deployments.status(application), time.time()):
             if judgement.name in wanted:
-                found = evaluation(application, judgement)
+                result = evaluation(application, judgement)
                 yield dg.AssetCheckResult(
-                    passed=found.passed,
-                    asset_key=found.asset_key,
-                    check_name=found.check_name,
-                    metadata=found.metadata,
-                    severity=found.severity,
-                    description=found.description,
+                    passed=result.passed,
+                    asset_key=result.asset_key,
+                    check_name=result.check_name,
+                    metadata=result.metadata,
+                    severity=result.severity,
+                    description=result.description,
                 )
 
     return checks

@@ -63,7 +63,7 @@ class Deployments(dg.ConfigurableResource):
         return _runtime().reset(self._home, application, unit, generation=generation, force=force)
 
     def stop_orphans(self, application: str) -> tuple[str, ...]:
-        """Stop processes of hosts that nobody wants any more; returns what was stopped, in words."""
+        """Stop processes of hosts that are no longer wanted; returns what was stopped, in words."""
         return tuple(map(str, _runtime().stop_orphans(self._home, application)))
 
     def status(self, application: str) -> ApplicationStatus:
@@ -115,9 +115,9 @@ class Deployments(dg.ConfigurableResource):
         """A decision beside a profile; None when the application does not run with that decision."""
         return _runtime().outcome_of(self.compilation(application), profile, document)
 
-    def keep_outcome(self, application: str, found: Outcome) -> tuple[Path, list[dict[str, Any]]]:
+    def keep_outcome(self, application: str, outcome: Outcome) -> tuple[Path, list[dict[str, Any]]]:
         """Add a comparison to those that are kept; where they are, and all of them."""
-        return _runtime().keep_outcome(self._home, application, found, time.time())
+        return _runtime().keep_outcome(self._home, application, outcome, time.time())
 
     def names(self) -> tuple[str, ...]:
         """All deployed applications."""

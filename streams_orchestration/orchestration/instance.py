@@ -24,7 +24,7 @@ REPOSITORY = "__repository__"
 """What Dagster calls the one repository of a code location that is made of definitions."""
 QUIET = {"loggers": {"console": {"config": {"log_level": "CRITICAL"}}}}
 NOT_AGAIN = {"dagster/max_retries": "0"}
-"""Tag of runs whose failure somebody is told at once: the daemon would repeat them behind their back."""
+"""Tag of runs whose failure is reported at once: the daemon would repeat them unseen."""
 RETRIES_USED_UP = "DagsterMaxRetriesExceededError"
 """What Dagster raises then; it is a `DagsterError` without a public name of its own."""
 SETTINGS, UNCAPTURED_SETTINGS = "dagster.yaml", "uncaptured.yaml"

@@ -22,7 +22,7 @@ from streams_orchestration.orchestration.ops import (
 )
 
 MAX_RUNTIME = 900
-"""Seconds after which a run is given up; a crashed machine leaves runs that nothing else would end."""
+"""Seconds after which a run is ended; a crashed machine leaves runs that nothing else would end."""
 
 
 def job_tags(application: str) -> dict[str, str]:

@@ -42,9 +42,7 @@ class DeployApplication(dg.Config):
 class LaunchHosts(dg.Config):
     """How to launch."""
 
-    asked_at: float | None = Field(
-        default=None, description="Unix seconds when it was asked for; start-up counts from there."
-    )
+    asked_at: float | None = Field(default=None, description="Unix seconds of the request; start-up counts from there.")
 
 
 class AwaitHeartbeats(dg.Config):
@@ -130,12 +128,12 @@ def stop_hosts(context: dg.OpExecutionContext, config: CancelApplication, deploy
 
 
 Units = dict[str, int | None]
-"""Units that are reset, and the generation in which each one failed; None where nobody has named it."""
+"""Units that are reset, and the generation in which each one failed; None where it is not named."""
 
 
 @dg.op(out=dg.Out(dict, is_required=False, description="The units; nothing when there is nothing to wait for."))
 def claim(context: dg.OpExecutionContext, config: ResetUnit, deployments: Deployments) -> Iterator[dg.Output[Units]]:
-    """Begin the reset of consistent regions, or autonomous PEs, unless somebody has done so; may be repeated.
+    """Begin the reset of consistent regions, or autonomous PEs, unless another process has done so; may be repeated.
 
     When the cause is gone - the unit was reset and works, or its application was stopped, completed or deployed anew -
     the steps behind this one are skipped, and the log says why.
@@ -166,7 +164,7 @@ def claim(context: dg.OpExecutionContext, config: ResetUnit, deployments: Deploy
 
 
 def _past(deployments: Deployments, application: str, config: ResetUnit) -> str | None:
-    """Why the cause of a reset is gone; None when it is not, or when the reset was asked for without one."""
+    """Why the cause of a reset is gone; None when it is not, or when the reset was requested without one."""
     if config.generation is None:
         return None
     try:

@@ -20,9 +20,9 @@ HOTTEST = 20
 """Operators in the table of a profile."""
 
 
-def profile_metadata(found: Measurement, path: Path) -> Metadata:
+def profile_metadata(measurement: Measurement, path: Path) -> Metadata:
     """Rates, the hottest operators, PEs, what sending costs, and what is not known."""
-    profile = found.profile
+    profile = measurement.profile
     seconds = profile.seconds
     hottest = sorted(profile.operators, key=lambda each: -each.cpu_seconds)[:HOTTEST]
     sent: dict[str, float] = {}
@@ -72,8 +72,8 @@ def profile_metadata(found: Measurement, path: Path) -> Metadata:
         metadata["streams/unmeasured_table"] = _table(
             {"operator": "string", "reason": "string"}, [(each.operator, each.reason) for each in profile.unmeasured]
         )
-    if found.remarks:
-        metadata["streams/remarks"] = dg.MetadataValue.text("; ".join(found.remarks))
+    if measurement.remarks:
+        metadata["streams/remarks"] = dg.MetadataValue.text("; ".join(measurement.remarks))
     return metadata
 
 
@@ -134,16 +134,16 @@ def decision_metadata(document: Mapping[str, Any], parted: Progress, path: Path)
     return metadata | drawing("decoupling_decision", parted)
 
 
-def outcome_metadata(found: Outcome, kept: Sequence[Mapping[str, Any]], path: Path) -> Metadata:
+def outcome_metadata(outcome: Outcome, kept: Sequence[Mapping[str, Any]], path: Path) -> Metadata:
     """The prediction beside the measurement, now and before."""
     return {
-        "streams/predicted_speedup": dg.MetadataValue.float(round(found.predicted_speedup, 4)),
-        "streams/measured_speedup": dg.MetadataValue.float(round(found.measured_speedup, 4)),
-        "streams/error": dg.MetadataValue.float(round(found.error, 4)),
-        "streams/throughput_ratio": dg.MetadataValue.float(round(found.throughput_ratio, 4)),
+        "streams/predicted_speedup": dg.MetadataValue.float(round(outcome.predicted_speedup, 4)),
+        "streams/measured_speedup": dg.MetadataValue.float(round(outcome.measured_speedup, 4)),
+        "streams/error": dg.MetadataValue.float(round(outcome.error, 4)),
+        "streams/throughput_ratio": dg.MetadataValue.float(round(outcome.throughput_ratio, 4)),
         "streams/pes": _table(
             {"PE": "int", "predicted %": "float", "measured %": "float", "% in batches": "float"},
-            [(x.pe, round(x.predicted, 2), round(x.measured, 2), round(x.busy, 2)) for x in found.pes],
+            [(x.pe, round(x.predicted, 2), round(x.measured, 2), round(x.busy, 2)) for x in outcome.pes],
         ),
         "streams/comparisons": _table(
             {"at": "string", "predicted": "float", "measured": "float", "error": "float"},

@@ -93,12 +93,12 @@ def measure(
 ) -> None:
     """Measure the application while it runs."""
     application = application_of(context)
-    found = deployments.profile(application, config.seconds, _pause)
-    for remark in found.remarks:
+    measurement = deployments.profile(application, config.seconds, _pause)
+    for remark in measurement.remarks:
         context.log.warning("%s: %s", application, remark)
-    document = mapping_of(found.profile)
+    document = mapping_of(measurement.profile)
     path = artifact_store.put(application, PROFILE, document)
-    context.log_event(_made(application, PROFILE, document, profile_metadata(found, path)))
+    context.log_event(_made(application, PROFILE, document, profile_metadata(measurement, path)))
 
 
 @dg.op(ins=AFTER, out=NOTHING, name="decide")
@@ -115,13 +115,13 @@ def decide_what_to_move(
     done = _undecoupled(artifact_store, application)
     plan = need(done.logical), need(done.physical), need(done.fusion)
     try:
-        costs, found = measured_costs(plan[0], plan[1], profile)
+        costs, diagnostics = measured_costs(plan[0], plan[1], profile)
         decision = decide(
             *plan, costs, parts=config.machines, pe=config.pe, solver=config.solver, seconds=config.time_limit
         )
     except ApplicationError as error:
         raise dg.Failure(description=str(error), allow_retries=False) from error
-    for each in (*found, *decision.solution.diagnostics):
+    for each in (*diagnostics, *decision.solution.diagnostics):
         context.log.warning("%s", each)
     document = decision_document(*plan, decision, deployments.fusion(application, plan[1]))
     path = artifact_store.put(application, DECISION, document)
@@ -135,12 +135,12 @@ def compare(context: dg.OpExecutionContext, artifact_store: ArtifactStore, deplo
     application = application_of(context)
     applied = artifact_store.get(application, APPLIED)
     profile = _stored_profile(artifact_store, application)
-    found = deployments.outcome(application, profile, applied) if applied is not None else None
-    if found is None:
+    outcome = deployments.outcome(application, profile, applied) if applied is not None else None
+    if outcome is None:
         context.log.info("%s runs without a decision of its assets, so there is nothing to compare", application)
         return
-    path, kept = deployments.keep_outcome(application, found)
-    context.log_event(_made(application, OUTCOME, kept, outcome_metadata(found, kept, path)))
+    path, kept = deployments.keep_outcome(application, outcome)
+    context.log_event(_made(application, OUTCOME, kept, outcome_metadata(outcome, kept, path)))
 
 
 def profile_job(application: str) -> dg.JobDefinition:

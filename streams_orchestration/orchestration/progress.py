@@ -18,7 +18,7 @@ from streams_orchestration.runtime.units.status import PeStatus
 from streams_orchestration.runtime.units.unit_status import UnitStatus, recent_resets
 
 Preview = Callable[[SinkStatus, int], Sequence[Mapping[str, Any]]]
-"""Reads the first rows of a sink, as many as are asked for."""
+"""Reads the first rows of a sink, as many as are wanted."""
 PREVIEWED_ROWS, PREVIEWED_COLUMNS, PREVIEWED_CHARACTERS = 5, 20, 80
 LISTED_OPERATORS = 20
 """Operators in the table of an event: those that took most processor time."""
@@ -70,7 +70,7 @@ def progress_events(
 def observation(
     record: dg.AssetMaterialization, more: Mapping[str, dg.MetadataValue] | None = None
 ) -> dg.AssetObservation:
-    """The same said of what has not advanced: a materialization counts for the freshness of an asset."""
+    """The same report of what has not advanced: a materialization counts for the freshness of an asset."""
     metadata = {**record.metadata, **(more or {})}
     return dg.AssetObservation(record.asset_key, description=record.description, metadata=metadata)
 

@@ -26,7 +26,7 @@ from streams_orchestration.orchestration.stage_assets import (
 
 
 class RedeployOptions(CompileOptions):
-    """As `CompileOptions`, but what runs keeps its options unless told otherwise."""
+    """As `CompileOptions`, but what runs keeps the options that are not set."""
 
     keep: bool = True
 
@@ -98,36 +98,36 @@ def _record(
 ) -> None:
     """Record the stages on their assets, one after another, until one has errors or fails its check."""
     for stage in STAGES:
-        found = result_of(stage)
-        context.log_event(_materialization(source, stage, found, store))
+        result = result_of(stage)
+        context.log_event(_materialization(source, stage, result, store))
         context.instance.report_runless_asset_event(
             dg.AssetCheckEvaluation(
                 asset_key=dg.AssetKey([source.name, stage.name]),
                 check_name=stage.invariant_name,
-                passed=found.passed,
+                passed=result.passed,
                 blocking=True,
-                metadata=found.check_metadata,
-                description=found.problems,
+                metadata=result.check_metadata,
+                description=result.problems,
             )
         )
-        if found.violations:
-            message = f"{source.name}: {stage.name} did not pass its check: {found.problems}"
+        if result.violations:
+            message = f"{source.name}: {stage.name} did not pass its check: {result.problems}"
             raise dg.Failure(message, allow_retries=False)
-        if not found.passed:
-            raise failure(source, found.diagnostics)
+        if not result.passed:
+            raise failure(source, result.diagnostics)
 
 
 def _materialization(
-    source: ApplicationSource, stage: Stage, found: StageResult, store: ArtifactStore
+    source: ApplicationSource, stage: Stage, result: StageResult, store: ArtifactStore
 ) -> dg.AssetMaterialization:
     """With the versions that Dagster writes down of an asset that it computes, so that it knows what is out of date."""
     inputs = store.read(source.name, stage.name).inputs
     versions = {name: "INITIAL" if name == SPEC else version for name, version in inputs.items()}
     return dg.AssetMaterialization(
         [source.name, stage.name],
-        metadata=found.metadata,
+        metadata=result.metadata,
         tags={
-            "dagster/data_version": found.data_version,
+            "dagster/data_version": result.data_version,
             "dagster/data_version_is_user_provided": "true",
             "dagster/code_version": stage_spec(source, stage).code_version or "",
             **{f"dagster/input_data_version/{source.name}/{name}": version for name, version in versions.items()},

@@ -7,7 +7,7 @@ import dagster as dg
 UNIT_TAG = "streams/region"
 """Run tag of every reset; `dagster.yaml` lets one run of a unit work at a time."""
 FAILURE_TAG = "streams/failure"
-"""Run tag of the reset of a failure: whoever has a run for it, another one would say the same again."""
+"""Run tag of the reset of a failure: where there is a run for it, another one would do the same again."""
 UNDER_WAY = [
     dg.DagsterRunStatus.QUEUED,
     dg.DagsterRunStatus.NOT_STARTED,

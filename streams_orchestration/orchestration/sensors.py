@@ -169,7 +169,7 @@ class _Tick:
             self.context.log.info("%s: %s; its reset has begun, generation %d", name, failure.reason, generation)
 
     def stop_orphans(self, application: str) -> None:
-        """Stop processes of hosts that nobody wants any more."""
+        """Stop processes of hosts that are no longer wanted."""
         try:
             for stopped in self.deployments.stop_orphans(application):
                 self.context.log.warning(stopped)

@@ -36,10 +36,10 @@ class ApplicationSource:
 class OtherApplicationError(StreamsRuntimeError):
     """The spec describes an application of another name than its assets have."""
 
-    def __init__(self, source: ApplicationSource, found: str) -> None:
+    def __init__(self, source: ApplicationSource, described: str) -> None:
         super().__init__(
-            f"{source.spec} describes {found}, not {source.name}. Reload the definitions if the spec has changed, or "
-            "rename the application if another spec has that name."
+            f"{source.spec} describes {described}, not {source.name}. Reload the definitions if the spec has changed, "
+            "or rename the application if another spec has that name."
         )
 
 
@@ -58,9 +58,9 @@ class StageResult(NamedTuple):
 
     @property
     def problems(self) -> str | None:
-        """What its check has found, in words; None when it has passed."""
-        found = [*(error.message for error in errors_of(self.diagnostics)), *self.violations]
-        return "; ".join(found[:5]) or None
+        """The findings of its check, in words; None when it has passed."""
+        problems = [*(error.message for error in errors_of(self.diagnostics)), *self.violations]
+        return "; ".join(problems[:5]) or None
 
     @property
     def check_metadata(self) -> dict[str, Any]:
@@ -95,8 +95,8 @@ def compile_stage(source: ApplicationSource, stage: Stage, store: ArtifactStore,
         before, inputs = _read(source, options)
     if errors_of(before.diagnostics):
         raise failure(source, before.diagnostics)
-    done, found = compute(stage, before)
-    diagnostics = found if stage.inputs else [*before.diagnostics, *found]
+    done, findings = compute(stage, before)
+    diagnostics = findings if stage.inputs else [*before.diagnostics, *findings]
     return keep_stage(source, stage, store, done, diagnostics, inputs)
 
 
@@ -200,13 +200,13 @@ def stage_asset(source: ApplicationSource, spec: dg.AssetSpec) -> dg.AssetsDefin
     )
     define = dg.multi_asset(name="__".join(spec.key.path), specs=[spec], check_specs=[check])
 
-    def results(found: StageResult) -> Iterator[dg.MaterializeResult | dg.AssetCheckResult]:
-        yield dg.MaterializeResult(data_version=dg.DataVersion(found.data_version), metadata=found.metadata)
+    def results(result: StageResult) -> Iterator[dg.MaterializeResult | dg.AssetCheckResult]:
+        yield dg.MaterializeResult(data_version=dg.DataVersion(result.data_version), metadata=result.metadata)
         yield dg.AssetCheckResult(
             check_name=stage.invariant_name,
-            passed=found.passed,
-            metadata=found.check_metadata,
-            description=found.problems,
+            passed=result.passed,
+            metadata=result.check_metadata,
+            description=result.problems,
         )
 
     if stage.inputs:

@@ -55,11 +55,11 @@ def pictures(compilation: Compilation) -> dict[str, str]:
     """
     if _operators(compilation) > MOST_DESCRIBED:
         return {}
-    done, found = Progress(compilation.options), {}
+    done, images = Progress(compilation.options), {}
     for stage in STAGES:
         done = replace(done, **{stage.field: getattr(compilation, stage.field)})
-        found[stage.name] = image(stage.name, draw_svg(done, DESCRIPTION_WIDTH))
-    return found
+        images[stage.name] = image(stage.name, draw_svg(done, DESCRIPTION_WIDTH))
+    return images
 
 
 def image(title: str, svg: str) -> str:

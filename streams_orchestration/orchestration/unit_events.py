@@ -32,7 +32,7 @@ def unit_metadata(status: ApplicationStatus, now: float) -> dict[str, dg.Metadat
     """
     if not status.units:
         return {}
-    found: dict[str, dg.MetadataValue] = {
+    metadata: dict[str, dg.MetadataValue] = {
         "streams/completed_epoch": dg.MetadataValue.int(min(unit.completed_epoch for unit in status.units)),
         "streams/units": _table(
             [_standing(status, unit, now) for unit in status.units[:LISTED_UNITS]], {"epoch": "int"}
@@ -40,19 +40,19 @@ def unit_metadata(status: ApplicationStatus, now: float) -> dict[str, dg.Metadat
     }
     reset = [unit for unit in status.units if unit.resets or unit.cause or unit.lost][:LISTED_UNITS]
     if reset:
-        found["streams/resets"] = _table([_resets(unit, now) for unit in reset], {"resets": "int"})
+        metadata["streams/resets"] = _table([_resets(unit, now) for unit in reset], {"resets": "int"})
     unstable = [
         f"{unit.name} was {recent}" for unit in status.units if (recent := recent_resets(unit, now)) is not None
     ]
     if unstable:
-        found["streams/unstable"] = dg.MetadataValue.text("; ".join(unstable))
+        metadata["streams/unstable"] = dg.MetadataValue.text("; ".join(unstable))
     past = sorted(((each, unit) for unit in status.units for each in recoveries(unit.events)), key=lambda p: p[0].began)
     if past:
         rows = [{"unit": unit.name, **_recovery(each, now)} for each, unit in reversed(past[-LISTED_RECOVERIES:])]
-        found["streams/recoveries"] = _table(rows, RECOVERY_COLUMNS)
+        metadata["streams/recoveries"] = _table(rows, RECOVERY_COLUMNS)
     for unit in [each for each in status.units if each.region is not None][:PLOTTED_REGIONS]:
-        found |= _numbers(unit)
-    return found
+        metadata |= _numbers(unit)
+    return metadata
 
 
 def recovery_metadata(unit: UnitStatus, now: float) -> dict[str, dg.MetadataValue]:
@@ -65,17 +65,17 @@ def recovery_metadata(unit: UnitStatus, now: float) -> dict[str, dg.MetadataValu
     if not (unit.resets or unit.cause or unit.lost):
         return {}
     cause = unit.lost or unit.cause or last_cause(unit) or ""
-    found: dict[str, dg.MetadataValue] = {
+    metadata: dict[str, dg.MetadataValue] = {
         "streams/resets": dg.MetadataValue.int(unit.resets),
         "streams/last_cause": dg.MetadataValue.text(cause),
     }
     if (recent := recent_resets(unit, now)) is not None:
-        found["streams/unstable"] = dg.MetadataValue.text(f"{unit.name} was {recent}")
+        metadata["streams/unstable"] = dg.MetadataValue.text(f"{unit.name} was {recent}")
     past = recoveries(unit.events)[-LISTED_RECOVERIES:]
     if past:
         rows = [_recovery(each, now) for each in reversed(past)]
-        found["streams/recoveries"] = _table(rows, RECOVERY_COLUMNS)
-    return found
+        metadata["streams/recoveries"] = _table(rows, RECOVERY_COLUMNS)
+    return metadata
 
 
 def _standing(status: ApplicationStatus, unit: UnitStatus, now: float) -> dict[str, str | int | float | None]:
@@ -118,14 +118,14 @@ def _recovery(recovery: Recovery, now: float) -> dict[str, str | int | float | N
 
 def _numbers(unit: UnitStatus) -> dict[str, dg.MetadataValue]:
     """Of one region; Dagster draws them over time."""
-    found: dict[str, dg.MetadataValue] = {
+    metadata: dict[str, dg.MetadataValue] = {
         f"streams/{unit.name}/epoch": dg.MetadataValue.int(unit.completed_epoch),
         f"streams/{unit.name}/resets": dg.MetadataValue.int(unit.resets),
     }
     for name, times in (("drain_seconds", unit.drain_times), ("reset_seconds", unit.reset_times)):
         if times.seconds:
-            found[f"streams/{unit.name}/{name}"] = dg.MetadataValue.float(round(times.seconds[-1], 3))
-    return found
+            metadata[f"streams/{unit.name}/{name}"] = dg.MetadataValue.float(round(times.seconds[-1], 3))
+    return metadata
 
 
 def _table(rows: Sequence[Mapping[str, str | int | float | None]], numbers: Mapping[str, str]) -> dg.TableMetadataValue:

@@ -12,7 +12,7 @@ from sqlalchemy.exc import DBAPIError
 
 from streams_orchestration.runtime.catalog.address import BUSY_SECONDS, database_of
 from streams_orchestration.runtime.catalog.changes import Changes
-from streams_orchestration.runtime.catalog.database import Mode, said
+from streams_orchestration.runtime.catalog.database import Mode, reason_of
 from streams_orchestration.runtime.catalog.tables import metadata
 from streams_orchestration.runtime.catalog.versions import (
     NEWEST,
@@ -62,7 +62,7 @@ class Catalog:
         """Wakes who waits for a write of anybody."""
 
     def make(self) -> None:
-        """Make its tables, unless somebody was quicker.
+        """Make its tables, unless another process was quicker.
 
         Raises:
             CatalogPlaceError: the home has its catalog somewhere else.
@@ -94,7 +94,7 @@ class Catalog:
 
     def version(self) -> str | None:
         """The revision of its tables, None when there are none."""
-        if not self._database.found():
+        if not self._database.exists():
             return None
         try:
             with self.read() as connection:
@@ -138,7 +138,7 @@ class Catalog:
     def note(self) -> Iterator[Connection]:
         """A transaction of one statement on rows that only this process writes, such as a heartbeat.
 
-        It waits for no other writer where the database can do without, and wakes nobody who waits for a change.
+        It waits for no other writer where the database can do without, and wakes no process that waits for a change.
 
         Raises:
             CatalogUnavailableError: it may be tried again.
@@ -174,7 +174,7 @@ class Catalog:
                 with suppress(DBAPIError):
                     transaction.rollback()
                 if mode != "read" and self._database.doubtful(error):
-                    raise CommitUnknownError(self.name, said(error)) from error
+                    raise CommitUnknownError(self.name, reason_of(error)) from error
                 raise self._database.error(error) from error
             if mode == "write":
                 self._database.committed()
@@ -191,8 +191,8 @@ class Catalog:
             except DBAPIError as error:
                 if connection is not None:
                     connection.close()
-                found = self._database.error(error)
-                if not isinstance(found, CatalogLostError) or time.monotonic() + pause > until:
-                    raise found from error
+                failure = self._database.error(error)
+                if not isinstance(failure, CatalogLostError) or time.monotonic() + pause > until:
+                    raise failure from error
             time.sleep(pause)
             pause = min(2 * pause, LONGEST_PAUSE)

@@ -13,7 +13,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 REOPEN_SECONDS = 1.0
-"""Between two tries to open a bell that cannot be opened; whoever waits looks by itself now and then."""
+"""Between two tries to open a bell that cannot be opened; a waiter looks by itself now and then."""
 
 log = logging.getLogger("streams.catalog")
 
@@ -210,7 +210,7 @@ class LookingBell(Bell):
 
 
 def ring(path: Path) -> None:
-    """Set the times of a bell's file; nobody listens when there is none."""
+    """Set the times of a bell's file; without one there is no listener."""
     now = time.time_ns()
     with contextlib.suppress(OSError):
         os.utime(path, ns=(now, now))

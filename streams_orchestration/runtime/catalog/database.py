@@ -45,7 +45,7 @@ class Database(ABC):
         """Tells this place from one that was put there later; None when there is nothing."""
 
     @abstractmethod
-    def found(self) -> bool:
+    def exists(self) -> bool:
         """Whether there is anything to look into."""
 
     @abstractmethod
@@ -83,12 +83,14 @@ class Database(ABC):
     def error(self, error: DBAPIError) -> CatalogError:
         """What an error of the driver means: what went wrong, where, and what to do."""
         if isinstance(error, IntegrityError):
-            message = f"{self.name}: two processes wrote the same entry ({said(error)}); nothing was changed, try again"
+            message = (
+                f"{self.name}: two processes wrote the same entry ({reason_of(error)}); nothing was changed, try again"
+            )
             return CatalogError(message)
         return self.refusal(error)
 
 
-def said(error: DBAPIError) -> str:
+def reason_of(error: DBAPIError) -> str:
     """The driver's own words, in one line; statements and parameters are left out."""
     lines = (line.strip() for line in str(error.orig).splitlines())
     return "; ".join(line for line in lines if line)

@@ -14,7 +14,7 @@ Result = TypeVar("Result")
 LIMIT_SECONDS = 300.0
 """A catalog that was away for so long is not waited for any more."""
 SETTLE_SECONDS = 3.0
-"""After an outage hosts have given a heartbeat within this time; nobody is taken for dead before."""
+"""After an outage hosts have given a heartbeat within this time; no host counts as dead before."""
 FIRST_PAUSE, LONGEST_PAUSE = 0.05, 1.0
 """Seconds between two tries; doubled from the first to the longest."""
 
@@ -22,7 +22,7 @@ LOG = logging.getLogger("streams.catalog")
 
 
 class Outage:
-    """From the first time that the catalog could not be used until somebody says that it can be."""
+    """From the first time that the catalog could not be used until it can be again."""
 
     def __init__(self, limit: float = LIMIT_SECONDS, log: logging.Logger = LOG) -> None:
         self._limit = limit
@@ -56,7 +56,7 @@ class Outage:
         """Do something as soon as the catalog lets it.
 
         Args:
-            action: one that may be repeated: after a commit of which nobody knows whether it was made, too.
+            action: one that may be repeated: after a commit whose outcome is unknown, too.
 
         Raises:
             CatalogUnavailableError: the outage lasts longer than the limit.

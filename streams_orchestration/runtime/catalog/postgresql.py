@@ -12,7 +12,7 @@ from sqlalchemy import URL, Connection, Engine, create_engine
 from sqlalchemy.exc import DBAPIError, ProgrammingError
 
 from streams_orchestration.runtime.catalog.changes import Bell
-from streams_orchestration.runtime.catalog.database import Database, Mode, said
+from streams_orchestration.runtime.catalog.database import Database, Mode, reason_of
 from streams_orchestration.runtime.errors import (
     CATALOG,
     CatalogBusyError,
@@ -25,9 +25,9 @@ from streams_orchestration.runtime.errors import (
 
 SCHEMA = re.compile(r"[a-z_][a-z0-9_]{0,62}")
 IDLE_SECONDS = 10
-"""After this time the server ends a session that stands still within a transaction, so that nobody keeps the lock."""
+"""After this time the server ends a session that stands still within a transaction: no dead client keeps the lock."""
 NETWORK = {"connect_timeout": 5, "keepalives_idle": 5, "keepalives_interval": 3, "keepalives_count": 3}
-"""A server that has gone without a word is given up after some 15 seconds."""
+"""A server that has gone without a word counts as lost after some 15 seconds."""
 UNACKNOWLEDGED_MILLISECONDS = 15_000
 CREATION = zlib.crc32(b"streams_orchestration catalog")
 """Of the advisory lock for making the tables."""
@@ -44,7 +44,7 @@ _lock = threading.Lock()
 
 
 class PostgresqlDatabase(Database):
-    """One schema, found by the connection's search path."""
+    """One schema, selected by the connection's search path."""
 
     def __init__(self, url: URL, schema: str, busy_seconds: float) -> None:
         self.schema = schema
@@ -76,7 +76,7 @@ class PostgresqlDatabase(Database):
         return cls(url, schema, busy_seconds)
 
     def begin(self, mode: Mode) -> str:
-        """A writer locks a table, so that nobody but it writes until it commits, notes of other rows left aside."""
+        """A writer locks a table, so that only it writes until it commits, notes of other rows left aside."""
         if mode == "read":
             return "BEGIN ISOLATION LEVEL REPEATABLE READ, READ ONLY"
         if mode == "write":
@@ -102,7 +102,7 @@ class PostgresqlDatabase(Database):
     def committed(self) -> None:
         """Nothing: the server rings, since the transaction has notified."""
 
-    def found(self) -> bool:
+    def exists(self) -> bool:
         """Only the server can say."""
         return True
 
@@ -124,7 +124,7 @@ class PostgresqlDatabase(Database):
 
     def refusal(self, error: DBAPIError) -> CatalogError:
         """By the SQLSTATE; without one the server could not be reached at all."""
-        code, reason = getattr(error.orig, "sqlstate", None) or "", said(error)
+        code, reason = getattr(error.orig, "sqlstate", None) or "", reason_of(error)
         if code == LOCK:
             return CatalogBusyError(self.name, self._busy_seconds, "in pg_locks and pg_stat_activity")
         if code in SERIALIZATION:
@@ -196,8 +196,8 @@ def _engine(url: URL, schema: str, busy_seconds: float) -> Engine:
         "tcp_keepalives_count": "3",
         "search_path": f'"{schema}"',
     }
-    given = query.get("options", "")
-    options = " ".join([str(given), *(f"-c {name}={value}" for name, value in settings.items())]).strip()
+    user_options = query.get("options", "")
+    options = " ".join([str(user_options), *(f"-c {name}={value}" for name, value in settings.items())]).strip()
     arguments: dict[str, Any] = {
         **NETWORK,
         "tcp_user_timeout": UNACKNOWLEDGED_MILLISECONDS,

@@ -11,7 +11,7 @@ from sqlalchemy import URL, Connection, create_engine, event
 from sqlalchemy.exc import DBAPIError, OperationalError
 
 from streams_orchestration.runtime.catalog.changes import Bell, FileBell, LookingBell, ring
-from streams_orchestration.runtime.catalog.database import Database, Mode, said
+from streams_orchestration.runtime.catalog.database import Database, Mode, reason_of
 from streams_orchestration.runtime.catalog.versions import UNVERSIONED
 from streams_orchestration.runtime.errors import (
     CatalogBusyError,
@@ -22,7 +22,7 @@ from streams_orchestration.runtime.errors import (
 )
 
 PASSING = ("disk is full", "I/O", "readonly", "unable to open")
-"""What may be over when somebody has made room, or a disk is there, or may be written, again."""
+"""What may be over when there is room, or a disk, or the right to write, again."""
 REMEDIES = {
     "disk is full": "Make room on its disk",
     "readonly": "Give it and its directory write permission",
@@ -78,10 +78,10 @@ class SqliteDatabase(Database):
     def identity(self) -> tuple[int, int] | None:
         """Of the file: one that is made anew in its place is another."""
         try:
-            found = self.path.stat()
+            facts = self.path.stat()
         except OSError:
             return None
-        return found.st_dev, found.st_ino
+        return facts.st_dev, facts.st_ino
 
     def bell(self) -> Bell:
         """Of the file beside the catalog's."""
@@ -97,7 +97,7 @@ class SqliteDatabase(Database):
         """Ring."""
         ring(self._bell)
 
-    def found(self) -> bool:
+    def exists(self) -> bool:
         """Is there a file."""
         return self.path.exists()
 
@@ -110,12 +110,12 @@ class SqliteDatabase(Database):
         return UNVERSIONED.get(mark, f"layout {mark}") if mark else None
 
     def doubtful(self, error: DBAPIError) -> bool:
-        """When the disk failed, nobody knows what it has kept."""
-        return "I/O" in said(error)
+        """When the disk failed, it is unknown what it has kept."""
+        return "I/O" in reason_of(error)
 
     def refusal(self, error: DBAPIError) -> CatalogError:
-        """A lock that is not given, a full disk, a file that cannot be used, or that is no catalog."""
-        reason = said(error)
+        """A lock that is not obtained, a full disk, a file that cannot be used, or that is no catalog."""
+        reason = reason_of(error)
         if "no such table" in reason:
             return CatalogMissingError(f"{self.name}: there is no catalog: {reason}")
         if not isinstance(error, OperationalError):

@@ -44,7 +44,7 @@ host = Table(
     Column("pid", Integer),
     Column("process_started", Float),
     Column("state", String, nullable=False),
-    Column("asked_at", Float),  # when somebody gave the command that launched it
+    Column("asked_at", Float),  # when the command that launched it was entered
     Column("launched_at", Float, nullable=False, default=0.0),
     Column("start_up", JSON),  # seconds up to the first committed batch, by phase
     Column("heartbeat_at", Float),
@@ -89,7 +89,7 @@ unit = Table(
     Column("timer_number", Integer, nullable=False, default=0),
     Column("began_at", Float, nullable=False, default=0.0),  # the drain or the reset attempt under way
     Column("cause", Text),
-    Column("asked", Integer, nullable=False, default=0),  # the generation for which somebody has taken up a reset
+    Column("asked", Integer, nullable=False, default=0),  # the generation whose reset was taken up
     Column("outage", JSON),  # what happened when in the last one, unix seconds
     Column("drains", JSON),  # sequence id and time of the last one, seconds of the last ten
     Column("resets", JSON),

@@ -1,4 +1,4 @@
-"""Hangs: a JVM that does not answer, and a worker that stands still in a task, are ended; nobody has stopped them."""
+"""Hangs: a JVM that does not answer, and a worker that stands still in a task, are ended; stopped ones are not."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ class Pulse:
             self._asked.clear()
             try:
                 self._ask()
-            except Exception as error:  # noqa: BLE001  what has ended is found otherwise
+            except Exception as error:  # noqa: BLE001  what has ended is noticed elsewhere
                 log.info("no answer: %s", error)
             self._answered = True
 

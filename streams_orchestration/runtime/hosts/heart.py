@@ -44,7 +44,7 @@ class Heart:
         self._pulse: Pulse | None = None
         self._stalls = Stalls()
         self._unwanted: float | None = None
-        """Since when nobody wants the host."""
+        """Since when the host is not wanted."""
         self._hung: str | None = None
         """What was done about an engine that did not answer."""
 
@@ -57,7 +57,7 @@ class Heart:
         self._turned = time.monotonic()
 
     def watch(self, engine: Engine) -> None:
-        """The engine is up: it is asked for an answer at every beat."""
+        """The engine is up: every beat checks that it answers."""
         self._engine = engine
         self._pulse = Pulse(engine.ping)
 
@@ -72,7 +72,7 @@ class Heart:
         return self._hung or self._engine.ended(patience)
 
     def _beat(self) -> None:
-        """Heartbeats while the main loop turns; and the end of a host that nobody wants and that cannot end itself."""
+        """Heartbeats while the main loop turns; and the end of a host that is not wanted and cannot end itself."""
         tasks = HungTasks(self._limit)
         next_beat = 0.0
         while True:

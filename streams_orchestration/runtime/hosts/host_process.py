@@ -49,10 +49,10 @@ def main(arguments: list[str] | None = None, make_engine: Callable[[EngineStart]
     parser.add_argument("--host", type=int, required=True)
     parser.add_argument("--incarnation", required=True)
     parser.add_argument("--memory", required=True)
-    given = parser.parse_args(arguments)
+    options = parser.parse_args(arguments)
     logging.basicConfig(level=logging.INFO, format="%(asctime)s %(levelname)s %(name)s: %(message)s", stream=sys.stderr)
     logging.getLogger("py4j").setLevel(logging.WARNING)
-    start = EngineStart(Home(given.home), given.application, given.host, given.incarnation, given.memory)
+    start = EngineStart(Home(options.home), options.application, options.host, options.incarnation, options.memory)
     engine = _start_spark(start) if make_engine is None else make_engine(start)
     from streams_orchestration.runtime.catalog.outage import Outage
     from streams_orchestration.runtime.errors import CatalogMissingError, StreamsRuntimeError
@@ -61,13 +61,13 @@ def main(arguments: list[str] | None = None, make_engine: Callable[[EngineStart]
 
     host: Host | None = None
     try:
-        host = Host(start.home, given.application, given.host, given.incarnation, engine)
+        host = Host(start.home, options.application, options.host, options.incarnation, engine)
         _listen(host)
         state = host.run()
-        said = "it was told to end (SIGTERM)" if state == "FAILED" else None
+        reason = "it was told to end (SIGTERM)" if state == "FAILED" else None
         outage = Outage(TERMINATION_SECONDS) if host.terminated else host.outage
-        outage.through(functools.partial(host.presence.report, state=state, error=said))
-        log.info("host %s of %s: %s", given.host, given.application, state)
+        outage.through(functools.partial(host.presence.report, state=state, error=reason))
+        log.info("host %s of %s: %s", options.host, options.application, state)
         engine.stop()
         if state == "COMPLETED":
             engine.tidy(host.presence.wanted)
@@ -79,11 +79,11 @@ def main(arguments: list[str] | None = None, make_engine: Callable[[EngineStart]
                 host.stop_all()
         return 0
     except Exception as error:
-        log.exception("host %s of %s failed", given.host, given.application)
+        log.exception("host %s of %s failed", options.host, options.application)
         if host is not None:
             with contextlib.suppress(Exception):
-                said = str(error) if isinstance(error, StreamsRuntimeError) else f"{type(error).__name__}: {error}"
-                host.presence.report(state="FAILED", error=host.engine_end(JVM_SECONDS) or said.splitlines()[0])
+                reason = str(error) if isinstance(error, StreamsRuntimeError) else f"{type(error).__name__}: {error}"
+                host.presence.report(state="FAILED", error=host.engine_end(JVM_SECONDS) or reason.splitlines()[0])
         return 1
 
 

@@ -96,7 +96,7 @@ def host_command(start: HostStart) -> tuple[str, ...]:
 
 
 def _environment(base: Path) -> dict[str, str]:
-    """The host's environment: operators of the user are found beside the spec and in the working directory."""
+    """The host's environment: modules of the user are looked up beside the spec and in the working directory."""
     paths = [str(Path.cwd()), str(base), *filter(None, os.environ.get("PYTHONPATH", "").split(os.pathsep))]
     return {
         **os.environ,

@@ -1,4 +1,4 @@
-"""Stalled processes: what a host started and somebody stopped (SIGSTOP) is ended, since it would hold all up."""
+"""Stalled processes: what a host started and a signal stopped (SIGSTOP) is ended, since it would hold all up."""
 
 from __future__ import annotations
 

@@ -39,7 +39,7 @@ class Garbage:
         self._importers: object = None
 
     def collect(self) -> bool:
-        """Forget what nobody can need any more, since cuts have moved and other applications have read on.
+        """Forget what can no longer be needed, since cuts have moved and other applications have read on.
 
         Returns:
             Whether there was anything to look at.
@@ -180,12 +180,12 @@ def sweep(
     directories = [home.data(application) / kind / f"pe-{pe}" for pe in pes for kind in ("streams", "states")]
     # Looked for before the catalog is asked: a host that was paused in between, and that another one has
     # taken the place of, does not see the files of the other one.
-    found = [path for directory in directories for path in directory.glob("*")]
-    found += [path for program in programs for path in unpublished_files(home, program)]
+    candidates = [path for directory in directories for path in directory.glob("*")]
+    candidates += [path for program in programs for path in unpublished_files(home, program)]
     with catalog.read() as connection:
         s = tables.segment
         named = set(connection.scalars(select(s.c.path).where(s.c.application == application)))
         named |= state_files(connection, application)
         f = tables.sink_file
         named |= set(connection.scalars(select(f.c.pending).where(f.c.application == application)))
-    return remove_files(path for path in found if str(path) not in named)
+    return remove_files(path for path in candidates if str(path) not in named)
