@@ -40,7 +40,7 @@ from streams_orchestration.runtime.deployment.deployment import deploy
 from streams_orchestration.runtime.engine.port import QueryStart
 from streams_orchestration.runtime.engine.spark.jvm import start_jvm
 from streams_orchestration.runtime.engine.spark.query import SparkQuery
-from streams_orchestration.runtime.engine.spark.session import spark_session
+from streams_orchestration.runtime.engine.spark.session import register_source, spark_session
 from streams_orchestration.runtime.engine.spark.session_settings import session_settings
 from streams_orchestration.runtime.hosts.host import Host
 from streams_orchestration.runtime.hosts.launcher import HostStart
@@ -239,7 +239,9 @@ def session(scratch: Path) -> SparkSession:
     """That of a host, which remembers the batches that are looked at."""
     remembered = {"spark.sql.streaming.numRecentProgressUpdates": "100"}
     settings = session_settings("bench", scratch / "spark", memory="1g") | remembered
-    return spark_session(settings, start_jvm(settings))
+    spark = spark_session(settings, start_jvm(settings))
+    register_source(spark)
+    return spark
 
 
 def ours(scratch: Path, rounds: int) -> Durations:

@@ -6,6 +6,7 @@ import contextlib
 import logging
 import os
 import subprocess
+import sys
 import threading
 import time
 from collections.abc import Callable, Mapping
@@ -28,6 +29,8 @@ if TYPE_CHECKING:
 ARCHIVE_SECONDS = 120.0
 """The JVM has written its classes by then, or does not."""
 WANTED_SECONDS = 0.25
+SWITCH_SECONDS = 0.0005
+"""A session is made by some hundred calls to the JVM, and beside the imports of another thread each waits so long."""
 
 log = logging.getLogger("streams.spark")
 
@@ -52,16 +55,25 @@ class SparkEngine:
         threading.Thread(target=self._begin, args=(settings, self._jvm), daemon=True).start()
 
     def _begin(self, settings: Mapping[str, str], jvm: Jvm) -> None:
-        from streams_orchestration.runtime.engine.spark.session import spark_session, warm_up
+        usual = sys.getswitchinterval()
+        sys.setswitchinterval(SWITCH_SECONDS)
+        from streams_orchestration.runtime.engine.spark.session import register_source, spark_session
 
         try:
-            self._session = spark_session(settings, jvm)
+            session = spark_session(settings, jvm)
+            threading.Thread(target=self._warm_up, args=(session,), daemon=True).start()
+            register_source(session)
+            self._session = session
         except Exception as error:  # noqa: BLE001  raised by `wait`
             self._error = error
+        sys.setswitchinterval(usual)
         self._over.set()
-        if self._session is not None:
-            with contextlib.suppress(Exception):  # workers start anyway, only later
-                warm_up(self._session)
+
+    def _warm_up(self, session: SparkSession) -> None:
+        from streams_orchestration.runtime.engine.spark.session import warm_up
+
+        with contextlib.suppress(Exception):  # workers start anyway, only later
+            warm_up(session)
 
     def wait(self) -> str:
         """Wait until the session is up; its name and version."""

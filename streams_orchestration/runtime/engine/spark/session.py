@@ -28,8 +28,12 @@ def spark_session(settings: Mapping[str, str], jvm: Jvm) -> SparkSession:
     SparkContext(conf=conf, gateway=jvm.gateway())
     session = SparkSession.builder.config(conf=conf).getOrCreate()  # type: ignore[attr-defined]
     session.sparkContext.setLogLevel("WARN")
-    session.dataSource.register(PeSource)
     return session
+
+
+def register_source(session: SparkSession) -> None:
+    """Have a session know the source of PEs; Spark looks at it in Python processes."""
+    session.dataSource.register(PeSource)
 
 
 def warm_up(session: SparkSession) -> None:
