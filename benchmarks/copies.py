@@ -17,6 +17,7 @@ from benchmarks.harness import Row, seconds
 from benchmarks.sample_operators import SEEN, WIDE_ROWS
 from streams_orchestration.compiler.compilation import Compilation
 from streams_orchestration.compiler.compiling import compile_application
+from streams_orchestration.compiler.deployment.deployment import plan_deployment
 from streams_orchestration.compiler.options import Options
 from streams_orchestration.model.loading import application_from_mapping
 from streams_orchestration.runtime.storage.home import Home
@@ -49,9 +50,10 @@ def planned(*, faithful: bool = False) -> Compilation:
 
 
 def always(compilation: Compilation) -> Compilation:
-    """The same with a copy of all attributes at every connection; its deployment plan is made when it is deployed."""
+    """The same with a copy of all attributes at every connection, and what is deployed of it."""
     everything = tuple(each._replace(passing="copy", attributes=None) for each in compilation.copies.connections)
-    return replace(compilation, copies=replace(compilation.copies, connections=everything), deployment=None)
+    changed = replace(compilation, copies=replace(compilation.copies, connections=everything))
+    return replace(changed, deployment=plan_deployment(changed))
 
 
 def batch(home: Path, compilation: Compilation) -> Callable[[], tuple[int, dict[str, float]]]:
