@@ -6,12 +6,12 @@ import time
 import uuid
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any
 
-from sqlalchemy import Connection, Row, select, update
+from sqlalchemy import Connection, select, update
 
 from streams_orchestration.runtime.catalog import tables
 from streams_orchestration.runtime.catalog.catalog import Catalog
+from streams_orchestration.runtime.catalog.rows import ApplicationRow, HostRow
 from streams_orchestration.runtime.errors import CatalogUnavailableError, HostLaunchError
 from streams_orchestration.runtime.hosts.launcher import HostLauncher, HostStart, LocalLauncher
 from streams_orchestration.runtime.hosts.orphans import record_processes, stop_orphans
@@ -66,7 +66,7 @@ def launch(
     mendable = [failure.unit for failure in failed if not failure.exhausted]
     a = tables.application
     with catalog.write() as connection:
-        row = connection.execute(select(a).where(a.c.name == application)).one()
+        row = ApplicationRow.one(connection, select(a).where(a.c.name == application))
         wanted = row.wanted == "RUNNING" and row.state != "COMPLETED"
         if wanted and heal:
             take_up(connection, application, [*mendable, *_lost(connection, application)])
@@ -76,7 +76,7 @@ def launch(
 
 
 def _start_missing(
-    connection: Connection, home: Home, row: Row[Any], launcher: HostLauncher, asked_at: float | None
+    connection: Connection, home: Home, row: ApplicationRow, launcher: HostLauncher, asked_at: float | None
 ) -> tuple[int, ...]:
     """Start the hosts that have work and do not live; their pids."""
     h, p, u = tables.host, tables.pe, tables.unit
@@ -85,7 +85,7 @@ def _start_missing(
     started: list[int] = []
     open_units = select(u.c.name).where(u.c.application == application, u.c.state != "COMPLETED")
     working = select(p.c.host).where(p.c.application == application, p.c.unit.in_(open_units))
-    for host in connection.execute(select(h).where(h.c.application == application, h.c.id.in_(working))).all():
+    for host in HostRow.all(connection, select(h).where(h.c.application == application, h.c.id.in_(working))):
         if HostStatus.of(host).alive:
             continue
         incarnation = uuid.uuid4().hex
@@ -114,7 +114,7 @@ def _lost(connection: Connection, application: str) -> list[str]:
     """Units whose host died after anybody had looked: from now on they refuse what it had begun to commit."""
     h, p, u = tables.host, tables.pe, tables.unit
     lost: list[str] = []
-    hosts = connection.execute(select(h).where(h.c.application == application, h.c.pid.is_not(None))).all()
+    hosts = HostRow.all(connection, select(h).where(h.c.application == application, h.c.pid.is_not(None)))
     for host in hosts:
         if HostStatus.of(host).alive:
             continue
@@ -208,7 +208,7 @@ def cancel(home: Home, application: str, timeout: float) -> UnitsStatus:
         connection.execute(update(a).where(a.c.name == application).values(wanted="STOPPED"))
     _await(home, application, timeout, lambda status: not any(host.alive for host in status.hosts))
     with catalog.read() as connection:
-        hosts = connection.execute(select(h).where(h.c.application == application)).all()
+        hosts = HostRow.all(connection, select(h).where(h.c.application == application))
     for host in hosts:
         kill(host.pid, host.process_started)
     with catalog.write() as connection:

@@ -19,6 +19,7 @@ from streams_orchestration.compiler.redeployment.fingerprint import difference, 
 from streams_orchestration.runtime.catalog import tables
 from streams_orchestration.runtime.catalog.catalog import Catalog
 from streams_orchestration.runtime.catalog.creation import create_catalog
+from streams_orchestration.runtime.catalog.rows import ApplicationRow
 from streams_orchestration.runtime.deployment.control import cancel
 from streams_orchestration.runtime.errors import ApplicationChangedError, NotDeployableError
 from streams_orchestration.runtime.programs.batches import Position
@@ -68,7 +69,7 @@ def _deploy(home: Home, compilation: Compilation, plan: DeploymentPlan, *, fresh
         _forget(home, catalog, application, plan.programs)
     with catalog.write() as connection:
         a = tables.application
-        row = connection.execute(select(a).where(a.c.name == application)).one_or_none()
+        row = ApplicationRow.one_or_none(connection, select(a).where(a.c.name == application))
         if row is not None:
             if row.fingerprint != identity:
                 raise ApplicationChangedError(application, difference(load(Compilation, row.compilation), compilation))

@@ -12,6 +12,7 @@ from sqlalchemy import select
 from streams_orchestration.model.names import nearest
 from streams_orchestration.runtime.catalog import tables
 from streams_orchestration.runtime.catalog.catalog import Catalog
+from streams_orchestration.runtime.catalog.rows import HostRow
 from streams_orchestration.runtime.deployment.control import launch
 from streams_orchestration.runtime.errors import StreamsRuntimeError
 from streams_orchestration.runtime.hosts.launcher import HostLauncher
@@ -108,7 +109,7 @@ def _take_up(catalog: Catalog, application: str, unit: str, *, generation: int |
         take_up(connection, application, [unit])
         health = read_health(connection, application, now)[unit]
         event: Event | None = ResetRequested(force=force, healthy=health.up)
-        if row.timer in ("drain", "reset") and now >= row.deadline:
+        if row.timer in ("drain", "reset") and row.deadline is not None and now >= row.deadline:
             event = TimerFired(row.timer, row.timer_number)
         garbage = advance(connection, application, unit, now, health, event)
     remove_files(garbage)
@@ -123,8 +124,9 @@ def _end_hosts(catalog: Catalog, application: str, unit: str, generation: int | 
     now = time.time()
     with catalog.read() as connection:
         row = unit_row(connection, application, unit)
-        hosts = connection.execute(select(h).where(h.c.application == application)).all()
-        late = row.timer == "reset" and now >= row.deadline and generation in (None, row.generation)
+        hosts = HostRow.all(connection, select(h).where(h.c.application == application))
+        overdue = row.timer == "reset" and row.deadline is not None and now >= row.deadline
+        late = overdue and generation in (None, row.generation)
         mute = select(p.c.host).where(
             p.c.application == application, p.c.unit == unit, ~p.c.final, p.c.running != row.generation
         )

@@ -36,7 +36,7 @@ from streams_orchestration.runtime.units.garbage import Garbage, sweep
 from streams_orchestration.runtime.units.region_machine import LIMIT
 from streams_orchestration.runtime.units.repeated_failures import failed_again
 from streams_orchestration.runtime.units.unit_status import LOST_REMEDY
-from streams_orchestration.runtime.units.watch import changes_soon, observe
+from streams_orchestration.runtime.units.watch import PeOfUnit, changes_soon, observe
 
 TICK_SECONDS = 0.1
 """The least time between two turns, however often the catalog changes."""
@@ -192,7 +192,8 @@ class Host:
         """
         p, u, h = tables.pe, tables.unit, tables.host
         with self.catalog.read() as connection:
-            rows = connection.execute(
+            rows = PeOfUnit.all(
+                connection,
                 select(
                     p.c.id,
                     p.c.final,
@@ -205,8 +206,8 @@ class Host:
                     u.c.asked,
                 )
                 .join(u, (u.c.application == p.c.application) & (u.c.name == p.c.unit))
-                .where(p.c.application == self.application, p.c.host == self.number)
-            ).all()
+                .where(p.c.application == self.application, p.c.host == self.number),
+            )
             others = connection.execute(
                 select(h.c.pid, h.c.process_started).where(
                     h.c.application == self.application, h.c.id != self.number, h.c.pid.is_not(None)

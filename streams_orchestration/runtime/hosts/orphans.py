@@ -11,6 +11,7 @@ from sqlalchemy import Connection, delete, insert, select
 
 from streams_orchestration.runtime.catalog import tables
 from streams_orchestration.runtime.catalog.catalog import Catalog
+from streams_orchestration.runtime.catalog.rows import HostRow
 from streams_orchestration.runtime.processes import ProcessIdentity, kill, living
 from streams_orchestration.runtime.storage.home import Home
 
@@ -63,7 +64,7 @@ def stop_orphans(home: Home, application: str) -> tuple[Orphan, ...]:
     p, h, a = tables.process, tables.host, tables.application
     with catalog.read() as connection:
         rows = connection.execute(select(p).where(p.c.application == application)).all()
-        hosts = connection.execute(select(h).where(h.c.application == application)).all()
+        hosts = HostRow.all(connection, select(h).where(h.c.application == application))
         stopped = connection.scalar(select(a.c.state).where(a.c.name == application)) == "STOPPED"
     current = {host.id: host for host in hosts}
     groups: dict[tuple[int, str], list[ProcessIdentity]] = defaultdict(list)

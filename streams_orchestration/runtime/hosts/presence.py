@@ -5,12 +5,14 @@ from __future__ import annotations
 import os
 import time
 from collections.abc import Mapping
-from typing import Any
+from dataclasses import dataclass
+from typing import Any, Literal
 
 from sqlalchemy import Connection, select, update
 
 from streams_orchestration.runtime.catalog import tables
 from streams_orchestration.runtime.catalog.catalog import Catalog
+from streams_orchestration.runtime.catalog.reading import CatalogRow
 from streams_orchestration.runtime.errors import CatalogMissingError, StreamsRuntimeError
 from streams_orchestration.runtime.hosts.orphans import record_processes
 from streams_orchestration.runtime.processes import ProcessIdentity, family
@@ -22,6 +24,19 @@ POLL_SECONDS = 0.02
 
 class UnwantedHostError(StreamsRuntimeError):
     """Nobody wants this host: it is to end, and to report nothing."""
+
+
+@dataclass(frozen=True, slots=True)
+class Wanted(CatalogRow):
+    """What the catalog wants of an application, and which incarnation of the host."""
+
+    life: str
+    base: str
+    settings: dict[str, Any]
+    wanted: Literal["RUNNING", "STOPPED"]
+    incarnation: str | None
+    launched_at: float
+    asked_at: float | None
 
 
 class Presence:
@@ -36,8 +51,8 @@ class Presence:
         self._life: str | None = None
         self._processes: tuple[ProcessIdentity, ...] = ()
 
-    def join(self, patience: float = LAUNCH_SECONDS) -> Any:
-        """The application's row, as soon as the catalog names this incarnation as the host's.
+    def join(self, patience: float = LAUNCH_SECONDS) -> Wanted:
+        """What is wanted, as soon as the catalog names this incarnation as the host's.
 
         Raises:
             UnwantedHostError: it does not in `patience` seconds: the launcher has died, or another one came first.
@@ -54,8 +69,8 @@ class Presence:
         message = f"host {self.host} of {self.application}: its launch is not in the catalog {self._catalog.name}"
         raise UnwantedHostError(message)
 
-    def row(self) -> Any:
-        """The application's row.
+    def row(self) -> Wanted:
+        """What is wanted.
 
         Raises:
             UnwantedHostError: nobody wants this host any more.
@@ -110,11 +125,12 @@ class Presence:
             self._processes = processes
         return processes
 
-    def _row(self) -> Any:
+    def _row(self) -> Wanted | None:
         a, h = tables.application, tables.host
         with self._catalog.read() as connection:
-            return connection.execute(
-                select(a, h.c.incarnation, h.c.launched_at, h.c.asked_at)
+            return Wanted.one_or_none(
+                connection,
+                select(a.c.life, a.c.base, a.c.settings, a.c.wanted, h.c.incarnation, h.c.launched_at, h.c.asked_at)
                 .join(h, h.c.application == a.c.name)
-                .where(a.c.name == self.application, h.c.id == self.host)
-            ).one_or_none()
+                .where(a.c.name == self.application, h.c.id == self.host),
+            )

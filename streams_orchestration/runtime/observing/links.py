@@ -5,13 +5,13 @@ from __future__ import annotations
 import json
 import time
 from collections.abc import Iterator
-from typing import Any
 
 from sqlalchemy import ColumnElement, Connection, func, select
 
 from streams_orchestration.runtime.catalog import tables
+from streams_orchestration.runtime.catalog.rows import ConnectionRow, ExportRow, ImportRow
 from streams_orchestration.runtime.observing.status import ConnectionStatus, ExportStatus, ImportStatus
-from streams_orchestration.runtime.transport.readers import importing_pes
+from streams_orchestration.runtime.transport.readers import ImportingPe, importing_pes
 from streams_orchestration.runtime.transport.visibility import visible_end, written_end
 
 _e, _i, _c = tables.stream_export, tables.stream_import, tables.stream_connection
@@ -19,9 +19,9 @@ _e, _i, _c = tables.stream_export, tables.stream_import, tables.stream_connectio
 
 def read_imports(connection: Connection, application: str) -> tuple[ImportStatus, ...]:
     """The Imports of an application, by name and PE."""
-    rows = connection.execute(
-        select(_i).where(_i.c.application == application).order_by(_i.c.name, _i.c.operator)
-    ).all()
+    rows = ImportRow.all(
+        connection, select(_i).where(_i.c.application == application).order_by(_i.c.name, _i.c.operator)
+    )
     connections = tuple(_connections(connection, _c.c.application == application)) if rows else ()
     return tuple(
         ImportStatus(
@@ -36,7 +36,7 @@ def read_imports(connection: Connection, application: str) -> tuple[ImportStatus
 
 def read_exports(connection: Connection, application: str) -> tuple[ExportStatus, ...]:
     """The Exports of an application, by name and PE."""
-    rows = connection.execute(select(_e).where(_e.c.application == application).order_by(_e.c.name, _e.c.pe)).all()
+    rows = ExportRow.all(connection, select(_e).where(_e.c.application == application).order_by(_e.c.name, _e.c.pe))
     connections = tuple(_connections(connection, _c.c.exporter == application)) if rows else ()
     return tuple(
         ExportStatus(
@@ -54,9 +54,9 @@ def read_exports(connection: Connection, application: str) -> tuple[ExportStatus
 
 def _connections(connection: Connection, which: ColumnElement[bool]) -> Iterator[ConnectionStatus]:
     now = time.time()
-    rows = connection.execute(select(_c).where(which).order_by(_c.c.exporter, _c.c.stream, _c.c.application, _c.c.key))
-    readers: dict[str, Any] = {}
-    for row in rows.all():
+    ordered = select(_c).where(which).order_by(_c.c.exporter, _c.c.stream, _c.c.application, _c.c.key)
+    readers: dict[str, dict[tuple[str, str], ImportingPe]] = {}
+    for row in ConnectionRow.all(connection, ordered):
         if row.exporter not in readers:
             importing = importing_pes(connection, row.exporter, now)
             readers[row.exporter] = {(r.application, r.key): r for pes in importing.values() for r in pes}
@@ -70,7 +70,7 @@ def _connections(connection: Connection, which: ColumnElement[bool]) -> Iterator
         )  # fmt: skip
 
 
-def _lag(connection: Connection, row: Any, position: int, end: int) -> tuple[int, int]:
+def _lag(connection: Connection, row: ConnectionRow, position: int, end: int) -> tuple[int, int]:
     s = tables.segment
     pending = connection.execute(
         select(func.count().label("segments"), func.sum(s.c.rows).label("tuples")).where(

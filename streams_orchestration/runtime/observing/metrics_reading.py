@@ -5,11 +5,13 @@ from __future__ import annotations
 import time
 from collections import defaultdict
 from collections.abc import Sequence
-from typing import Any
+from dataclasses import dataclass
 
 from sqlalchemy import Connection, func, select
 
 from streams_orchestration.runtime.catalog import tables
+from streams_orchestration.runtime.catalog.reading import CatalogRow
+from streams_orchestration.runtime.catalog.states import PeState
 from streams_orchestration.runtime.observing.metrics import (
     WINDOW_SECONDS,
     ApplicationMetrics,
@@ -25,6 +27,17 @@ from streams_orchestration.runtime.observing.metrics import (
 from streams_orchestration.runtime.programs.counts import Counts
 from streams_orchestration.runtime.storage.home import Home
 from streams_orchestration.runtime.units.reading import application_row, opened_catalog
+
+
+@dataclass(frozen=True, slots=True)
+class _Measured(CatalogRow):
+    """The total of a PE, and what that does."""
+
+    pe: int
+    since: float
+    at: float
+    counts: Counts
+    state: PeState
 
 
 def read_metrics(home: Home, application: str, now: float | None = None) -> ApplicationMetrics:
@@ -58,18 +71,19 @@ def read_metrics(home: Home, application: str, now: float | None = None) -> Appl
 
 def _recorded(connection: Connection, application: str, now: float) -> tuple[Recorded, ...]:
     m, p = tables.pe_metrics, tables.pe
-    rows = connection.execute(
-        select(m, p.c.state)
+    rows = _Measured.all(
+        connection,
+        select(m.c.pe, m.c.since, m.c.at, m.c.counts, p.c.state)
         .join(p, (p.c.application == m.c.application) & (p.c.id == m.c.pe))
         .where(m.c.application == application)
-        .order_by(m.c.pe)
+        .order_by(m.c.pe),
     )
     return tuple(
         Recorded(row.pe, row.since, row.at, row.counts, _before(connection, application, row, now)) for row in rows
     )
 
 
-def _before(connection: Connection, application: str, row: Any, now: float) -> tuple[float, Counts] | None:
+def _before(connection: Connection, application: str, row: _Measured, now: float) -> tuple[float, Counts] | None:
     """The total at the beginning of the window, or the nearest one to it; of a PE that rests, what it has now."""
     if row.state != "RUNNING":
         return None

@@ -5,12 +5,12 @@ from __future__ import annotations
 import time
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import Any
 
 from sqlalchemy import select
 
 from streams_orchestration.runtime.catalog import tables
 from streams_orchestration.runtime.catalog.catalog import Catalog
+from streams_orchestration.runtime.catalog.rows import UnitRow
 from streams_orchestration.runtime.observing.reading import read_status
 from streams_orchestration.runtime.observing.status import ApplicationStatus
 from streams_orchestration.runtime.storage.home import Home
@@ -71,8 +71,8 @@ def read_pulses(home: Home) -> dict[str, Pulse]:
         applications = connection.execute(select(a.c.name, a.c.wanted, a.c.state, a.c.deployed_at)).all()
         running = [row.name for row in applications if row.wanted == row.state == "RUNNING"]
         health = read_healths(connection, running, now)
-        units: dict[str, list[Any]] = {}
-        for row in connection.execute(select(u).order_by(u.c.name)):
+        units: dict[str, list[UnitRow]] = {}
+        for row in UnitRow.all(connection, select(u).order_by(u.c.name)):
             units.setdefault(row.application, []).append(row)
     return {
         row.name: Pulse(
@@ -100,7 +100,7 @@ def watch(home: Home, seconds: float) -> Iterator[dict[str, Pulse]]:
         time.sleep(min(LOOK_SECONDS, left))
 
 
-def _condition(row: Any) -> str:
+def _condition(row: UnitRow) -> str:
     """An epoch that ends and begins is no news."""
     if row.state in ("PROCESSING", "DRAINING"):
         return "works"

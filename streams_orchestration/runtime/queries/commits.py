@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Sequence
-from dataclasses import asdict, replace
+from dataclasses import asdict, dataclass, replace
 from typing import Any
 
 from sqlalchemy import Connection, func, insert, select, update
@@ -12,6 +12,9 @@ from sqlalchemy import Connection, func, insert, select, update
 from streams_orchestration.compiler.pe_program import PeProgram
 from streams_orchestration.runtime.catalog import tables
 from streams_orchestration.runtime.catalog.catalog import Catalog
+from streams_orchestration.runtime.catalog.reading import CatalogRow
+from streams_orchestration.runtime.catalog.rows import UnitRow
+from streams_orchestration.runtime.catalog.states import UnitState
 from streams_orchestration.runtime.errors import StaleGenerationError
 from streams_orchestration.runtime.programs.batches import BatchPlan, Position, TaskResult
 from streams_orchestration.runtime.queries.recording import batch_counts, record
@@ -20,6 +23,23 @@ from streams_orchestration.runtime.units.region_machine import LIMIT
 
 _KEPT = ("exhausted", "final", "position", "rows_in", "rows_out", "busy_seconds", "committed_at")
 """What a reset to the batch goes back to."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Standing(CatalogRow):
+    """A PE before a commit: its last batch, its totals, and what its unit does."""
+
+    unit: str
+    feeds: bool
+    batch: int
+    rows_in: int
+    rows_out: int
+    busy_seconds: float
+    generation: int
+    region: int | None
+    unit_state: UnitState
+    outage: dict[str, float] | None
+    life: str
 
 
 def commit_batch(
@@ -120,11 +140,17 @@ def commit_batch(
             advance(connection, application, row.unit, now)
 
 
-def _fence(connection: Connection, application: str, pe: int, plan: BatchPlan) -> Any:
-    """The PE's row, if the commit may follow what is there."""
-    row = connection.execute(
+def _fence(connection: Connection, application: str, pe: int, plan: BatchPlan) -> _Standing:
+    """Where the PE stands, if the commit may follow that."""
+    row = _Standing.one_or_none(
+        connection,
         select(
-            tables.pe,
+            tables.pe.c.unit,
+            tables.pe.c.feeds,
+            tables.pe.c.batch,
+            tables.pe.c.rows_in,
+            tables.pe.c.rows_out,
+            tables.pe.c.busy_seconds,
             tables.unit.c.generation,
             tables.unit.c.region,
             tables.unit.c.state.label("unit_state"),
@@ -136,8 +162,8 @@ def _fence(connection: Connection, application: str, pe: int, plan: BatchPlan) -
             (tables.unit.c.application == tables.pe.c.application) & (tables.unit.c.name == tables.pe.c.unit),
         )
         .join(tables.application, tables.application.c.name == tables.pe.c.application)
-        .where(tables.pe.c.application == application, tables.pe.c.id == pe)
-    ).one_or_none()
+        .where(tables.pe.c.application == application, tables.pe.c.id == pe),
+    )
     current = (row.life, row.generation, row.batch + 1) if row else None
     wanted = (plan.life, plan.generation, plan.batch)
     if row is None or current != wanted:
@@ -175,7 +201,7 @@ def _report_drain(connection: Connection, application: str, unit: str, epoch: in
 def _announce_end(connection: Connection, application: str, unit: str) -> None:
     """Nothing comes into the unit any more: the epoch that no PE has closed yet becomes the last."""
     u = tables.unit
-    row = connection.execute(select(u).where(u.c.application == application, u.c.name == unit)).one()
+    row = UnitRow.one(connection, select(u).where(u.c.application == application, u.c.name == unit))
     if row.final_epoch is not None or row.region is None:
         return
     p = tables.pe

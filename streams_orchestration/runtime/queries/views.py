@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
 
 from pydantic import TypeAdapter
 from sqlalchemy import Connection, or_, select
@@ -11,6 +10,7 @@ from sqlalchemy import Connection, or_, select
 from streams_orchestration.compiler.pe_program import InputStream, PeProgram
 from streams_orchestration.runtime.catalog import tables
 from streams_orchestration.runtime.catalog.catalog import Catalog
+from streams_orchestration.runtime.catalog.rows import SegmentRow
 from streams_orchestration.runtime.errors import StaleGenerationError
 from streams_orchestration.runtime.limits import SEGMENTS_LIMIT
 from streams_orchestration.runtime.programs.batches import Position, Segment
@@ -35,7 +35,10 @@ def read_view(catalog: Catalog, program: PeProgram) -> PeView:
     with catalog.read() as connection:
         row = connection.execute(
             select(
-                p,
+                p.c.batch,
+                p.c.epoch,
+                p.c.final,
+                p.c.position,
                 u.c.generation,
                 u.c.trigger_epoch,
                 u.c.drain_asked,
@@ -105,7 +108,7 @@ def _stream(connection: Connection, application: str, stream: InputStream, posit
     )
     if stream.foreign:
         query = query.where(s.c.epoch <= producer.completed)
-    rows = connection.execute(query.order_by(s.c.number).limit(SEGMENTS_LIMIT + 1)).all()
+    rows = SegmentRow.all(connection, query.order_by(s.c.number).limit(SEGMENTS_LIMIT + 1))
     return StreamView(
         _numbered(stream.stream, rows), producer.epoch, producer.ended if stream.foreign else producer.final
     )
@@ -121,11 +124,11 @@ def _uncommitted(
         (s.c.stream == (stream.source or stream.stream)) & (s.c.number >= next_of[stream.stream]) for stream in streams
     ]
     query = select(s).where(s.c.application == application, or_(*unread), ~s.c.retracted)
-    rows = connection.execute(query.order_by(s.c.batch, s.c.stream, s.c.number).limit(SEGMENTS_LIMIT + 1)).all()
+    rows = SegmentRow.all(connection, query.order_by(s.c.batch, s.c.stream, s.c.number).limit(SEGMENTS_LIMIT + 1))
     if len(rows) > SEGMENTS_LIMIT:
         last = rows[-1].batch
         whole = [row for row in rows if row.batch < last]
-        rows = whole or connection.execute(query.where(s.c.batch == last).order_by(s.c.stream, s.c.number)).all()
+        rows = whole or SegmentRow.all(connection, query.where(s.c.batch == last).order_by(s.c.stream, s.c.number))
     views = {}
     for name, source in {stream.stream: stream.source or stream.stream for stream in streams}.items():
         mine = [row for row in rows if row.stream == source and row.number >= next_of[name]]
@@ -135,5 +138,5 @@ def _uncommitted(
     return views
 
 
-def _numbered(stream: str, rows: Sequence[Any]) -> tuple[tuple[int, int, Segment], ...]:
+def _numbered(stream: str, rows: Sequence[SegmentRow]) -> tuple[tuple[int, int, Segment], ...]:
     return tuple((row.number, row.epoch, Segment(stream, row.path, row.rows, row.size, row.checksum)) for row in rows)

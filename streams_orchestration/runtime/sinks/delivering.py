@@ -6,10 +6,9 @@ import itertools
 import logging
 from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
-from typing import Any
 
 import pyarrow as pa
-from sqlalchemy import Row, select
+from sqlalchemy import select
 
 from streams_orchestration.compiler.pe_program import PeProgram
 from streams_orchestration.operators.batch import TupleBatch
@@ -20,7 +19,7 @@ from streams_orchestration.runtime.catalog.catalog import Catalog
 from streams_orchestration.runtime.errors import OutputError
 from streams_orchestration.runtime.sinks.gathering import Gatherer
 from streams_orchestration.runtime.sinks.outputs import operators_of
-from streams_orchestration.runtime.sinks.publishing import waits
+from streams_orchestration.runtime.sinks.publishing import DueOutput, waits
 from streams_orchestration.runtime.sinks.sinks import count_output
 from streams_orchestration.runtime.storage.home import Home
 
@@ -37,14 +36,14 @@ class Deliverer:
         self.name = sink.context.name
         self._open = False
 
-    def ready(self, rows: Sequence[Row[Any]]) -> bool:
+    def ready(self, rows: Sequence[DueOutput]) -> bool:
         """Is there anything to do for outputs of the sink, as `publishing.due` gives them."""
         return bool(rows)
 
     def flush(self) -> None:
         """Nothing is held back."""
 
-    def deliver(self, rows: Sequence[Row[Any]]) -> int:
+    def deliver(self, rows: Sequence[DueOutput]) -> int:
         """Hand over outputs of the sink, as `publishing.due` gives them; may be repeated after a crash at any point.
 
         Returns:
@@ -71,11 +70,11 @@ class Deliverer:
             except Exception:
                 log.exception("operator %s: disconnecting failed", self.name)
 
-    def _key(self, life: str, row: Row[Any]) -> DeliveryKey:
+    def _key(self, life: str, row: DueOutput) -> DeliveryKey:
         part = (0, row.epoch) if row.visibility == "read_committed" else (row.generation, row.batch)
         return DeliveryKey(life, self.name, self.sink.context.channel, row.epoch, *part)
 
-    def _deliver(self, key: DeliveryKey, outputs: list[Row[Any]]) -> None:
+    def _deliver(self, key: DeliveryKey, outputs: list[DueOutput]) -> None:
         try:
             if not self._open:
                 self._open = True
@@ -98,7 +97,7 @@ class Deliverer:
         for row in outputs:
             Path(row.pending).unlink(missing_ok=True)
 
-    def _batches(self, outputs: list[Row[Any]]) -> Iterator[TupleBatch]:
+    def _batches(self, outputs: list[DueOutput]) -> Iterator[TupleBatch]:
         for row in outputs:
             try:
                 yield from read_batches(Path(row.pending))

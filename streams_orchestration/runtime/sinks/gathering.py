@@ -12,16 +12,15 @@ import time
 import uuid
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
-from typing import Any
 
 import pyarrow as pa
-from sqlalchemy import Connection, Row, func, insert, select, update
+from sqlalchemy import Connection, func, insert, select, update
 
 from streams_orchestration.operators.gathering import GatheringSink, Roll
 from streams_orchestration.runtime.catalog import tables
 from streams_orchestration.runtime.catalog.catalog import Catalog
 from streams_orchestration.runtime.errors import OutputError
-from streams_orchestration.runtime.sinks.publishing import sync, waits
+from streams_orchestration.runtime.sinks.publishing import DueOutput, sync, waits
 
 MANY = 64
 """So many files of a directory that wait are merged to fewer that wait on, since every look goes through all."""
@@ -47,7 +46,7 @@ class Gatherer:
         """Pending name -> when it was seen first to be of a complete epoch."""
         self._swept = False
 
-    def ready(self, rows: Sequence[Row[Any]]) -> bool:
+    def ready(self, rows: Sequence[DueOutput]) -> bool:
         """Is there anything to do for outputs of the sink, as `publishing.due` gives them."""
         return any(len(group) >= MANY or self._leading(group) for group in self._groups(rows))
 
@@ -58,7 +57,7 @@ class Gatherer:
     def close(self) -> None:
         """Nothing is open between two calls."""
 
-    def deliver(self, rows: Sequence[Row[Any]]) -> int:
+    def deliver(self, rows: Sequence[DueOutput]) -> int:
         """Merge what is to be published now, and give it a final name; may be repeated after a crash at any point.
 
         Args:
@@ -84,7 +83,7 @@ class Gatherer:
                 self._replace(group[_tail([row.size for row in group]) :], None)
         return count
 
-    def _groups(self, rows: Sequence[Row[Any]]) -> Iterator[list[Row[Any]]]:
+    def _groups(self, rows: Sequence[DueOutput]) -> Iterator[list[DueOutput]]:
         """The files of each directory, in order."""
         now, known = self.clock(), self._since
         self._since = {row.pending: known.get(row.pending, now) for row in rows}
@@ -92,7 +91,7 @@ class Gatherer:
         for _, group in itertools.groupby(ordered, key=lambda row: row.pending.rpartition("/")[0]):
             yield list(group)
 
-    def _leading(self, rows: Sequence[Row[Any]]) -> int:
+    def _leading(self, rows: Sequence[DueOutput]) -> int:
         """How many of the first files of a directory are to be one that is published now."""
         if not rows:
             return 0
@@ -108,7 +107,7 @@ class Gatherer:
         closed = first.completed_epoch - first.epoch + 1 >= roll.epochs
         return len(rows) if passed or closed or first.ended or self.flushing else 0
 
-    def _replace(self, rows: Sequence[Row[Any]], final: Path | None) -> None:
+    def _replace(self, rows: Sequence[DueOutput], final: Path | None) -> None:
         """One file in place of several, with a final name or to wait on; these go as what a reset takes back."""
         f, since = tables.sink_file, min(self._since[row.pending] for row in rows)
         merged = Path(rows[0].pending) if len(rows) == 1 else self._merge(rows)
@@ -129,7 +128,7 @@ class Gatherer:
         if taken and len(rows) > 1:  # another process was here meanwhile
             merged.unlink(missing_ok=True)
 
-    def _insert(self, connection: Connection, rows: Sequence[Row[Any]], merged: Path, final: Path | None) -> None:
+    def _insert(self, connection: Connection, rows: Sequence[DueOutput], merged: Path, final: Path | None) -> None:
         first, last = rows[0], rows[-1]
         connection.execute(
             insert(tables.sink_file).values(
@@ -146,7 +145,7 @@ class Gatherer:
             )
         )
 
-    def _merge(self, rows: Sequence[Row[Any]]) -> Path | None:
+    def _merge(self, rows: Sequence[DueOutput]) -> Path | None:
         """A new file with the tuples of several; None when another process has taken them."""
         files = [Path(row.pending) for row in rows]
         merged = files[0].with_name(f"{_PREFIX}-{self._channel}-{uuid.uuid4().hex}{files[0].suffix}")

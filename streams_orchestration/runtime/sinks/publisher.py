@@ -8,13 +8,12 @@ import threading
 import time
 from collections.abc import Callable, Mapping, Sequence, Set
 from dataclasses import dataclass
-from typing import Any
 
 from streams_orchestration.runtime.catalog.catalog import Catalog
 from streams_orchestration.runtime.errors import CatalogUnavailableError, OutputError, StreamsRuntimeError
 from streams_orchestration.runtime.sinks.delivering import Deliverer
 from streams_orchestration.runtime.sinks.gathering import Gatherer
-from streams_orchestration.runtime.sinks.publishing import due, publish_files
+from streams_orchestration.runtime.sinks.publishing import DueOutput, due, publish_files
 from streams_orchestration.runtime.sinks.sinks import record_failure, record_success, troubled
 
 TURN_SECONDS = 0.02
@@ -103,7 +102,7 @@ class Publisher:
             self.succeeded(operator)
         return count
 
-    def deliver(self, operator: str, outputs: Sequence[Any]) -> None:
+    def deliver(self, operator: str, outputs: Sequence[DueOutput]) -> None:
         """Deliver outputs of one sink, and write down how it went."""
         try:
             try:
@@ -120,7 +119,7 @@ class Publisher:
         finally:
             self.catalog.changes.wake()
 
-    def _due_deliveries(self, resting: Set[str]) -> list[tuple[str, list[Any]]]:
+    def _due_deliveries(self, resting: Set[str]) -> list[tuple[str, list[DueOutput]]]:
         """The sinks that have something to deliver and that are neither resting nor at it."""
         self._busy = {operator: thread for operator, thread in self._busy.items() if thread.is_alive()}
         self._waiting = bool(resting)

@@ -6,20 +6,39 @@ import contextlib
 import errno
 import itertools
 import os
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
+from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import cast
 
-from sqlalchemy import Row, select, update
+from sqlalchemy import select, update
 
 from streams_orchestration.runtime.catalog import tables
 from streams_orchestration.runtime.catalog.catalog import Catalog
 from streams_orchestration.runtime.errors import OutputError
-from streams_orchestration.runtime.sinks.retraction import is_same, retract
+from streams_orchestration.runtime.sinks.retraction import Output, is_same, retract
 from streams_orchestration.runtime.sinks.sinks import count_output
 
 _NO_LINKS = (errno.EPERM, errno.ENOTSUP, errno.EOPNOTSUPP, errno.ENOSYS, errno.EMLINK)
 """What file systems say that know no hard links."""
+
+
+@dataclass(frozen=True, slots=True)
+class DueOutput(Output):
+    """An output that can become visible, or can be settled."""
+
+    complete: bool
+    """Its epoch is, so that no reset takes it back."""
+    completed_epoch: int
+    """Of its unit, the last one."""
+    unit: str
+    ended: bool
+    """Its PE has made the last commit."""
+
+    @property
+    def place(self) -> Path:
+        """Where it becomes visible; of one that becomes a file."""
+        return Path(cast(str, self.final))
 
 
 def publish_files(catalog: Catalog, application: str, leave_out: Iterable[str] = ()) -> tuple[int, list[OutputError]]:
@@ -47,7 +66,7 @@ def publish_files(catalog: Catalog, application: str, leave_out: Iterable[str] =
     return count, errors
 
 
-def due(catalog: Catalog, application: str, *, files: bool) -> Sequence[Row[Any]]:
+def due(catalog: Catalog, application: str, *, files: bool) -> list[DueOutput]:
     """The outputs that are to become visible, and those that are and can be settled, by operator, in order.
 
     Args:
@@ -58,7 +77,8 @@ def due(catalog: Catalog, application: str, *, files: bool) -> Sequence[Row[Any]
     f, s, p, u = tables.sink_file, tables.sink, tables.pe, tables.unit
     complete = f.c.epoch <= u.c.completed_epoch
     with catalog.read() as connection:
-        return connection.execute(
+        return DueOutput.all(
+            connection,
             select(
                 f, s.c.visibility, complete.label("complete"), u.c.completed_epoch, p.c.unit, p.c.final.label("ended")
             )
@@ -71,8 +91,8 @@ def due(catalog: Catalog, application: str, *, files: bool) -> Sequence[Row[Any]
                 f.c.final.is_not(None) if files else f.c.final.is_(None),
                 complete | (~f.c.published & (s.c.visibility == "read_uncommitted")),
             )
-            .order_by(f.c.operator, f.c.generation, f.c.epoch, f.c.batch, f.c.pending)
-        ).all()
+            .order_by(f.c.operator, f.c.generation, f.c.epoch, f.c.batch, f.c.pending),
+        )
 
 
 def waits(catalog: Catalog, application: str, pending: str) -> bool:
@@ -83,9 +103,9 @@ def waits(catalog: Catalog, application: str, pending: str) -> bool:
         return connection.execute(select(f.c.pending).where(*mine)).first() is not None
 
 
-def _publish(catalog: Catalog, application: str, rows: list[Row[Any]]) -> tuple[int, OutputError | None]:
+def _publish(catalog: Catalog, application: str, rows: list[DueOutput]) -> tuple[int, OutputError | None]:
     """Move files of one sink as far as possible, and write down which are visible."""
-    done: list[Row[Any]] = []
+    done: list[DueOutput] = []
     error: OutputError | None = None
     moved = 0
     for row in rows:
@@ -98,7 +118,7 @@ def _publish(catalog: Catalog, application: str, rows: list[Row[Any]]) -> tuple[
             error = stopped
             break
     if done:
-        for directory in {Path(row.final).parent for row in done if not row.published}:
+        for directory in {row.place.parent for row in done if not row.published}:
             with contextlib.suppress(FileNotFoundError):
                 sync(directory)
         f = tables.sink_file
@@ -112,9 +132,9 @@ def _publish(catalog: Catalog, application: str, rows: list[Row[Any]]) -> tuple[
     return moved, error
 
 
-def _show(catalog: Catalog, application: str, row: Row[Any]) -> None:
+def _show(catalog: Catalog, application: str, row: DueOutput) -> None:
     """Give a file its final name; never takes the place of a file that is there."""
-    pending, final = Path(row.pending), Path(row.final)
+    pending, final = Path(row.pending), row.place
     try:
         _make(final.parent)
         try:

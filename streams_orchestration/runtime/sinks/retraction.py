@@ -6,14 +6,23 @@ the same sink becomes visible.
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
-from sqlalchemy import Connection, Row, delete, select, update
+from sqlalchemy import Connection, delete, select, update
 
+from streams_orchestration.model.visibility import Visibility
 from streams_orchestration.runtime.catalog import tables
 from streams_orchestration.runtime.catalog.catalog import Catalog
+from streams_orchestration.runtime.catalog.rows import SinkFileRow
 from streams_orchestration.runtime.errors import OutputError
+
+
+@dataclass(frozen=True, slots=True)
+class Output(SinkFileRow):
+    """An output of a sink, and when that shows what is committed."""
+
+    visibility: Visibility
 
 
 def take_back(connection: Connection, application: str, pe: int, batch: int) -> list[str]:
@@ -43,11 +52,12 @@ def retract(catalog: Catalog, application: str) -> list[OutputError]:
     """
     f, s = tables.sink_file, tables.sink
     with catalog.read() as connection:
-        rows = connection.execute(
+        rows = Output.all(
+            connection,
             select(f, s.c.visibility)
             .join(s, (s.c.application == f.c.application) & (s.c.operator == f.c.operator))
-            .where(f.c.application == application, f.c.retracted)
-        ).all()
+            .where(f.c.application == application, f.c.retracted),
+        )
     errors: dict[str, OutputError] = {}
     done: list[str] = []
     for row in rows:
@@ -64,7 +74,7 @@ def retract(catalog: Catalog, application: str) -> list[OutputError]:
     return list(errors.values())
 
 
-def _remove(row: Row[Any]) -> None:
+def _remove(row: Output) -> None:
     """First the pending name: then no publisher that still runs can give the file its final name again.
 
     Final names of such sinks are never used twice, so this cannot remove a file of a replay, however late it comes.

@@ -5,13 +5,13 @@ from __future__ import annotations
 import time
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
-from sqlalchemy import Connection, Row, case, func, select, update
+from sqlalchemy import Connection, case, func, select, update
 
 from streams_orchestration.model.visibility import Visibility
 from streams_orchestration.runtime.catalog import tables
 from streams_orchestration.runtime.catalog.catalog import Catalog
+from streams_orchestration.runtime.catalog.rows import SinkFileRow, SinkRow
 from streams_orchestration.runtime.errors import OutputError
 from streams_orchestration.runtime.limits import OUTSTANDING_LIMIT
 
@@ -55,7 +55,7 @@ _GATHERED = tables.sink_file.c.final.is_(None) & tables.sink.c.format.is_not(Non
 """A file that waits for others to be published with it, so that it is not late."""
 
 
-def count_output(connection: Connection, application: str, row: Row[Any], outputs: int = 1) -> bool:
+def count_output(connection: Connection, application: str, row: SinkFileRow, outputs: int = 1) -> bool:
     """Count a visible output that no reset can take back, and forget its file; False when that was done before."""
     f, s = tables.sink_file, tables.sink
     gone = connection.execute(f.delete().where(f.c.application == application, f.c.pending == row.pending))
@@ -164,7 +164,7 @@ def read_sinks(connection: Connection, application: str) -> tuple[SinkStatus, ..
         )
     }
     statuses = []
-    for row in connection.execute(select(s).where(s.c.application == application).order_by(s.c.operator)):
+    for row in SinkRow.all(connection, select(s).where(s.c.application == application).order_by(s.c.operator)):
         now = counts.get(row.operator)
         statuses.append(
             SinkStatus(

@@ -8,11 +8,11 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Iterable, Mapping
-from typing import Any
 
 from sqlalchemy import Connection, and_, delete, func, select
 
 from streams_orchestration.runtime.catalog import tables
+from streams_orchestration.runtime.catalog.rows import StateRow
 from streams_orchestration.runtime.programs.batches import StateFile, StoredState
 
 _s = tables.state
@@ -36,12 +36,13 @@ def newest_states(connection: Connection, application: str, pe: int) -> dict[str
 
 def state_files(connection: Connection, application: str) -> set[str]:
     """The paths of all files that are needed."""
-    return _paths(connection.execute(select(_s.c.files).where(_s.c.application == application)))
+    stored = connection.scalars(select(_s.c.files).where(_s.c.application == application))
+    return {file["path"] for files in stored for file in files}
 
 
 def drop_states_after(connection: Connection, application: str, pe: int, batch: int) -> list[str]:
     """Forget the states that a PE stored after a batch; returns the files that are no longer needed."""
-    rows = connection.execute(select(_s).where(_s.c.application == application, _s.c.pe == pe)).all()
+    rows = StateRow.all(connection, select(_s).where(_s.c.application == application, _s.c.pe == pe))
     return _drop(connection, rows, {(row.operator, row.batch) for row in rows if row.batch <= batch})
 
 
@@ -66,14 +67,14 @@ def drop_unneeded_states(connection: Connection, application: str, cuts: Mapping
             needed[pe].append(batch)
     for pe, batch in connection.execute(select(p.c.id, p.c.batch).where(p.c.application == application)):
         needed[pe].append(batch)
-    rows = connection.execute(select(_s).where(_s.c.application == application).order_by(_s.c.batch)).all()
+    rows = StateRow.all(connection, select(_s).where(_s.c.application == application).order_by(_s.c.batch))
     newest: dict[tuple[str, int], int] = {}
     for row in rows:
         newest |= {(row.operator, batch): row.batch for batch in needed[row.pe] if row.batch <= batch}
     return _drop(connection, rows, {(operator, stored) for (operator, _), stored in newest.items()})
 
 
-def _drop(connection: Connection, rows: Iterable[Any], keep: set[tuple[str, int]]) -> list[str]:
+def _drop(connection: Connection, rows: Iterable[StateRow], keep: set[tuple[str, int]]) -> list[str]:
     """Forget all of these rows but some; returns the files that only the others had."""
     rows = list(rows)
     kept = [row for row in rows if (row.operator, row.batch) in keep]
@@ -84,5 +85,5 @@ def _drop(connection: Connection, rows: Iterable[Any], keep: set[tuple[str, int]
     return sorted(_paths(dropped) - _paths(kept))
 
 
-def _paths(rows: Iterable[Any]) -> set[str]:
+def _paths(rows: Iterable[StateRow]) -> set[str]:
     return {file["path"] for row in rows for file in row.files}

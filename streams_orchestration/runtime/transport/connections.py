@@ -19,6 +19,7 @@ from streams_orchestration.compiler.stage_results import PeOutputPort
 from streams_orchestration.model.subscription import is_about
 from streams_orchestration.operators.arrow_types import arrow_schema
 from streams_orchestration.runtime.catalog import tables
+from streams_orchestration.runtime.catalog.rows import ConnectionRow, ExportRow, ImportRow
 from streams_orchestration.runtime.transport.visibility import visible_end, written_end
 
 _e, _i, _c = tables.stream_export, tables.stream_import, tables.stream_connection
@@ -65,9 +66,9 @@ def connect(connection: Connection) -> None:
     """Connect every Import with all exported streams that it is about; those that are connected stay as they are."""
     a = tables.application
     lives = {row.name: row.life for row in connection.execute(select(a.c.name, a.c.life))}
-    exports = connection.execute(select(_e).order_by(_e.c.application, _e.c.stream, _e.c.name)).all()
+    exports = ExportRow.all(connection, select(_e).order_by(_e.c.application, _e.c.stream, _e.c.name))
     known = {(row.application, row.key) for row in connection.execute(select(_c.c.application, _c.c.key))}
-    for wanted in connection.execute(select(_i)).all() if exports else ():
+    for wanted in ImportRow.all(connection, select(_i)) if exports else ():
         for export in exports:
             place = f"{wanted.name}.{wanted.operator}.{wanted.port}"
             key = f"{export.application}:{export.stream}@{place}#{lives[export.application][:8]}"
@@ -103,10 +104,11 @@ def disconnect(connection: Connection, exporter: str) -> None:
 
 def imported_streams(connection: Connection, application: str, pe: int) -> tuple[InputStream, ...]:
     """The streams of other applications that a PE reads now."""
-    rows = connection.execute(
+    rows = ConnectionRow.all(
+        connection,
         select(_c)
         .where(_c.c.application == application, _c.c.pe == pe, _c.c.problem.is_(None))
-        .order_by(_c.c.operator, _c.c.port, _c.c.key)
+        .order_by(_c.c.operator, _c.c.port, _c.c.key),
     )
     return tuple(
         InputStream(
@@ -117,7 +119,7 @@ def imported_streams(connection: Connection, application: str, pe: int) -> tuple
     )  # fmt: skip
 
 
-def _matches(wanted: Any, export: Any) -> bool:
+def _matches(wanted: ImportRow, export: ExportRow) -> bool:
     parameters = {"subscription": wanted.subscription, "application": wanted.exporter, "streamId": wanted.stream_id}
     offered = {"properties": export.properties, "streamId": export.stream_id}
     return is_about(_present(parameters), wanted.application, _present(offered), export.application)
@@ -127,7 +129,7 @@ def _present(parameters: dict[str, Any]) -> dict[str, Any]:
     return {name: value for name, value in parameters.items() if value is not None}
 
 
-def _problem(wanted: Any, export: Any) -> str | None:
+def _problem(wanted: ImportRow, export: ExportRow) -> str | None:
     if arrow_schema(wanted.schema) == arrow_schema(export.schema):
         return None
     return f"its tuples are ({export.schema}), the Import takes ({wanted.schema})"

@@ -12,12 +12,12 @@ import time
 from collections import defaultdict
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
-from typing import Any
 
 from sqlalchemy import Connection, delete, func, select, update
 
 from streams_orchestration.compiler.pe_program import PeProgram
 from streams_orchestration.runtime.catalog import tables
+from streams_orchestration.runtime.catalog.rows import SegmentRow, StoredPosition
 from streams_orchestration.runtime.limits import OUTSTANDING_LIMIT, SEGMENTS_LIMIT
 from streams_orchestration.runtime.programs.batches import Position
 from streams_orchestration.runtime.transport.visibility import readable_segments, visible_end
@@ -111,13 +111,15 @@ def importing_pes(connection: Connection, exporter: str, now: float) -> dict[str
     )  # fmt: skip
     for row in rows:
         heard = max(row.heartbeat_at or 0.0, row.launched_at)
+        first: int = row.first
+        cut = _cut(connection, row.application, row.id, row.completed_epoch)
         present = row.state != "FAILED" and now - heard <= SILENT_SECONDS
         by_stream[row.stream].append(
             ImportingPe(
                 row.application,
                 row.key,
-                row.position["inputs"].get(row.key, row.first),
-                _cut(connection, row),
+                row.position["inputs"].get(row.key, first),
+                first if cut is None else cut["inputs"].get(row.key, first),
                 row.waits and present and row.wanted == "RUNNING",
                 row.uncommitted,
                 present,
@@ -126,15 +128,12 @@ def importing_pes(connection: Connection, exporter: str, now: float) -> dict[str
     return by_stream
 
 
-def _cut(connection: Connection, row: Any) -> int:
-    """Where the importing PE would go on after a reset."""
+def _cut(connection: Connection, application: str, pe: int, completed: int) -> StoredPosition | None:
+    """Where an importing PE would go on after a reset; None at its start."""
     c = tables.commit
-    position = connection.scalar(
-        select(c.c.position).where(
-            c.c.application == row.application, c.c.pe == row.id, c.c.boundary, c.c.epoch == row.completed_epoch
-        )
+    return connection.scalar(
+        select(c.c.position).where(c.c.application == application, c.c.pe == pe, c.c.boundary, c.c.epoch == completed)
     )
-    return position["inputs"].get(row.key, row.first) if position is not None else row.first
 
 
 def drop_read_exports(connection: Connection, exporter: str, needed: Mapping[str, int], now: float) -> list[str]:
@@ -159,7 +158,7 @@ def drop_read_exports(connection: Connection, exporter: str, needed: Mapping[str
         readers, lost = importing.get(stream, []), defaultdict[str, int](int)
         mine = (s.c.application == exporter, s.c.stream == stream, ~s.c.retracted)
         gone: list[int] = []
-        for row in connection.execute(select(s).where(*mine, s.c.number < min(end, needed.get(stream, end)))):
+        for row in SegmentRow.all(connection, select(s).where(*mine, s.c.number < min(end, needed.get(stream, end)))):
             if any(_keeps(reader, row.number, newest) for reader in readers):
                 continue
             gone.append(row.number)

@@ -10,9 +10,10 @@ import time
 from collections.abc import Iterable, Mapping
 from typing import Any
 
-from sqlalchemy import Connection, Row, insert, select
+from sqlalchemy import Connection, insert, select
 
 from streams_orchestration.runtime.catalog import tables
+from streams_orchestration.runtime.catalog.rows import UnitRow
 from streams_orchestration.runtime.units.region_events import Action, Event, ResetFailed, TriggerReset
 from streams_orchestration.runtime.units.region_machine import step
 from streams_orchestration.runtime.units.region_record import RegionRecord
@@ -21,14 +22,14 @@ from streams_orchestration.runtime.units.unit_facts import ENDED, Health, advanc
 from streams_orchestration.runtime.units.unit_store import STEADY_SECONDS, log_event, record_of, settings_of, store
 
 
-def unit_row(connection: Connection, application: str, unit: str) -> Row[Any]:
+def unit_row(connection: Connection, application: str, unit: str) -> UnitRow:
     """The row of a unit."""
     u = tables.unit
-    return connection.execute(select(u).where(u.c.application == application, u.c.name == unit)).one()
+    return UnitRow.one(connection, select(u).where(u.c.application == application, u.c.name == unit))
 
 
 def units_with_news(
-    connection: Connection, units: Iterable[Row[Any]], health: Mapping[str, Health], now: float
+    connection: Connection, units: Iterable[UnitRow], health: Mapping[str, Health], now: float
 ) -> list[str]:
     """The units that `advance` would change; reads only."""
     open_units = {unit.name: unit for unit in units if unit.state not in ENDED}
@@ -141,7 +142,7 @@ def _resets(actions: tuple[Action, ...]) -> bool:
     return any(isinstance(action, TriggerReset) for action in actions)
 
 
-def _complete(connection: Connection, unit: Row[Any], record: RegionRecord, now: float) -> None:
+def _complete(connection: Connection, unit: UnitRow, record: RegionRecord, now: float) -> None:
     """The vector of the batches that closed the epoch is the cut."""
     c, p, u = tables.commit, tables.pe, tables.unit
     members = select(p.c.id).where(p.c.application == unit.application, p.c.unit == unit.name)

@@ -10,12 +10,13 @@ import time
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 from sqlalchemy import Connection, select
 
 from streams_orchestration.runtime.catalog import tables
 from streams_orchestration.runtime.catalog.catalog import Catalog
+from streams_orchestration.runtime.catalog.reading import CatalogRow
+from streams_orchestration.runtime.catalog.rows import ConnectionRow, StateRow, StoredPosition, UnitEventRow, UnitRow
 from streams_orchestration.runtime.storage.home import Home
 from streams_orchestration.runtime.units.reading import read_units
 from streams_orchestration.runtime.units.unit_facts import ENDED
@@ -48,6 +49,17 @@ class CutFile:
         return None
 
 
+@dataclass(frozen=True, slots=True)
+class _Member(CatalogRow):
+    """A PE of an open unit, and its commit that closed the last complete epoch, if there is one."""
+
+    id: int
+    unit: str
+    initial: StoredPosition
+    batch: int | None
+    position: StoredPosition | None
+
+
 def cut_files(connection: Connection, application: str, units: Iterable[str] | None = None) -> list[CutFile]:
     """The files that the cuts of open units need: operators' states, and segments from outside that are read again.
 
@@ -60,12 +72,13 @@ def cut_files(connection: Connection, application: str, units: Iterable[str] | N
     """
     p, u, c = tables.pe, tables.unit, tables.commit
     closes = (c.c.application == p.c.application) & (c.c.pe == p.c.id) & (c.c.epoch == u.c.completed_epoch)
-    rows = connection.execute(
+    rows = _Member.all(
+        connection,
         select(p.c.id, p.c.unit, p.c.initial, c.c.batch, c.c.position)
         .join(u, (u.c.application == p.c.application) & (u.c.name == p.c.unit))
         .outerjoin(c, closes & c.c.boundary)
         .where(p.c.application == application, u.c.state.not_in(ENDED))
-        .order_by(p.c.id)
+        .order_by(p.c.id),
     )
     members = [row for row in rows if units is None or row.unit in units]
     if not members:
@@ -73,22 +86,22 @@ def cut_files(connection: Connection, application: str, units: Iterable[str] | N
     return [*_states(connection, application, members), *_segments(connection, application, members)]
 
 
-def _states(connection: Connection, application: str, members: Sequence[Any]) -> Iterable[CutFile]:
+def _states(connection: Connection, application: str, members: Sequence[_Member]) -> Iterable[CutFile]:
     s = tables.state
-    cuts = {row.id: row for row in members if row.batch is not None}
-    newest: dict[str, Any] = {}
-    for row in connection.execute(select(s).where(s.c.application == application).order_by(s.c.batch)):
-        if row.pe in cuts and row.batch <= cuts[row.pe].batch:
+    cuts = {row.id: (row.unit, row.batch) for row in members if row.batch is not None}
+    newest: dict[str, StateRow] = {}
+    for row in StateRow.all(connection, select(s).where(s.c.application == application).order_by(s.c.batch)):
+        if row.pe in cuts and row.batch <= cuts[row.pe][1]:
             newest[row.operator] = row
     for operator, row in newest.items():
         for file in row.files:
-            yield CutFile(cuts[row.pe].unit, f"the state of {operator},", file["path"], file["size"])
+            yield CutFile(cuts[row.pe][0], f"the state of {operator},", file["path"], file["size"])
 
 
-def _segments(connection: Connection, application: str, members: Sequence[Any]) -> Iterable[CutFile]:
+def _segments(connection: Connection, application: str, members: Sequence[_Member]) -> Iterable[CutFile]:
     s, p, u, k = tables.segment, tables.pe, tables.unit, tables.stream_connection
     imported = {
-        (row.pe, row.key): row for row in connection.execute(select(k).where(k.c.application == application)).all()
+        (row.pe, row.key): row for row in ConnectionRow.all(connection, select(k).where(k.c.application == application))
     }
     needed: list[tuple[str, str, str, int]] = []
     for row in members:
@@ -167,7 +180,7 @@ def _record(catalog: Catalog, application: str, unit: str) -> str | None:
         files = cut_files(connection, application, [unit])
         problem = next((problem for file in files if (problem := file.problem) is not None), None)
         known = unit in lost_cuts(connection, application)
-        row = connection.execute(select(u).where(u.c.application == application, u.c.name == unit)).one()
+        row = UnitRow.one(connection, select(u).where(u.c.application == application, u.c.name == unit))
         where = f"epoch {row.completed_epoch}, its last complete one" if row.completed_epoch else "its start"
         message = None if problem is None else f"{unit} cannot go back to {where}: {problem}"
         if known != (message is not None):
@@ -181,5 +194,5 @@ def lost_cuts(connection: Connection, application: str) -> dict[str, str]:
     e = tables.unit_event
     kinds = ("cut lost", "cut restored")
     query = select(e).where(e.c.application == application, e.c.kind.in_(kinds)).order_by(e.c.number)
-    newest = {row.unit: row for row in connection.execute(query)}
-    return {unit: row.cause for unit, row in newest.items() if row.kind == "cut lost"}
+    newest = {row.unit: row for row in UnitEventRow.all(connection, query)}
+    return {unit: row.cause or "" for unit, row in newest.items() if row.kind == "cut lost"}

@@ -5,8 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Protocol
 
+from streams_orchestration.runtime.catalog.reading import CatalogRow
+from streams_orchestration.runtime.catalog.rows import UnitRow
+from streams_orchestration.runtime.catalog.states import PeState
 from streams_orchestration.runtime.errors import NothingFailedError
 from streams_orchestration.runtime.limits import HEARTBEAT_LIMIT, START_LIMIT
 from streams_orchestration.runtime.units.status import HostStatus, PeStatus, UnitsStatus
@@ -157,16 +159,20 @@ def _launch_due(host: HostStatus) -> float:
     return 0.0 if host.launches < 2 else host.launched_at + LAUNCH_PAUSE * LAUNCH_FACTOR ** (host.launches - 2)
 
 
-class Member(Protocol):
-    """What the judge knows of a PE: the columns of its row."""
+@dataclass(frozen=True, slots=True)
+class PeCondition(CatalogRow):
+    """What the health of a unit depends on, of one of its PEs."""
 
+    application: str
+    unit: str
+    host: int
     id: int
-    state: str
+    state: PeState
     error: str | None
     final: bool
 
 
-def health_of(hosts: Iterable[HostStatus], pes: Iterable[Member], now: float) -> Health:
+def health_of(hosts: Iterable[HostStatus], pes: Iterable[PeCondition], now: float) -> Health:
     """The health of a unit (B9).
 
     Args:
@@ -189,7 +195,7 @@ def health_of(hosts: Iterable[HostStatus], pes: Iterable[Member], now: float) ->
     return Health(trouble, up)
 
 
-def may_need_reset(unit: Any, health: Health | None, now: float) -> bool:
+def may_need_reset(unit: UnitRow, health: Health | None, now: float) -> bool:
     """Whether a unit may need a reset, from its row alone: `failures` decides.
 
     Args:

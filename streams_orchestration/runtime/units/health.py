@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Collection
-from typing import Any
 
 from sqlalchemy import Connection, select
 
 from streams_orchestration.runtime.catalog import tables
-from streams_orchestration.runtime.units.failures import health_of
+from streams_orchestration.runtime.catalog.rows import HostRow
+from streams_orchestration.runtime.units.failures import PeCondition, health_of
 from streams_orchestration.runtime.units.status import HostStatus
 from streams_orchestration.runtime.units.unit_facts import Health
 
@@ -32,14 +32,11 @@ def read_healths(connection: Connection, applications: Collection[str], now: flo
     p, h = tables.pe, tables.host
     hosts = {
         (row.application, row.id): HostStatus.of(row)
-        for row in connection.execute(select(h).where(h.c.application.in_(applications)))
+        for row in HostRow.all(connection, select(h).where(h.c.application.in_(applications)))
     }
-    units: dict[tuple[str, str], list[Any]] = {}
-    for row in connection.execute(
-        select(p.c.application, p.c.id, p.c.unit, p.c.host, p.c.state, p.c.error, p.c.final).where(
-            p.c.application.in_(applications)
-        )
-    ):
+    units: dict[tuple[str, str], list[PeCondition]] = {}
+    columns = (p.c.application, p.c.unit, p.c.host, p.c.id, p.c.state, p.c.error, p.c.final)
+    for row in PeCondition.all(connection, select(*columns).where(p.c.application.in_(applications))):
         units.setdefault((row.application, row.unit), []).append(row)
     health: dict[str, dict[str, Health]] = {application: {} for application in applications}
     for (application, unit), pes in units.items():

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import shutil
 import time
-from typing import Any, cast
 
 from sqlalchemy import Connection, select
 
 from streams_orchestration.runtime.catalog import tables
 from streams_orchestration.runtime.catalog.catalog import Catalog
+from streams_orchestration.runtime.catalog.rows import ApplicationRow, HostRow, PeRow, UnitEventRow, UnitRow
 from streams_orchestration.runtime.errors import NotDeployedError
 from streams_orchestration.runtime.programs.spread import LevelSpread
 from streams_orchestration.runtime.storage.home import Home
@@ -42,14 +42,14 @@ def opened_catalog(home: Home, application: str) -> Catalog:
     return catalog
 
 
-def application_row(connection: Connection, home: Home, application: str) -> Any:
+def application_row(connection: Connection, home: Home, application: str) -> ApplicationRow:
     """The row of an application.
 
     Raises:
         NotDeployedError: the catalog does not know it.
     """
     a = tables.application
-    row = connection.execute(select(a).where(a.c.name == application)).one_or_none()
+    row = ApplicationRow.one_or_none(connection, select(a).where(a.c.name == application))
     if row is None:
         known = tuple(connection.scalars(select(a.c.name).order_by(a.c.name)))
         raise NotDeployedError(application, known, home.root)
@@ -69,9 +69,10 @@ def read_units(home: Home, application: str) -> UnitsStatus:
 def units_status(connection: Connection, home: Home, application: str) -> UnitsStatus:
     """The same within a transaction."""
     row = application_row(connection, home, application)
-    units = connection.execute(_all(tables.unit, application)).all()
+    u, e, h, p = tables.unit, tables.unit_event, tables.host, tables.pe
+    units = UnitRow.all(connection, select(u).where(u.c.application == application))
     events: dict[str, list[UnitEvent]] = {}
-    for event in connection.execute(_all(tables.unit_event, application).order_by(tables.unit_event.c.number)):
+    for event in UnitEventRow.all(connection, select(e).where(e.c.application == application).order_by(e.c.number)):
         events.setdefault(event.unit, []).append(
             UnitEvent(event.at, event.kind, event.generation, event.epoch, event.attempts, event.seconds, event.cause)
         )
@@ -82,7 +83,7 @@ def units_status(connection: Connection, home: Home, application: str) -> UnitsS
             host, error=_disk_error(home),
             log=logs / f"host-{host.id}.log",
         )
-        for host in connection.execute(_all(tables.host, application).order_by(tables.host.c.id))
+        for host in HostRow.all(connection, select(h).where(h.c.application == application).order_by(h.c.id))
     )  # fmt: skip
     pes = tuple(
         PeStatus(
@@ -106,7 +107,7 @@ def units_status(connection: Connection, home: Home, application: str) -> UnitsS
             running=pe.running,
             failed_times=times_of_failure(pe.failures, time.time()),
         )
-        for pe in connection.execute(_all(tables.pe, application).order_by(tables.pe.c.id))
+        for pe in PeRow.all(connection, select(p).where(p.c.application == application).order_by(p.c.id))
     )
     return UnitsStatus(
         application=application,
@@ -146,7 +147,3 @@ def _disk_error(home: Home) -> str | None:
     """A host that finds the disk full cannot write down that it did."""
     free = shutil.disk_usage(home.root).free
     return f"the disk of {home.root} is full: {free // 2**20} MiB are free" if free < FULL_BYTES else None
-
-
-def _all(table: Any, application: str) -> Any:
-    return cast(Any, select(table).where(table.c.application == application))

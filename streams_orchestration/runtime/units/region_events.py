@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from streams_orchestration.runtime.units.region_record import Timer
+from streams_orchestration.runtime.catalog.states import Timer
 
 
 @dataclass(frozen=True, slots=True)

@@ -3,18 +3,8 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
-from typing import Literal
 
-RegionState = Literal[
-    "STARTED",
-    "PROCESSING",
-    "DRAINING",
-    "RESETTING",
-    "UNHEALTHY",
-    "MAXIMUM_RESET_ATTEMPTS_REACHED",
-]
-"""States of a region (B1). State is part of every commit, so there is no CHECKPOINT_PENDING."""
-Timer = Literal["period", "drain", "reset"]
+from streams_orchestration.runtime.catalog.states import RegionState, Timer
 
 AVERAGED = 10
 """Drains and resets over which averages are taken (B34)."""

@@ -4,14 +4,15 @@ from __future__ import annotations
 
 from typing import Any
 
-from sqlalchemy import Connection, Row, delete, select, update
+from sqlalchemy import Connection, delete, select, update
 
 from streams_orchestration.runtime.catalog import tables
+from streams_orchestration.runtime.catalog.rows import CommitRow, PeRow, UnitRow
 from streams_orchestration.runtime.sinks.retraction import take_back
 from streams_orchestration.runtime.tasks.stored_states import drop_states_after
 
 
-def roll_back(connection: Connection, unit: Row[Any], epoch: int) -> list[str]:
+def roll_back(connection: Connection, unit: UnitRow, epoch: int) -> list[str]:
     """Take every PE of a unit back to its commit that closed the last complete epoch.
 
     Args:
@@ -25,12 +26,13 @@ def roll_back(connection: Connection, unit: Row[Any], epoch: int) -> list[str]:
     application = unit.application
     p, c = tables.pe, tables.commit
     garbage: list[str] = []
-    for pe in connection.execute(select(p).where(p.c.application == application, p.c.unit == unit.name)).all():
-        cut = connection.execute(
+    for pe in PeRow.all(connection, select(p).where(p.c.application == application, p.c.unit == unit.name)):
+        cut = CommitRow.one_or_none(
+            connection,
             select(c).where(
                 c.c.application == application, c.c.pe == pe.id, c.c.epoch == unit.completed_epoch, c.c.boundary
-            )
-        ).one_or_none()
+            ),
+        )
         batch = cut.batch if cut is not None else -1
         garbage += drop_states_after(connection, application, pe.id, batch)
         garbage += take_back(connection, application, pe.id, batch)

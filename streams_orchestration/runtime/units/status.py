@@ -4,15 +4,12 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Literal
 
+from streams_orchestration.runtime.catalog.rows import HostRow
+from streams_orchestration.runtime.catalog.states import ApplicationState, HostState, PeState
 from streams_orchestration.runtime.processes import is_alive
 from streams_orchestration.runtime.programs.spread import LevelSpread
 from streams_orchestration.runtime.units.unit_status import UnitStatus
-
-PeState = Literal["WANTED", "STARTING", "RUNNING", "COMPLETED", "STOPPED", "FAILED"]
-HostState = Literal["STARTING", "RUNNING", "COMPLETED", "STOPPED", "FAILED"]
-ApplicationState = Literal["RUNNING", "COMPLETED", "STOPPED", "FAILED"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,7 +31,7 @@ class HostStatus:
     """In a row without coming up."""
 
     @classmethod
-    def of(cls, row: Any, *, error: str | None = None, log: Path = Path()) -> HostStatus:
+    def of(cls, row: HostRow, *, error: str | None = None, log: Path = Path()) -> HostStatus:
         """From its row in the catalog; whether its process exists is read from this machine."""
         return cls(
             row.id, row.pid, is_alive(row.pid, row.process_started), row.state, row.launched_at, row.heartbeat_at,

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
-from typing import Any
 
-from sqlalchemy import Connection, Row, select
+from sqlalchemy import Connection, select
 
 from streams_orchestration.runtime.catalog import tables
+from streams_orchestration.runtime.catalog.rows import UnitRow
 from streams_orchestration.runtime.sinks.sinks import is_held
 from streams_orchestration.runtime.units.region_events import (
     Action,
@@ -79,7 +79,7 @@ class Facts:
         return all(member.final for member in self.members)
 
 
-def read_facts(connection: Connection, units: Iterable[Row[Any]], health: Mapping[str, Health]) -> dict[str, Facts]:
+def read_facts(connection: Connection, units: Iterable[UnitRow], health: Mapping[str, Health]) -> dict[str, Facts]:
     """The facts of units of one application, by name.
 
     Args:

@@ -4,20 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Literal
 
-from streams_orchestration.runtime.units.region_record import RegionState, Times
+from streams_orchestration.runtime.catalog.states import EventKind, Timer, UnitState
+from streams_orchestration.runtime.units.region_record import Times
 
-UnitState = RegionState | Literal["COMPLETED", "STOPPED", "FAILED"]
 LOST_REMEDY = "Bring it back from a copy, or start anew with --fresh"
 """What to do about a file that the last cut of a unit needs."""
 
 STABLE_SECONDS, UNSTABLE_RESETS = 600.0, 3
 """A unit that failed and was reset so often within so many seconds is not stable, whatever it does right now."""
 
-EventKind = Literal[
-    "unhealthy", "taken up", "reset began", "reset done", "first commit", "attempts used up", "cut lost", "cut restored"
-]
 PHASES = ("failed", "detected", "asked", "began", "done", "committed")
 """Moments of an outage, in their order."""
 _PHASE_NAMES = {
@@ -106,7 +102,7 @@ class UnitStatus:
     """Why it is unhealthy or is being reset; of the last reset until an epoch is complete."""
     asked: bool = False
     """Somebody has taken up the reset that it needs."""
-    timer: str | None = None
+    timer: Timer | None = None
     """What runs out at `deadline`: period, drain or reset."""
     deadline: float | None = None
     resets: int = 0

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, cast
 
-from sqlalchemy import Connection, Row, delete, func, insert, select, update
+from sqlalchemy import Connection, delete, func, insert, select, update
 
 from streams_orchestration.runtime.catalog import tables
+from streams_orchestration.runtime.catalog.rows import UnitRow
+from streams_orchestration.runtime.catalog.states import EventKind, RegionState
 from streams_orchestration.runtime.units.region_record import RegionRecord, RegionSettings, Times
 from streams_orchestration.runtime.units.unit_facts import Facts
 
@@ -16,17 +18,17 @@ KEPT_EVENTS = 100
 """Events of a unit that stay in the catalog."""
 
 
-def settings_of(unit: Row[Any], facts: Facts) -> RegionSettings:
+def settings_of(unit: UnitRow, facts: Facts) -> RegionSettings:
     """The unit's settings."""
     members = frozenset(member.id for member in facts.members)
     return RegionSettings(members, unit.period, unit.drain_timeout, unit.reset_timeout, unit.configured_attempts)
 
 
-def record_of(unit: Row[Any]) -> RegionRecord:
+def record_of(unit: UnitRow) -> RegionRecord:
     """The unit's record."""
     return RegionRecord(
         max_attempts=unit.max_attempts,
-        state=unit.state,
+        state=cast(RegionState, unit.state),  # the machine takes no step of a unit that has ended
         current=unit.current_epoch,
         completed=unit.completed_epoch,
         attempts=unit.attempts,
@@ -42,7 +44,7 @@ def record_of(unit: Row[Any]) -> RegionRecord:
     )
 
 
-def store(connection: Connection, unit: Row[Any], record: RegionRecord, **more: Any) -> None:
+def store(connection: Connection, unit: UnitRow, record: RegionRecord, **more: Any) -> None:
     """Write a record.
 
     Args:
@@ -76,7 +78,7 @@ def store(connection: Connection, unit: Row[Any], record: RegionRecord, **more: 
 
 
 def log_event(
-    connection: Connection, unit: Row[Any], record: RegionRecord, kind: str, at: float,
+    connection: Connection, unit: UnitRow, record: RegionRecord, kind: EventKind, at: float,
     *, generation: int, seconds: float | None = None, cause: str | None = None,
 ) -> None:  # fmt: skip
     """Add an event; the oldest ones go."""

@@ -4,12 +4,15 @@ from __future__ import annotations
 
 import time
 from collections.abc import Iterable
-from typing import Any
+from dataclasses import dataclass
 
 from sqlalchemy import select
 
 from streams_orchestration.runtime.catalog import tables
 from streams_orchestration.runtime.catalog.catalog import Catalog
+from streams_orchestration.runtime.catalog.reading import CatalogRow
+from streams_orchestration.runtime.catalog.rows import UnitRow
+from streams_orchestration.runtime.catalog.states import PeState, Timer, UnitState
 from streams_orchestration.runtime.storage.files import remove_files
 from streams_orchestration.runtime.units.controller import advance, units_with_news
 from streams_orchestration.runtime.units.health import read_health
@@ -32,7 +35,7 @@ def observe(catalog: Catalog, application: str, units: Iterable[str] | None = No
         wanted = connection.scalar(select(a.c.wanted).where(a.c.name == application))
         if wanted != "RUNNING":
             return ()
-        rows = connection.execute(select(u).where(u.c.application == application)).all()
+        rows = UnitRow.all(connection, select(u).where(u.c.application == application))
         asked = [row for row in rows if units is None or row.name in units]
         news = units_with_news(connection, asked, read_health(connection, application, now), now)
     for unit in news:
@@ -44,11 +47,26 @@ def observe(catalog: Catalog, application: str, units: Iterable[str] | None = No
     return tuple(news)
 
 
-def changes_soon(row: Any, now: float) -> bool:
+@dataclass(frozen=True, slots=True)
+class PeOfUnit(CatalogRow):
+    """A PE, and what its unit does; the other columns are those of the unit."""
+
+    id: int
+    final: bool
+    state: PeState
+    generation: int
+    dirty: bool
+    unit_state: UnitState
+    timer: Timer | None
+    deadline: float | None
+    asked: int
+
+
+def changes_soon(row: PeOfUnit, now: float) -> bool:
     """Is the state of a PE's unit to change about now: it starts, it is being reset, or its timer has run out.
 
     Args:
-        row: of the PE: `final`; of its unit: `unit_state`, `dirty`, `generation`, `asked`, `timer`, `deadline`.
+        row: of the PE.
         now: unix seconds.
     """
     if row.final:

@@ -264,7 +264,7 @@ ENDS: dict[str, tuple[Callable[[Home], None], str]] = {
 def test_a_host_sees_that_nobody_wants_it(home: Home, case: str):
     happen, reason = ENDS[case]
     here = joined(home)
-    assert here.row().name == "app"
+    assert here.row().wanted == "RUNNING"
     happen(home)
     with pytest.raises(UnwantedHostError, match=reason):
         here.row()

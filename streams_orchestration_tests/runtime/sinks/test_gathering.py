@@ -16,7 +16,7 @@ import pyarrow.parquet as pq
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
-from sqlalchemy import Row, select
+from sqlalchemy import select
 
 from streams_orchestration.operators.standard.partitions import NULL
 from streams_orchestration.runtime.catalog import tables
@@ -28,7 +28,7 @@ from streams_orchestration.runtime.queries.commits import commit_batch
 from streams_orchestration.runtime.sinks.delivering import deliverers
 from streams_orchestration.runtime.sinks.gathering import MANY, Gatherer
 from streams_orchestration.runtime.sinks.publisher import Publisher
-from streams_orchestration.runtime.sinks.publishing import complete, due
+from streams_orchestration.runtime.sinks.publishing import DueOutput, complete, due
 from streams_orchestration.runtime.storage.home import Home
 from streams_orchestration_tests.runtime.applications import compiled, sink, source
 from streams_orchestration_tests.runtime.faults import KilledError, kill_at
@@ -83,7 +83,7 @@ class Sink:
         commit_batch(self.local.catalog, self.program, plan, self.local.execute(self.program, plan), 0.0)
         return True
 
-    def waiting(self) -> Sequence[Row[Any]]:
+    def waiting(self) -> list[DueOutput]:
         return due(self.local.catalog, self.local.name, files=False)
 
     def turn(self) -> None:

@@ -1,0 +1,55 @@
+"""Reads the rows of a statement as dataclasses, so that a column has a type and no name is mistaken."""
+
+from __future__ import annotations
+
+import functools
+from dataclasses import dataclass, fields
+from typing import Any, Self
+
+from sqlalchemy import Connection, CursorResult, Executable
+
+
+@dataclass(frozen=True, slots=True)
+class CatalogRow:
+    """What a statement gives for each row; a subclass has its columns as fields, in their order.
+
+    Reading raises TypeError when the statement has other columns.
+    """
+
+    @classmethod
+    def all(cls, connection: Connection, statement: Executable) -> list[Self]:
+        """All rows."""
+        return [cls(*row) for row in cls._execute(connection, statement)]
+
+    @classmethod
+    def one(cls, connection: Connection, statement: Executable) -> Self:
+        """The only row.
+
+        Raises:
+            NoResultFound, MultipleResultsFound: there are none, or several.
+        """
+        return cls(*cls._execute(connection, statement).one())
+
+    @classmethod
+    def one_or_none(cls, connection: Connection, statement: Executable) -> Self | None:
+        """The only row, or None when there is none.
+
+        Raises:
+            MultipleResultsFound: there are several.
+        """
+        row = cls._execute(connection, statement).one_or_none()
+        return None if row is None else cls(*row)
+
+    @classmethod
+    def _execute(cls, connection: Connection, statement: Executable) -> CursorResult[Any]:
+        result = connection.execute(statement)
+        columns, expected = tuple(result.keys()), _columns(cls)
+        if columns != expected:
+            message = f"{cls.__name__} has the fields {expected}, the statement has the columns {columns}"
+            raise TypeError(message)
+        return result
+
+
+@functools.cache
+def _columns(row: type[CatalogRow]) -> tuple[str, ...]:
+    return tuple(field.name for field in fields(row))

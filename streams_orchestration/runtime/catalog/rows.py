@@ -1,0 +1,281 @@
+"""The rows of the tables that are read whole, a dataclass for each; `tables.py` says what the columns are."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, Literal, TypedDict
+
+from streams_orchestration.model.visibility import Visibility
+from streams_orchestration.runtime.catalog.reading import CatalogRow
+from streams_orchestration.runtime.catalog.states import (
+    ApplicationState,
+    EventKind,
+    HostState,
+    PeState,
+    Timer,
+    UnitState,
+)
+
+
+class StoredPosition(TypedDict):
+    """A `Position` as JSON."""
+
+    inputs: dict[str, int]
+    sources: dict[str, dict[str, Any]]
+    exhausted: list[str]
+    outputs: dict[str, int]
+
+
+@dataclass(frozen=True, slots=True)
+class ApplicationRow(CatalogRow):
+    """A deployed application."""
+
+    name: str
+    life: str
+    fingerprint: str
+    compilation: bytes
+    base: str
+    settings: dict[str, Any]
+    wanted: Literal["RUNNING", "STOPPED"]
+    state: ApplicationState
+    deployed_at: float
+
+
+@dataclass(frozen=True, slots=True)
+class HostRow(CatalogRow):
+    """A host of an application."""
+
+    application: str
+    id: int
+    incarnation: str | None
+    pid: int | None
+    process_started: float | None
+    state: HostState
+    asked_at: float | None
+    launched_at: float
+    start_up: dict[str, float] | None
+    heartbeat_at: float | None
+    error: str | None
+    launches: int
+
+
+@dataclass(frozen=True, slots=True)
+class UnitRow(CatalogRow):
+    """A unit of recovery."""
+
+    application: str
+    name: str
+    region: int | None
+    period: float | None
+    drain_timeout: float
+    reset_timeout: float
+    generation: int
+    trigger_epoch: int
+    current_epoch: int
+    completed_epoch: int
+    drain_asked: int | None
+    final_epoch: int | None
+    attempts: int
+    max_attempts: int
+    configured_attempts: int
+    state: UnitState
+    dirty: bool
+    since: float
+    timer: Timer | None
+    deadline: float | None
+    timer_number: int
+    began_at: float
+    cause: str | None
+    asked: int
+    outage: dict[str, float] | None
+    drains: list[Any] | None
+    resets: list[Any] | None
+    reset_count: int
+    restarts: int
+    completed_at: float | None
+
+
+@dataclass(frozen=True, slots=True)
+class UnitEventRow(CatalogRow):
+    """Something that happened to a unit."""
+
+    application: str
+    unit: str
+    number: int
+    at: float
+    kind: EventKind
+    generation: int
+    epoch: int
+    attempts: int
+    seconds: float | None
+    cause: str | None
+
+
+@dataclass(frozen=True, slots=True)
+class PeRow(CatalogRow):
+    """A PE."""
+
+    application: str
+    id: int
+    unit: str
+    host: int
+    feeds: bool
+    operators: list[str]
+    levels: list[dict[str, Any]]
+    program: bytes | None
+    state: PeState
+    error: str | None
+    permanent: bool
+    failures: dict[str, Any] | None
+    restartable: bool
+    running: int
+    batch: int
+    epoch: int
+    exhausted: bool
+    final: bool
+    initial: StoredPosition
+    position: StoredPosition
+    rows_in: int
+    rows_out: int
+    busy_seconds: float
+    committed_at: float | None
+
+
+@dataclass(frozen=True, slots=True)
+class CommitRow(CatalogRow):
+    """A commit of a PE."""
+
+    application: str
+    pe: int
+    batch: int
+    token: str | None
+    generation: int
+    epoch: int
+    boundary: bool
+    exhausted: bool
+    final: bool
+    position: StoredPosition
+    rows_in: int
+    rows_out: int
+    busy_seconds: float
+    committed_at: float
+
+
+@dataclass(frozen=True, slots=True)
+class SegmentRow(CatalogRow):
+    """A segment of a stream."""
+
+    application: str
+    stream: str
+    number: int
+    pe: int
+    batch: int
+    epoch: int
+    path: str
+    rows: int
+    size: int
+    checksum: int
+    committed_at: float
+    uncommitted: bool
+    retracted: bool
+
+
+@dataclass(frozen=True, slots=True)
+class StateRow(CatalogRow):
+    """The stored state of an operator at a batch."""
+
+    application: str
+    operator: str
+    batch: int
+    pe: int
+    files: list[dict[str, Any]]
+
+
+@dataclass(frozen=True, slots=True)
+class SinkRow(CatalogRow):
+    """A sink."""
+
+    application: str
+    operator: str
+    pe: int
+    kind: str
+    place: str
+    format: str | None
+    visibility: Visibility
+    pending: str | None
+    outputs: int
+    rows: int
+    error: str | None
+    failures: int
+    failed_at: float | None
+
+
+@dataclass(frozen=True, slots=True)
+class SinkFileRow(CatalogRow):
+    """An output of a sink that is not visible for good."""
+
+    application: str
+    pending: str
+    final: str | None
+    operator: str
+    pe: int
+    generation: int
+    batch: int
+    epoch: int
+    rows: int
+    size: int
+    published: bool
+    retracted: bool
+
+
+@dataclass(frozen=True, slots=True)
+class ExportRow(CatalogRow):
+    """An exported stream."""
+
+    application: str
+    name: str
+    stream: str
+    pe: int
+    properties: dict[str, Any]
+    stream_id: str | None
+    waits: bool
+    schema: str
+    uncommitted: bool
+
+
+@dataclass(frozen=True, slots=True)
+class ImportRow(CatalogRow):
+    """An Import."""
+
+    application: str
+    name: str
+    operator: int
+    port: int
+    pe: int
+    subscription: str | None
+    exporter: str | None
+    stream_id: str | None
+    filter: str | None
+    schema: str
+    consistent: bool
+
+
+@dataclass(frozen=True, slots=True)
+class ConnectionRow(CatalogRow):
+    """A connection of an Import with an exported stream."""
+
+    application: str
+    key: str
+    pe: int
+    name: str
+    operator: int
+    port: int
+    filter: str | None
+    exporter: str
+    exporter_pe: int
+    stream: str
+    waits: bool
+    first: int
+    lost: int
+    problem: str | None
+    uncommitted: bool

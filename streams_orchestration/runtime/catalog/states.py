@@ -1,0 +1,24 @@
+"""The states that the catalog holds, and the words of its other columns that take one of a few."""
+
+from __future__ import annotations
+
+from typing import Literal
+
+ApplicationState = Literal["RUNNING", "COMPLETED", "STOPPED", "FAILED"]
+HostState = Literal["STARTING", "RUNNING", "COMPLETED", "STOPPED", "FAILED"]
+PeState = Literal["WANTED", "STARTING", "RUNNING", "COMPLETED", "STOPPED", "FAILED"]
+RegionState = Literal[
+    "STARTED",
+    "PROCESSING",
+    "DRAINING",
+    "RESETTING",
+    "UNHEALTHY",
+    "MAXIMUM_RESET_ATTEMPTS_REACHED",
+]
+"""States of a region (B1). State is part of every commit, so there is no CHECKPOINT_PENDING."""
+UnitState = RegionState | Literal["COMPLETED", "STOPPED", "FAILED"]
+Timer = Literal["period", "drain", "reset"]
+"""What runs out at the deadline of a unit."""
+EventKind = Literal[
+    "unhealthy", "taken up", "reset began", "reset done", "first commit", "attempts used up", "cut lost", "cut restored"
+]
