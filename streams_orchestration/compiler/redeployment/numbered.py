@@ -1,0 +1,47 @@
+"""A deployment plan with the numbers and names that its parts have while it runs."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import replace
+
+from streams_orchestration.compiler.deployment_plan import DeploymentPlan
+from streams_orchestration.compiler.pe_program import PeProgram
+from streams_orchestration.compiler.redeployment.outcome import Numbering
+
+
+def numbered(plan: DeploymentPlan, numbers: Numbering) -> DeploymentPlan:
+    """The same plan with the numbers of PEs and hosts and the names of units at run time.
+
+    Operators keep the numbers that they have in the plan: they mean something within a program only. So does the
+    number of a PE that an operator is told (`OperatorProgram.pe`).
+    """
+    pes = tuple(replace(pe, program=_program(pe.program, numbers), host=numbers.hosts[pe.host]) for pe in plan.pes)
+    units = tuple(
+        replace(
+            unit,
+            name=numbers.units[unit.name],
+            pes=_sorted(unit.pes, numbers.pes),
+            starts=_sorted(unit.starts, numbers.pes),
+        )
+        for unit in plan.units
+    )
+    return replace(plan, pes=pes, units=units)
+
+
+def _program(program: PeProgram, numbers: Numbering) -> PeProgram:
+    tasks = tuple(
+        replace(task, inputs=tuple(replace(each, producer=numbers.pes[each.producer]) for each in task.inputs))
+        for task in program.tasks
+    )
+    return replace(
+        program,
+        pe=numbers.pes[program.pe],
+        unit=numbers.units[program.unit],
+        tasks=tasks,
+        consumers={stream: _sorted(readers, numbers.pes) for stream, readers in program.consumers.items()},
+    )
+
+
+def _sorted(pes: tuple[int, ...], numbers: Mapping[int, int]) -> tuple[int, ...]:
+    return tuple(sorted(numbers[pe] for pe in pes))

@@ -1,0 +1,118 @@
+"""A unit that nothing of changes runs on, whatever the plan around it is numbered like."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+import pytest
+
+from streams_orchestration.compiler.compilation import Compilation
+from streams_orchestration.compiler.compiling import compile_application
+from streams_orchestration.compiler.options import Options
+from streams_orchestration.compiler.redeployment.numbered import numbered
+from streams_orchestration.compiler.redeployment.outcome import Redeployment
+from streams_orchestration.compiler.redeployment.preview import preview
+from streams_orchestration_tests.specs import read
+
+HEAD = """
+specVersion: 1
+application: app
+schemas: {Row: "k string, g int"}
+graph:
+"""
+APART = "config: {placement: {partitionIsolation: true}}"
+
+
+def chain(name: str, period: float = 1.0, key: str = "k", extra: str = "") -> str:
+    """A region of its own with two PEs."""
+    return f"""
+  - name: {name}Source
+    operator: Beacon
+    outputs: [{{stream: {name}Source, schema: Row}}]
+    annotations: {{consistent: {{trigger: periodic, period: {period}}}}}
+  - name: {name}New
+    operator: DeDuplicate
+    inputs: [{name}Source]
+    parameters: {{key: {key}}}
+    {APART}
+  - {{name: {name}Out, operator: FileSink, inputs: [{name}New], parameters: {{file: {name}}}}}
+{extra}"""
+
+
+def compiled(*chains: str, **options: Any) -> Compilation:
+    compilation = compile_application(read(HEAD + "".join(chains)), Options(**options))
+    assert compilation.deployment is not None
+    assert not compilation.deployment.refusal
+    return compilation
+
+
+def units(outcome: Redeployment) -> dict[str, str]:
+    return {each.unit: each.action for each in outcome.units}
+
+
+def test_another_region_in_front_leaves_the_others_alone():
+    old, new = compiled(chain("A"), chain("B")), compiled(chain("C"), chain("A"), chain("B"))
+    outcome = preview(old, new)
+    assert units(outcome) == {"region-0": "run on", "region-1": "run on", "region-2": "start"}
+    assert {each.operator: each.action for each in outcome.operators if each.action != "kept"} == {
+        "CSource": "added", "CNew": "added", "COut": "added",
+    }  # fmt: skip
+    assert outcome.moves == ()
+    assert outcome.verdict == "kept"
+    places = pe_numbers(new)
+    for name, number in pe_numbers(old).items():
+        assert outcome.numbering.pes[places[name]] == number
+    assert len(set(outcome.numbering.pes.values())) == len(outcome.numbering.pes)
+
+
+def pe_numbers(compilation: Compilation) -> dict[str, int]:
+    assert compilation.deployment is not None
+    programs = compilation.deployment.programs
+    return {each.name: program.pe for program in programs for each in program.operators.values()}
+
+
+CASES = {
+    "a region less in front": (compiled(chain("A"), chain("B")), compiled(chain("B")),
+                               {"region-1": "run on", "region-0": "stop"}),
+    "a parameter": (compiled(chain("A"), chain("B")), compiled(chain("A"), chain("B", key="g")),
+                    {"region-0": "run on", "region-1": "restart"}),
+    "a period": (compiled(chain("A"), chain("B")), compiled(chain("A", period=2.0), chain("B")),
+                 {"region-0": "restart", "region-1": "run on"}),
+    "another reader of a stream that leaves the PE": (
+        compiled(chain("A"), chain("B")),
+        compiled(chain("A"), chain("B", extra=f"  - {{name: Too, operator: FileSink, inputs: [BNew], "
+                                              f"parameters: {{file: too}}, {APART}}}")),
+        {"region-0": "run on", "region-1": "restart"},
+    ),
+    "the other order": (compiled(chain("A"), chain("B")), compiled(chain("B"), chain("A")),
+                        {"region-0": "run on", "region-1": "run on"}),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("case", CASES)
+def test_what_restarts(case: str):
+    old, new, expected = CASES[case]
+    assert units(preview(old, new)) == expected
+
+
+def test_fusion_alone_moves_states_and_loses_none():
+    old, new = compiled(chain("A")), compiled(chain("A").replace(APART, ""))
+    outcome = preview(old, new)
+    assert outcome.verdict == "kept"
+    assert {each.action for each in outcome.operators} <= {"kept", "moved"}
+    moved = {each.operator for each in outcome.operators if each.action == "moved"}
+    assert moved
+    assert {place.operator for move in outcome.moves for place in move.targets} == moved - {"AOut"}
+
+
+def test_a_plan_keeps_the_numbers_that_earlier_redeploys_have_given_it():
+    first, second = compiled(chain("A"), chain("B")), compiled(chain("C"), chain("A"), chain("B"))
+    numbers = preview(first, second).numbering
+    assert second.deployment is not None
+    running = replace(second, deployment=numbered(second.deployment, numbers))
+    again = preview(running, second)
+    assert again.verdict == "unchanged"
+    assert again.numbering == numbers
+    less = preview(running, compiled(chain("B"), chain("C")))
+    assert units(less) == {"region-0": "stop", "region-1": "run on", "region-2": "run on"}
