@@ -25,13 +25,6 @@ HOST = {"application": "app", "id": 0, "state": "STOPPED"}
 
 
 @pytest.fixture
-def home(tmp_path: Path, database: str) -> Home:
-    home = Home(tmp_path / "home")
-    create_catalog(home).close()
-    return home
-
-
-@pytest.fixture
 def locked(home: Home) -> Iterator[Home]:
     """Somebody else writes and does not come to an end."""
     with Catalog(home).write():

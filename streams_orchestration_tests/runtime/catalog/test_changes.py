@@ -24,13 +24,6 @@ BRIEF = 0.3
 
 
 @pytest.fixture
-def home(tmp_path: Path, database: str) -> Home:
-    home = Home(tmp_path / "home")
-    create_catalog(home).close()
-    return home
-
-
-@pytest.fixture
 def waiting(home: Home) -> Iterator[Catalog]:
     """A catalog whose bell is open."""
     catalog = Catalog(home)

@@ -10,12 +10,14 @@ from typing import Any
 import pytest
 from sqlalchemy import update
 
+from streams_orchestration.compiler.pe_program import PeProgram
 from streams_orchestration.runtime.catalog import tables
 from streams_orchestration.runtime.deployment import control
 from streams_orchestration.runtime.deployment.reset import reset
 from streams_orchestration.runtime.errors import HostLaunchError, StaleGenerationError, StreamsRuntimeError
 from streams_orchestration.runtime.limits import HEARTBEAT_LIMIT
 from streams_orchestration.runtime.observing.reading import read_status
+from streams_orchestration.runtime.programs.batches import BatchPlan, TaskResult
 from streams_orchestration.runtime.queries.commits import commit_batch
 from streams_orchestration.runtime.storage.home import Home
 from streams_orchestration.runtime.units.failures import failures
@@ -76,12 +78,17 @@ def test_the_states_of_a_host_that_dies(running: Running):
     running.finish()
 
 
-def test_nothing_is_committed_between_the_failure_and_the_reset(running: Running):
+def batch_in_flight(running: Running) -> tuple[PeProgram, BatchPlan, list[TaskResult]]:
+    """A batch of the first PE that was run and is not committed."""
     running.work()
     program = running.local.programs[0]
     plan = running.local.plan(program)
     assert plan is not None
-    results = running.local.execute(program, plan)
+    return program, plan, running.local.execute(program, plan)
+
+
+def test_nothing_is_committed_between_the_failure_and_the_reset(running: Running):
+    program, plan, results = batch_in_flight(running)
     running.kill_host()
     observe(running.catalog, running.name)
     with pytest.raises(StaleGenerationError, match="region-0 is UNHEALTHY and goes back to its last complete epoch"):
@@ -260,11 +267,7 @@ def test_a_sweep_that_was_paused_does_not_touch_what_others_wrote_meanwhile(
 
 
 def test_a_host_that_dies_while_others_are_launched_is_fenced_off(running: Running, monkeypatch: pytest.MonkeyPatch):
-    running.work()
-    program = running.local.programs[0]
-    plan = running.local.plan(program)
-    assert plan is not None
-    results = running.local.execute(program, plan)
+    program, plan, results = batch_in_flight(running)
     running.kill_host()
     with monkeypatch.context() as unseen:
         unseen.setattr(control, "observe", lambda *_: None)

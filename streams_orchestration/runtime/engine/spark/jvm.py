@@ -84,10 +84,10 @@ def start_jvm(settings: Mapping[str, str], directory: Path | None = None) -> Jvm
 def spark_home() -> Path:
     """Where Spark is: SPARK_HOME, else the PySpark that is installed, which is not imported."""
     named = os.environ.get("SPARK_HOME")
-    found = find_spec("pyspark")
-    assert found is not None
-    assert found.origin is not None
-    return Path(named) if named else Path(found.origin).parent
+    spec = find_spec("pyspark")
+    assert spec is not None
+    assert spec.origin is not None
+    return Path(named) if named else Path(spec.origin).parent
 
 
 def _ignore_interrupts() -> None:
