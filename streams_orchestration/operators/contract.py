@@ -152,6 +152,11 @@ class Operator:
         """Forget everything; called instead of `restore` when there is no checkpoint yet (B25)."""
 
     @classmethod
+    def has_state(cls, parameters: Any) -> bool:
+        """May it keep anything from one micro-batch to the next?"""
+        return cls.checkpoint is not Operator.checkpoint
+
+    @classmethod
     def keeps_state(cls, before: Any, after: Any) -> bool:
         """Does a state that was made under some parameters mean the same under others?"""
         free = set(cls.free_parameters)
@@ -230,6 +235,11 @@ class SourceOperator(Operator):
     def initial_offset(cls) -> Offset:
         """Where production begins."""
         return {}
+
+    @classmethod
+    def has_state(cls, parameters: Any) -> bool:
+        """It has its offset."""
+        return True
 
     @classmethod
     def sharding(cls, context: OperatorContext, parameters: Any) -> Sharding:

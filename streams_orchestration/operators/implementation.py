@@ -6,7 +6,7 @@ import importlib
 from typing import Any
 
 from streams_orchestration.model.names import nearest
-from streams_orchestration.operators.contract import Operator, SourceOperator
+from streams_orchestration.operators.contract import Operator
 
 
 class ImplementationError(ValueError):
@@ -65,8 +65,3 @@ def _is_class(value: Any, kind: type) -> bool:
 def keeps_tuples(implementation: type[Operator]) -> bool:
     """Does the class keep anything between calls, so that one instance must see all tuples."""
     return implementation.stateful
-
-
-def stores_state(implementation: type[Operator]) -> bool:
-    """Does the class keep anything from one micro-batch to the next, as a state or as the offset of a source."""
-    return implementation.checkpoint is not Operator.checkpoint or issubclass(implementation, SourceOperator)

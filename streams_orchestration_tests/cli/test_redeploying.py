@@ -74,7 +74,7 @@ CHANGES: dict[str, tuple[list[tuple[str, str]], list[str], int, str]] = {
         [("name: Source", "name: Other"), ("stream: Source", "stream: Other"), ("[Source]", "[Other]")],
         ["--drop-state", "Source"], 0, "lossy",
     ),
-    "another key": ([("{key: k}", "{key: g}")], [], 0, "kept"),
+    "another key": ([("{key: k}", "{key: g}")], [], 1, "refused"),
 }  # fmt: skip
 
 

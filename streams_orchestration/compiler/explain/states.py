@@ -11,7 +11,6 @@ from streams_orchestration.compiler.pe_program import OperatorProgram
 from streams_orchestration.compiler.redeployment.feeds import Feeds, Level
 from streams_orchestration.compiler.redeployment.sharding import divisible, sharding_of
 from streams_orchestration.operators.contract import Operator, SourceOperator
-from streams_orchestration.operators.implementation import stores_state
 
 
 def state_facts(lookup: Lookup, operator: int) -> Iterator[Fact]:
@@ -21,7 +20,7 @@ def state_facts(lookup: Lookup, operator: int) -> Iterator[Fact]:
         return
     model = lookup.model(operator)
     kind = load_operator(model)
-    if not stores_state(kind):
+    if not kind.has_state(kind.Parameters.model_validate(program.parameters)):
         yield Fact("it keeps none, so a redeploy loses none")
         return
     what = "its offset" if issubclass(kind, SourceOperator) else "its state"

@@ -23,7 +23,7 @@ from streams_orchestration.compiler.redeployment.outcome import (
 from streams_orchestration.compiler.redeployment.plans import Operators
 from streams_orchestration.compiler.redeployment.sharding import divisible, sharding_of
 from streams_orchestration.operators.contract import Operator, SourceOperator
-from streams_orchestration.operators.implementation import ImplementationError, import_operator, stores_state
+from streams_orchestration.operators.implementation import import_operator
 
 Channels = tuple[int, ...]
 
@@ -88,15 +88,15 @@ class Decisions:
         return Decided(tuple(self._dropped(name, reason) for name in self.old.by_identity[identity].values()))
 
     def _dropped(self, name: str, reason: str) -> OperatorAction:
-        lossy = self._has_state(name, _deployed_class(self.old.programs[name]))
+        lossy = self._has_state(name)
         return self._action(name, name, "dropped", reason, lossy=lossy)
 
     def _stays(self, identity: str) -> Decided:
         before, after = self.old.by_identity[identity], self.new.by_identity[identity]
         kind = load_operator(self.new.model(identity))
-        if not any(self._has_state(name, _deployed_class(self.old.programs[name])) for name in before.values()):
+        if not any(self._has_state(name) for name in before.values()):
             return Decided(tuple(self._stateless(before, after)))
-        if not stores_state(kind):
+        if not _may_store(self.new.programs[next(iter(after.values()))]):
             return self._refused(identity, "is there, and its class keeps none any more")
         levels = self.old.levels(identity), self.new.levels(identity)
         changed = _changed(*levels)
@@ -225,14 +225,10 @@ class Decisions:
             rows, size = self._states[former].rows, self._states[former].bytes
         return OperatorAction(name, verb, rows, size, reason, former, lossy)
 
-    def _has_state(self, name: str, kind: type[Operator] | None) -> bool:
-        """As far as that is known: a source has its offset, and what was never stored is no loss."""
+    def _has_state(self, name: str) -> bool:
+        """May what is deployed keep anything; an operator that cannot be asked any more may."""
         program = self.old.programs[name]
-        if program.source:
-            return True
-        if self._states is not None:
-            return name in self._states
-        return program.stateful and (kind is None or stores_state(kind))
+        return program.source or (program.stateful and _may_store(program))
 
     def _known_keys(self, before: Mapping[Channels, str]) -> Mapping[str, tuple[str, ...]] | None:
         """Of what is stored, by part; None where that is not known."""
@@ -242,12 +238,13 @@ class Decisions:
         return next(found, None)
 
 
-def _deployed_class(program: OperatorProgram) -> type[Operator] | None:
-    """The class of an operator that is deployed, None when it cannot be imported any more."""
+def _may_store(program: OperatorProgram) -> bool:
+    """Does the class say that it keeps something under these parameters, as far as it can be asked?"""
     try:
-        return import_operator(program.implementation)
-    except ImplementationError:
-        return None
+        kind = import_operator(program.implementation)
+        return kind.has_state(kind.Parameters.model_validate(program.parameters))
+    except ValueError:
+        return True
 
 
 def _changed(old: Sequence[Level], new: Sequence[Level]) -> tuple[int, ...]:

@@ -87,6 +87,12 @@ class Custom(Operator):
         named = zip(_ITEMS, (parameters.function, parameters.on_tuple, parameters.on_punctuation), strict=True)
         return {parameter: _function(name, parameter) for parameter, name in named if name is not None}
 
+    @classmethod
+    def has_state(cls, parameters: CustomParameters) -> bool:
+        """A function takes `state`."""
+        functions = cls._functions(parameters).values()
+        return any("state" in inspect.signature(function).parameters for function in functions)
+
     def setup(self) -> None:
         """Import the functions."""
         self.functions = self._functions(self.parameters)

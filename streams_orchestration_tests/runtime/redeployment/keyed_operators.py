@@ -87,3 +87,14 @@ class Merging(SilentVisits):
 
     def rescale(self, states: Any, route: Any) -> list[State]:
         return [dict(states[0])] + [{}] * (route.width - 1)
+
+
+def remembers(batch: TupleBatch, state: dict[str, Any]) -> TupleBatch:
+    """Of a Custom that counts its batches."""
+    state["batches"] = state.get("batches", 0) + 1
+    return batch
+
+
+def forgets(batch: TupleBatch) -> TupleBatch:
+    """Of a Custom that keeps nothing."""
+    return batch
