@@ -10,7 +10,11 @@ import pytest
 
 from streams_orchestration.cli import main
 from streams_orchestration.compiler.compiling import compile_spec
+from streams_orchestration.operators.keyed_state import KeyedState
 from streams_orchestration.runtime.deployment.deployment import deploy
+from streams_orchestration.runtime.errors import OperatorError
+from streams_orchestration.runtime.programs.batches import StoredState
+from streams_orchestration.runtime.redeployment import deployed
 from streams_orchestration.runtime.storage.home import Home
 
 Capture = pytest.CaptureFixture[str]
@@ -110,3 +114,23 @@ def test_what_cannot_be_asked(spec: Path, capsys: Capture, case: str):
 def test_what_is_not_deployed_cannot_be_previewed(spec: Path, capsys: Capture):
     assert main(["redeploy", edit(spec, ("application: app", "application: other")), "--dry-run"]) == 1
     assert "other: no such application" in capsys.readouterr().err
+
+
+def test_a_state_that_is_collected_meanwhile_is_looked_up_again(
+    spec: Path, monkeypatch: pytest.MonkeyPatch, capsys: Capture
+):
+    chain, tries = StoredState("New[0]", ()), [0]
+
+    def read(stored: StoredState) -> Any:
+        tries[0] += 1
+        if tries[0] == 1:
+            raise OperatorError(stored.operator, "it is gone")
+        seen = KeyedState("k string")
+        seen.add_many({"k": ["a", "b"]})
+        return {"seen": seen, "position": 3}
+
+    monkeypatch.setattr(deployed, "_state_chains", lambda *_: [chain])
+    monkeypatch.setattr(deployed, "read_state", read)
+    assert main(["redeploy", str(spec), "--dry-run", "--format", "json"]) == 0
+    assert {each["operator"]: each["rows"] for each in document(capsys)["operators"]}["New[0]"] == 2
+    assert tries == [2]

@@ -29,17 +29,16 @@ def unit_actions(old: Operators, new: Operators, numbers: Numbering) -> tuple[Un
     the plan something stands.
     """
     before = {unit.name: _facts(old, unit, None) for unit in old.plan.units}
-    found = [
-        UnitAction(name, _action(before[name] == _facts(new, unit, numbers)) if name in before else "start")
-        for unit in new.plan.units
-        for name in (numbers.units[unit.name],)
-    ]
-    there = {each.unit for each in found}
-    return (*found, *(UnitAction(unit.name, "stop") for unit in old.plan.units if unit.name not in there))
-
-
-def _action(same: bool) -> Any:  # noqa: FBT001
-    return "run on" if same else "restart"
+    actions: list[UnitAction] = []
+    for unit in new.plan.units:
+        name = numbers.units[unit.name]
+        if name not in before:
+            actions.append(UnitAction(name, "start"))
+        else:
+            same = before[name] == _facts(new, unit, numbers)
+            actions.append(UnitAction(name, "run on" if same else "restart"))
+    there = {each.unit for each in actions}
+    return (*actions, *(UnitAction(unit.name, "stop") for unit in old.plan.units if unit.name not in there))
 
 
 def circle_of_changed(old: Operators, actions: tuple[UnitAction, ...]) -> tuple[str, ...]:

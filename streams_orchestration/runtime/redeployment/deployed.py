@@ -15,10 +15,13 @@ from streams_orchestration.compiler.pe_program import PeProgram
 from streams_orchestration.compiler.redeployment.outcome import Redeployment
 from streams_orchestration.compiler.redeployment.preview import NothingToDropError, preview
 from streams_orchestration.compiler.redeployment.states import StoredState
+from streams_orchestration.operators.dict_state import DictState
 from streams_orchestration.operators.keyed_state import KeyedState
+from streams_orchestration.operators.libraries import pa
 from streams_orchestration.operators.state import State
+from streams_orchestration.operators.tuple_log import TupleLog
 from streams_orchestration.runtime.catalog import tables
-from streams_orchestration.runtime.errors import StreamsRuntimeError
+from streams_orchestration.runtime.errors import OperatorError, StreamsRuntimeError
 from streams_orchestration.runtime.programs.batches import StoredState as StateChain
 from streams_orchestration.runtime.storage.home import Home
 from streams_orchestration.runtime.tasks.instances import SPLITTERS
@@ -48,14 +51,27 @@ def preview_redeploy(home: Home, wanted: Compilation, drop: Collection[str] = ()
         OperatorError: a stored state cannot be read.
     """
     application = wanted.logical.application
-    with opened_catalog(home, application).read() as connection:
-        deployed = _deployed(connection, home, application)
-        chains = _state_chains(connection, application, deployed)
-    states = {chain.operator: facts for chain in chains if (facts := _facts(read_state(chain), chain)) is not None}
+    deployed, states = _read(home, application)
     try:
         return preview(deployed, wanted, states=states, drop=drop)
     except NothingToDropError as error:
         raise DropStateError(application, str(error)) from error
+
+
+def _read(home: Home, application: str) -> tuple[Compilation, dict[str, StoredState]]:
+    """What is deployed, and what it keeps; files that are collected while it runs are looked up again."""
+    for last in (False, False, True):
+        with opened_catalog(home, application).read() as connection:
+            deployed = _deployed(connection, home, application)
+            chains = _state_chains(connection, application, deployed)
+        try:
+            facts = {chain.operator: _facts(read_state(chain), chain) for chain in chains}
+        except OperatorError:
+            if last:
+                raise
+        else:
+            return deployed, {operator: each for operator, each in facts.items() if each is not None}
+    raise AssertionError
 
 
 def _deployed(connection: Connection, home: Home, application: str) -> Compilation:
@@ -91,10 +107,11 @@ def _state_chains(connection: Connection, application: str, deployed: Compilatio
 
 
 def _facts(state: State, chain: StateChain) -> StoredState | None:
-    """What a state holds, None when that is nothing but positions of round robins."""
+    """What a state holds, None when that is nothing but positions of round robins; rows are values without tables."""
     parts = {name: part for name, part in state.items() if name != SPLITTERS}
     if not parts:
         return None
     keys = {name: tuple(part.keys_schema.names) if isinstance(part, KeyedState) else () for name, part in parts.items()}
-    rows = sum(len(part) if hasattr(part, "__len__") and not isinstance(part, str) else 1 for part in parts.values())
+    tables = [part for part in parts.values() if isinstance(part, KeyedState | DictState | TupleLog | pa.Table)]
+    rows = sum(map(len, tables)) if tables else len(parts)
     return StoredState(rows, sum(file.size for file in chain.files), keys)
