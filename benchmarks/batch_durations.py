@@ -126,6 +126,10 @@ class ThisSession:
     def pid(self) -> int:
         return os.getpid()
 
+    @property
+    def process_name(self) -> str:
+        return "benchmark"
+
     def ping(self) -> object:
         return None
 

@@ -12,8 +12,8 @@ from collections.abc import Callable
 from pathlib import Path
 
 from streams_orchestration.runtime.engine.port import EngineStart, QueryStart
-from streams_orchestration.runtime.engine.spark.owners import owner_pids
-from streams_orchestration.runtime.errors import OperatorFailure, StreamsRuntimeError
+from streams_orchestration.runtime.engine.spark.scratch_query import ScratchQuery
+from streams_orchestration.runtime.errors import StreamsRuntimeError
 from streams_orchestration.runtime.hosts import host_process
 from streams_orchestration.runtime.processes import is_alive, process_started
 from streams_orchestration_tests.chaos.local_engine import STOP
@@ -44,6 +44,11 @@ class LocalEngine:
         """Of the process that forks."""
         return self._process.pid
 
+    @property
+    def process_name(self) -> str:
+        """It forks."""
+        return "fork server"
+
     def ping(self) -> object:
         """It answers always."""
         return None
@@ -51,7 +56,7 @@ class LocalEngine:
     def ended(self, patience: float = 0.0) -> str | None:
         """How the process has ended."""
         with contextlib.suppress(subprocess.TimeoutExpired):
-            return f"its JVM (pid {self.pid}) has ended with status {self._process.wait(patience)}"
+            return f"its {self.process_name} (pid {self.pid}) has ended with status {self._process.wait(patience)}"
         return None
 
     def watch(self, wake: Callable[[], None]) -> None:
@@ -89,13 +94,12 @@ class LocalEngine:
             return int(self._process.stdout.readline() or 0)
 
 
-class LocalQuery:
+class LocalQuery(ScratchQuery):
     """A query of the local engine."""
 
     def __init__(self, fork: Callable[[dict[str, str]], int], start: QueryStart) -> None:
-        self.generation, self.permanent, self.pe = start.generation, False, start.program.pe
-        self.cause: OperatorFailure | None = None
-        self._scratch = start.make_scratch()
+        super().__init__(start)
+        self.pe = start.program.pe
         pid = fork(start.planner_options(self._scratch))
         self._process = pid, process_started(pid) if pid else None
 
@@ -103,25 +107,6 @@ class LocalQuery:
     def active(self) -> bool:
         """Its process lives."""
         return is_alive(*self._process)
-
-    @property
-    def begun(self) -> bool:
-        """Its planner knows where it stands."""
-        return self._scratch.begun
-
-    @property
-    def starting(self) -> bool:
-        """Its planner is not there yet."""
-        return self.active and not self.begun
-
-    def busy(self) -> list[int]:
-        """Processes that have tasks of the batch under way to run."""
-        return owner_pids(self._scratch.unanswered())
-
-    @property
-    def idle(self) -> bool:
-        """No batch is under way and none will begin."""
-        return not self.active or self._scratch.resting
 
     def failure(self) -> StreamsRuntimeError | None:
         """Why it ended by itself."""

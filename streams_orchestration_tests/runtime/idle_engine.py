@@ -49,6 +49,10 @@ class IdleEngine:
     def pid(self) -> int:
         return self.process.pid if self.process is not None else 1
 
+    @property
+    def process_name(self) -> str:
+        return "idle process"
+
     def ended(self, patience: float = 0.0) -> str | None:
         return None
 

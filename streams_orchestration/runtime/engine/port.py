@@ -121,6 +121,11 @@ class Engine(Protocol):
         """The process that all queries depend on, once the engine is up."""
         ...
 
+    @property
+    def process_name(self) -> str:
+        """What messages call that process, `JVM`."""
+        ...
+
     def ping(self) -> object:
         """Return as soon as that process answers."""
         ...

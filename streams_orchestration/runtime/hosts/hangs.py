@@ -1,4 +1,4 @@
-"""Hangs: a JVM that does not answer, and a worker that stands still in a task, are ended; stopped ones are not."""
+"""Hangs: an engine that does not answer, and a worker that stands still in a task, are ended; stopped ones are not."""
 
 from __future__ import annotations
 

@@ -31,7 +31,7 @@ class Heart:
 
     Args:
         presence: of the host.
-        hang_limit: seconds without an answer or progress until the JVM or a worker is killed; 0 for never.
+        hang_limit: seconds without an answer or progress until the engine's process or a worker is killed; 0 for never.
         busy: gives the processes that have a task to run.
     """
 
@@ -99,12 +99,13 @@ class Heart:
         return True
 
     def _look_for_hangs(self, tasks: HungTasks, now: float) -> None:
-        """End a JVM that does not answer, and workers that stand still."""
+        """End an engine's process that does not answer, and workers that stand still."""
         if self._engine is None or self._pulse is None or self._hung is not None or not self._limit:
             return
         if self._pulse.beat() * LOOK_SECONDS >= self._limit:
             pid = self._engine.pid
-            self._hung = f"its JVM (pid {pid}) gave no answer for {self._limit} s and was killed"
+            name = self._engine.process_name
+            self._hung = f"its {name} (pid {pid}) gave no answer for {self._limit} s and was killed"
             log.error("%s", self._hung)
             kill(pid, process_started(pid))
         tasks.look(self._busy(), now)

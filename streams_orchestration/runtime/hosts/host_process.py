@@ -24,8 +24,8 @@ from streams_orchestration.runtime.storage.home import Home
 if TYPE_CHECKING:
     from streams_orchestration.runtime.hosts.host import Host
 
-JVM_SECONDS = 1.0
-"""A JVM whose connections break has ended by then, or does not end."""
+ENGINE_SECONDS = 1.0
+"""An engine whose connections break has ended by then, or does not end."""
 
 TERMINATION_SECONDS = 5.0
 """How long a host that was told to end waits for the catalog, to report that."""
@@ -83,7 +83,7 @@ def main(arguments: list[str] | None = None, make_engine: Callable[[EngineStart]
         if host is not None:
             with contextlib.suppress(Exception):
                 reason = str(error) if isinstance(error, StreamsRuntimeError) else f"{type(error).__name__}: {error}"
-                host.presence.report(state="FAILED", error=host.engine_end(JVM_SECONDS) or reason.splitlines()[0])
+                host.presence.report(state="FAILED", error=host.engine_end(ENGINE_SECONDS) or reason.splitlines()[0])
         return 1
 
 
@@ -103,5 +103,5 @@ def _listen(host: Host) -> None:
 if __name__ == "__main__":
     status = main()
     logging.shutdown()
-    # py4j's threads and a dead JVM must not keep a finished host alive
+    # threads of an engine that has ended must not keep a finished host alive
     os._exit(status)

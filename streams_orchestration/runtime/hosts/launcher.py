@@ -28,7 +28,7 @@ class HostStart:
     base: Path
     """Directory of the spec."""
     memory: str
-    """Heap of its JVM, which it starts before it can read its settings."""
+    """Of its engine's process, which it starts before it can read its settings."""
 
 
 class HostLauncher(Protocol):

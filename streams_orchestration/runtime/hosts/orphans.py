@@ -16,7 +16,7 @@ from streams_orchestration.runtime.processes import ProcessIdentity, kill, livin
 from streams_orchestration.runtime.storage.home import Home
 
 GRACE_SECONDS = 3.0
-"""The JVM and the workers of a host that has ended go by themselves within this time, as a rule."""
+"""The engine's process and the workers of a host that has ended go by themselves within this time, as a rule."""
 
 log = logging.getLogger("streams.orphans")
 

@@ -32,7 +32,7 @@ from streams_orchestration.runtime.tasks.calls import OperatorCalls, at_mark
 from streams_orchestration.runtime.tasks.checkpoint import Checkpoint
 from streams_orchestration.runtime.tasks.instances import Instance, InstanceCache, make_instance
 from streams_orchestration.runtime.tasks.meter import Meter, NoMeter
-from streams_orchestration.runtime.tasks.outbox import Outbox, frozen
+from streams_orchestration.runtime.tasks.outbox import NewSender, Outbox, frozen
 from streams_orchestration.runtime.tasks.places import Place
 from streams_orchestration.runtime.tasks.routing import hash_channels, round_robin_channels, split
 from streams_orchestration.runtime.tasks.selection import selected
@@ -43,7 +43,7 @@ class TaskRun:
     """One task of one micro-batch."""
 
     def __init__(
-        self, program: PeProgram, task: Task, plan: BatchPlan, directories: Directories, exchange: str,
+        self, program: PeProgram, task: Task, plan: BatchPlan, directories: Directories, new_sender: NewSender,
         cache: InstanceCache, *, measured: bool = True,
     ) -> None:  # fmt: skip
         self.meter = Meter(program) if measured else NoMeter(program)
@@ -53,7 +53,7 @@ class TaskRun:
         self.directories = directories
         self.instances = {} if task.forwards else cache.of(program, task, plan)
         self._calls = OperatorCalls(self.meter, self.instances, plan.batch)
-        self.outbox = Outbox(program, directories, exchange, self.meter)
+        self.outbox = Outbox(program, directories, new_sender, self.meter)
         self.prepared: set[int] = set()
         """Operators whose objects hold the state that the plan names."""
         self.changed: set[int] = set()

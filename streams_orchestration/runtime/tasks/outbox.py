@@ -3,24 +3,43 @@
 from __future__ import annotations
 
 from collections import Counter, defaultdict
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from functools import partial
 from pathlib import Path
+from typing import Protocol
+
+import pyarrow as pa
 
 from streams_orchestration.compiler.pe_program import Direct, Exchange, PeProgram, Remote
 from streams_orchestration.operators.arrow_types import arrow_schema
 from streams_orchestration.operators.batch import TupleBatch
 from streams_orchestration.runtime.programs.batches import Segment
 from streams_orchestration.runtime.storage.directories import Directories
-from streams_orchestration.runtime.tasks.exchange import Sender
 from streams_orchestration.runtime.tasks.meter import Meter, NoMeter
 from streams_orchestration.runtime.transport.segments import Item, write_segment
 
 
-class Outbox:
-    """Of one task in one micro-batch; `exchange` is the directory of what goes to later levels."""
+class Sender(Protocol):
+    """What one task sends to one input port of a later level in one batch; the engine says how it gets there."""
 
-    def __init__(self, program: PeProgram, directories: Directories, exchange: str, meter: Meter | NoMeter) -> None:
+    def send(self, item: Item) -> None:
+        """One more item."""
+        ...
+
+    def payload(self) -> tuple[bytes, int]:
+        """What a task of the later level gets for all items, and how many bytes they are; the end of sending."""
+        ...
+
+
+NewSender = Callable[[pa.Schema], Sender]
+
+
+class Outbox:
+    """Of one task in one micro-batch; `new_sender` makes the senders to later levels."""
+
+    def __init__(
+        self, program: PeProgram, directories: Directories, new_sender: NewSender, meter: Meter | NoMeter
+    ) -> None:
         self.copies: Counter[int] = Counter()
         """Connection -> batches copied by the sender."""
         self.enqueued: Counter[int] = Counter()
@@ -30,7 +49,7 @@ class Outbox:
         self._senders: dict[tuple[int, int], Sender] = {}
         self._program = program
         self._directories = directories
-        self._exchange = exchange
+        self._new_sender = new_sender
         self._meter = meter
 
     def passed(self, delivery: Direct, item: Item) -> Item:
@@ -56,7 +75,7 @@ class Outbox:
         sender = self._senders.get((operator, port))
         if sender is None:
             schema = arrow_schema(self._program.operators[operator].inputs[port])
-            sender = self._senders[operator, port] = Sender(self._exchange, schema)
+            sender = self._senders[operator, port] = self._new_sender(schema)
         self._meter.sending(operator, port, item, partial(sender.send, item))
 
     def send(self, delivery: Remote, ddl: str | None, item: Item) -> None:

@@ -62,7 +62,7 @@ def processes() -> Iterator[dict[str, subprocess.Popen[bytes]]]:
         process.communicate()
 
 
-def test_a_jvm_that_does_not_answer_is_ended_and_said_to_be(processes: dict[str, subprocess.Popen[bytes]]):
+def test_an_engine_that_does_not_answer_is_ended_and_its_process_named(processes: dict[str, subprocess.Popen[bytes]]):
     jvm = processes["waits"]
     heart = Heart(cast(Any, None), 3, list)
     heart.watch(IdleEngine(jvm, ping=threading.Event().wait))
@@ -70,7 +70,7 @@ def test_a_jvm_that_does_not_answer_is_ended_and_said_to_be(processes: dict[str,
         heart._look_for_hangs(HungTasks(3), 0.0)
         assert heart.engine_end() is None
     heart._look_for_hangs(HungTasks(3), 0.0)
-    assert f"(pid {jvm.pid}) gave no answer for 3 s and was killed" in (heart.engine_end() or "")
+    assert f"its idle process (pid {jvm.pid}) gave no answer for 3 s and was killed" in (heart.engine_end() or "")
     assert process_started(jvm.pid) is None
 
 

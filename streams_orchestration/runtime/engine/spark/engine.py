@@ -98,6 +98,11 @@ class SparkEngine:
         return self._jvm.process.pid
 
     @property
+    def process_name(self) -> str:
+        """It is a JVM."""
+        return "JVM"
+
+    @property
     def _context(self) -> Any:
         return self.session.sparkContext
 
@@ -108,7 +113,7 @@ class SparkEngine:
     def ended(self, patience: float = 0.0) -> str | None:
         """How the JVM has ended."""
         with contextlib.suppress(subprocess.TimeoutExpired):
-            return f"its JVM (pid {self.pid}) has ended with status {self._jvm.process.wait(patience)}"
+            return f"its {self.process_name} (pid {self.pid}) has ended with status {self._jvm.process.wait(patience)}"
         return None
 
     def watch(self, wake: Callable[[], None]) -> None:

@@ -8,10 +8,10 @@ from pyspark.sql import SparkSession
 from pyspark.sql.streaming.query import StreamingQuery
 
 from streams_orchestration.runtime.engine.port import QueryStart
-from streams_orchestration.runtime.engine.spark.owners import owner_pids
+from streams_orchestration.runtime.engine.spark.scratch_query import ScratchQuery
 from streams_orchestration.runtime.engine.spark.source import PeSource
 from streams_orchestration.runtime.engine.spark.stages import pe_query
-from streams_orchestration.runtime.errors import OperatorFailure, StreamsRuntimeError
+from streams_orchestration.runtime.errors import StreamsRuntimeError
 from streams_orchestration.runtime.logs import pe_logger
 
 PROGRESS = {"asyncProgressTrackingEnabled": "true", "asyncProgressTrackingCheckpointIntervalMs": "3600000"}
@@ -22,22 +22,19 @@ START_PAUSES = (1.0, 2.0, 4.0, 8.0, 16.0, 32.0)
 """Seconds before a query that could not start is started again. It has done nothing yet, so nothing goes back."""
 
 
-class SparkQuery:
+class SparkQuery(ScratchQuery):
     """One generation of one PE: starts a query and knows why it ended. Batches are committed by its planner."""
 
     def __init__(self, spark: SparkSession, start: QueryStart) -> None:
+        super().__init__(start)
         self.spark = spark
         self.program = start.program
         self.directories = start.directories
-        self.generation = start.generation
         self.error: StreamsRuntimeError | None = None
-        self.permanent = False
-        self.cause: OperatorFailure | None = None
         self.log = pe_logger(self.directories.log)
         self._query: StreamingQuery | None = None
         self._starts = 0
         self._again_at: float | None = None
-        self._scratch = start.make_scratch()
         self._options = start.planner_options(self._scratch)
         self.start()
 
@@ -63,25 +60,6 @@ class SparkQuery:
     def active(self) -> bool:
         """The query runs."""
         return self._query is not None and self._query.isActive
-
-    @property
-    def begun(self) -> bool:
-        """Spark runs the query, and its planner knows where it stands."""
-        return self._scratch.begun
-
-    @property
-    def starting(self) -> bool:
-        """Spark is starting it: its planner is not there yet."""
-        return self.active and not self.begun
-
-    def busy(self) -> list[int]:
-        """Processes that have tasks of the batch under way to run. It does not ask the JVM, which may hang."""
-        return owner_pids(self._scratch.unanswered())
-
-    @property
-    def idle(self) -> bool:
-        """No batch is under way and none will begin, since the application is not wanted any more."""
-        return not self.active or self._scratch.resting
 
     def failure(self) -> StreamsRuntimeError | None:
         """Why the query ended by itself; None while it runs, or is to start again since Python was slow to start."""

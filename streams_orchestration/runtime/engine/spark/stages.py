@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import Any
 
 import pyarrow as pa
@@ -11,6 +12,7 @@ import pyarrow as pa
 from streams_orchestration.compiler.pe_program import PeProgram, Task
 from streams_orchestration.operators.errors import DataError
 from streams_orchestration.operators.state import StateError
+from streams_orchestration.runtime.engine.spark.exchange import RowSender, take_over
 from streams_orchestration.runtime.engine.spark.owners import Worker
 from streams_orchestration.runtime.engine.spark.rows import PLAN, ROW_DDL, Row, record_batches
 from streams_orchestration.runtime.errors import OperatorError, StreamsRuntimeError
@@ -19,7 +21,6 @@ from streams_orchestration.runtime.programs.batches import BatchPlan, TaskResult
 from streams_orchestration.runtime.programs.codecs import plan_codec
 from streams_orchestration.runtime.queries.scratch import Scratch
 from streams_orchestration.runtime.tasks.answers import give_answer
-from streams_orchestration.runtime.tasks.exchange import take_over
 from streams_orchestration.runtime.tasks.execution import TaskRun
 from streams_orchestration.runtime.tasks.instances import InstanceCache
 from streams_orchestration.runtime.tasks.meter import Meter
@@ -60,7 +61,8 @@ class PeLevel:
         launched = self.scratch.launched
         program, directories = launched.program, launched.directories
         header = plan.header()
-        run = TaskRun(program, task, header, directories, self.scratch.exchange, _CACHE, measured=launched.measured)
+        new_sender = partial(RowSender, self.scratch.exchange)
+        run = TaskRun(program, task, header, directories, new_sender, _CACHE, measured=launched.measured)
         rows_out: list[Row] = []
         try:
             result = run.run(plan.inputs[0] if plan.inputs else None, _items(rows, run.meter))

@@ -22,8 +22,8 @@ _FILE = b"file:"
 """No Arrow IPC stream begins like this."""
 
 
-class Sender:
-    """What one task sends to one input port of a later level in one batch."""
+class RowSender:
+    """The `Sender` of tasks whose payloads are rows of Spark's; the directory is for what is too large for a row."""
 
     def __init__(self, directory: str, schema: pa.Schema) -> None:
         self._path = Path(directory) / uuid.uuid4().hex

@@ -9,7 +9,7 @@ import pytest
 
 from streams_orchestration.operators.batch import TupleBatch
 from streams_orchestration.operators.contract import Punctuation
-from streams_orchestration.runtime.tasks.exchange import HELD_BYTES, INLINE_BYTES, Sender, take_over
+from streams_orchestration.runtime.engine.spark.exchange import HELD_BYTES, INLINE_BYTES, RowSender, take_over
 from streams_orchestration.runtime.transport.segments import Item, decode
 
 SCHEMA = pa.schema([("n", pa.int64())])
@@ -37,7 +37,7 @@ def told(items: list[Item]) -> list[object]:
 )
 def test_what_is_sent_arrives(tmp_path: Path, sizes: list[int]):
     items: list[Item] = [*map(batch, sizes), Punctuation.WINDOW]
-    sender = Sender(str(tmp_path), SCHEMA)
+    sender = RowSender(str(tmp_path), SCHEMA)
     for item in items:
         sender.send(item)
     payload, size = sender.payload()
@@ -49,7 +49,7 @@ def test_what_is_sent_arrives(tmp_path: Path, sizes: list[int]):
 
 
 def test_much_is_written_before_all_is_there(tmp_path: Path):
-    sender = Sender(str(tmp_path), SCHEMA)
+    sender = RowSender(str(tmp_path), SCHEMA)
     sender.send(batch(HELD_BYTES // 8))
     (file,) = tmp_path.iterdir()
     assert file.stat().st_size >= HELD_BYTES

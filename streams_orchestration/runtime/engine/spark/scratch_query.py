@@ -1,0 +1,43 @@
+"""What a query knows of itself by its scratch directory, whatever process runs its planner and its tasks."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+
+from streams_orchestration.runtime.engine.port import QueryStart
+from streams_orchestration.runtime.engine.spark.owners import owner_pids
+from streams_orchestration.runtime.errors import OperatorFailure
+
+
+class ScratchQuery(ABC):
+    """A query of the engine port whose tasks run as `stages.py` has them; a subclass starts, judges and stops it."""
+
+    def __init__(self, start: QueryStart) -> None:
+        self.generation = start.generation
+        self.permanent = False
+        self.cause: OperatorFailure | None = None
+        self._scratch = start.make_scratch()
+
+    @property
+    @abstractmethod
+    def active(self) -> bool:
+        """It is started, and has not ended."""
+
+    @property
+    def begun(self) -> bool:
+        """Its planner knows where it stands."""
+        return self._scratch.begun
+
+    @property
+    def starting(self) -> bool:
+        """It is started, and its planner is not there yet."""
+        return self.active and not self.begun
+
+    @property
+    def idle(self) -> bool:
+        """No batch is under way and none will begin, since the application is not wanted any more."""
+        return not self.active or self._scratch.resting
+
+    def busy(self) -> list[int]:
+        """Processes that have tasks of the batch under way to run; only files are read, so this never hangs."""
+        return owner_pids(self._scratch.unanswered())
