@@ -203,6 +203,32 @@ def test_a_decoupled_application_gives_the_same_when_its_host_is_killed(tmp_path
     assert len(read_status(home, "flights").pes) == 5
 
 
+def test_the_width_is_changed_twice_while_it_runs_and_the_result_is_the_same(tmp_path: Path, wanted: pa.Table) -> None:
+    home, text = Home(tmp_path / "home"), (SPECS / "flights.yaml").read_text()
+
+    def of_width(width: int) -> str:
+        spec = tmp_path / "flights.yaml"
+        spec.write_text(text.replace("default: 2}", f"default: {width}}}"))
+        return str(spec)
+
+    def read_on(rows: int) -> ApplicationStatus:
+        return wait_for(home, lambda status: sum(pe.rows_in for pe in status.pes) > rows)
+
+    with streams(home, "deploy", of_width(2), limit=3_000) as process:
+        finish(process)
+    for width in (4, 3):
+        before = read_on(20_000)
+        assert before.state == "RUNNING"
+        with streams(home, "redeploy", of_width(width), "--format", "json") as process:
+            said = finish(process)
+        document = json.loads(said[said.index("{") :])
+        assert document["verdict"] == "kept"
+        assert "resharded" in {operator["action"] for operator in document["operators"]}
+    with streams(home, "run", of_width(3)) as process:
+        finish(process)
+    assert_same(result_of(home), wanted)
+
+
 def test_on_postgresql_neither_a_killed_host_nor_a_server_that_is_restarted_changes_the_result(
     tmp_path: Path, wanted: pa.Table, postgresql: Server, monkeypatch: pytest.MonkeyPatch
 ) -> None:

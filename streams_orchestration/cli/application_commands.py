@@ -66,16 +66,16 @@ def deploy() -> None:
     "--drop-state",
     multiple=True,
     metavar="NAME",
-    help="An operator whose state may be lost; may be repeated. With --dry-run.",
+    help="An operator whose state may be lost; may be repeated.",
 )
 @document_option
 @loaded(f"{CLI}.redeploying:redeploy")
 def redeploy() -> None:
     """Deploy again, with the compile options of the last time.
 
-    What runs already runs on; an application that differs from the one whose state is kept needs --fresh. A decision
-    given with --decoupling takes the place of the last one. The exit status of --dry-run is 1 when state would be lost
-    that --drop-state does not name.
+    What does not change runs on. What does is brought to its last cut and goes on there with the new plan: state,
+    positions and results are kept. A decision given with --decoupling takes the place of the last one. Where state
+    would be lost that --drop-state does not name nothing is changed, and the exit status is 1; --dry-run shows it.
     """
 
 

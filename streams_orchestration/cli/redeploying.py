@@ -7,16 +7,23 @@ from pathlib import Path
 
 import click
 
+from streams_orchestration.cli.catalogs import upgrade_catalog
 from streams_orchestration.cli.compiling import compiled
-from streams_orchestration.cli.deploying import deploy_compiled
+from streams_orchestration.cli.deploying import deploy_compiled, stop_orphans
 from streams_orchestration.cli.failing import APPLICATION
-from streams_orchestration.cli.invocation import current, write_json
-from streams_orchestration.cli.jobs import last_options
+from streams_orchestration.cli.invocation import answer, current, write_json
+from streams_orchestration.cli.jobs import Jobs, last_options
+from streams_orchestration.cli.messages import note
+from streams_orchestration.cli.observing import status_document, status_if_deployed
 from streams_orchestration.cli.outcomes import outcome_table
+from streams_orchestration.cli.starting import locked_start
 from streams_orchestration.cli.terminal import write_table
+from streams_orchestration.compiler.compilation import Compilation
 from streams_orchestration.model.assignment import Assignment
 from streams_orchestration.model.loading import load_application
+from streams_orchestration.runtime.engine.spark.java import require_java
 from streams_orchestration.runtime.redeployment.deployed import preview_redeploy
+from streams_orchestration.runtime.redeployment.redeploying import redeploy as bring_to
 from streams_orchestration.runtime.storage.home import Home
 
 
@@ -24,20 +31,43 @@ def redeploy(
     spec: Path, decoupling: Assignment | None, drop_state: tuple[str, ...], *, fresh: bool, dry_run: bool
 ) -> int:
     """Deploy again, with the compile options of the last time, or show what that would do; the exit status."""
-    if drop_state and not dry_run:
-        message = "--drop-state goes with --dry-run: a redeploy with state kept is previewed only, for the time being."
-        raise click.UsageError(message, click.get_current_context())
-    if fresh and dry_run:
-        message = "--fresh drops everything, so there is nothing to preview. Leave --fresh or --dry-run out."
+    if fresh and (dry_run or drop_state):
+        message = "--fresh drops everything, so there is nothing to preview or to name. Leave it or the others out."
         raise click.UsageError(message, click.get_current_context())
     options = last_options(Home.default(), load_application(spec).application)
     if decoupling is not None:
         options = replace(options, decoupling=decoupling)
-    if not dry_run:
+    home = Home.default()
+    if fresh or (not dry_run and status_if_deployed(home, load_application(spec).application) is None):
         return deploy_compiled("streams redeploy", spec, options, fresh=fresh)
+    if not dry_run:
+        return _redeploy(home, spec, compiled(spec, options, deployable=True), drop_state)
     outcome = preview_redeploy(Home.default(), compiled(spec, options, deployable=True), drop_state)
     if current().json:
         write_json(outcome.document())
     else:
         write_table(outcome_table(outcome), None)
     return 0 if outcome.acceptable else APPLICATION
+
+
+def _redeploy(home: Home, spec: Path, compilation: Compilation, drop_state: tuple[str, ...]) -> int:
+    """Put the new plan in the place of the one that is deployed, and show what was done."""
+    require_java()
+    name = compilation.logical.application
+    with locked_start(home.prepare(), name, "streams redeploy"):
+        upgrade_catalog(home)
+        jobs = Jobs(home, name)
+        stop_orphans(jobs)
+        note(f"Redeploying {name} ...")
+        outcome = bring_to(home, compilation, drop=drop_state)
+        jobs.deploy(spec, compilation, fresh=False)
+    status = jobs.status()
+    facts = outcome.document() | {"state": status.state, "status": status_document(home, status)}
+    if not current().json:
+        write_table(outcome_table(outcome), None)
+    paused = (
+        ""
+        if outcome.measured_seconds is None
+        else f" What has changed stood still for {outcome.measured_seconds:.1f} s."
+    )
+    return answer(lambda: facts, f"{name} is {status.state}.{paused}")

@@ -132,7 +132,8 @@ class ApplicationChangedError(StreamsRuntimeError):
     def __init__(self, application: str, difference: str) -> None:
         super().__init__(
             f"{application}: the application differs from the one whose state is kept ({difference}). "
-            "Run it with --fresh to drop that state and start anew, or go back to the former spec and options."
+            "`streams redeploy SPEC` brings the state to the new one, and with --dry-run shows what becomes of it. Or "
+            "drop the state with --fresh, or go back to the former spec and options."
         )
 
 

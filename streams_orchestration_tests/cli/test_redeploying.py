@@ -99,7 +99,7 @@ def test_what_would_be_lost_is_shown_with_the_remedy(spec: Path, capsys: Capture
 
 WRONG = {
     "a name that loses nothing": (["--dry-run", "--drop-state", "Nothing"], 1, "no state of Nothing would be lost"),
-    "nothing that is shown": (["--drop-state", "New"], 2, "--drop-state goes with --dry-run"),
+    "everything dropped, and something named": (["--fresh", "--drop-state", "New"], 2, "nothing to preview"),
     "everything dropped": (["--dry-run", "--fresh"], 2, "nothing to preview"),
 }
 

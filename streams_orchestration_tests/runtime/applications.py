@@ -40,6 +40,12 @@ OPERATORS: dict[str, Any] = {
         "outputs": [{"mutable": True}],
         "stateful": True,
     },
+    "Visits": {
+        "implementation": "streams_orchestration_tests.runtime.redeployment.keyed_operators:Visits",
+        "inputs": [{}],
+        "outputs": [{}],
+        "stateful": True,
+    },
     "Holding": {"implementation": f"{HERE}:Holding", "inputs": [{}], "outputs": [{}], "stateful": True},
     "Refusing": {"implementation": f"{HERE}:Refusing", "inputs": [{}], "outputs": [{}]},
     "Marks": {"implementation": f"{HERE}:Marks", "inputs": [{}, {}], "outputs": [{}], "stateful": True},

@@ -39,6 +39,7 @@ class ApplicationRow(CatalogRow):
     wanted: Literal["RUNNING", "STOPPED"]
     state: ApplicationState
     deployed_at: float
+    plan: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,6 +74,7 @@ class UnitRow(CatalogRow):
     trigger_epoch: int
     current_epoch: int
     completed_epoch: int
+    held_until: float | None
     drain_asked: int | None
     final_epoch: int | None
     attempts: int

@@ -33,6 +33,7 @@ application = Table(
     Column("wanted", String, nullable=False),  # RUNNING or STOPPED
     Column("state", String, nullable=False),
     Column("deployed_at", Float, nullable=False),
+    Column("plan", Integer, nullable=False, default=1),  # how many plans there were: hosts load a new one
 )
 
 host = Table(
@@ -76,6 +77,7 @@ unit = Table(
     Column("trigger_epoch", Count, nullable=False, default=0),  # start PEs close epochs up to this one
     Column("current_epoch", Count, nullable=False, default=1),  # the sequence id that the next drain has
     Column("completed_epoch", Count, nullable=False, default=0),
+    Column("held_until", Float),  # until then nothing new comes in: it is drained for another plan
     Column("drain_asked", Count),  # the sequence id that the trigger operator has begun to drain
     Column("final_epoch", Count),
     Column("attempts", Integer, nullable=False, default=0),

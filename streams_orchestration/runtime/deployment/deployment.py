@@ -7,12 +7,13 @@ import time
 import uuid
 from dataclasses import asdict, replace
 from pathlib import Path
+from typing import Any
 
 from sqlalchemy import Connection, delete, insert, select, update
 
 from streams_orchestration.compiler.checking.checking import check_operators
 from streams_orchestration.compiler.compilation import Compilation, need
-from streams_orchestration.compiler.deployment_plan import DeploymentPlan
+from streams_orchestration.compiler.deployment_plan import DeployedPe, DeploymentPlan, Unit
 from streams_orchestration.compiler.documents import dump, load
 from streams_orchestration.compiler.pe_program import PeProgram
 from streams_orchestration.compiler.redeployment.fingerprint import difference, fingerprint
@@ -32,6 +33,8 @@ from streams_orchestration.runtime.transport.connections import connect, declare
 from streams_orchestration.runtime.units.reading import deployed_applications, read_units
 
 STOP_SECONDS = 30.0
+FIRST_PLAN = 1
+"""Of an application that was not redeployed since its start from nothing."""
 
 
 def deploy(home: Home, compilation: Compilation, *, fresh: bool = False) -> str:
@@ -73,8 +76,11 @@ def _deploy(home: Home, compilation: Compilation, plan: DeploymentPlan, *, fresh
         if row is not None:
             if row.fingerprint != identity:
                 raise ApplicationChangedError(application, difference(load(Compilation, row.compilation), compilation))
-            _resume(connection, application, row.state)
-            _write_again(connection, compilation, plan)
+            resume(connection, application, row.state)
+            if row.plan == FIRST_PLAN:
+                _write_again(connection, compilation, plan)
+            else:  # what runs has other numbers than what was compiled
+                compilation = load(Compilation, row.compilation)
         else:
             if leftover := _published(home, plan.programs):
                 message = (
@@ -126,7 +132,7 @@ def _insert(connection: Connection, compilation: Compilation, identity: str, pla
             name=application,
             life=uuid.uuid4().hex,
             fingerprint=identity,
-            compilation=_stored(compilation),
+            compilation=stored(compilation),
             base=str(base_directory(compilation)),
             settings=asdict(Settings.from_environment()),
             wanted="RUNNING",
@@ -135,44 +141,50 @@ def _insert(connection: Connection, compilation: Compilation, identity: str, pla
         )
     )
     for unit in plan.units:
-        connection.execute(
-            insert(tables.unit).values(
-                application=application,
-                name=unit.name,
-                region=unit.region,
-                period=unit.period,
-                drain_timeout=unit.drain_timeout,
-                reset_timeout=unit.reset_timeout,
-                since=time.time(),
-                max_attempts=unit.max_attempts,
-                configured_attempts=unit.max_attempts,
-            )
-        )
+        insert_unit(connection, application, unit)
     for host in plan.hosts:
         connection.execute(insert(tables.host).values(application=application, id=host, state="STOPPED"))
     for pe in plan.pes:
-        program = pe.program
-        position = asdict(Position(inputs={stream.stream: 0 for stream in program.inputs}, sources=pe.initial))
-        connection.execute(
-            insert(tables.pe).values(
-                application=application,
-                id=program.pe,
-                unit=program.unit,
-                host=pe.host,
-                feeds=bool(
-                    program.starts or program.sources or program.imports or any(s.foreign for s in program.inputs)
-                ),
-                restartable=pe.restartable,
-                operators=[program.operators[i].name for i in sorted(program.operators)],
-                levels=[asdict(level) for level in spread(program)],
-                program=dump(program),
-                initial=position,
-                position=position,
-            )
-        )
+        insert_pe(connection, pe)
 
 
-def _stored(compilation: Compilation) -> bytes:
+def insert_unit(connection: Connection, application: str, unit: Unit, **values: Any) -> None:
+    """Enter a unit of recovery; `values` are columns that are not as at the beginning."""
+    plain = {
+        "application": application,
+        "name": unit.name,
+        "region": unit.region,
+        "period": unit.period,
+        "drain_timeout": unit.drain_timeout,
+        "reset_timeout": unit.reset_timeout,
+        "since": time.time(),
+        "max_attempts": unit.max_attempts,
+        "configured_attempts": unit.max_attempts,
+    }
+    connection.execute(insert(tables.unit).values(**(plain | values)))
+
+
+def insert_pe(connection: Connection, pe: DeployedPe, **values: Any) -> None:
+    """Enter a PE; `values` are columns that are not as at the beginning."""
+    program = pe.program
+    position = asdict(Position(inputs={stream.stream: 0 for stream in program.inputs}, sources=pe.initial))
+    plain = {
+        "application": program.application,
+        "id": program.pe,
+        "unit": program.unit,
+        "host": pe.host,
+        "feeds": bool(program.starts or program.sources or program.imports or any(s.foreign for s in program.inputs)),
+        "restartable": pe.restartable,
+        "operators": [program.operators[i].name for i in sorted(program.operators)],
+        "levels": [asdict(level) for level in spread(program)],
+        "program": dump(program),
+        "initial": position,
+        "position": position,
+    }
+    connection.execute(insert(tables.pe).values(**(plain | values)))
+
+
+def stored(compilation: Compilation) -> bytes:
     """Without the deployment plan, whose parts stand in rows of their own."""
     return dump(replace(compilation, deployment=None))
 
@@ -180,14 +192,14 @@ def _stored(compilation: Compilation) -> bytes:
 def _write_again(connection: Connection, compilation: Compilation, plan: DeploymentPlan) -> None:
     """What the fingerprint does not tell apart: uids, and programs that another version of the product has cut."""
     a, p, application = tables.application, tables.pe, compilation.logical.application
-    connection.execute(update(a).where(a.c.name == application).values(compilation=_stored(compilation)))
+    connection.execute(update(a).where(a.c.name == application).values(compilation=stored(compilation)))
     for program in plan.programs:
         connection.execute(
             update(p).where(p.c.application == application, p.c.id == program.pe).values(program=dump(program))
         )
 
 
-def _resume(connection: Connection, application: str, state: str) -> None:
+def resume(connection: Connection, application: str, state: str) -> None:
     """Wanted again: every PE goes on after its last commit, in a new generation that fences off what may still run."""
     a, u, p = tables.application, tables.unit, tables.pe
     connection.execute(update(a).where(a.c.name == application).values(wanted="RUNNING"))

@@ -22,7 +22,7 @@ from streams_orchestration.runtime.engine.port import Engine, Query, QueryStart
 from streams_orchestration.runtime.errors import CatalogUnavailableError, OperatorFailure, StreamsRuntimeError
 from streams_orchestration.runtime.hosts.heart import Heart
 from streams_orchestration.runtime.hosts.pes import deployed_pes, units_timed_by
-from streams_orchestration.runtime.hosts.presence import Presence
+from streams_orchestration.runtime.hosts.presence import Presence, Wanted
 from streams_orchestration.runtime.hosts.start_up import StartUp
 from streams_orchestration.runtime.processes import is_alive
 from streams_orchestration.runtime.settings import Settings
@@ -86,13 +86,13 @@ class Host:
         self.base: str = row.base
         self.settings = Settings(**row.settings)
         self.heart = Heart(self.presence, self.settings.hang_limit, self._busy)
-        pes = self.outage.through(lambda: deployed_pes(self.catalog, application))
-        self.programs: dict[int, PeProgram] = {pe.program.pe: pe.program for pe in pes}
-        self.timed = units_timed_by(pes, number)
+        self.plan: int = row.plan
+        """Number of the plan whose programs are loaded."""
+        self.programs: dict[int, PeProgram] = {}
+        self.timed: tuple[str, ...] = ()
         """Units whose epochs this host triggers: those whose first host it is."""
-        self.garbage = Garbage(self.catalog, application, self.programs.values())
-        targets = deliverers(self.catalog, home, application, self.programs.values(), self.timed)
-        self.publisher = self.outage.through(lambda: Publisher(self.catalog, application, targets))
+        self.publisher = self.outage.through(lambda: Publisher(self.catalog, application))
+        self.outage.through(self._load)
 
     def run(self) -> str:
         """Until the PEs are complete, or are not wanted any more; returns the state to report."""
@@ -139,7 +139,10 @@ class Host:
                 return "FAILED"
             if ended := self.engine_end():
                 raise StreamsRuntimeError(ended)
-            if self.presence.row().wanted == "STOPPED":
+            row = self.presence.row()
+            if row.plan != self.plan:
+                self._reload(row)
+            if row.wanted == "STOPPED":
                 self._quiesce()
                 self.stop_all()
                 self.publisher.stop()
@@ -161,6 +164,32 @@ class Host:
                 return "COMPLETED"
             next_turn = TICK_SECONDS if self.news else LOOK_SECONDS if late else OBSERVE_SECONDS
             self._rest(mark, began, began + next_turn)
+
+    def _load(self) -> None:
+        """Load the programs of the deployed plan."""
+        pes = deployed_pes(self.catalog, self.application)
+        self.programs = {pe.program.pe: pe.program for pe in pes}
+        self.timed = units_timed_by(pes, self.number)
+        self.garbage = Garbage(self.catalog, self.application, self.programs.values())
+        self.publisher.deliver_to(
+            deliverers(self.catalog, self.home, self.application, self.programs.values(), self.timed)
+        )
+
+    def _reload(self, row: Wanted) -> None:
+        """Another plan was deployed: stop the queries of PEs that are not here any more; the others are compared."""
+        before = self.programs
+        self._load()
+        self.plan, self.base = row.plan, row.base
+        p = tables.pe
+        with self.catalog.read() as connection:
+            here = set(
+                connection.scalars(select(p.c.id).where(p.c.application == self.application, p.c.host == self.number))
+            )
+        for pe in self.queries.keys() - here:
+            self.queries.pop(pe).stop()
+            self.failed.discard(pe)
+            sweep(self.catalog, self.home, self.application, [pe], [before[pe]])
+        log.info("plan %s: PEs %s", self.plan, ", ".join(map(str, sorted(here))))
 
     def _rest(self, mark: int, began: float, until: float) -> None:
         """Wait until there is something to do: the catalog changes, a query or a process ends, a timer runs out."""

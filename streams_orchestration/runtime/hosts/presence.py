@@ -34,6 +34,7 @@ class Wanted(CatalogRow):
     base: str
     settings: dict[str, Any]
     wanted: Literal["RUNNING", "STOPPED"]
+    plan: int
     incarnation: str | None
     launched_at: float
     asked_at: float | None
@@ -130,7 +131,10 @@ class Presence:
         with self._catalog.read() as connection:
             return Wanted.one_or_none(
                 connection,
-                select(a.c.life, a.c.base, a.c.settings, a.c.wanted, h.c.incarnation, h.c.launched_at, h.c.asked_at)
+                select(
+                    *(a.c.life, a.c.base, a.c.settings, a.c.wanted, a.c.plan),
+                    *(h.c.incarnation, h.c.launched_at, h.c.asked_at),
+                )
                 .join(h, h.c.application == a.c.name)
                 .where(a.c.name == self.application, h.c.id == self.host),
             )

@@ -54,6 +54,9 @@ class PeView:
     """Streams of other applications that its Imports are connected with now."""
     waits: bool = False
     """The unit goes back to its cut: what is done before that is in vain."""
+    draining: frozenset[str] | None = None
+    """The unit is drained for another plan: its sources stand still, and of the streams from outside only these are
+    read, which come from units that are drained, too. None while it works."""
     outstanding: int = 0
     """Segments that the slowest consumer of any of its streams has still to read, or complete epochs of a sink that it
     could not make visible, whichever is more."""
@@ -82,11 +85,14 @@ def plan_batch(
     # the region may be waiting for just that.
     held = view.outstanding >= OUTSTANDING_LIMIT
     # As in Streams an operator-driven start stands still until its epoch is complete.
-    still = held or (program.driven and view.trigger_epoch > view.completed_epoch)
+    waits = program.driven and view.trigger_epoch > view.completed_epoch
+    still = held or waits or view.draining is not None
     streams = (*program.inputs, *view.imported)
     whole = _whole_batches(program, view, stream_limit)
     counts = {
-        s.stream: 0 if held or (still and s.foreign) else whole.get(s.stream, _count(view, s, stream_limit))
+        s.stream: 0
+        if held or _left_unread(view, s, waits=waits)
+        else whole.get(s.stream, _count(view, s, stream_limit))
         for s in streams
     }
     taken = {s.stream: _readable(view, s)[: counts[s.stream]] for s in streams}
@@ -131,6 +137,11 @@ def plan_batch(
         view.life, view.generation, view.batch + 1, view.epoch, boundary, final, source_limit, position, inputs,
         view.states,
     )  # fmt: skip
+
+
+def _left_unread(view: PeView, stream: InputStream, *, waits: bool) -> bool:
+    """Nothing is to come in through a stream from outside."""
+    return stream.foreign and (waits or (view.draining is not None and stream.stream not in view.draining))
 
 
 def _imported(view: PeView, task: Task) -> Iterator[InputStream]:

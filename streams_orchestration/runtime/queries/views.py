@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Sequence
 
 from pydantic import TypeAdapter
@@ -42,6 +43,7 @@ def read_view(catalog: Catalog, program: PeProgram) -> PeView:
                 u.c.generation,
                 u.c.trigger_epoch,
                 u.c.drain_asked,
+                u.c.held_until,
                 u.c.completed_epoch,
                 u.c.final_epoch,
                 u.c.period,
@@ -74,11 +76,30 @@ def read_view(catalog: Catalog, program: PeProgram) -> PeView:
             waits=row.unit_state in ("UNHEALTHY", LIMIT),
             streams=_streams(connection, program, (*program.inputs, *imported), position),
             imported=imported,
+            draining=_drained_streams(connection, program) if is_held(row.held_until) else None,
             outstanding=max(
                 outstanding(connection, program, position, row.completed_epoch),
                 late_epochs(connection, program.application, program.pe, row.completed_epoch) if program.sinks else 0,
             ),
         )
+
+
+def is_held(until: float | None) -> bool:
+    """Whether a unit is being drained; a redeploy that died holds nothing up for long."""
+    return until is not None and until > time.time()
+
+
+def _drained_streams(connection: Connection, program: PeProgram) -> frozenset[str]:
+    """The streams of a PE that come from units which are drained, too."""
+    u, p = tables.unit, tables.pe
+    held = set(
+        connection.scalars(
+            select(p.c.id)
+            .join(u, (u.c.application == p.c.application) & (u.c.name == p.c.unit))
+            .where(p.c.application == program.application, u.c.held_until > time.time())
+        )
+    )
+    return frozenset(stream.stream for stream in program.inputs if stream.producer in held)
 
 
 def _streams(

@@ -105,7 +105,7 @@ class Gatherer:
                 return number + 1
         passed = self.clock() - self._since[first.pending] >= roll.seconds
         closed = first.completed_epoch - first.epoch + 1 >= roll.epochs
-        return len(rows) if passed or closed or first.ended or self.flushing else 0
+        return len(rows) if passed or closed or first.ended or first.held_until or self.flushing else 0
 
     def _replace(self, rows: Sequence[DueOutput], final: Path | None) -> None:
         """One file in place of several, with a final name or to wait on; these go as what a reset takes back."""

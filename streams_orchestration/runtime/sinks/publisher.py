@@ -77,6 +77,13 @@ class Publisher:
         if self._thread.is_alive():
             self._thread.join(END_SECONDS)
 
+    def deliver_to(self, deliverers: Mapping[str, Deliverer | Gatherer]) -> None:
+        """Take other sinks; those that were there already go on as they are."""
+        before = self.deliverers
+        self.deliverers = {name: before.get(name, deliverer) for name, deliverer in deliverers.items()}
+        for name in before.keys() - deliverers.keys():
+            before[name].close()
+
     def _last_turn(self) -> None:
         """What waits to be gathered waits no longer."""
         until = time.monotonic() + END_SECONDS

@@ -34,6 +34,8 @@ class DueOutput(Output):
     unit: str
     ended: bool
     """Its PE has made the last commit."""
+    held_until: float | None
+    """Of its unit, while that is drained."""
 
     @property
     def place(self) -> Path:
@@ -80,7 +82,13 @@ def due(catalog: Catalog, application: str, *, files: bool) -> list[DueOutput]:
         return DueOutput.all(
             connection,
             select(
-                f, s.c.visibility, complete.label("complete"), u.c.completed_epoch, p.c.unit, p.c.final.label("ended")
+                f,
+                s.c.visibility,
+                complete.label("complete"),
+                u.c.completed_epoch,
+                p.c.unit,
+                p.c.final.label("ended"),
+                u.c.held_until,
             )
             .join(s, (s.c.application == f.c.application) & (s.c.operator == f.c.operator))
             .join(p, (p.c.application == f.c.application) & (p.c.id == f.c.pe))

@@ -32,7 +32,7 @@ class Away:
         self.asked += 1
         if self.asked <= self.times:
             raise CatalogLostError(*LOST)
-        return SimpleNamespace(wanted="STOPPED")
+        return SimpleNamespace(wanted="STOPPED", plan=1)
 
 
 LOST = "there", "no route to it"

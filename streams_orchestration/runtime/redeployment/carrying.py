@@ -1,0 +1,169 @@
+"""Carrying states over: what the operators of the new plan go on with, made and written before the switch."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from sqlalchemy import Connection, select
+
+from streams_orchestration.compiler.pe_program import OperatorProgram, PeProgram
+from streams_orchestration.compiler.redeployment.outcome import Redeployment, StateMove
+from streams_orchestration.operators.contract import Operator
+from streams_orchestration.operators.implementation import import_operator
+from streams_orchestration.runtime.catalog import tables
+from streams_orchestration.runtime.catalog.rows import PeRow, UnitRow
+from streams_orchestration.runtime.programs.batches import StoredState
+from streams_orchestration.runtime.redeployment.rescaling import carried_state, divided_states
+from streams_orchestration.runtime.storage.directories import directories_of
+from streams_orchestration.runtime.storage.home import Home
+from streams_orchestration.runtime.tasks.instances import operator_context
+from streams_orchestration.runtime.tasks.state_files import read_state, state_data, write_state_file
+from streams_orchestration.runtime.tasks.stored_states import newest_states
+
+
+@dataclass(frozen=True)
+class Cut:
+    """What the units that change have where they stand."""
+
+    epoch: int = 0
+    """The highest complete one."""
+    batch: int = -1
+    """The highest one."""
+    generation: int = 0
+    """The highest one of all units."""
+    inputs: dict[tuple[int, str], int] = field(default_factory=dict[tuple[int, str], int])
+    """(PE, stream) -> the next segment to read."""
+    outputs: dict[str, int] = field(default_factory=dict[str, int])
+    """Stream -> the next segment to write."""
+    sources: dict[str, dict[str, Any]] = field(default_factory=dict[str, dict[str, Any]])
+    """Source operator -> its offset."""
+    exhausted: frozenset[str] = frozenset()
+    """Sources, and streams from outside, that have ended."""
+    states: dict[str, StoredState] = field(default_factory=dict[str, StoredState])
+
+    def files(self) -> set[str]:
+        """Paths of the files of all states."""
+        return {file.path for state in self.states.values() for file in state.files}
+
+
+def read_cut(connection: Connection, application: str, programs: Iterable[PeProgram], units: Iterable[str]) -> Cut:
+    """Read where units stand.
+
+    Args:
+        connection: of a transaction.
+        application: its name.
+        programs: of all PEs that are deployed.
+        units: those that change.
+    """
+    changed = set(units)
+    members = {program.pe for program in programs if program.unit in changed}
+    u, p = tables.unit, tables.pe
+    rows = UnitRow.all(connection, select(u).where(u.c.application == application))
+    pes = PeRow.all(connection, select(p).where(p.c.application == application, p.c.id.in_(members)))
+    return Cut(
+        epoch=max((row.completed_epoch for row in rows if row.name in changed), default=0),
+        batch=max((row.batch for row in pes), default=-1),
+        generation=max((row.generation for row in rows), default=0),
+        inputs={(row.id, stream): number for row in pes for stream, number in row.position["inputs"].items()},
+        outputs={stream: number for row in pes for stream, number in row.position["outputs"].items()},
+        sources={source: offset for row in pes for source, offset in row.position["sources"].items()},
+        exhausted=frozenset(name for row in pes for name in row.position["exhausted"]),
+        states={name: state for row in pes for name, state in newest_states(connection, application, row.id).items()},
+    )
+
+
+@dataclass(frozen=True)
+class Carried:
+    """With what operators of the new plan go on, by their physical names."""
+
+    states: dict[str, StoredState] = field(default_factory=dict[str, StoredState])
+    offsets: dict[str, dict[str, Any]] = field(default_factory=dict[str, dict[str, Any]])
+
+
+class Carrier:
+    """Makes the states of the new plan from those of a cut.
+
+    Args:
+        home: the state directory.
+        base: directory of the spec.
+        deployed: the programs that are deployed.
+        wanted: those of the new plan, with the numbers that they have at run time.
+        cut: of the units that change.
+    """
+
+    def __init__(
+        self, home: Home, base: Path, deployed: Iterable[PeProgram], wanted: Iterable[PeProgram], cut: Cut
+    ) -> None:
+        self._home = home
+        self._base = base
+        self._formers = {each.name: each for program in deployed for each in program.operators.values()}
+        self._programs = {each.name: (program, each) for program in wanted for each in program.operators.values()}
+        self._cut = cut
+        self.written: list[str] = []
+        """Files; garbage until the switch names them."""
+
+    def carry(self, redeployment: Redeployment) -> Carried:
+        """All states and offsets that are kept.
+
+        Raises:
+            StateRefusedError, MisplacedKeysError: a state does not fit the new plan.
+            OperatorError: a stored state cannot be read.
+            OSError: a file cannot be written.
+        """
+        carried = Carried()
+        for action in redeployment.operators:
+            if action.former is not None and action.action in ("kept", "moved"):
+                self._move(action.former, action.operator, carried)
+        for move in redeployment.moves:
+            if move.before is not None:
+                self._divide(move, carried)
+        return carried
+
+    def _move(self, former: str, operator: str, carried: Carried) -> None:
+        if former in self._cut.sources:
+            carried.offsets[operator] = self._cut.sources[former]
+        stored = self._cut.states.get(former)
+        if stored is None:
+            return
+        before, (_, after) = self._formers[former], self._programs[operator]
+        if (before.inputs, before.deliveries, before.parameters) == (after.inputs, after.deliveries, after.parameters):
+            carried.states[operator] = StoredState(operator, stored.files)
+            return
+        state = carried_state(self._operator(after), before, after, read_state(stored))
+        self._store(operator, state, carried)
+
+    def _divide(self, move: StateMove, carried: Carried) -> None:
+        names = [place.operator for place in move.sources]
+        if move.source:
+            states: list[Mapping[str, Any]] = [self._cut.sources.get(name, {}) for name in names]
+        else:
+            stored = [self._cut.states.get(name) for name in names]
+            states = [{} if each is None else read_state(each) for each in stored]
+        operator = self._operator(self._programs[move.targets[0].operator][1])
+        for place, state in zip(move.targets, divided_states(operator, move, states), strict=True):
+            if move.source:
+                carried.offsets[place.operator] = state
+            elif state:
+                self._store(place.operator, state, carried)
+
+    def _operator(self, program: OperatorProgram) -> Operator:
+        implementation = import_operator(program.implementation)
+        pe, _ = self._programs[program.name]
+        directories = directories_of(self._home, pe.application, pe.pe, str(self._base))
+        parameters = implementation.Parameters.model_validate(program.parameters)
+        operator = implementation(operator_context(program, directories), parameters)
+        operator.setup()
+        return operator
+
+    def _store(self, operator: str, state: dict[str, Any], carried: Carried) -> None:
+        pe, program = self._programs[operator]
+        batch, generation = self._cut.batch + 1, self._cut.generation + 1
+        directory = Path(directories_of(self._home, pe.application, pe.pe, str(self._base)).states) / f"pe-{pe.pe}"
+        dump = state_data(state, batch, None, b"")
+        if dump.data:
+            file = write_state_file(directory, generation, batch, program.index, dump.data)
+            self.written.append(file.path)
+            carried.states[operator] = StoredState(operator, (file,))

@@ -1,0 +1,162 @@
+"""Draining: units that another plan changes stand still at cuts, and nothing lies unread between them.
+
+Their sources produce nothing more and streams from other units are read no further. What is under way between them
+flows on: each unit closes epochs until the streams that it reads from the others are empty.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Collection, Iterable, Sequence
+
+from sqlalchemy import Connection, select, update
+
+from streams_orchestration.compiler.pe_program import PeProgram
+from streams_orchestration.runtime.catalog import tables
+from streams_orchestration.runtime.catalog.catalog import Catalog
+from streams_orchestration.runtime.catalog.rows import UnitRow
+from streams_orchestration.runtime.sinks.retraction import retract
+from streams_orchestration.runtime.storage.files import remove_files
+from streams_orchestration.runtime.units.region_machine import LIMIT
+from streams_orchestration.runtime.units.roll_back import roll_back
+from streams_orchestration.runtime.units.watch import observe
+
+HOLD_SECONDS = 30.0
+"""A hold ends by itself after this time, unless it is renewed: whoever drains may die."""
+
+LOOK_SECONDS = 0.5
+
+
+def hold(catalog: Catalog, application: str, units: Collection[str]) -> None:
+    """Let nothing more into some units for a while."""
+    u = tables.unit
+    with catalog.write() as connection:
+        mine = (u.c.application == application, u.c.name.in_(units))
+        connection.execute(update(u).where(*mine).values(held_until=time.time() + HOLD_SECONDS))
+
+
+def release(catalog: Catalog, application: str) -> None:
+    """Let all units go on."""
+    u = tables.unit
+    with catalog.write() as connection:
+        connection.execute(update(u).where(u.c.application == application).values(held_until=None))
+
+
+def drain(
+    catalog: Catalog, application: str, programs: Sequence[PeProgram], units: Collection[str], until: float
+) -> str:
+    """Wait until units that are held stand at cuts, with nothing unread between them.
+
+    Args:
+        catalog: of the application, whose hosts run.
+        application: its name.
+        programs: of all its PEs.
+        units: that are held.
+        until: seconds of the monotonic clock.
+
+    Returns:
+        What is still under way when the time is over; empty when nothing is.
+    """
+    renewed = time.monotonic()
+    while True:
+        mark = catalog.changes.mark()
+        if time.monotonic() - renewed > HOLD_SECONDS / 3:
+            renewed = time.monotonic()
+            hold(catalog, application, units)
+        with catalog.read() as connection:
+            rest = under_way(connection, application, programs, units)
+        if not rest or time.monotonic() >= until:
+            return rest
+        fall_back(catalog, application, units)
+        close_epochs(catalog, application, units)
+        catalog.changes.wait(mark, min(LOOK_SECONDS, until - time.monotonic()))
+
+
+def fall_back(catalog: Catalog, application: str, units: Collection[str]) -> None:
+    """Take units that have failed, and can close no epoch, back to their last cut."""
+    u = tables.unit
+    failed = (u.c.application == application, u.c.name.in_(units), u.c.state.in_(("UNHEALTHY", LIMIT)))
+    with catalog.read() as connection:
+        if connection.execute(select(u.c.name).where(*failed)).first() is None:
+            return
+    garbage: list[str] = []
+    with catalog.write() as connection:
+        for unit in UnitRow.all(connection, select(u).where(*failed)):
+            garbage += roll_back(connection, unit, unit.completed_epoch + 1)
+            connection.execute(
+                update(u)
+                .where(u.c.application == application, u.c.name == unit.name)
+                .values(
+                    generation=unit.generation + 1, state="STARTED", dirty=False, timer=None, deadline=None, cause=None,
+                    trigger_epoch=unit.completed_epoch, current_epoch=unit.completed_epoch + 1, drain_asked=None,
+                )
+            )  # fmt: skip
+    remove_files(garbage)
+    retract(catalog, application)
+
+
+def close_epochs(catalog: Catalog, application: str, units: Collection[str]) -> None:
+    """Have the regions among units that are not at a cut close their epoch now instead of when their period is over."""
+    u = tables.unit
+    now = time.time()
+    early = (u.c.application == application, u.c.name.in_(units), u.c.timer == "period", u.c.deadline > now)
+    with catalog.read() as connection:
+        waiting = connection.scalars(select(u.c.name).where(*early)).all()
+        if all(_at_cut(connection, application, name) for name in waiting):
+            return
+    with catalog.write() as connection:
+        # looked at again: a region that has come to its cut meanwhile is to stay there
+        open_units = [
+            name
+            for name in connection.scalars(select(u.c.name).where(*early)).all()
+            if not _at_cut(connection, application, name)
+        ]
+        connection.execute(update(u).where(*early, u.c.name.in_(open_units)).values(deadline=now))
+    observe(catalog, application, open_units)
+
+
+def under_way(connection: Connection, application: str, programs: Iterable[PeProgram], units: Collection[str]) -> str:
+    """What of held units is not at rest, in words; empty when all is.
+
+    Args:
+        connection: of a transaction.
+        application: its name.
+        programs: of all its PEs.
+        units: the held ones.
+    """
+    for name in sorted(units):
+        if not _at_cut(connection, application, name):
+            return f"{name} has not closed its epoch"
+    members = [program for program in programs if program.unit in units]
+    of_unit = {program.pe: program.unit for program in members}
+    p, f = tables.pe, tables.sink_file
+    positions = {
+        row.id: row.position
+        for row in connection.execute(select(p.c.id, p.c.position).where(p.c.application == application))
+    }
+    for program in members:
+        for stream in program.inputs:
+            producer = of_unit.get(stream.producer)
+            if producer is None or producer == program.unit:
+                continue
+            written = positions[stream.producer]["outputs"].get(stream.stream, 0)
+            if positions[program.pe]["inputs"].get(stream.stream, 0) < written:
+                return f"PE {program.pe} has not read all that PE {stream.producer} has given to {stream.stream}"
+    waiting = select(f.c.operator).where(f.c.application == application, f.c.pe.in_(of_unit), ~f.c.retracted)
+    operator = connection.scalar(waiting.order_by(f.c.operator).limit(1))
+    return f"outputs of {operator} are not visible yet" if operator is not None else ""
+
+
+def _at_cut(connection: Connection, application: str, unit: str) -> bool:
+    """Every PE of a unit has committed nothing since the last complete epoch, and none is being closed."""
+    u, p, c = tables.unit, tables.pe, tables.commit
+    row = UnitRow.one(connection, select(u).where(u.c.application == application, u.c.name == unit))
+    if row.state not in ("PROCESSING", "STARTED", "COMPLETED", "STOPPED"):
+        return False
+    closing = (c.c.application == p.c.application) & (c.c.pe == p.c.id) & (c.c.batch == p.c.batch) & c.c.boundary
+    open_pes = (
+        select(p.c.id)
+        .outerjoin(c, closing & (c.c.epoch == row.completed_epoch))
+        .where(p.c.application == application, p.c.unit == unit, p.c.batch >= 0, c.c.pe.is_(None))
+    )
+    return connection.execute(open_pes).first() is None

@@ -1,0 +1,149 @@
+"""Redeploying: another plan takes the place of one that runs; state, positions and results are kept."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Collection, Sequence
+from dataclasses import replace
+
+from sqlalchemy import select
+
+from streams_orchestration.compiler.compilation import Compilation, need
+from streams_orchestration.compiler.pe_program import PeProgram
+from streams_orchestration.compiler.redeployment.outcome import Redeployment
+from streams_orchestration.compiler.redeployment.run_time import at_run_time
+from streams_orchestration.runtime.catalog import tables
+from streams_orchestration.runtime.catalog.catalog import Catalog
+from streams_orchestration.runtime.catalog.creation import create_catalog
+from streams_orchestration.runtime.deployment.control import launch
+from streams_orchestration.runtime.deployment.deployment import base_directory, deployment_plan, resume
+from streams_orchestration.runtime.errors import CommitUnknownError, NotDeployableError, StreamsRuntimeError
+from streams_orchestration.runtime.hosts.launcher import HostLauncher
+from streams_orchestration.runtime.hosts.pes import deployed_pes
+from streams_orchestration.runtime.redeployment.carrying import Carrier, read_cut
+from streams_orchestration.runtime.redeployment.deployed import preview_redeploy
+from streams_orchestration.runtime.redeployment.draining import drain, hold, release, under_way
+from streams_orchestration.runtime.redeployment.switching import NotDrainedError, switch
+from streams_orchestration.runtime.storage.files import remove_files
+from streams_orchestration.runtime.storage.home import Home
+from streams_orchestration.runtime.storage.start_lock import lock_start
+
+WITHIN_SECONDS = 120.0
+"""In which the units that change must come to their cuts."""
+
+
+class RedeployRefusedError(StreamsRuntimeError):
+    """State would be lost, or cannot be brought to the new plan; nothing was changed."""
+
+    def __init__(self, redeployment: Redeployment) -> None:
+        lost = [each for each in redeployment.operators if each.action == "refused" or each.lossy]
+        reasons = "".join(
+            f"\n  {each.operator}: {each.reason}" for each in lost if each.operator not in redeployment.allowed
+        )
+        message = f"{redeployment.application} runs on as it is, since the new plan would lose state:{reasons}"
+        super().__init__(message)
+        self.redeployment = redeployment
+
+
+def redeploy(
+    home: Home,
+    compilation: Compilation,
+    *,
+    drop: Collection[str] = (),
+    within: float = WITHIN_SECONDS,
+    launcher: HostLauncher | None = None,
+) -> Redeployment:
+    """Put a new plan in the place of the deployed one, and start what it needs.
+
+    Units that do not change run on. The others are drained to their cuts, and go on there with the new plan.
+
+    Args:
+        home: the state directory.
+        compilation: the new plan.
+        drop: operators whose state may be lost.
+        within: seconds in which the units that change must come to their cuts.
+        launcher: of hosts; see `launch`.
+
+    Returns:
+        What was done.
+
+    Raises:
+        RedeployRefusedError: state would be lost that may not be.
+        NotDrainedError: the units did not come to their cuts in time; they go on with the old plan.
+        NotDeployableError: the application is complete, or an operator cannot run.
+        NotDeployedError, CatalogError: see there.
+    """
+    wanted = replace(compilation, deployment=deployment_plan(compilation))
+    application = wanted.logical.application
+    with lock_start(home.prepare(), application, "redeploy"):
+        catalog = create_catalog(home)
+        redeployment = preview_redeploy(home, wanted, drop)
+        if redeployment.verdict == "unchanged":
+            return redeployment
+        if not redeployment.acceptable:
+            raise RedeployRefusedError(redeployment)
+        return _redeploy(home, catalog, wanted, redeployment, within, launcher)
+
+
+def _redeploy(
+    home: Home, catalog: Catalog, wanted: Compilation, redeployment: Redeployment, within: float,
+    launcher: HostLauncher | None,
+) -> Redeployment:  # fmt: skip
+    application = redeployment.application
+    programs = [pe.program for pe in deployed_pes(catalog, application)]
+    changed = [each.unit for each in redeployment.units if each.action in ("restart", "stop")]
+    after = at_run_time(wanted, redeployment.numbering)
+    began = time.monotonic()
+    _resume(catalog, application)
+    hold(catalog, application, changed)
+    try:
+        with catalog.read() as connection:
+            rest = under_way(connection, application, programs, changed)
+        if rest:
+            launch(home, application, launcher=launcher)
+            rest = drain(catalog, application, programs, changed, began + within)
+        if rest:
+            message = (
+                f"{application} runs on as it is: {rest} after {within:.0f} s. See `streams status {application}` for "
+                "what holds it up, or give it more time with --within"
+            )
+            raise NotDrainedError(message)
+        garbage = _switch(home, catalog, programs, after, redeployment, changed)
+    finally:
+        release(catalog, application)
+    remove_files(garbage)
+    launch(home, application, launcher=launcher)
+    return replace(redeployment, measured_seconds=time.monotonic() - began)
+
+
+def _resume(catalog: Catalog, application: str) -> None:
+    """The application is wanted to run; one that is complete has nothing that could go on.
+
+    Raises:
+        NotDeployableError: it is complete.
+    """
+    a = tables.application
+    with catalog.write() as connection:
+        row = connection.execute(select(a).where(a.c.name == application)).one()
+        if row.state == "COMPLETED":
+            message = f"{application} is complete: nothing of it runs on. Start the new plan anew with --fresh"
+            raise NotDeployableError(message)
+        resume(connection, application, row.state)
+
+
+def _switch(
+    home: Home, catalog: Catalog, programs: Sequence[PeProgram], after: Compilation, redeployment: Redeployment,
+    changed: Collection[str],
+) -> list[str]:  # fmt: skip
+    """Carry the states over, then switch; the files that nobody names any more."""
+    with catalog.read() as connection:
+        cut = read_cut(connection, redeployment.application, programs, changed)
+    carrier = Carrier(home, base_directory(after), programs, need(after.deployment).programs, cut)
+    try:
+        carried = carrier.carry(redeployment)
+        with catalog.write() as connection:
+            return switch(connection, home, programs, after, redeployment, cut, carried)
+    except BaseException as error:
+        if not isinstance(error, CommitUnknownError):
+            remove_files(carrier.written)
+        raise

@@ -1,0 +1,226 @@
+"""Switching: another plan takes the place of the deployed one, in one transaction, at a cut of the units that change.
+
+Every PE of these units begins with a boundary commit, the cut of the new plan, that names the states and positions with
+which it goes on. Its batch and epoch are higher than all before, so that names of files, marks of sinks and versions of
+states only grow. Units that do not change are not touched.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Collection, Iterable, Mapping
+from dataclasses import asdict
+from typing import Any
+
+from sqlalchemy import Connection, delete, insert, select, update
+
+from streams_orchestration.compiler.compilation import Compilation, need
+from streams_orchestration.compiler.deployment_plan import DeployedPe, Unit
+from streams_orchestration.compiler.pe_program import PeProgram
+from streams_orchestration.compiler.redeployment.outcome import Redeployment
+from streams_orchestration.runtime.catalog import tables
+from streams_orchestration.runtime.catalog.rows import SinkRow, UnitRow
+from streams_orchestration.runtime.deployment.deployment import base_directory, insert_pe, insert_unit, stored
+from streams_orchestration.runtime.errors import StreamsRuntimeError
+from streams_orchestration.runtime.programs.batches import Position
+from streams_orchestration.runtime.redeployment.carrying import Carried, Cut, read_cut
+from streams_orchestration.runtime.redeployment.draining import under_way
+from streams_orchestration.runtime.sinks.outputs import insert_sinks
+from streams_orchestration.runtime.storage.home import Home
+from streams_orchestration.runtime.tasks.stored_states import state_files
+from streams_orchestration.runtime.transport.connections import connect, declare
+
+
+class NotDrainedError(StreamsRuntimeError):
+    """Something is under way between units that are to change."""
+
+
+def switch(
+    connection: Connection,
+    home: Home,
+    programs: Iterable[PeProgram],
+    wanted: Compilation,
+    redeployment: Redeployment,
+    cut: Cut,
+    carried: Carried,
+) -> list[str]:
+    """Put the new plan in the place of the deployed one.
+
+    Args:
+        connection: in a transaction that writes.
+        home: the state directory.
+        programs: of the deployed PEs.
+        wanted: the new plan, with the numbers that it has at run time.
+        redeployment: what becomes of units and operators.
+        cut: where the units that change stand.
+        carried: with what the operators of the new plan go on.
+
+    Returns:
+        Files that nobody names any more.
+
+    Raises:
+        NotDrainedError: a unit that changes is at no cut, or not at that one any more, or has not read what another one
+            has given it.
+    """
+    application = redeployment.application
+    programs = list(programs)
+    changed = {each.unit for each in redeployment.units if each.action in ("restart", "stop")}
+    if rest := under_way(connection, application, programs, changed):
+        raise NotDrainedError(rest)
+    if read_cut(connection, application, programs, changed) != cut:
+        message = f"{application} has gone on since its states were read"
+        raise NotDrainedError(message)
+    u = tables.unit
+    rows = {row.name: row for row in UnitRow.all(connection, select(u).where(u.c.application == application))}
+    garbage = _remove(connection, application, programs, changed)
+    plan = need(wanted.deployment)
+    begins = {each.unit for each in redeployment.units if each.action in ("restart", "start")}
+    # higher than all before: a query of a PE that has come into another unit is not taken for one of that unit
+    generation = cut.generation + 1
+    for unit in plan.units:
+        if unit.name in begins:
+            values = _unit_values(rows.get(unit.name), cut)
+            insert_unit(connection, application, unit, generation=generation, **values)
+            _complete(connection, application, unit, cut)
+    formers = {each.operator: each.former for each in redeployment.operators if each.former is not None}
+    for pe in plan.pes:
+        if pe.program.unit in begins:
+            _begin(connection, pe, generation, cut, carried, formers)
+    _place_hosts(connection, application, plan.hosts)
+    _place_sinks(connection, home, application, plan.programs, begins, formers)
+    _write_application(connection, wanted, redeployment.after)
+    left = state_files(connection, application)
+    return [*garbage, *(path for path in cut.files() if path not in left)]
+
+
+def _remove(connection: Connection, application: str, programs: list[PeProgram], units: Collection[str]) -> list[str]:
+    """Forget the units that change, but what others still read of them; the files of segments that go."""
+    members = [program for program in programs if program.unit in units]
+    ids = [program.pe for program in members]
+    read_on = {stream.stream for program in programs if program.unit not in units for stream in program.inputs}
+    read_on |= {stream for program in members for stream in program.exports}
+    s = tables.segment
+    gone = (s.c.application == application, s.c.pe.in_(ids), s.c.stream.not_in(read_on))
+    garbage = list(connection.scalars(select(s.c.path).where(*gone)))
+    connection.execute(delete(s).where(*gone))
+    for table in (tables.commit, tables.state, tables.pe_metrics, tables.metrics_sample):
+        connection.execute(delete(table).where(table.c.application == application, table.c.pe.in_(ids)))
+    p, u, e = tables.pe, tables.unit, tables.epoch
+    connection.execute(delete(p).where(p.c.application == application, p.c.id.in_(ids)))
+    connection.execute(delete(u).where(u.c.application == application, u.c.name.in_(units)))
+    connection.execute(delete(e).where(e.c.application == application, e.c.unit.in_(units)))
+    return garbage
+
+
+def _unit_values(former: UnitRow | None, cut: Cut) -> dict[str, Any]:
+    values = {"trigger_epoch": cut.epoch, "current_epoch": cut.epoch + 1, "completed_epoch": cut.epoch}
+    if former is None:
+        return values
+    kept = ("reset_count", "drains", "resets", "timer_number", "completed_at")
+    return values | {name: getattr(former, name) for name in kept}
+
+
+def _complete(connection: Connection, application: str, unit: Unit, cut: Cut) -> None:
+    """The boundary commits are the cut of the unit."""
+    connection.execute(
+        insert(tables.epoch).values(
+            application=application, unit=unit.name, epoch=cut.epoch,
+            cut={str(pe): cut.batch + 1 for pe in unit.pes}, completed_at=time.time(), seconds=0.0,
+        )
+    )  # fmt: skip
+
+
+def _begin(
+    connection: Connection, pe: DeployedPe, generation: int, cut: Cut, carried: Carried, formers: Mapping[str, str]
+) -> None:
+    """Enter a PE, its boundary commit and the states of its operators."""
+    program, now = pe.program, time.time()
+    key = {"application": program.application, "batch": cut.batch + 1}
+    position = asdict(_position(pe, cut, carried, formers))
+    exhausted = _is_exhausted(program, position)
+    insert_pe(
+        connection, pe, batch=cut.batch + 1, epoch=cut.epoch + 1, position=position, exhausted=exhausted,
+        committed_at=now,
+    )  # fmt: skip
+    connection.execute(
+        insert(tables.commit).values(
+            **key, pe=program.pe, generation=generation, epoch=cut.epoch, boundary=True, exhausted=exhausted,
+            final=False, position=position, rows_in=0, rows_out=0, busy_seconds=0.0, committed_at=now,
+        )
+    )  # fmt: skip
+    for operator in program.operators.values():
+        if operator.name in carried.states:
+            files = [asdict(file) for file in carried.states[operator.name].files]
+            connection.execute(insert(tables.state).values(**key, operator=operator.name, pe=program.pe, files=files))
+
+
+def _position(pe: DeployedPe, cut: Cut, carried: Carried, formers: Mapping[str, str]) -> Position:
+    program = pe.program
+    ended = {name for name in pe.initial if name in carried.offsets and formers.get(name) in cut.exhausted}
+    ended |= {stream.stream for stream in program.inputs if stream.stream in cut.exhausted}
+    return Position(
+        # where the PE stood; in a stream that has other ends, behind all that was written
+        inputs={
+            stream.stream: cut.inputs.get((program.pe, stream.stream), cut.outputs.get(stream.stream, 0))
+            for stream in program.inputs
+        },
+        sources={name: carried.offsets.get(name, offset) for name, offset in pe.initial.items()},
+        exhausted=tuple(sorted(ended)),
+        outputs={stream: cut.outputs[stream] for stream in program.consumers if stream in cut.outputs},
+    )
+
+
+def _is_exhausted(program: PeProgram, position: Mapping[str, Any]) -> bool:
+    sources = {program.operators[index].name for index in program.sources}
+    foreign = {stream.stream for stream in program.inputs if stream.foreign}
+    return not program.imports and sources | foreign <= set(position["exhausted"])
+
+
+def _place_hosts(connection: Connection, application: str, hosts: Collection[int]) -> None:
+    """Enter hosts that are new, and forget those that have no PE any more: they end by themselves."""
+    h = tables.host
+    there = set(connection.scalars(select(h.c.id).where(h.c.application == application)))
+    for host in set(hosts) - there:
+        connection.execute(insert(h).values(application=application, id=host, state="STOPPED"))
+    connection.execute(delete(h).where(h.c.application == application, h.c.id.in_(there - set(hosts))))
+
+
+def _place_sinks(
+    connection: Connection, home: Home, application: str, programs: Iterable[PeProgram], begins: Collection[str],
+    formers: Mapping[str, str],
+) -> None:  # fmt: skip
+    """Sinks go on with their counts where they are the same operator, begin anew, or are forgotten."""
+    s, f = tables.sink, tables.sink_file
+    rows = {row.operator: row for row in SinkRow.all(connection, select(s).where(s.c.application == application))}
+    programs = list(programs)
+    staying = {each.name for program in programs for each in program.operators.values() if program.unit not in begins}
+    connection.execute(delete(s).where(s.c.application == application, s.c.operator.not_in(staying)))
+    for program in programs:
+        if program.unit not in begins:
+            continue
+        insert_sinks(connection, home, program)
+        for operator in program.operators.values():
+            former = rows.get(formers.get(operator.name, ""))
+            if former is not None:
+                counts = {name: getattr(former, name) for name in ("outputs", "rows", "pending")}
+                mine = (s.c.application == application, s.c.operator == operator.name)
+                connection.execute(update(s).where(*mine).values(**counts))
+                # outputs that are visible for good need no row; what a reset has taken back goes on being removed
+                old = (f.c.application == application, f.c.operator == former.operator)
+                connection.execute(update(f).where(*old).values(operator=operator.name, pe=program.pe))
+
+
+def _write_application(connection: Connection, wanted: Compilation, fingerprint: str) -> None:
+    a = tables.application
+    connection.execute(
+        update(a)
+        .where(a.c.name == wanted.logical.application)
+        .values(
+            fingerprint=fingerprint,
+            compilation=stored(wanted),
+            base=str(base_directory(wanted)),
+            plan=a.c.plan + 1,
+        )
+    )
+    declare(connection, wanted)
+    connect(connection)

@@ -1,0 +1,55 @@
+"""An application whose PEs are stepped by hand, and whose plan is changed in the middle of its data."""
+
+from __future__ import annotations
+
+from streams_orchestration.compiler.compilation import Compilation, need
+from streams_orchestration.compiler.redeployment.outcome import Redeployment
+from streams_orchestration.compiler.redeployment.run_time import at_run_time
+from streams_orchestration.runtime.redeployment.deployed import _deployed, preview_redeploy
+from streams_orchestration.runtime.redeployment.draining import close_epochs, hold, under_way
+from streams_orchestration.runtime.redeployment.redeploying import _switch
+from streams_orchestration.runtime.sinks.delivering import deliverers
+from streams_orchestration.runtime.storage.files import remove_files
+from streams_orchestration_tests.runtime.local import LocalApplication
+
+TURNS = 200
+
+
+def redeploy(local: LocalApplication, wanted: Compilation) -> Redeployment:
+    """Drain what changes, and switch to the new plan."""
+    redeployment = preview_redeploy(local.home, wanted)
+    assert redeployment.acceptable, redeployment.document()
+    changed = [each.unit for each in redeployment.units if each.action in ("restart", "stop")]
+    hold(local.catalog, local.name, changed)
+    drained(local, changed)
+    after = at_run_time(wanted, redeployment.numbering)
+    remove_files(_switch(local.home, local.catalog, local.programs, after, redeployment, changed))
+    adopt(local)
+    return redeployment
+
+
+def adopt(local: LocalApplication) -> None:
+    """Load the deployed plan, as hosts do."""
+    with local.catalog.read() as connection:
+        local.compilation = _deployed(connection, local.home, local.name)
+    local.programs = need(local.compilation.deployment).programs
+    local.units = tuple({program.unit for program in local.programs})
+    local.deliverers = deliverers(local.catalog, local.home, local.name, local.programs)
+    local.scratches.clear()
+    local.report_running()
+
+
+def drained(local: LocalApplication, units: list[str]) -> None:
+    """Step all PEs until nothing is under way."""
+    rest = ""
+    for _ in range(TURNS):
+        local.report_running()
+        close_epochs(local.catalog, local.name, units)
+        for program in local.programs:
+            local.step(program)
+        local.publish()
+        with local.catalog.read() as connection:
+            rest = under_way(connection, local.name, local.programs, units)
+        if not rest:
+            return
+    raise AssertionError(rest)

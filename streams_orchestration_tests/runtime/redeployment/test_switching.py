@@ -1,0 +1,161 @@
+"""Another plan takes the place of the one that runs, and the results are those of a run without any change."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from sqlalchemy import select, update
+
+from streams_orchestration.compiler.compilation import Compilation
+from streams_orchestration.runtime.catalog import tables
+from streams_orchestration.runtime.errors import NotDeployableError
+from streams_orchestration.runtime.redeployment import redeploying
+from streams_orchestration.runtime.redeployment.redeploying import RedeployRefusedError
+from streams_orchestration.runtime.redeployment.switching import NotDrainedError
+from streams_orchestration.runtime.storage.home import Home
+from streams_orchestration_tests.runtime.applications import (
+    compiled,
+    expected_of_network,
+    expected_totals,
+    network,
+    node,
+    published,
+    rows,
+    sink,
+    source,
+    totals,
+    write_rows,
+)
+from streams_orchestration_tests.runtime.local import LocalApplication
+from streams_orchestration_tests.runtime.redeployed import adopt, redeploy
+from streams_orchestration_tests.runtime.running import FakeHosts
+
+COUNT = 60
+
+
+def run_some(local: LocalApplication, turns: int) -> None:
+    for turn in range(turns):
+        if turn % 3 == 2:
+            local.trigger()
+        for program in local.programs:
+            local.step(program)
+
+
+def test_operators_go_to_other_pes_with_their_states(tmp_path: Path, database: str):
+    file = write_rows(tmp_path / "rows.parquet", COUNT)
+    local = LocalApplication(Home(tmp_path / "home"), totals(file, fusion="manual", pes=3), source_limit=4)
+    run_some(local, 4)
+    redeployment = redeploy(local, totals(file, fusion="manual", pes=1))
+    assert redeployment.verdict == "kept"
+    run_some(local, 3)
+    redeploy(local, totals(file, fusion="manual", pes=2))
+    local.run()
+    assert published(local.published("Out")) == expected_totals(rows(COUNT))
+    assert published(local.published("Raw")) == sorted(rows(COUNT))
+
+
+def visits(directory: Path, width: int, pes: int, kept: Sequence[str] = ("k", "n")) -> Compilation:
+    """Rows -> (parallel by key: how often the key has come, and the first of each key) -> sinks, in one region."""
+    file = write_rows(directory / "rows.parquet", COUNT)
+    by_key = {"parallel": {"width": width, "partitionBy": [{"port": "In", "attributes": ["k"]}]}}
+    counted = {"name": "Counted", "operator": "PerKey", "inputs": ["Rows"], "outputs": ["Counted"]}
+    graph = [source("Rows", file), counted | {"annotations": by_key}, sink("Out", "Counted")]
+    inner = [
+        node("Kept", "DeDuplicate", "In", parameters={"key": [*kept]}),
+        node("Seen", "Visits", "Kept"),
+    ]
+    composites = {"PerKey": {"inputs": ["In"], "outputs": ["Seen"], "graph": inner}}
+    return compiled(graph, composites, fusion="manual", pes=pes)
+
+
+def counts(local: LocalApplication) -> dict[str, int]:
+    """The last count of every key."""
+    last: dict[str, int] = {}
+    for key, count in published(local.published("Out")):
+        last[key] = max(count, last.get(key, 0))
+    return last
+
+
+def kept_of(local: LocalApplication) -> list[Any]:
+    """All that the catalog has of an application, but what heartbeats and looks change."""
+    with local.catalog.read() as connection:
+        parts = (tables.application, tables.unit, tables.pe, tables.commit, tables.state, tables.segment, tables.sink)
+        return [connection.execute(select(table)).all() for table in parts]
+
+
+def test_a_redeploy_that_would_lose_state_changes_nothing(tmp_path: Path, hosts: FakeHosts):
+    local = LocalApplication(Home(tmp_path / "home"), visits(tmp_path, 2, 3), source_limit=4)
+    run_some(local, 4)
+    before = kept_of(local)
+    unkeyed = visits(tmp_path, 2, 3, kept=["n"])
+    with pytest.raises(RedeployRefusedError, match=r"(?s)runs on as it is.*Counted\[0\]\.Kept: state of"):
+        redeploying.redeploy(local.home, unkeyed)
+    assert kept_of(local) == before
+
+
+def test_what_cannot_be_drained_in_time_goes_on_with_the_old_plan(tmp_path: Path, hosts: FakeHosts):
+    local = LocalApplication(Home(tmp_path / "home"), visits(tmp_path, 2, 3), source_limit=4)
+    run_some(local, 4)
+    with pytest.raises(NotDrainedError, match=r"app runs on as it is: region-0 has not closed its epoch after 0 s"):
+        redeploying.redeploy(local.home, visits(tmp_path, 2, 1), within=0.0)
+    local.run()
+    assert local.compilation.fusion.pes
+
+
+def test_what_is_complete_has_nothing_that_could_go_on(tmp_path: Path, hosts: FakeHosts):
+    local = LocalApplication(Home(tmp_path / "home"), visits(tmp_path, 2, 3))
+    local.run()
+    with pytest.raises(NotDeployableError, match=r"app is complete.*--fresh"):
+        redeploying.redeploy(local.home, visits(tmp_path, 2, 1))
+
+
+def test_a_unit_that_has_failed_goes_on_from_its_cut_with_the_new_plan(tmp_path: Path, hosts: FakeHosts):
+    local = LocalApplication(Home(tmp_path / "home"), visits(tmp_path, 2, 3), source_limit=4)
+    run_some(local, 4)
+    with local.catalog.write() as connection:
+        connection.execute(update(tables.unit).values(state="UNHEALTHY"))
+    after = redeploying.redeploy(local.home, visits(tmp_path, 3, 2))
+    assert after.verdict == "kept"
+    adopt(local)
+    local.run()
+    assert counts(local) == Counter(key for key, _ in set(rows(COUNT)))
+
+
+PLANS = st.tuples(st.integers(0, 4), st.integers(1, 4), st.integers(1, 4))
+"""Turns before the change, the width and the number of PEs from then on."""
+
+
+@settings(max_examples=10, deadline=None)
+@given(st.lists(PLANS, min_size=1, max_size=5))
+def test_any_changes_of_widths_at_any_time_change_no_result(
+    tmp_path_factory: pytest.TempPathFactory, changes: list[tuple[int, int, int]]
+):
+    directory = tmp_path_factory.mktemp("run")
+    local = LocalApplication(Home(directory / "home"), visits(directory, 2, 3), source_limit=4)
+    for turns, width, pes in changes:
+        run_some(local, turns)
+        redeploy(local, visits(directory, width, pes))
+    local.run()
+    assert counts(local) == Counter(key for key, _ in set(rows(COUNT)))
+
+
+@settings(max_examples=10, deadline=None)
+@given(st.lists(st.tuples(st.integers(0, 5), st.integers(1, 6)), min_size=1, max_size=5))
+def test_any_changes_of_pes_at_any_time_change_no_result(
+    tmp_path_factory: pytest.TempPathFactory, changes: list[tuple[int, int]]
+):
+    directory = tmp_path_factory.mktemp("run")
+    local = LocalApplication(
+        Home(directory / "home"), network(directory, COUNT, fusion="manual", pes=3), source_limit=4
+    )
+    for turns, pes in changes:
+        run_some(local, turns)
+        redeploy(local, network(directory, COUNT, fusion="manual", pes=pes))
+    local.run()
+    assert {name: published(local.published(name)) for name in expected_of_network(COUNT)} == expected_of_network(COUNT)
