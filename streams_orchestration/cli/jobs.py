@@ -57,7 +57,7 @@ class Jobs:
             fresh: drop what is kept of an earlier run.
         """
         config = {
-            "write_wanted_state": {"fresh": fresh},
+            "write_wanted_state": {"fresh": fresh, "redeploys": False},
             "launch_hosts": {"asked_at": process_started(os.getpid())},
         }
         job = redeploy_job(self._application, self._keep(spec, compilation))

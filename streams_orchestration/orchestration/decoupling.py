@@ -13,7 +13,7 @@ from streams_orchestration.model.assignment_document import assignment_from_mapp
 from streams_orchestration.orchestration.artifacts import ArtifactStore
 from streams_orchestration.orchestration.deployments import Deployments
 from streams_orchestration.orchestration.jobs import job_tags
-from streams_orchestration.orchestration.ops import await_heartbeats, launch_hosts
+from streams_orchestration.orchestration.ops import await_heartbeats, launch_hosts, log_redeploy
 from streams_orchestration.orchestration.profiling import APPLIED, DECISION
 from streams_orchestration.orchestration.recompiling import compile_all
 from streams_orchestration.orchestration.stage_assets import ApplicationSource
@@ -33,7 +33,7 @@ class ApplyDecision(dg.Config):
 
     fresh: bool = Field(
         default=False,
-        description="Drop state, streams and results and start anew: PEs cannot take over what others keep.",
+        description="Drop state, streams and results and start anew; else state goes with the operators.",
     )
     least_gain: float = Field(
         default=1.0, ge=0, description="Predicted gain over what runs below which nothing is done."
@@ -52,7 +52,7 @@ def decouple_op(source: ApplicationSource) -> dg.OpDefinition:
     def apply_decision(
         context: dg.OpExecutionContext, config: ApplyDecision, artifact_store: ArtifactStore, deployments: Deployments
     ) -> None:
-        """Compile with the decision, stop what runs, and write the decoupled application as the wanted one."""
+        """Compile with the decision, and put the decoupled application in the place of what runs."""
         document = artifact_store.get(name, DECISION)
         if document is None:
             message = f"{name}: nothing was decided yet. Run job profile_{name} while the application works."
@@ -63,18 +63,15 @@ def decouple_op(source: ApplicationSource) -> dg.OpDefinition:
                 f"{name}: the decision promises {gain:.2f} times what it takes now, which is too little to apply it."
             )
             raise NotDecoupledError(message)
-        deployed = _is_deployed(deployments, name)
-        if deployed and not config.fresh:
-            message = (
-                f"{name}: other PEs cannot take over what the deployed ones keep. Run the job with `fresh: true`, "
-                "which drops state, streams and results and starts anew; nothing was changed."
-            )
-            raise NotDecoupledError(message)
         options = replace(artifact_store.options(name), decoupling=assignment_from_mapping(document))
         compile_all(context, source, artifact_store, options)
-        if deployed:
-            deployments.cancel(name, STOP_SECONDS)
-        deployments.write(artifact_store.compilation(name), fresh=config.fresh)
+        compilation = artifact_store.compilation(name)
+        if config.fresh:
+            if _is_deployed(deployments, name):
+                deployments.cancel(name, STOP_SECONDS)
+            deployments.write(compilation, fresh=True)
+        else:
+            log_redeploy(context, deployments.write_changed(compilation))
         artifact_store.put(name, APPLIED, document)
 
     return apply_decision
@@ -145,7 +142,7 @@ def gain_sensor(application: str, job: dg.JobDefinition, gain: float = GAIN) -> 
             return dg.SkipReason(f"a predicted gain of {predicted:.2f} over what runs is less than {gain:g}")
         return dg.RunRequest(
             run_key=context.cursor,
-            run_config=dg.RunConfig(ops={"apply_decision": ApplyDecision(fresh=True, least_gain=gain)}),
+            run_config=dg.RunConfig(ops={"apply_decision": ApplyDecision(least_gain=gain)}),
         )
 
     return decoupling_gain

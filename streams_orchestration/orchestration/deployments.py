@@ -42,6 +42,15 @@ class Deployments(dg.ConfigurableResource):
         """Write the wanted state of an application; returns its fingerprint. See `runtime.deployment.deploy`."""
         return _runtime().deploy(self._home.prepare(), compilation, fresh=fresh)
 
+    def write_changed(self, compilation: Compilation) -> dict[str, Any] | None:
+        """Deploy, or put another plan in the place of the deployed one with its state kept.
+
+        Returns:
+            The document of the redeploy; None when nothing was deployed. See `runtime.redeployment.redeploying`.
+        """
+        redeployment = _runtime().deploy_or_redeploy(self._home.prepare(), compilation)
+        return None if redeployment is None else redeployment.document()
+
     def launch(self, application: str, asked_at: float | None = None) -> tuple[int, ...]:
         """Start the host processes that are wanted and missing; returns their pids."""
         return _runtime().launch(self._home, application, asked_at=asked_at)

@@ -4,7 +4,7 @@
 
 import functools
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from typing import Any, TypeVar
 
 import dagster as dg
@@ -37,6 +37,10 @@ class DeployApplication(dg.Config):
     """How to deploy."""
 
     fresh: bool = Field(default=False, description="Drop the state, streams and results that are kept, and start anew.")
+    redeploys: bool = Field(
+        default=True,
+        description="Another plan takes the place of the deployed one, with state kept; else it is refused.",
+    )
 
 
 class LaunchHosts(dg.Config):
@@ -99,8 +103,21 @@ def write_wanted_state(
     """Write what the compiled stages say into the catalog; refused when they do not belong to one compilation."""
     application = application_of(context)
     compilation = artifact_store.compilation(application)
-    fingerprint = deployments.write(compilation, fresh=config.fresh)
-    context.log.info("%s: %d PEs are wanted, fingerprint %s", application, len(compilation.fusion.pes), fingerprint)
+    if config.fresh or not config.redeploys:
+        deployments.write(compilation, fresh=config.fresh)
+    else:
+        log_redeploy(context, deployments.write_changed(compilation))
+    context.log.info("%s: %d PEs are wanted", application, len(compilation.fusion.pes))
+
+
+def log_redeploy(context: dg.OpExecutionContext, document: Mapping[str, Any] | None) -> None:
+    """Show what has become of units and operators; nothing for what was not deployed before."""
+    if document is None:
+        return
+    context.add_output_metadata({"verdict": document["verdict"], "redeploy": dg.MetadataValue.json(dict(document))})
+    for each in document["operators"]:
+        if each["action"] != "kept":
+            context.log.info("%s: %s, %s", each["operator"], each["action"], each["reason"])
 
 
 @dg.op(ins=AFTER, out=NOTHING)

@@ -12,6 +12,7 @@ from streams_orchestration.runtime.observing.profiles.measuring import measure
 from streams_orchestration.runtime.observing.profiles.outcomes import keep_outcome, outcome_of
 from streams_orchestration.runtime.observing.reading import read_cuts, read_status
 from streams_orchestration.runtime.observing.watching import observed_status, watch
+from streams_orchestration.runtime.redeployment.redeploying import deploy_or_redeploy
 from streams_orchestration.runtime.sinks.results import first_rows
 from streams_orchestration.runtime.units.cut_files import look_at_cuts
 from streams_orchestration.runtime.units.reading import deployed_applications
@@ -20,6 +21,7 @@ __all__ = [
     "await_running",
     "cancel",
     "deploy",
+    "deploy_or_redeploy",
     "deployed_applications",
     "deployed_compilation",
     "first_rows",

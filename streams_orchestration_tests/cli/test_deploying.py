@@ -135,7 +135,7 @@ def test_run_config_fits_the_jobs(fresh: bool, tmp_path: Path, monkeypatch: pyte
     monkeypatch.setattr(jobs, "run_job_in_process", run)
     controls = jobs.Jobs(Home(tmp_path / "home").prepare(), "tiny")
     controls.deploy(spec, compilation, fresh=fresh)
-    assert ran.pop("redeploy_tiny")["ops"]["write_wanted_state"]["config"] == {"fresh": fresh}
+    assert ran.pop("redeploy_tiny")["ops"]["write_wanted_state"]["config"] == {"fresh": fresh, "redeploys": False}
     controls.record_deployment(spec, compilation)
     controls.cancel()
     controls.reset("region-0", force=True)

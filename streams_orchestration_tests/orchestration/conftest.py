@@ -10,6 +10,7 @@ import dagster as dg
 import polars as pl
 import pytest
 
+from streams_orchestration.compiler.redeployment.outcome import Redeployment
 from streams_orchestration.orchestration import deployments
 from streams_orchestration.orchestration.application import build_application_definitions
 from streams_orchestration.runtime.errors import NotDeployedError
@@ -72,7 +73,7 @@ class Runtime(SimpleNamespace):
     status: ApplicationStatus | None
 
     def __init__(self) -> None:
-        super().__init__(calls=[], status=None, orphans=(), generation=1, error=None, refused=None)
+        super().__init__(calls=[], status=None, orphans=(), generation=1, error=None, refused=None, redeployment=None)
 
     def _called(self, name: str, *arguments: Any) -> None:
         self.calls.append((name, *arguments))
@@ -83,6 +84,12 @@ class Runtime(SimpleNamespace):
         self._called("deploy", compilation.logical.application, fresh)
         self.status = self.status or running()
         return "fingerprint"
+
+    def deploy_or_redeploy(self, home: Home, compilation: Any) -> Redeployment | None:
+        """`redeployment` is what becomes of what is deployed."""
+        self._called("deploy_or_redeploy", compilation.logical.application)
+        before, self.status = self.status, self.status or running()
+        return None if before is None else self.redeployment
 
     def launch(self, home: Home, application: str, *, asked_at: float | None) -> tuple[int, ...]:
         self._called("launch", application)

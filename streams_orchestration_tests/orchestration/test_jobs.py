@@ -100,7 +100,7 @@ def test_redeploying_compiles_first_in_the_same_run_and_keeps_the_options(spec: 
     assert runs == ["compile_demo", "redeploy_demo"]
     assert store.compilation("demo").options.submission == {"width": "3"}
     assert store.compilation("demo").logical.operators[0].parameters == {"iterations": 2000}
-    assert runtime.names == ["deploy", "launch", "await_running", "read_status"]
+    assert runtime.names == ["deploy_or_redeploy", "launch", "await_running", "read_status"]
 
 
 def test_redeploying_shows_the_stages_as_compiling_does(spec: Path, home: Home, runtime: Runtime):

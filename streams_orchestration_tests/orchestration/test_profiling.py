@@ -9,6 +9,7 @@ import dagster as dg
 import pytest
 
 from streams_orchestration.compiler.compilation import Compilation
+from streams_orchestration.compiler.redeployment.outcome import Numbering, OperatorAction, Redeployment, UnitAction
 from streams_orchestration.model.profile import (
     OperatorProfile,
     PassageCost,
@@ -183,11 +184,28 @@ def test_what_is_kept_is_not_dropped_unasked(
     decided(defs, measured, store)
     runtime.status = running()
     runtime.calls.clear()
-    with pytest.raises(NotDecoupledError, match="fresh: true"):
-        run(defs, "decouple_demo")
     with pytest.raises(NotDecoupledError, match="which is too little"):
         run(defs, "decouple_demo", {"ops": {"apply_decision": {"config": {"fresh": True, "least_gain": 3}}}})
     assert set(runtime.names) <= {"read_status"}
+
+
+def test_a_decision_is_applied_with_the_state_kept(
+    defs: dg.Definitions, measured: dict[str, Any], store: ArtifactStore, runtime: Runtime
+):
+    decided(defs, measured, store)
+    runtime.status = running()
+    runtime.redeployment = Redeployment(
+        "demo", "a", "b", (UnitAction("pe-0", "restart"),),
+        (OperatorAction("Even", "moved", 1, 2, "from PE 0 to PE 1", "Even"),), (), Numbering({}, {}, {}),
+    )  # fmt: skip
+    runtime.calls.clear()
+    result = run(defs, "decouple_demo")
+    names = [name for name in runtime.names if name != "read_status"]
+    assert names == ["deploy_or_redeploy", "launch", "await_running"]
+    outputs = [
+        e.step_output_data for e in result.all_events if e.is_successful_output and e.step_key == "apply_decision"
+    ]
+    assert outputs[0].metadata["verdict"].value == "kept"
 
 
 @pytest.mark.filterwarnings("ignore::dagster.BetaWarning")  # a repository made by hand
@@ -207,7 +225,7 @@ def test_the_sensor_asks_for_what_pays_and_is_off(defs: dg.Definitions, measured
 
     with dg.DagsterInstance.ephemeral() as instance:
         request = (tick(instance).run_requests or [])[0]
-        assert request.run_config["ops"]["apply_decision"]["config"] == {"fresh": True, "least_gain": 1.2}
+        assert request.run_config["ops"]["apply_decision"]["config"] == {"fresh": False, "least_gain": 1.2}
         measured["profile"] = replace(BUSY, operators=(OperatorProfile("Results", 5.0), OperatorProfile("Even", 0.1)))
         assert "is less than 1.2" in (tick(instance).skip_message or "")
         measured["profile"] = BUSY

@@ -16,7 +16,7 @@ from streams_orchestration.runtime.catalog import tables
 from streams_orchestration.runtime.catalog.catalog import Catalog
 from streams_orchestration.runtime.catalog.creation import create_catalog
 from streams_orchestration.runtime.deployment.control import launch
-from streams_orchestration.runtime.deployment.deployment import base_directory, deployment_plan, resume
+from streams_orchestration.runtime.deployment.deployment import base_directory, deploy, deployment_plan, resume
 from streams_orchestration.runtime.errors import CommitUnknownError, NotDeployableError, StreamsRuntimeError
 from streams_orchestration.runtime.hosts.launcher import HostLauncher
 from streams_orchestration.runtime.hosts.pes import deployed_pes
@@ -27,6 +27,7 @@ from streams_orchestration.runtime.redeployment.switching import NotDrainedError
 from streams_orchestration.runtime.storage.files import remove_files
 from streams_orchestration.runtime.storage.home import Home
 from streams_orchestration.runtime.storage.start_lock import lock_start
+from streams_orchestration.runtime.units.reading import deployed_applications
 
 WITHIN_SECONDS = 120.0
 """In which the units that change must come to their cuts."""
@@ -83,6 +84,25 @@ def redeploy(
         if not redeployment.acceptable:
             raise RedeployRefusedError(redeployment)
         return _redeploy(home, catalog, wanted, redeployment, within, launcher)
+
+
+def deploy_or_redeploy(home: Home, compilation: Compilation) -> Redeployment | None:
+    """Deploy an application, or put it in the place of another plan of the same one; hosts are started by `launch`.
+
+    Returns:
+        What was done to the deployed plan; None when nothing was deployed.
+
+    Raises:
+        What `deploy` and `redeploy` raise.
+    """
+    application = compilation.logical.application
+    if application not in deployed_applications(home):
+        deploy(home, compilation)
+        return None
+    redeployment = redeploy(home, compilation)
+    if redeployment.verdict == "unchanged":
+        deploy(home, compilation)
+    return redeployment
 
 
 def _redeploy(
