@@ -212,20 +212,21 @@ def test_the_width_is_changed_twice_while_it_runs_and_the_result_is_the_same(tmp
         return str(spec)
 
     def read_on(rows: int) -> ApplicationStatus:
-        return wait_for(home, lambda status: sum(pe.rows_in for pe in status.pes) > rows)
+        return wait_for(home, lambda status: status.pes[0].rows_in > rows)
 
-    with streams(home, "deploy", of_width(2), limit=3_000) as process:
+    with streams(home, "deploy", of_width(2), limit=100) as process:  # minutes of work
         finish(process)
     for width in (4, 3):
-        before = read_on(20_000)
+        before = read_on(1_000)
         assert before.state == "RUNNING"
         with streams(home, "redeploy", of_width(width), "--format", "json") as process:
             said = finish(process)
         document = json.loads(said[said.index("{") :])
         assert document["verdict"] == "kept"
         assert "resharded" in {operator["action"] for operator in document["operators"]}
-    with streams(home, "run", of_width(3)) as process:
-        finish(process)
+    for command in (("cancel", "flights"), ("run", of_width(3))):  # it goes on without that limit
+        with streams(home, *command) as process:
+            finish(process)
     assert_same(result_of(home), wanted)
 
 

@@ -38,8 +38,10 @@ def hold(catalog: Catalog, application: str, units: Collection[str]) -> None:
 def release(catalog: Catalog, application: str) -> None:
     """Let all units go on."""
     u = tables.unit
+    held = (u.c.application == application, u.c.held_until.is_not(None))
     with catalog.write() as connection:
-        connection.execute(update(u).where(u.c.application == application).values(held_until=None))
+        connection.execute(update(u).where(*held, u.c.timer == "period").values(deadline=time.time()))
+        connection.execute(update(u).where(*held).values(held_until=None))
 
 
 def drain(
@@ -65,11 +67,24 @@ def drain(
             hold(catalog, application, units)
         with catalog.read() as connection:
             rest = under_way(connection, application, programs, units)
+        if not rest:
+            rest = _stay(catalog, application, programs, units)
         if not rest or time.monotonic() >= until:
             return rest
         fall_back(catalog, application, units)
         close_epochs(catalog, application, units)
         catalog.changes.wait(mark, min(LOOK_SECONDS, until - time.monotonic()))
+
+
+def _stay(catalog: Catalog, application: str, programs: Sequence[PeProgram], units: Collection[str]) -> str:
+    """Have regions that are at their cuts begin no epoch while they are held; what is under way, if they have begun."""
+    u = tables.unit
+    periods = (u.c.application == application, u.c.name.in_(units), u.c.timer == "period")
+    with catalog.write() as connection:
+        rest = under_way(connection, application, programs, units)
+        if not rest:
+            connection.execute(update(u).where(*periods).values(deadline=time.time() + HOLD_SECONDS))
+    return rest
 
 
 def fall_back(catalog: Catalog, application: str, units: Collection[str]) -> None:

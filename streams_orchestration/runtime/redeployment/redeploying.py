@@ -22,7 +22,7 @@ from streams_orchestration.runtime.hosts.launcher import HostLauncher
 from streams_orchestration.runtime.hosts.pes import deployed_pes
 from streams_orchestration.runtime.redeployment.carrying import Carrier, read_cut
 from streams_orchestration.runtime.redeployment.deployed import preview_redeploy
-from streams_orchestration.runtime.redeployment.draining import drain, hold, release, under_way
+from streams_orchestration.runtime.redeployment.draining import drain, hold, release
 from streams_orchestration.runtime.redeployment.switching import NotDrainedError, switch
 from streams_orchestration.runtime.storage.files import remove_files
 from streams_orchestration.runtime.storage.home import Home
@@ -117,9 +117,8 @@ def _redeploy(
     _resume(catalog, application)
     hold(catalog, application, changed)
     try:
-        with catalog.read() as connection:
-            rest = under_way(connection, application, programs, changed)
-        if rest:
+        rest = drain(catalog, application, programs, changed, 0.0)
+        if rest:  # else there may be no host that runs, and none is needed
             launch(home, application, launcher=launcher)
             rest = drain(catalog, application, programs, changed, began + within)
         if rest:
