@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import sys
+import threading
 import time
 from collections.abc import Callable
 from contextlib import suppress
@@ -42,6 +43,7 @@ if TYPE_CHECKING:
 
 START_SECONDS = 180.0
 """Until every PE must run."""
+NICENESS = 10
 RECORD_SECONDS = 60.0
 """Dagster shows a deployment by then, or an error keeps it from that."""
 
@@ -102,6 +104,7 @@ class Foreground:
             self._recording = Background(lambda: self._record(spec, compilation))
 
     def _record(self, spec: Path, compilation: Compilation) -> None:
+        _step_back()
         self._jobs.record_deployment(spec, compilation)
 
     def recorded(self) -> str | None:
@@ -138,6 +141,13 @@ class Foreground:
         from streams_orchestration.cli.jobs import Jobs
 
         return Jobs(self._home, self._name)
+
+
+def _step_back() -> None:
+    """Leave the processors to the hosts: what this thread does is not urgent. Only Linux knows niceness of a thread."""
+    if sys.platform == "linux":
+        with suppress(OSError):
+            os.setpriority(os.PRIO_PROCESS, threading.get_native_id(), NICENESS)
 
 
 def run_application(
