@@ -34,15 +34,15 @@ def redeploy(
     if fresh and (dry_run or drop_state):
         message = "--fresh drops everything, so there is nothing to preview or to name. Leave it or the others out."
         raise click.UsageError(message, click.get_current_context())
-    options = last_options(Home.default(), load_application(spec).application)
+    home, name = Home.default(), load_application(spec).application
+    options = last_options(home, name)
     if decoupling is not None:
         options = replace(options, decoupling=decoupling)
-    home = Home.default()
-    if fresh or (not dry_run and status_if_deployed(home, load_application(spec).application) is None):
+    if fresh or (not dry_run and status_if_deployed(home, name) is None):
         return deploy_compiled("streams redeploy", spec, options, fresh=fresh)
     if not dry_run:
         return _redeploy(home, spec, compiled(spec, options, deployable=True), drop_state)
-    outcome = preview_redeploy(Home.default(), compiled(spec, options, deployable=True), drop_state)
+    outcome = preview_redeploy(home, compiled(spec, options, deployable=True), drop_state)
     if current().json:
         write_json(outcome.document())
     else:

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from streams_orchestration.compiler.compilation import Compilation, need
+from streams_orchestration.compiler.redeployment.numbered import at_run_time
 from streams_orchestration.compiler.redeployment.outcome import Redeployment
-from streams_orchestration.compiler.redeployment.run_time import at_run_time
 from streams_orchestration.runtime.redeployment.deployed import _deployed, preview_redeploy
 from streams_orchestration.runtime.redeployment.draining import close_epochs, hold, under_way
 from streams_orchestration.runtime.redeployment.redeploying import _switch

@@ -1,13 +1,42 @@
-"""A deployment plan with the numbers and names that its parts have while it runs."""
+"""A plan with the numbers and names that its parts have while it runs."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import replace
 
+from streams_orchestration.compiler.compilation import Compilation, need
 from streams_orchestration.compiler.deployment_plan import DeploymentPlan
 from streams_orchestration.compiler.pe_program import PeProgram
 from streams_orchestration.compiler.redeployment.outcome import Numbering
+from streams_orchestration.compiler.stage_results import FusionPlan
+
+
+def at_run_time(compilation: Compilation, numbers: Numbering) -> Compilation:
+    """The same application, in which what goes on from the deployed plan has the number and name that it has there.
+
+    Args:
+        compilation: with its deployment plan.
+        numbers: of the redeploy.
+
+    Raises:
+        ValueError: there is no deployment plan.
+    """
+    plan = numbered(need(compilation.deployment), numbers)
+    return replace(compilation, fusion=_fusion(compilation.fusion, numbers), deployment=plan)
+
+
+def _fusion(fusion: FusionPlan, numbers: Numbering) -> FusionPlan:
+    pes = [pe._replace(id=numbers.pes[pe.id], host=numbers.hosts[pe.host]) for pe in fusion.pes]
+    networks = [
+        each._replace(sender=numbers.pes[each.sender], receiver=numbers.pes[each.receiver]) for each in fusion.networks
+    ]
+    return replace(
+        fusion,
+        pes=tuple(sorted(pes, key=lambda pe: pe.id)),
+        pe_of=tuple(numbers.pes[pe] for pe in fusion.pe_of),
+        networks=tuple(sorted(networks, key=lambda each: (each.outputs, each.receiver))),
+    )
 
 
 def numbered(plan: DeploymentPlan, numbers: Numbering) -> DeploymentPlan:

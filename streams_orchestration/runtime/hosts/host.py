@@ -147,8 +147,8 @@ class Host:
                 self.stop_all()
                 self.publisher.stop()
                 return "STOPPED"
-            late = self.news or began - self.observed >= OBSERVE_SECONDS or time.time() >= self.deadline
-            if late:
+            observes = self.news or began - self.observed >= OBSERVE_SECONDS or time.time() >= self.deadline
+            if observes:
                 self.observed = began
                 observe(self.catalog, self.application)
             self.news = self._reconcile()
@@ -162,7 +162,7 @@ class Host:
                 self.stop_all()
                 self.garbage.collect()
                 return "COMPLETED"
-            next_turn = TICK_SECONDS if self.news else LOOK_SECONDS if late else OBSERVE_SECONDS
+            next_turn = TICK_SECONDS if self.news else LOOK_SECONDS if observes else OBSERVE_SECONDS
             self._rest(mark, began, began + next_turn)
 
     def _load(self) -> None:
@@ -206,8 +206,7 @@ class Host:
 
     def _tidy(self) -> None:
         """Collect garbage, and at every other time look whether what is kept is still there."""
-        if not self.garbage.collect():
-            return
+        self.garbage.collect()
         self.tidied += 1
         if self.tidied % CUT_BEATS == 0:
             for message in check_cuts(self.catalog, self.application, self.timed, turn=self.tidied).values():

@@ -25,7 +25,7 @@ from streams_orchestration.runtime.tasks.stored_states import newest_states
 
 
 @dataclass(frozen=True)
-class Cut:
+class CommonCut:
     """What the units that change have where they stand."""
 
     epoch: int = 0
@@ -49,7 +49,9 @@ class Cut:
         return {file.path for state in self.states.values() for file in state.files}
 
 
-def read_cut(connection: Connection, application: str, programs: Iterable[PeProgram], units: Iterable[str]) -> Cut:
+def read_cut(
+    connection: Connection, application: str, programs: Iterable[PeProgram], units: Iterable[str]
+) -> CommonCut:
     """Read where units stand.
 
     Args:
@@ -63,7 +65,7 @@ def read_cut(connection: Connection, application: str, programs: Iterable[PeProg
     u, p = tables.unit, tables.pe
     rows = UnitRow.all(connection, select(u).where(u.c.application == application))
     pes = PeRow.all(connection, select(p).where(p.c.application == application, p.c.id.in_(members)))
-    return Cut(
+    return CommonCut(
         epoch=max((row.completed_epoch for row in rows if row.name in changed), default=0),
         batch=max((row.batch for row in pes), default=-1),
         generation=max((row.generation for row in rows), default=0),
@@ -95,7 +97,7 @@ class Carrier:
     """
 
     def __init__(
-        self, home: Home, base: Path, deployed: Iterable[PeProgram], wanted: Iterable[PeProgram], cut: Cut
+        self, home: Home, base: Path, deployed: Iterable[PeProgram], wanted: Iterable[PeProgram], cut: CommonCut
     ) -> None:
         self._home = home
         self._base = base

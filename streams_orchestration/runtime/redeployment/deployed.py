@@ -52,8 +52,11 @@ def preview_redeploy(home: Home, wanted: Compilation, drop: Collection[str] = ()
     """
     application = wanted.logical.application
     deployed, states = _read(home, application)
+    with opened_catalog(home, application).read() as connection:
+        # of the plan as it was compiled: what runs has other numbers after a redeploy
+        before = application_row(connection, home, application).fingerprint
     try:
-        return preview(deployed, wanted, states=states, drop=drop)
+        return replace(preview(deployed, wanted, states=states, drop=drop), before=before)
     except NothingToDropError as error:
         raise DropStateError(application, str(error)) from error
 

@@ -10,8 +10,8 @@ from sqlalchemy import select
 
 from streams_orchestration.compiler.compilation import Compilation, need
 from streams_orchestration.compiler.pe_program import PeProgram
+from streams_orchestration.compiler.redeployment.numbered import at_run_time
 from streams_orchestration.compiler.redeployment.outcome import Redeployment
-from streams_orchestration.compiler.redeployment.run_time import at_run_time
 from streams_orchestration.runtime.catalog import tables
 from streams_orchestration.runtime.catalog.catalog import Catalog
 from streams_orchestration.runtime.catalog.creation import create_catalog
@@ -79,7 +79,7 @@ def redeploy(
     with lock_start(home.prepare(), application, "redeploy"):
         catalog = create_catalog(home)
         redeployment = preview_redeploy(home, wanted, drop)
-        if redeployment.verdict == "unchanged":
+        if redeployment.verdict == "unchanged" and redeployment.before == redeployment.after:
             return redeployment
         if not redeployment.acceptable:
             raise RedeployRefusedError(redeployment)
@@ -122,12 +122,15 @@ def _redeploy(
             launch(home, application, launcher=launcher)
             rest = drain(catalog, application, programs, changed, began + within)
         if rest:
-            message = (
-                f"{application} runs on as it is: {rest} after {within:.0f} s. See `streams status {application}` for "
-                "what holds it up, or give it more time with --within"
-            )
-            raise NotDrainedError(message)
+            late = f"{rest} after {within:.0f} s"
+            raise NotDrainedError(late)
         garbage = _switch(home, catalog, programs, after, redeployment, changed)
+    except NotDrainedError as error:
+        message = (
+            f"{application} runs on as it is: {error}. See `streams status {application}` for what holds it up, then "
+            "redeploy it again"
+        )
+        raise NotDrainedError(message) from error
     finally:
         release(catalog, application)
     remove_files(garbage)

@@ -23,7 +23,7 @@ from streams_orchestration.runtime.catalog.rows import SinkRow, UnitRow
 from streams_orchestration.runtime.deployment.deployment import base_directory, insert_pe, insert_unit, stored
 from streams_orchestration.runtime.errors import StreamsRuntimeError
 from streams_orchestration.runtime.programs.batches import Position
-from streams_orchestration.runtime.redeployment.carrying import Carried, Cut, read_cut
+from streams_orchestration.runtime.redeployment.carrying import Carried, CommonCut, read_cut
 from streams_orchestration.runtime.redeployment.draining import under_way
 from streams_orchestration.runtime.sinks.outputs import insert_sinks
 from streams_orchestration.runtime.storage.home import Home
@@ -41,7 +41,7 @@ def switch(
     programs: Iterable[PeProgram],
     wanted: Compilation,
     redeployment: Redeployment,
-    cut: Cut,
+    cut: CommonCut,
     carried: Carried,
 ) -> list[str]:
     """Put the new plan in the place of the deployed one.
@@ -112,7 +112,7 @@ def _remove(connection: Connection, application: str, programs: list[PeProgram],
     return garbage
 
 
-def _unit_values(former: UnitRow | None, cut: Cut) -> dict[str, Any]:
+def _unit_values(former: UnitRow | None, cut: CommonCut) -> dict[str, Any]:
     values = {"trigger_epoch": cut.epoch, "current_epoch": cut.epoch + 1, "completed_epoch": cut.epoch}
     if former is None:
         return values
@@ -120,7 +120,7 @@ def _unit_values(former: UnitRow | None, cut: Cut) -> dict[str, Any]:
     return values | {name: getattr(former, name) for name in kept}
 
 
-def _complete(connection: Connection, application: str, unit: Unit, cut: Cut) -> None:
+def _complete(connection: Connection, application: str, unit: Unit, cut: CommonCut) -> None:
     """The boundary commits are the cut of the unit."""
     connection.execute(
         insert(tables.epoch).values(
@@ -131,7 +131,12 @@ def _complete(connection: Connection, application: str, unit: Unit, cut: Cut) ->
 
 
 def _begin(
-    connection: Connection, pe: DeployedPe, generation: int, cut: Cut, carried: Carried, formers: Mapping[str, str]
+    connection: Connection,
+    pe: DeployedPe,
+    generation: int,
+    cut: CommonCut,
+    carried: Carried,
+    formers: Mapping[str, str],
 ) -> None:
     """Enter a PE, its boundary commit and the states of its operators."""
     program, now = pe.program, time.time()
@@ -154,7 +159,7 @@ def _begin(
             connection.execute(insert(tables.state).values(**key, operator=operator.name, pe=program.pe, files=files))
 
 
-def _position(pe: DeployedPe, cut: Cut, carried: Carried, formers: Mapping[str, str]) -> Position:
+def _position(pe: DeployedPe, cut: CommonCut, carried: Carried, formers: Mapping[str, str]) -> Position:
     program = pe.program
     ended = {name for name in pe.initial if name in carried.offsets and formers.get(name) in cut.exhausted}
     ended |= {stream.stream for stream in program.inputs if stream.stream in cut.exhausted}

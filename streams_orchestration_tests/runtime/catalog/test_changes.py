@@ -162,7 +162,11 @@ def test_a_bell_that_breaks_counts_as_a_change_and_is_closed(monkeypatch: pytest
 
 
 def test_a_wait_ends_when_the_catalog_is_closed(home: Home, waiting: Catalog):
-    mark = waiting.changes.mark()
-    threading.Timer(0.01, waiting.changes.close).start()
-    waiting.changes.wait(mark, LONG)
-    assert not [thread for thread in threading.enumerate() if thread is waiting.changes._thread]
+    mark, listener = waiting.changes.mark(), waiting.changes._thread
+    waits = threading.Thread(target=waiting.changes.wait, args=(mark, 2 * LONG), daemon=True)
+    waits.start()
+    waiting.changes.close()
+    waits.join(LONG)
+    assert listener is not None
+    assert not waits.is_alive()
+    assert not listener.is_alive()

@@ -14,6 +14,7 @@ from sqlalchemy import select, update
 
 from streams_orchestration.compiler.compilation import Compilation
 from streams_orchestration.runtime.catalog import tables
+from streams_orchestration.runtime.deployment.deployment import deploy
 from streams_orchestration.runtime.errors import NotDeployableError
 from streams_orchestration.runtime.redeployment import redeploying
 from streams_orchestration.runtime.redeployment.redeploying import RedeployRefusedError
@@ -125,6 +126,27 @@ def test_a_unit_that_has_failed_goes_on_from_its_cut_with_the_new_plan(tmp_path:
     adopt(local)
     local.run()
     assert counts(local) == Counter(key for key, _ in set(rows(COUNT)))
+
+
+def two_chains(directory: Path, order: Sequence[str]) -> Compilation:
+    """Two sources with a sink each, in this order."""
+    file = write_rows(directory / "rows.parquet", COUNT)
+    parts = {name: [source(name, file), sink(f"Out{name}", name)] for name in order}
+    return compiled([part for name in order for part in parts[name]])
+
+
+def test_a_plan_that_is_only_written_in_another_order_is_known_from_then_on(tmp_path: Path, hosts: FakeHosts):
+    local = LocalApplication(Home(tmp_path / "home"), two_chains(tmp_path, "AB"), source_limit=4)
+    run_some(local, 4)
+    other = two_chains(tmp_path, "BA")
+    first, second = (redeploying.redeploy(local.home, other) for _ in range(2))
+    assert first.verdict == second.verdict == "unchanged"
+    assert first.before != first.after
+    assert second.before == second.after
+    deploy(local.home, other)
+    adopt(local)
+    local.run()
+    assert published(local.published("OutA")) == published(local.published("OutB")) == sorted(rows(COUNT))
 
 
 PLANS = st.tuples(st.integers(0, 4), st.integers(1, 4), st.integers(1, 4))
