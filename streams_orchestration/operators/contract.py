@@ -244,8 +244,8 @@ class SourceOperator(Operator):
     @classmethod
     def sharding(cls, context: OperatorContext, parameters: Any) -> Sharding:
         """Its offset can be divided by a class with a `rescale` of its own only."""
-        found = super().sharding(context, parameters)
-        return found if found.anyhow else Sharding(refusal="is an offset that cannot be divided among channels")
+        sharding = super().sharding(context, parameters)
+        return sharding if sharding.anyhow else Sharding(refusal="is an offset that cannot be divided among channels")
 
     def produce(self, offset: Offset, limit: int) -> ProducedTo:
         """Submit at most about `limit` tuples from `offset` on.

@@ -123,12 +123,12 @@ def divide_partitions(states: Sequence[State], names: Sequence[str], route: Rout
         for table, each in zip(tables, moved, strict=True)
     ]
     clocks = [state["known.now"] for state in states if state["known.now"] is not None]
-    found: list[dict[str, Any]] = []
+    divided: list[dict[str, Any]] = []
     for part in _divided(parts[0], changed, moved, route.width):
-        found.append(
+        divided.append(
             {"known": part, "known.next": len(part), "known.clock": len(part), "known.now": max(clocks, default=None)}
         )
-    return found, moved
+    return divided, moved
 
 
 def divide_tumbling(
@@ -180,7 +180,7 @@ def merge_marked(
     groups: KeyedState = states[0]["groups"]
     together = pa.concat_tables([state["groups"].table() for state in states])
     where = np.concatenate(channels)
-    found: list[dict[str, Any]] = []
+    divided: list[dict[str, Any]] = []
     for channel in range(width):
         table = together.take(pa.array(np.flatnonzero(where == channel)))
         columns = [table.column(str(1 + i)).combine_chunks() for i in range(partition)]
@@ -196,8 +196,8 @@ def merge_marked(
                 pa.RecordBatch.from_arrays(keys, schema=windows.keys_schema),
                 {"number": np.arange(len(heads)), "count": np.ones(len(heads), np.int64)},
             )
-        found.append({"windows": opened, "groups": merged, "next": len(heads)})
-    return found
+        divided.append({"windows": opened, "groups": merged, "next": len(heads)})
+    return divided
 
 
 def divide_sliding(
@@ -222,13 +222,13 @@ def divide_sliding(
         tables = [_moved_keys(part.table(), each) for part, each in zip(parts, partitions, strict=True)]
         moves = [Numbers(own, own, own) for own in channels]
         triggers = _divided(parts[0], tables, moves, route.width)
-    found: list[dict[str, Any]] = []
+    divided: list[dict[str, Any]] = []
     for channel, held in enumerate(triggers):
         log = TupleLog(states[0]["tuples"].schema)
         for each in logs:
             log.append(each[channel].tuples)
-        found.append({"tuples": log, "partitions": held})
-    return found
+        divided.append({"tuples": log, "partitions": held})
+    return divided
 
 
 class Logged(NamedTuple):

@@ -13,10 +13,10 @@ def best_matches(before: Mapping[int, Iterable[Hashable]], after: Mapping[int, I
     """
     home = {member: group for group, members in before.items() for member in members}
     common = Counter((home[member], group) for group, members in after.items() for member in members if member in home)
-    found: dict[int, int] = {}
+    matches: dict[int, int] = {}
     taken: set[int] = set()
     for (previous, group), _ in sorted(common.items(), key=lambda item: (-item[1], item[0])):
-        if previous not in taken and group not in found:
-            found[group] = previous
+        if previous not in taken and group not in matches:
+            matches[group] = previous
             taken.add(previous)
-    return found
+    return matches

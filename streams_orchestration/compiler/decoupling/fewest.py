@@ -59,11 +59,11 @@ def fewest_machines(problem: Problem, capacity: float, *, most: int, solver: Sol
         return _fewest_of_large(fitted, fits, least, most)
     best: Decision | None = None
     for count in range(least, most + 1):
-        found = best_use(fitted.with_machines(count), solver=solver)
-        if best is None or found.evaluation.worst < best.evaluation.worst * (1 - _SAME):
-            best = found
-        if fits(found):
-            return found
+        decision = best_use(fitted.with_machines(count), solver=solver)
+        if best is None or decision.evaluation.worst < best.evaluation.worst * (1 - _SAME):
+            best = decision
+        if fits(decision):
+            return decision
     assert best is not None
     return best
 

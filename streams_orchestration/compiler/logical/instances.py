@@ -156,10 +156,10 @@ class InstanceTree:
     def sources(self, scope: CompositeInstance, stream: str) -> tuple[Terminal, ...]:
         """The operators that produce what `stream` stands for in the graph of `scope`; several behind an input port."""
         key = (id(scope), stream)
-        found = self._sources.get(key)
-        if found is None:
-            found = self._sources[key] = tuple(self._find_sources(scope, stream))
-        return found
+        sources = self._sources.get(key)
+        if sources is None:
+            sources = self._sources[key] = tuple(self._find_sources(scope, stream))
+        return sources
 
     def _find_sources(self, scope: CompositeInstance, stream: str) -> Iterator[Terminal]:
         if stream in scope.producers:

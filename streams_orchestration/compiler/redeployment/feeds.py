@@ -57,27 +57,27 @@ class Feeds:
 
     def _port(self, operator: int, port: int, region: int) -> tuple[Feed, ...]:
         here = (each for each in self._incoming[operator] if each.target_port == port)
-        found = self._ways(here, region)
+        feeds = self._ways(here, region)
         if port in self._imported[operator]:
-            found.add(Feed("import"))
-        return tuple(sorted(found))
+            feeds.add(Feed("import"))
+        return tuple(sorted(feeds))
 
     def _ways(self, connections: Iterable[LogicalConnection], region: int) -> set[Feed]:
         """How what comes over some connections has come into a region."""
         name = self.graph.regions[region].name
-        found: set[Feed] = set()
+        feeds: set[Feed] = set()
         pending, seen = [*connections], set[int]()
         while pending:
             connection = pending.pop()
             entries = crossing(self.graph, connection, self._regions).entries
             entry = next((each for each in entries if each.region.name == name), None)
             if entry is not None:
-                found.add(Feed(entry.routing.policy, entry.routing.attributes))
+                feeds.add(Feed(entry.routing.policy, entry.routing.attributes))
             elif connection.source not in seen:
                 seen.add(connection.source)
                 pending += self._incoming[connection.source]
                 if self._imported[connection.source]:
-                    found.add(Feed("import"))
+                    feeds.add(Feed("import"))
                 elif not self._incoming[connection.source]:
-                    found.add(Feed("source"))
-        return found
+                    feeds.add(Feed("source"))
+        return feeds

@@ -124,20 +124,20 @@ def numbering(old: Operators, new: Operators) -> Numbering:
 
 
 def _by_host(operators: Operators) -> dict[int, list[Replica]]:
-    found: dict[int, list[Replica]] = defaultdict(list)
+    members: dict[int, list[Replica]] = defaultdict(list)
     for pe in operators.plan.pes:
-        found[pe.host] += operators.members(pe)
-    return found
+        members[pe.host] += operators.members(pe)
+    return members
 
 
 def _numbers(before: Mapping[int, list[Replica]], after: Mapping[int, list[Replica]]) -> dict[int, int]:
-    found = best_matches(before, after)
+    numbers = best_matches(before, after)
     following = max(before, default=-1) + 1
     for number in sorted(after):
-        if number not in found:
-            found[number] = following
+        if number not in numbers:
+            numbers[number] = following
             following += 1
-    return found
+    return numbers
 
 
 def _free(name: str, taken: set[str]) -> str:

@@ -25,11 +25,11 @@ def sharding_of(
     """
     context = OperatorContext.declared(program.name, program.inputs, program.outputs)
     try:
-        found = kind.sharding(context, kind.Parameters.model_validate(program.parameters))
+        sharding = kind.sharding(context, kind.Parameters.model_validate(program.parameters))
     except ValidationError as error:
         return Sharding(refusal=f"cannot be divided under these parameters: {error}")
-    if found.refusal != NO_KEYS or not stored or not all(stored.values()):
-        return found
+    if sharding.refusal != NO_KEYS or not stored or not all(stored.values()):
+        return sharding
     first, *others = stored.values()
     return Sharding(keys=(tuple(name for name in first if all(name in other for other in others)),))
 

@@ -234,8 +234,8 @@ class Decisions:
         """Of what is stored, by part; None where that is not known."""
         if self._states is None:
             return None
-        found = (self._states[name].keys for name in before.values() if name in self._states)
-        return next(found, None)
+        stored = (self._states[name].keys for name in before.values() if name in self._states)
+        return next(stored, None)
 
 
 def _may_store(program: OperatorProgram) -> bool:
@@ -275,11 +275,11 @@ def _feed(level: Level, port: int) -> Feed:
 
 def _groups(names: Mapping[Channels, str], changed: Sequence[int]) -> dict[Channels, list[str]]:
     """Replicas that go into one another, in the order of their channels, by their channels in the other regions."""
-    found: dict[Channels, list[str]] = defaultdict(list)
+    groups: dict[Channels, list[str]] = defaultdict(list)
     for channels in sorted(names):
         others = tuple(channel for place, channel in enumerate(channels) if place not in changed)
-        found[others].append(names[channels])
-    return found
+        groups[others].append(names[channels])
+    return groups
 
 
 def _has_channel_values(operators: Operators, identity: str) -> bool:

@@ -127,7 +127,7 @@ class JoinSide:
         Those of one replica stay in the order in which they came.
         """
         logs = [divide_log(state[f"{prefix}.tuples"], route, port) for state in states]
-        found: list[dict[str, Any]] = []
+        divided: list[dict[str, Any]] = []
         for channel in range(route.width):
             parts = [each[channel] for each in logs if each[channel].tuples.num_rows]
             log = TupleLog(self.log.schema)
@@ -138,8 +138,8 @@ class JoinSide:
                 log.append(tuples.take(pa.array(order)))
                 log.flag(np.flatnonzero(np.concatenate([part.flags for part in parts])[order]))
             ended = all(state[f"{prefix}.ended"] for state in states)
-            found.append({f"{prefix}.tuples": log, f"{prefix}.ended": ended})
-        return found
+            divided.append({f"{prefix}.tuples": log, f"{prefix}.ended": ended})
+        return divided
 
 
 def _known(keys: list[pa.Array]) -> np.ndarray:

@@ -34,7 +34,7 @@ class Orphan:
         pids: dict[str, list[str]] = defaultdict(list)
         for process in self.processes:
             pids[process.command.partition(" ")[0].rpartition("/")[2]].append(str(process.pid))
-        what = ", ".join(f"{program} (pid {', '.join(found)})" for program, found in pids.items())
+        what = ", ".join(f"{program} (pid {', '.join(numbers)})" for program, numbers in pids.items())
         return f"{self.application}: stopped what was left of host {self.host}, {self.reason}: {what}"
 
 
@@ -70,7 +70,7 @@ def stop_orphans(home: Home, application: str) -> tuple[Orphan, ...]:
     groups: dict[tuple[int, str], list[ProcessIdentity]] = defaultdict(list)
     for row in rows:
         groups[row.host, row.incarnation].append(ProcessIdentity(row.pid, row.started, row.command))
-    found: list[Orphan] = []
+    orphans: list[Orphan] = []
     for (number, incarnation), processes in groups.items():
         host = current.get(number)
         if host is None or host.incarnation != incarnation:
@@ -86,8 +86,8 @@ def stop_orphans(home: Home, application: str) -> tuple[Orphan, ...]:
         for process in left:
             kill(process.pid, process.started)
         if left:
-            found.append(Orphan(application, number, left, reason))
-            log.info("%s", found[-1])
+            orphans.append(Orphan(application, number, left, reason))
+            log.info("%s", orphans[-1])
         with catalog.write() as connection:
             connection.execute(delete(p).where(p.c.application == application, p.c.incarnation == incarnation))
-    return tuple(found)
+    return tuple(orphans)

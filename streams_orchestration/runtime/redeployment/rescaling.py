@@ -41,11 +41,11 @@ def carried_state(
         StateRefusedError: its types cannot be brought to those that the operator has.
     """
     own = {name: part for name, part in state.items() if name != SPLITTERS}
-    found = dict(_converted(operator, own)) if own else {}
+    converted = dict(_converted(operator, own)) if own else {}
     before, after = (dict(_round_robins(each)) for each in (former, program))
     positions = state.get(SPLITTERS, {})
     kept = {name: positions[name] for name in positions if name in after and before.get(name) == after[name]}
-    return found | ({SPLITTERS: kept} if kept else {})
+    return converted | ({SPLITTERS: kept} if kept else {})
 
 
 def divided_states(operator: Operator, move: StateMove, states: Sequence[State]) -> list[dict[str, Any]]:
@@ -70,13 +70,13 @@ def divided_states(operator: Operator, move: StateMove, states: Sequence[State])
     own = plain if move.source else [_converted(operator, state) if state else {} for state in plain]
     _prove(operator, [place.operator for place in move.sources], own, before)
     try:
-        found = list(operator.rescale(own, after))
+        divided = list(operator.rescale(own, after))
     except RescaleError as error:
         raise StateRefusedError(name, str(error)) from error
-    if len(found) != len(move.targets):
-        raise StateRefusedError(name, f"was divided into {len(found)} parts for {len(move.targets)} channels")
-    _prove(operator, [place.operator for place in move.targets], found, after)
-    return [dict(state) for state in found]
+    if len(divided) != len(move.targets):
+        raise StateRefusedError(name, f"was divided into {len(divided)} parts for {len(move.targets)} channels")
+    _prove(operator, [place.operator for place in move.targets], divided, after)
+    return [dict(state) for state in divided]
 
 
 def _prove(operator: Operator, names: Collection[str], states: Sequence[State], route: SplitterRoute) -> None:

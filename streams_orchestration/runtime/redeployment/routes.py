@@ -18,13 +18,13 @@ class SplitterRoute:
 
     def attributes(self, port: int = 0) -> tuple[str, ...] | None:
         """Those that decide, none where there is one replica; None where it is not the tuples that do."""
-        found: dict[str, None] = {}
+        attributes: dict[str, None] = {}
         for level in self._routing.ports[port] if self._routing.ports else ():
             if level.width > 1:
                 if level.feed.kind != "hash":
                     return None
-                found |= dict.fromkeys(level.feed.attributes)
-        return tuple(found)
+                attributes |= dict.fromkeys(level.feed.attributes)
+        return tuple(attributes)
 
     def channels(self, tuples: pa.RecordBatch, port: int = 0) -> np.ndarray:
         """The replica of every tuple.
@@ -35,8 +35,8 @@ class SplitterRoute:
         if self.attributes(port) is None:
             message = f"what comes to input port {port} is not split by its attributes"
             raise ValueError(message)
-        found = np.zeros(tuples.num_rows, np.int64)
+        channels = np.zeros(tuples.num_rows, np.int64)
         for level in self._routing.ports[port] if self._routing.ports else ():
             if level.width > 1:
-                found = found * level.width + hash_channels(tuples, level.feed.attributes, level.width)
-        return found
+                channels = channels * level.width + hash_channels(tuples, level.feed.attributes, level.width)
+        return channels
