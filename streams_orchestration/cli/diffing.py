@@ -62,18 +62,28 @@ def _document(change: WidthChange, outcome: Redeployment | None) -> dict[str, An
 
 
 def _table(change: WidthChange, outcome: Redeployment | None) -> RenderableType:
+    """What a redeploy would do; of an application that compiles only, what Streams would."""
     if not change.widths:
         return Text("No width changes.")
     table = Table(box=None, show_header=False, padding=(0, 2, 0, 0))
     for each in change.widths:
         table.add_row("width", each.region, f"{each.old} -> {each.new}")
+    if outcome is None:
+        return _plain_change(table, change)
+    parts: list[RenderableType] = [table, "", outcome_table(outcome)]
+    if change.refused:
+        parts.append(Text(f"Streams refuses this while the application runs (A43): {change.reason}.", "dim"))
+    return Group(*parts)
+
+
+def _plain_change(table: Table, change: WidthChange) -> RenderableType:
     for what, names in (("changed", change.changed), ("added", change.added), ("removed", change.removed)):
         table.add_row("operators", what, f"{len(names)}" + (f"  {short_list(names, 72)}" if names else ""))
     if change.renamed:
         old, new = change.renamed[0]
         table.add_row("", "renamed", f"{len(change.renamed)}  {old} -> {new}" + (" ..." * (len(change.renamed) > 1)))
     pes = change.pes
-    for what, ids in (("start", pes.start), ("stop", pes.stop), ("go on", pes.kept)):
+    for what, ids in (("start", pes.start), ("stop", pes.stop), ("run on", pes.kept)):
         table.add_row("PEs", what, f"{len(ids)}" + (f"  {_ranges(ids)}" if ids else ""))
     table.add_row("PEs", "restart", f"{len(pes.restart)}")
     parts: list[RenderableType] = [table]
@@ -86,9 +96,7 @@ def _table(change: WidthChange, outcome: Redeployment | None) -> RenderableType:
         reasons = Text(f"Streams refuses this while the application runs (A43): {change.reason}.", "yellow")
         parts += ["", reasons]
     else:
-        parts += ["", Text(f"{plural(len(pes.restart), 'PE')} would restart; the others do not notice.", "dim")]
-    if outcome is not None and outcome.verdict != "unchanged":
-        parts += ["", Text("With `streams redeploy`:"), outcome_table(outcome)]
+        parts += ["", Text(f"{plural(len(pes.restart), 'PE')} would restart; the others run on.", "dim")]
     return Group(*parts)
 
 

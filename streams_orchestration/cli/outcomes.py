@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from itertools import groupby
+
 from rich.console import Group, RenderableType
 from rich.table import Table
 from rich.text import Text
 
-from streams_orchestration.cli.names import plural
-from streams_orchestration.compiler.redeployment.outcome import Redeployment
+from streams_orchestration.cli.names import plural, short_list
+from streams_orchestration.compiler.redeployment.outcome import OperatorAction, Redeployment
 
 _VERDICTS = {
     "unchanged": ("Nothing changes.", "green"),
@@ -15,16 +18,13 @@ _VERDICTS = {
     "lossy": ("State is lost.", "yellow"),
     "refused": ("This cannot be done with the state kept.", "red"),
 }
+_NAMES_WIDTH = 40
 
 
 def outcome_table(outcome: Redeployment) -> RenderableType:
     """The verdict, and what becomes of units and operators; of those that stay as they are only how many."""
     text, style = _VERDICTS[outcome.verdict]
-    parts: list[RenderableType] = [_actions(outcome), "", Text(text, style)]
-    lost = sorted({each.operator for each in outcome.operators if each.lossy or each.action == "refused"})
-    if not outcome.acceptable:
-        parts.append(Text(f"To lose the state of {', '.join(lost)}, name the operators with --drop-state.", "dim"))
-    return Group(*parts)
+    return Group(_actions(outcome), "", Text(text, style))
 
 
 def _actions(outcome: Redeployment) -> Table:
@@ -34,10 +34,21 @@ def _actions(outcome: Redeployment) -> Table:
     for unit in outcome.units:
         table.add_row("unit", unit.unit, unit.action, "", "", "")
     stay = [each for each in outcome.operators if each.action == "kept"]
-    for each in outcome.operators:
-        if each.action != "kept":
-            numbers = ("" if number is None else f"{number:,}" for number in (each.rows, each.bytes))
-            table.add_row("operator", each.operator, each.action, *numbers, each.reason)
+    changed = (each for each in outcome.operators if each.action != "kept")
+    for (action, reason), group in groupby(changed, lambda each: (each.action, each.text)):
+        same = list(group)
+        names = short_list([each.operator for each in same], _NAMES_WIDTH)
+        table.add_row("operator" if len(same) == 1 else "operators", names, action, *_amounts(same), reason)
     if stay:
         table.add_row("operators", plural(len(stay), "other"), "kept", "", "", "they stay where they are")
     return table
+
+
+def _amounts(actions: Sequence[OperatorAction]) -> tuple[str, str]:
+    """Rows and bytes of their states together; empty where one is not known."""
+    return _sum([each.rows for each in actions]), _sum([each.bytes for each in actions])
+
+
+def _sum(numbers: Sequence[int | None]) -> str:
+    known = [each for each in numbers if each is not None]
+    return f"{sum(known):,}" if len(known) == len(numbers) else ""

@@ -8,6 +8,9 @@ from pathlib import Path
 import pytest
 
 from streams_orchestration.cli.entry import main
+from streams_orchestration.compiler.compiling import compile_spec
+from streams_orchestration.runtime.deployment.deployment import deploy
+from streams_orchestration.runtime.storage.home import Home
 
 SPEC = """
 specVersion: 1
@@ -55,3 +58,44 @@ def test_a_pattern_without_a_region_is_an_error(spec: str, capsys: pytest.Captur
 
 def test_a_width_must_be_asked_for(spec: str):
     assert main(["diff", spec]) == 2
+
+
+DEPLOYABLE = """
+specVersion: 1
+application: diffed
+schemas: {Row: "k string"}
+graph:
+  - {name: S, operator: Beacon, outputs: [{stream: S, schema: Row}]}
+  - name: P
+    operator: DeDuplicate
+    inputs: [S]
+    parameters: {key: k}
+    annotations: {parallel: {width: 2, partitionBy: [{port: in0, attributes: [k]}]}}
+  - {name: Snk, operator: FileSink, inputs: [P], parameters: {file: out}}
+"""
+
+
+def test_what_can_run_is_spoken_of_as_a_redeploy_does(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+):
+    monkeypatch.setenv("STREAMS_HOME", str(tmp_path / "home"))
+    path = tmp_path / "diffed.yaml"
+    path.write_text(DEPLOYABLE)
+    deploy(Home(tmp_path / "home"), compile_spec(path))
+    assert main(["diff", str(path), "--to", "P=3"]) == 0
+    difference = capsys.readouterr().out
+    assert main(["diff", str(path), "--to", "P=3", "--format", "json"]) == 0
+    document = json.loads(capsys.readouterr().out)["redeploy"]
+    path.write_text(DEPLOYABLE.replace("width: 2", "width: 3"))
+    assert main(["redeploy", str(path), "--dry-run"]) == 0
+    preview = capsys.readouterr().out
+    assert main(["redeploy", str(path), "--dry-run", "--format", "json"]) == 0
+    wanted = json.loads(capsys.readouterr().out)
+    actions = [(each["operator"], each["action"], each["reason"]) for each in document["operators"]]
+    assert actions == [(each["operator"], each["action"], each["reason"]) for each in wanted["operators"]]
+    assert {key: document[key] for key in ("units", "verdict", "from", "to")} == {
+        key: wanted[key] for key in ("units", "verdict", "from", "to")
+    }
+    words = ("P ×3", "resharded", "divided anew over the channels of P, 2 to 3", "All state is kept.")
+    assert all(word in " ".join(text.split()) for text in (difference, preview) for word in words)
+    assert "2 -> 3" in difference

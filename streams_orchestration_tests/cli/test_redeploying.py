@@ -7,15 +7,19 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+import yaml
 
 from streams_orchestration.cli import main
 from streams_orchestration.compiler.compiling import compile_spec
 from streams_orchestration.operators.keyed_state import KeyedState
 from streams_orchestration.runtime.deployment.deployment import deploy
 from streams_orchestration.runtime.errors import OperatorError
+from streams_orchestration.runtime.observing.reading import read_status
 from streams_orchestration.runtime.programs.batches import StoredState
 from streams_orchestration.runtime.redeployment import deployed
+from streams_orchestration.runtime.redeployment.redeploying import RedeployRefusedError, redeploy
 from streams_orchestration.runtime.storage.home import Home
+from streams_orchestration_tests.specs import cases
 
 Capture = pytest.CaptureFixture[str]
 SPEC = """
@@ -97,8 +101,83 @@ def test_what_would_be_lost_is_shown_with_the_remedy(spec: Path, capsys: Capture
         assert words in out
 
 
+CONTRACT = cases("redeploy_contract.yaml")
+CONTRACT_HEAD = """
+specVersion: 1
+application: app
+schemas: {Row: "k string, g int, t timestamp"}
+graph:
+  - name: S
+    operator: Beacon
+    outputs: [{stream: S, schema: Row}]
+    annotations: {consistent: {trigger: periodic, period: 1.0}}
+"""
+CONTRACT_TAIL = """
+  - {name: Out, operator: FileSink, inputs: [X], parameters: {file: out}}
+  # more
+"""
+OPERATORS = "streams_orchestration_tests.runtime.redeployment.keyed_operators"
+BY_KEY = {"parallel": {"width": 2, "partitionBy": [{"port": "in0", "attributes": ["k"]}]}}
+
+
+def contract_spec(case: dict[str, Any]) -> str:
+    """The spec of a case as it is deployed."""
+    plain = {"inputs": ["S"], "outputs": [{"stream": "X", "schema": "Row"}], "annotations": BY_KEY, "config": {}}
+    invocation = {"name": "X"} | plain | case["invocation"]
+    line = yaml.safe_dump(invocation, default_flow_style=True, sort_keys=False, width=1000).strip()
+    return CONTRACT_HEAD + f"  - {line}".replace("keyed_operators", OPERATORS) + CONTRACT_TAIL
+
+
+@pytest.mark.parametrize("case", CONTRACT)
+def test_the_document_of_every_case(case: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: Capture):
+    wanted = CONTRACT[case]
+    monkeypatch.setenv("STREAMS_HOME", str(tmp_path / "home"))
+    spec = tmp_path / "app.yaml"
+    spec.write_text(contract_spec(wanted))
+    edit(spec, *wanted.get("also", {}).items())
+    deploy(Home(tmp_path / "home"), compile_spec(spec))
+    options = [option for name in wanted.get("drop", ()) for option in ("--drop-state", name)]
+    path = edit(spec, *wanted["edits"].items())
+    status = main(["redeploy", path, "--dry-run", "--format", "json", *options])
+    found = document(capsys)
+    assert found["verdict"] == wanted["verdict"], found
+    assert status == (0 if wanted["verdict"] == "kept" or wanted.get("allowed") else 1)
+    assert found["from"] != found["to"]
+    expected = {each["operator"]: wanted["action"] for each in found["operators"] if each["operator"][0] == "X"
+                } if "action" in wanted else wanted.get("actions", {})  # fmt: skip
+    actions = {each["operator"]: each["action"] for each in found["operators"]}
+    others = {name: action for name, action in actions.items() if name not in expected}
+    assert actions == expected | others
+    assert set(others.values()) <= {"kept", "moved"}
+    reasons = [each["reason"] for each in found["operators"] if each["action"] not in ("kept", "added")]
+    lost = [each["reason"] for each in found["operators"] if each["action"] in ("refused", "dropped")]
+    assert all(wanted.get("reason", "") in reason for reason in reasons if reason in lost or not lost)
+    assert wanted.get("allowed") or all("--drop-state" in each for each in lost if "begins anew" not in each)
+
+
+@pytest.mark.parametrize("case", [name for name, each in CONTRACT.items() if each["verdict"] == "refused"])
+def test_what_is_refused_changes_nothing(case: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: Capture):
+    monkeypatch.setenv("STREAMS_HOME", str(tmp_path / "home"))
+    spec, wanted = tmp_path / "app.yaml", CONTRACT[case]
+    spec.write_text(contract_spec(wanted))
+    edit(spec, *wanted.get("also", {}).items())
+    home = Home(tmp_path / "home")
+    deploy(home, compile_spec(spec))
+    before = read_status(home, "app")
+    edit(spec, *wanted["edits"].items())
+    with pytest.raises(RedeployRefusedError, match="runs on as it is") as caught:
+        redeploy(home, compile_spec(spec))
+    assert all(each.text in str(caught.value) for each in caught.value.redeployment.operators if each.remedy)
+    assert read_status(home, "app") == before
+
+
 WRONG = {
-    "a name that loses nothing": (["--dry-run", "--drop-state", "Nothing"], 1, "no state of Nothing would be lost"),
+    "a name that is not there": (
+        ["--dry-run", "--drop-state", "Nwe"],
+        1,
+        "there is no operator Nwe; the nearest is New",
+    ),
+    "a name that loses nothing": (["--dry-run", "--drop-state", "New"], 1, "no state of New would be lost"),
     "everything dropped, and something named": (["--fresh", "--drop-state", "New"], 2, "nothing to preview"),
     "everything dropped": (["--dry-run", "--fresh"], 2, "nothing to preview"),
 }

@@ -35,6 +35,13 @@ class OperatorAction(NamedTuple):
     """The name that it goes by now; None of one that is new."""
     lossy: bool = False
     """State is lost."""
+    remedy: str = ""
+    """How to keep the state, or to lose it on purpose; empty when it is kept, or may be lost."""
+
+    @property
+    def text(self) -> str:
+        """The reason, with the remedy where there is one."""
+        return f"{self.reason}. {self.remedy}" if self.remedy else self.reason
 
 
 class StatePlace(NamedTuple):
@@ -131,7 +138,7 @@ class Redeployment:
                     "action": each.action,
                     "rows": each.rows,
                     "bytes": each.bytes,
-                    "reason": each.reason,
+                    "reason": each.text,
                 }
                 for each in self.operators
             ],

@@ -52,6 +52,12 @@ class Operators:
             self.by_identity[known][replica.channels] = physical.name
             self.models[physical.name] = compilation.logical.operators[physical.logical]
 
+    @property
+    def names(self) -> frozenset[str]:
+        """By which a user may name operators: physical and logical names, and uids."""
+        identities = (replica.name for replica in self.replicas.values())
+        return frozenset((*self.replicas, *(each.name for each in self.logical.operators), *identities))
+
     @cached_property
     def feeds(self) -> Feeds:
         """How tuples come into parallel regions."""

@@ -10,6 +10,7 @@ from streams_orchestration.compiler.redeployment.outcome import OperatorAction, 
 from streams_orchestration.compiler.redeployment.plans import Operators, numbering, paired
 from streams_orchestration.compiler.redeployment.states import Decided, Decisions, StoredState
 from streams_orchestration.compiler.redeployment.units import circle_of_changed, unit_actions
+from streams_orchestration.model.names import nearest
 
 
 class NothingToDropError(ValueError):
@@ -34,7 +35,7 @@ def preview(
         predicted_seconds: how long nothing will be committed, if that is known.
 
     Raises:
-        NothingToDropError: no state of an operator in `drop` would be lost.
+        NothingToDropError: a name in `drop` is of no operator, or of one whose state is not lost.
         ImplementationError: an operator that is wanted cannot be imported.
         ValueError: a deployment plan is not there.
     """
@@ -44,7 +45,7 @@ def preview(
     decided = list(Decisions(old, new, numbers, states).all())
     if circle := circle_of_changed(old, units):
         decided = [_held_up(each, old, circle) for each in decided]
-    loss = _Loss(drop)
+    loss = _Loss(drop, {name for plan in (old, new) for name in plan.names})
     decided = [loss.allow(each) for each in decided]
     loss.check()
     return Redeployment(
@@ -66,7 +67,7 @@ def _held_up(decided: Decided, old: Operators, circle: tuple[str, ...]) -> Decid
     inside = {unit.name: unit.pes for unit in old.plan.units if unit.name in circle}
     members = {pe for pes in inside.values() for pe in pes}
     actions = tuple(
-        each._replace(action="refused", reason=text, lossy=False)
+        each._replace(action="refused", reason=text, lossy=False, remedy="Change one of these units at a time")
         if each.former is not None and old.place(each.former).pe in members
         else each
         for each in decided.actions
@@ -77,9 +78,10 @@ def _held_up(decided: Decided, old: Operators, circle: tuple[str, ...]) -> Decid
 class _Loss:
     """The operators whose state may be lost."""
 
-    def __init__(self, drop: Collection[str]) -> None:
+    def __init__(self, drop: Collection[str], known: Collection[str]) -> None:
         self._drop = frozenset(drop)
-        self._unused = {*drop}
+        self._known = known
+        self._unused: set[str] = {*drop}
         self._others: set[str] = set()
         """Operators that would lose their state and were not named."""
         self.operators: set[str] = set()
@@ -96,7 +98,7 @@ class _Loss:
                 if named:
                     self.operators.add(each.operator)
                     reason = each.reason if each.lossy else f"it begins anew: {each.reason}"
-                    action = each._replace(action="dropped", reason=reason, lossy=True)
+                    action = each._replace(action="dropped", reason=reason, lossy=True, remedy="")
                 else:
                     self._others.add(each.operator)
             actions.append(action)
@@ -105,6 +107,10 @@ class _Loss:
 
     def check(self) -> None:
         """Raises NothingToDropError when a name was not that of an operator which loses its state."""
+        unknown = sorted(name for name in self._unused if name not in self._known)
+        if unknown:
+            message = f"there is no operator {unknown[0]}{nearest(unknown[0], self._known)}"
+            raise NothingToDropError(message)
         if self._unused:
             some = f"; {', '.join(sorted(self._others))} would lose theirs" if self._others else ""
             message = f"no state of {', '.join(sorted(self._unused))} would be lost{some}"

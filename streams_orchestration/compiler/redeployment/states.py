@@ -84,12 +84,14 @@ class Decisions:
         return Decided(tuple(OperatorAction(name, "added", 0, 0, "it is new") for name in names))
 
     def _gone(self, identity: str) -> Decided:
-        reason = "it is in the new plan no more"
-        return Decided(tuple(self._dropped(name, reason) for name in self.old.by_identity[identity].values()))
+        return Decided(tuple(self._dropped(identity, name) for name in self.old.by_identity[identity].values()))
 
-    def _dropped(self, name: str, reason: str) -> OperatorAction:
-        lossy = self._has_state(name)
-        return self._action(name, name, "dropped", reason, lossy=lossy)
+    def _dropped(self, identity: str, name: str) -> OperatorAction:
+        action = self._action(name, name, "dropped", "it is in the new plan no more")
+        if not self._has_state(name):
+            return action
+        remedy = f"Give the operator that takes its place `uid: {identity}`, or {self._empty(self.old, identity)}"
+        return action._replace(lossy=True, remedy=remedy)
 
     def _stays(self, identity: str) -> Decided:
         before, after = self.old.by_identity[identity], self.new.by_identity[identity]
@@ -97,7 +99,7 @@ class Decisions:
         if not any(self._has_state(name) for name in before.values()):
             return Decided(tuple(self._stateless(before, after)))
         if not _may_store(self.new.programs[next(iter(after.values()))]):
-            return self._refused(identity, "is there, and its class keeps none any more")
+            return self._refused(identity, "is there, and its class keeps none any more", "its class")
         levels = self.old.levels(identity), self.new.levels(identity)
         changed = _changed(*levels)
         if not changed:
@@ -110,7 +112,8 @@ class Decisions:
         reason = lost_meaning(first, self.new.programs[name], kind, alike=_same_text(self.old, self.new, identity))
         if not reason:
             sharding = sharding_of(self.new.programs[name], kind, self._known_keys(before))
-            reason = divisible(sharding, levels[0], levels[1], changed)
+            if reason := divisible(sharding, levels[0], levels[1], changed):
+                return self._refused(identity, reason, f"parallel region {_regions(levels, changed)}")
         return self._refused(identity, reason) if reason else self._resharded(identity, kind, levels, changed)
 
     def _stateless(self, before: Mapping[Channels, str], after: Mapping[Channels, str]) -> Iterator[OperatorAction]:
@@ -151,9 +154,8 @@ class Decisions:
                 return self._refused(identity, reason)
         gone = [name for channels, name in before.items() if channels not in after]
         if gone:
-            return self._refused(
-                identity, f"is an offset in each channel, and nobody would go on from that of {gone[0]}"
-            )
+            reason = f"is an offset in each channel, and nobody would go on from that of {gone[0]}"
+            return self._refused(identity, reason, "the number of its channels")
         carried = self._carried(common, kind)
         fresh = [name for channels, name in after.items() if channels not in before]
         reason = "a channel more, which begins with what it alone reads"
@@ -180,9 +182,7 @@ class Decisions:
             )
             for group, targets in groups[1].items()
         ]
-        region = ", ".join(levels[1][place].region for place in changed if place < len(levels[1])) or "its region"
-        widths = f"{len(before)} to {len(after)}"
-        reason = f"divided anew over the channels of {region}, {widths}"
+        reason = f"divided anew over the channels of {_regions(levels, changed)}, {len(before)} to {len(after)}"
         actions = [self._action(before.get(channels), name, "resharded", reason) for channels, name in after.items()]
         actions += [
             self._action(name, name, "resharded", f"a channel less: the others have its state, {reason}")
@@ -191,15 +191,26 @@ class Decisions:
         ]
         return Decided(tuple(actions), tuple(moves))
 
-    def _refused(self, identity: str, reason: str) -> Decided:
-        """All channels of the new plan, and those of the old one that it does not have."""
+    def _refused(self, identity: str, reason: str, cause: str = "that") -> Decided:
+        """All channels of the new plan, and those of the old one that it does not have.
+
+        Args:
+            identity: of the operator.
+            reason: goes on after `state of X`.
+            cause: what would have to stay as it is.
+        """
         before, after = self.old.by_identity[identity], self.new.by_identity[identity]
         text = f"state of {self.new.model(identity).name} {reason}"
-        actions = [self._action(before.get(channels), name, "refused", text) for channels, name in after.items()]
-        actions += [
-            self._action(name, name, "refused", text) for channels, name in before.items() if channels not in after
-        ]
-        return Decided(tuple(actions))
+        remedy = f"Leave {cause} as it is, or {self._empty(self.new, identity)}"
+        names = [(before.get(channels), name) for channels, name in after.items()]
+        names += [(name, name) for channels, name in before.items() if channels not in after]
+        return Decided(
+            tuple(self._action(former, name, "refused", text)._replace(remedy=remedy) for former, name in names)
+        )
+
+    @staticmethod
+    def _empty(plan: Operators, identity: str) -> str:
+        return f"let its state go with --drop-state {plan.model(identity).name}"
 
     def _placed(self, former: str, name: str) -> OperatorAction:
         """An operator that goes on in one channel, there or elsewhere."""
@@ -215,15 +226,13 @@ class Decisions:
         verb: OperatorVerb = "moved" if changes else "kept"
         return self._action(former, name, verb, ", ".join(changes) or f"it stays in PE {pe}")
 
-    def _action(
-        self, former: str | None, name: str, verb: OperatorVerb, reason: str, *, lossy: bool = False
-    ) -> OperatorAction:
+    def _action(self, former: str | None, name: str, verb: OperatorVerb, reason: str) -> OperatorAction:
         rows = size = 0
         if former is not None and self._states is None:
             rows = size = None
         elif former is not None and self._states is not None and former in self._states:
             rows, size = self._states[former].rows, self._states[former].bytes
-        return OperatorAction(name, verb, rows, size, reason, former, lossy)
+        return OperatorAction(name, verb, rows, size, reason, former)
 
     def _has_state(self, name: str) -> bool:
         """May what is deployed keep anything; an operator that cannot be asked any more may."""
@@ -256,6 +265,12 @@ def _changed(old: Sequence[Level], new: Sequence[Level]) -> tuple[int, ...]:
         for place, (before, after) in enumerate(zip(old, new, strict=True))
         if before.width != after.width or (before.width > 1 and before.ports != after.ports)
     )
+
+
+def _regions(levels: tuple[Sequence[Level], Sequence[Level]], changed: Sequence[int]) -> str:
+    """The names of the regions around an operator that are not as before."""
+    before, after = ([each[place].region for place in changed if place < len(each)] for each in levels)
+    return ", ".join(after or before)
 
 
 def _routing(levels: Sequence[Level], changed: Sequence[int]) -> Routing:

@@ -39,7 +39,7 @@ class RedeployRefusedError(StreamsRuntimeError):
     def __init__(self, redeployment: Redeployment) -> None:
         lost = [each for each in redeployment.operators if each.action == "refused" or each.lossy]
         reasons = "".join(
-            f"\n  {each.operator}: {each.reason}" for each in lost if each.operator not in redeployment.allowed
+            f"\n  {each.operator}: {each.text}" for each in lost if each.operator not in redeployment.allowed
         )
         message = f"{redeployment.application} runs on as it is, since the new plan would lose state:{reasons}"
         super().__init__(message)
