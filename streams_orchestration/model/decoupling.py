@@ -95,7 +95,7 @@ class Operation(ProblemElement):
     bytes: Number = 0.0
     """Size of such an item."""
     sent: bool = False
-    """Its output is written for somebody else in any case, so sending it costs nothing more."""
+    """Its output is written for a reader outside of the problem in any case, so sending it costs nothing more."""
     pin: Annotated[Count, Field(ge=0)] | None = None
     """The machine on which it must execute."""
     tick: Identifier | None = None

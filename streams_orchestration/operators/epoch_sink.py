@@ -41,7 +41,7 @@ class EpochSink(Operator):
     """A sink whose tuples wait, as part of the commits, until their epoch is complete; then `deliver` gets them.
 
     Every epoch with tuples is delivered at least once, in order, and again after a crash before the catalog knew of it.
-    Whoever gets them remembers the key, in the same transaction if possible, and ignores one that it knows. What
+    The receiver remembers the key, in the same transaction if possible, and ignores one that it knows. What
     `deliver` raises is shown by `streams status`; the delivery is tried again after a growing pause, nothing is lost,
     and a target that is away for long holds the region up. Outside of regions every batch is an epoch.
 

@@ -16,7 +16,7 @@ class RegionRole:
     trigger: bool = False
     """It says when the region is to be consistent: the start of an operator-driven region."""
     end: bool = False
-    """Nobody in the region reads from it (A32)."""
+    """No operator of the region reads from it (A32)."""
     autonomous_ports: frozenset[int] = frozenset()
     """Input ports that nothing in the region feeds (A33)."""
 

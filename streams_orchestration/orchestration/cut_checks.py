@@ -13,7 +13,7 @@ STABLE = "units_are_stable"
 CHECKS = {
     FRESH: "Every consistent region of a running application has completed an epoch a moment ago.",
     RESTORABLE: "All files are there that a reset to the last complete epoch needs.",
-    MENDED: "No region or PE has failed in a way that is not mended without somebody's help.",
+    MENDED: "No region or PE has failed in a way that only a person can mend.",
     STABLE: f"No region or PE was reset {UNSTABLE_RESETS} times or more in the last {STABLE_SECONDS / 60:.0f} minutes "
     "because it had failed.",
 }

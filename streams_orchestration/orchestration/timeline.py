@@ -23,7 +23,7 @@ STEPS = (1, 2, 5, 10, 20, 30, 60, 120, 300, 600, 1200, 1800, 3600, 7200, 14400, 
 INK, FAINT, LINE = "#0f172a", "#64748b", "#cbd5e1"
 WORKS, BROKEN, CUT, LOST, UNKNOWN = "#dcf5e4", "#fde2ec", "#15803d", INK, "#f1f5f9"
 PHASES = {
-    "detect": ("#dc2626", "until somebody sees it"),
+    "detect": ("#dc2626", "until it is noticed"),
     "decide": ("#d97706", "until the reset is taken up"),
     "hosts": ("#a16207", "until all hosts are there, and back to the cut"),
     "restart": ("#2563eb", "until every PE runs"),
@@ -199,7 +199,7 @@ def _durations(lanes: Sequence[_Lane], top: float, end: float) -> Iterator[str]:
                     yield _text(x + width / 2, y + 10, f"{seconds:.1f}", colour="#ffffff", size=10, anchor="middle")
                 x += width
             yield _text(x + 6, y + 10, f"{sum(phases.values()):.1f} s{_outcome(recovery)}")
-            yield _text(LABEL + 10, y + 25, _short(recovery.cause or "it was asked for"), colour=FAINT, size=10)
+            yield _text(LABEL + 10, y + 25, _short(recovery.cause or "it was requested"), colour=FAINT, size=10)
             y += ROW
 
 

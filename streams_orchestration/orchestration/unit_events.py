@@ -112,7 +112,7 @@ def _recovery(recovery: Recovery, now: float) -> dict[str, str | int | float | N
         "outcome": outcome,
         "took (s)": round(sum(recovery.phases.values()), 3),
         "of that (s)": ", ".join(f"{name} {seconds:.1f}" for name, seconds in recovery.phases.items()),
-        "cause": _short(recovery.cause or "it was asked for"),
+        "cause": _short(recovery.cause or "it was requested"),
     }
 
 

@@ -61,7 +61,7 @@ def test_the_picture_has_every_cut_every_recovery_and_what_is_lost():
     assert "the state of Sum is gone" in titles
     assert "hosts 5.50 s: until all hosts are there, and back to the cut" in titles
     texts = [element.text for element in ET.fromstring(svg).iter("{http://www.w3.org/2000/svg}text")]
-    assert {"region-0", "11.8 s", "2.0 s", "it was asked for"} <= set(texts)
+    assert {"region-0", "11.8 s", "2.0 s", "it was requested"} <= set(texts)
 
 
 def shown(svg: str, what: str) -> list[str]:

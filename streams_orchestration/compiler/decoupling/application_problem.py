@@ -32,7 +32,7 @@ class Outlet:
     readers: tuple[int, ...]
     """Operators of the problem."""
     outside: bool
-    """Somebody outside of the problem reads it, too, so it is written in any case."""
+    """A reader outside of the problem reads it, too, so it is written in any case."""
     tuples: float | None
     """A second; None when that was not measured: then it is not cut (rule Q4)."""
     size: float

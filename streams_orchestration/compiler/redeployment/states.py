@@ -154,7 +154,7 @@ class Decisions:
                 return self._refused(identity, reason)
         gone = [name for channels, name in before.items() if channels not in after]
         if gone:
-            reason = f"is an offset in each channel, and nobody would go on from that of {gone[0]}"
+            reason = f"is an offset in each channel, and no channel would go on from that of {gone[0]}"
             return self._refused(identity, reason, "the number of its channels")
         carried = self._carried(common, kind)
         fresh = [name for channels, name in after.items() if channels not in before]

@@ -1,6 +1,6 @@
 """A host: a detached process with one engine that makes its PEs be as the catalog wants them.
 
-It only ever reads what is wanted and reports what is; whoever wants something writes it into the catalog.
+It only ever reads what is wanted and reports what is; what is wanted of it is written into the catalog.
 """
 
 from __future__ import annotations
@@ -115,7 +115,7 @@ class Host:
                 self._outlast(error)
 
     def _outlast(self, error: CatalogUnavailableError) -> None:
-        """Wait until the catalog is back, unless the host is told to end, or its engine has ended, meanwhile."""
+        """Wait until the catalog is back, unless the host has to end, or its engine has ended, meanwhile."""
         while not self.terminated and self.engine_end() is None:
             self.heart.turned()
             self.outage.met(error)

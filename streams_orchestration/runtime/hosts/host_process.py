@@ -28,7 +28,7 @@ ENGINE_SECONDS = 1.0
 """An engine whose connections break has ended by then, or does not end."""
 
 TERMINATION_SECONDS = 5.0
-"""How long a host that was told to end waits for the catalog, to report that."""
+"""How long a host that has to end waits for the catalog, to report its end."""
 
 log = logging.getLogger("streams.host")
 
@@ -64,7 +64,7 @@ def main(arguments: list[str] | None = None, make_engine: Callable[[EngineStart]
         host = Host(start.home, options.application, options.host, options.incarnation, engine)
         _listen(host)
         state = host.run()
-        reason = "it was told to end (SIGTERM)" if state == "FAILED" else None
+        reason = "it received SIGTERM" if state == "FAILED" else None
         outage = Outage(TERMINATION_SECONDS) if host.terminated else host.outage
         outage.through(functools.partial(host.presence.report, state=state, error=reason))
         log.info("host %s of %s: %s", options.host, options.application, state)

@@ -1,4 +1,4 @@
-"""Orphans: processes of hosts that nobody wants any more, found by what the catalog knows of them, and stopped."""
+"""Orphans: processes of hosts that are no longer wanted. The catalog knows them by pid; they are stopped."""
 
 from __future__ import annotations
 

@@ -23,7 +23,7 @@ POLL_SECONDS = 0.02
 
 
 class UnwantedHostError(StreamsRuntimeError):
-    """Nobody wants this host: it is to end, and to report nothing."""
+    """This host is no longer wanted: it has to end, and to report nothing."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,7 +74,7 @@ class Presence:
         """What is wanted.
 
         Raises:
-            UnwantedHostError: nobody wants this host any more.
+            UnwantedHostError: this host is no longer wanted.
         """
         name = f"host {self.host} of {self.application}"
         if self._catalog.identity() != self._place:
@@ -106,7 +106,7 @@ class Presence:
                 self._update(connection, values)
 
     def beat(self) -> None:
-        """Write the heartbeat into the host's row, unless that is another's now; it wakes nobody."""
+        """Write the heartbeat into the host's row, unless that is another's now; no waiting process is woken."""
         if self._catalog.identity() == self._place:
             with self._catalog.note() as connection:
                 self._update(connection, {})

@@ -17,7 +17,7 @@ log = logging.getLogger("streams.files")
 def remove_files(paths: Iterable[str | Path]) -> int:
     """Remove files. Their names are never used again, so this may happen at any time after they were forgotten.
 
-    What cannot be removed holds nobody up: it is looked for again when its PE starts anew.
+    What cannot be removed stops nothing: it is looked for again when its PE starts anew.
 
     Returns:
         How many are gone.
@@ -27,7 +27,7 @@ def remove_files(paths: Iterable[str | Path]) -> int:
         try:
             Path(path).unlink(missing_ok=True)
         except OSError as error:
-            log.warning("%s, which nobody needs any more, cannot be removed: %s", path, error.strerror)
+            log.warning("%s, which is no longer needed, cannot be removed: %s", path, error.strerror)
         else:
             count += 1
     return count

@@ -49,7 +49,7 @@ class Flow:
 
 
 class Account:
-    """Somebody who pays: processor time, in nanoseconds."""
+    """One account of processor time, in nanoseconds."""
 
     __slots__ = ("cpu",)
 
@@ -242,11 +242,11 @@ class NoMeter(Meter):
     """Measures nothing: of an application that was deployed with measuring off."""
 
     def switch(self, account: Account) -> Account:
-        """Nobody pays."""
+        """Not measured."""
         return account
 
     def enter(self, operator: int) -> Account:
-        """Nobody pays."""
+        """Not measured."""
         return self.task
 
     def arrives(self, operator: int, port: int, item: Item) -> None:
@@ -258,7 +258,7 @@ class NoMeter(Meter):
         """Not counted."""
 
     def worked(self, operator: int, spent: int) -> None:
-        """Nobody pays."""
+        """Not measured."""
 
     def enqueues(self, operator: int, port: int) -> None:
         """Not timed."""

@@ -1,7 +1,7 @@
-"""The controller of units: tells their state machines what the catalog knows, and does what they ask for.
+"""The controller of units: sends their state machines what the catalog knows, and carries out their actions.
 
-Nothing of it lives in memory. Everybody may call it at any time - hosts, Dagster's sensor, `streams run`,
-`streams reset`, the commit that closes an epoch - and every call is one transaction. Whoever dies, another goes on.
+Nothing of it lives in memory. Hosts, Dagster's sensor, `streams run`, `streams reset` and the commit that closes an
+epoch call it at any time, and every call is one transaction. When the process of one dies, another goes on.
 """
 
 from __future__ import annotations
@@ -43,7 +43,7 @@ def units_with_news(
 
 
 def take_up(connection: Connection, application: str, units: Iterable[str]) -> None:
-    """Somebody sees to the reset that these units need: it begins as soon as every host of theirs is there."""
+    """Record that the reset that these units need is taken up: it begins as soon as every host of theirs is there."""
     u = tables.unit
     for name in units:
         unit = unit_row(connection, application, name)

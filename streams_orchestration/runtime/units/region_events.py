@@ -63,7 +63,7 @@ class ResetRequested:
     force: bool = False
     healthy: bool = True
     """Every PE is there; matters to a forced one only."""
-    cause: str = "it was asked for"
+    cause: str = "it was requested"
 
 
 Event = Healthy | Unhealthy | TimerFired | DrainReported | SourcesEnded | CheckpointDone | ResetDone | ResetRequested

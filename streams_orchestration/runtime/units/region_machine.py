@@ -1,6 +1,6 @@
 """The state machine of a consistent region: (record, event) -> (record, actions), and nothing else (B1 to B12).
 
-Timers are part of the record: the one that runs, its deadline and its number. Whoever drives the machine sends
+Timers are part of the record: the one that runs, its deadline and its number. The caller of the machine sends
 `TimerFired` when the deadline has passed.
 """
 

@@ -101,7 +101,7 @@ class UnitStatus:
     cause: str | None = None
     """Why it is unhealthy or is being reset; of the last reset until an epoch is complete."""
     asked: bool = False
-    """Somebody has taken up the reset that it needs."""
+    """The reset that it needs was taken up."""
     timer: Timer | None = None
     """What runs out at `deadline`: period, drain or reset."""
     deadline: float | None = None
