@@ -19,6 +19,7 @@ from streams_orchestration.cli.options import (
     fresh_option,
     output_option,
     spec_argument,
+    width_option,
 )
 
 CLI = "streams_orchestration.cli"
@@ -59,6 +60,7 @@ def deploy() -> None:
 
 @command()
 @spec_argument
+@width_option
 @decoupling_option
 @fresh_option
 @click.option("--dry-run", is_flag=True, help="Show what would become of units, operators and their state; do nothing.")
@@ -71,11 +73,12 @@ def deploy() -> None:
 @document_option
 @loaded(f"{CLI}.redeploying:redeploy")
 def redeploy() -> None:
-    """Deploy again, with the compile options of the last time.
+    """Deploy again, with the compile options of what is deployed.
 
     What does not change runs on. What does is brought to its last cut and goes on there with the new plan: state,
-    positions and results are kept. A decision given with --decoupling takes the place of the last one. Where state
-    would be lost that --drop-state does not name nothing is changed, and the exit status is 1; --dry-run shows it.
+    positions and results are kept. Widths and a decision that are given here stay until another redeploy
+    says otherwise. Where state would be lost that --drop-state does not name nothing is changed, and the exit status is
+    1; --dry-run shows it.
     """
 
 

@@ -34,7 +34,10 @@ _ONE_JOB = threading.Lock()
 
 
 def last_options(home: Home, application: str) -> Options:
-    """Those that an application was last compiled with, the defaults when it never was."""
+    """Those that an application is deployed with, else last compiled with; the defaults when it never was."""
+    deployed = deployments_of(home.root).options(application)
+    if deployed is not None:
+        return deployed
     try:
         return artifacts_of(home.root).options(application)
     except StageMissingError:

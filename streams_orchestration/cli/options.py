@@ -110,6 +110,14 @@ def _choices(field: str) -> click.Choice[str]:
 
 
 compiler_option = functools.partial(click.option, cls=CompilerOption)
+width_option = compiler_option(
+    "--width",
+    "widths",
+    type=WIDTH,
+    metavar="PATTERN=N",
+    multiple=True,
+    help="Width of the parallel regions whose logical name fits the pattern (* allowed); strongest of all.",
+)
 decoupling_option = compiler_option(
     "--decoupling",
     type=_Document("streams_orchestration.model.assignment_document:read_assignment"),
@@ -125,14 +133,7 @@ _OPTIONS = (
         multiple=True,
         help="Give a submission-time value; may be repeated.",
     ),
-    compiler_option(
-        "--width",
-        "widths",
-        type=WIDTH,
-        metavar="PATTERN=N",
-        multiple=True,
-        help="Width of the parallel regions whose logical name fits the pattern (* allowed); strongest of all.",
-    ),
+    width_option,
     compiler_option(
         "--fusion",
         type=_choices("fusion"),

@@ -13,12 +13,14 @@ from streams_orchestration.cli.deploying import deploy_compiled, stop_orphans
 from streams_orchestration.cli.failing import APPLICATION
 from streams_orchestration.cli.invocation import answer, current, write_json
 from streams_orchestration.cli.jobs import Jobs, last_options
-from streams_orchestration.cli.messages import note
+from streams_orchestration.cli.messages import note, warning
 from streams_orchestration.cli.observing import status_document, status_if_deployed
 from streams_orchestration.cli.outcomes import outcome_table
 from streams_orchestration.cli.starting import locked_start
 from streams_orchestration.cli.terminal import write_table
 from streams_orchestration.compiler.compilation import Compilation
+from streams_orchestration.compiler.options import Options
+from streams_orchestration.compiler.redeployment.kept_options import fitting
 from streams_orchestration.model.assignment import Assignment
 from streams_orchestration.model.loading import load_application
 from streams_orchestration.runtime.engine.spark.java import require_java
@@ -28,16 +30,27 @@ from streams_orchestration.runtime.storage.home import Home
 
 
 def redeploy(
-    spec: Path, decoupling: Assignment | None, drop_state: tuple[str, ...], *, fresh: bool, dry_run: bool
+    spec: Path,
+    widths: tuple[tuple[str, int], ...],
+    decoupling: Assignment | None,
+    drop_state: tuple[str, ...],
+    *,
+    fresh: bool,
+    dry_run: bool,
 ) -> int:
     """Deploy again, with the compile options of the last time, or show what that would do; the exit status."""
     if fresh and (dry_run or drop_state):
         message = "--fresh drops everything, so there is nothing to preview or to name. Leave it or the others out."
         raise click.UsageError(message, click.get_current_context())
     home, name = Home.default(), load_application(spec).application
-    options = last_options(home, name)
-    if decoupling is not None:
-        options = replace(options, decoupling=decoupling)
+
+    def change(kept: Options) -> Options:
+        wider = kept.with_widths(widths)
+        return wider if decoupling is None else replace(wider, decoupling=decoupling)
+
+    options, left_out = fitting(spec, last_options(home, name), change)
+    for each in left_out:
+        warning(f"{name}: {each}.")
     if fresh or (not dry_run and status_if_deployed(home, name) is None):
         return deploy_compiled("streams redeploy", spec, options, fresh=fresh)
     if not dry_run:

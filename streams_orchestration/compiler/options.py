@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from collections.abc import Iterable
+from dataclasses import dataclass, field, replace
 from typing import Literal
 
 from streams_orchestration.model.assignment import Assignment
@@ -28,3 +29,9 @@ class Options:
     """Measured rates of streams, stronger than declared ones (rule 55), and what operators cost (rule 56)."""
     decoupling: Assignment | None = None
     """A decision which operators of a PE go to machines of their own."""
+
+    def with_widths(self, widths: Iterable[tuple[str, int]]) -> Options:
+        """With these in front; a pattern that is there already gets another width."""
+        new = tuple(widths)
+        patterns = {pattern for pattern, _ in new}
+        return replace(self, widths=(*new, *(each for each in self.widths if each[0] not in patterns)))

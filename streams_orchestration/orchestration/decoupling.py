@@ -9,6 +9,7 @@ from typing import Any
 import dagster as dg
 from pydantic import Field
 
+from streams_orchestration.compiler.redeployment.kept_options import fitting
 from streams_orchestration.model.assignment_document import assignment_from_mapping
 from streams_orchestration.orchestration.artifacts import ArtifactStore
 from streams_orchestration.orchestration.deployments import Deployments
@@ -16,7 +17,7 @@ from streams_orchestration.orchestration.jobs import job_tags
 from streams_orchestration.orchestration.ops import await_heartbeats, launch_hosts, log_redeploy
 from streams_orchestration.orchestration.profiling import APPLIED, DECISION
 from streams_orchestration.orchestration.recompiling import compile_all
-from streams_orchestration.orchestration.stage_assets import ApplicationSource
+from streams_orchestration.orchestration.stage_assets import ApplicationSource, kept_options
 from streams_orchestration.runtime.errors import NotDeployedError, StreamsRuntimeError
 
 GAIN = 1.2
@@ -63,7 +64,11 @@ def decouple_op(source: ApplicationSource) -> dg.OpDefinition:
                 f"{name}: the decision promises {gain:.2f} times what it takes now, which is too little to apply it."
             )
             raise NotDecoupledError(message)
-        options = replace(artifact_store.options(name), decoupling=assignment_from_mapping(document))
+        kept = replace(kept_options(source, artifact_store, deployments), decoupling=None)
+        fit, left_out = fitting(source.spec, kept)
+        for each in left_out:
+            context.log.warning("%s: %s", name, each)
+        options = replace(fit, decoupling=assignment_from_mapping(document))
         compile_all(context, source, artifact_store, options)
         compilation = artifact_store.compilation(name)
         if config.fresh:

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 import dagster as dg
 
 from streams_orchestration.compiler.compilation import Compilation
+from streams_orchestration.compiler.options import Options
 from streams_orchestration.compiler.physical_graph import PhysicalGraph
 from streams_orchestration.compiler.stage_results import FusionPlan
 from streams_orchestration.runtime.errors import NotDeployedError
@@ -107,6 +108,13 @@ class Deployments(dg.ConfigurableResource):
     def compilation(self, application: str) -> Compilation:
         """The compiled application as it was deployed."""
         return _runtime().deployed_compilation(self._home, application)
+
+    def options(self, application: str) -> Options | None:
+        """Those that the application is deployed with; None when it is not."""
+        try:
+            return self.compilation(application).options
+        except NotDeployedError:
+            return None
 
     def fusion(self, application: str, physical: PhysicalGraph) -> FusionPlan | None:
         """The PEs that run this expanded graph; None when it is not deployed, or another one is."""

@@ -5,12 +5,14 @@
 from collections.abc import Callable
 
 import dagster as dg
+from pydantic import Field
 
 from streams_orchestration.compiler.compilation import Compilation
 from streams_orchestration.compiler.options import Options
 from streams_orchestration.compiler.stage import Stage
 from streams_orchestration.compiler.stages import STAGES
 from streams_orchestration.orchestration.artifacts import SPEC, ArtifactStore
+from streams_orchestration.orchestration.deployments import Deployments
 from streams_orchestration.orchestration.ops import NOTHING
 from streams_orchestration.orchestration.settings import CompileOptions
 from streams_orchestration.orchestration.stage_assets import (
@@ -28,7 +30,7 @@ from streams_orchestration.orchestration.stage_assets import (
 class RedeployOptions(CompileOptions):
     """As `CompileOptions`, but what runs keeps the options that are not set."""
 
-    keep: bool = True
+    keep: bool = Field(default=True, description="What is left out is as deployed; else as the definitions say.")
 
 
 def recompile_op(source: ApplicationSource) -> dg.OpDefinition:
@@ -39,9 +41,12 @@ def recompile_op(source: ApplicationSource) -> dg.OpDefinition:
     """
 
     @dg.op(name=f"{source.name}__compile_stages", out=NOTHING)
-    def compile_stages(context: dg.OpExecutionContext, config: RedeployOptions, artifact_store: ArtifactStore) -> None:
+    def compile_stages(
+        context: dg.OpExecutionContext, config: RedeployOptions, artifact_store: ArtifactStore, deployments: Deployments
+    ) -> None:
         """Compile every stage and check it."""
-        compile_all(context, source, artifact_store, chosen(config, source, artifact_store))
+        options = chosen(context.log, config, source, artifact_store, deployments)
+        compile_all(context, source, artifact_store, options)
 
     return compile_stages
 

@@ -22,7 +22,10 @@ class Width(dg.Config):
 class CompileOptions(dg.Config):
     """What `streams compile` takes as options; what is left out is as the application's definitions say."""
 
-    keep: bool = Field(default=False, description="Take the options of the last compilation, and none of these.")
+    keep: bool = Field(
+        default=False,
+        description="What is left out is as deployed (as last compiled where nothing is), not as the definitions say.",
+    )
     submission: dict[str, str] = Field(default_factory=dict, description="Submission-time values by name.")
     widths: list[Width] = Field(default_factory=list, description="The first pattern that matches a region counts.")
     fusion: Literal["default", "legacy", "manual", "automatic"] = "default"
@@ -46,7 +49,7 @@ class CompileOptions(dg.Config):
         """As the compiler takes them."""
         return Options(
             submission={**defaults.submission, **self.submission},
-            widths=tuple(dict.fromkeys([*((w.pattern, w.width) for w in self.widths), *defaults.widths])),
+            widths=defaults.with_widths((each.pattern, each.width) for each in self.widths).widths,
             fusion=defaults.fusion if self.fusion == "default" else self.fusion,
             pes=self.pes if self.pes is not None else defaults.pes,
             pe_capacity=self.pe_capacity if self.pe_capacity is not None else defaults.pe_capacity,

@@ -13,11 +13,13 @@ from streams_orchestration.compiler.compilation import Progress, Stages
 from streams_orchestration.compiler.compiling import compute
 from streams_orchestration.compiler.options import Options
 from streams_orchestration.compiler.plan import section
+from streams_orchestration.compiler.redeployment.kept_options import fitting
 from streams_orchestration.compiler.stage import Stage
 from streams_orchestration.compiler.stages import BY_NAME
 from streams_orchestration.model.diagnostics import Diagnostic, errors_of, in_order
 from streams_orchestration.model.loading import read_application
 from streams_orchestration.orchestration.artifacts import SPEC, ArtifactStore, StageDocument, StageMissingError, plain
+from streams_orchestration.orchestration.deployments import Deployments
 from streams_orchestration.orchestration.settings import CompileOptions
 from streams_orchestration.orchestration.summaries import Metadata, diagnostics_table, summarise
 from streams_orchestration.orchestration.versions import code_version, content_version
@@ -219,18 +221,43 @@ def stage_asset(source: ApplicationSource, spec: dg.AssetSpec) -> dg.AssetsDefin
 
     @define
     def compute_first(
-        config: CompileOptions, artifact_store: ArtifactStore
+        context: dg.AssetExecutionContext,
+        config: CompileOptions,
+        artifact_store: ArtifactStore,
+        deployments: Deployments,
     ) -> Iterator[dg.MaterializeResult | dg.AssetCheckResult]:
-        yield from results(compile_stage(source, stage, artifact_store, chosen(config, source, artifact_store)))
+        options = chosen(context.log, config, source, artifact_store, deployments)
+        yield from results(compile_stage(source, stage, artifact_store, options))
 
     return compute_first
 
 
-def chosen(config: CompileOptions, source: ApplicationSource, store: ArtifactStore) -> Options:
-    """The options of a run: those of its config, or with `keep` those of the last compilation if there was one."""
-    if config.keep:
-        try:
-            return store.options(source.name)
-        except StageMissingError:
-            return source.defaults
-    return config.options(source.defaults)
+def chosen(
+    log: dg.DagsterLogManager,
+    config: CompileOptions,
+    source: ApplicationSource,
+    store: ArtifactStore,
+    deployments: Deployments,
+) -> Options:
+    """The options of a run: those of its config, the others as the definitions say, or with `keep` as deployed."""
+    if not config.keep:
+        return config.options(source.defaults)
+    options, left_out = fitting(source.spec, kept_options(source, store, deployments), config.options)
+    for each in left_out:
+        log.warning("%s: %s", source.name, each)
+    return options
+
+
+def kept_options(source: ApplicationSource, store: ArtifactStore, deployments: Deployments) -> Options:
+    """The options that an application is deployed with, else those that it was last compiled with.
+
+    What was compiled and refused, or reverted, leaves no trace in them. What a redeploy was asked for, a width, say,
+    stays until another one says otherwise.
+    """
+    options = deployments.options(source.name)
+    if options is not None:
+        return options
+    try:
+        return store.options(source.name)
+    except StageMissingError:
+        return source.defaults

@@ -11,6 +11,7 @@ import yaml
 
 from streams_orchestration.cli import main
 from streams_orchestration.compiler.compiling import compile_spec
+from streams_orchestration.compiler.options import Options
 from streams_orchestration.operators.keyed_state import KeyedState
 from streams_orchestration.runtime.deployment.deployment import deploy
 from streams_orchestration.runtime.errors import OperatorError
@@ -91,6 +92,29 @@ def test_verdict_and_status(spec: Path, capsys: Capture, case: str):
     changes, options, status, verdict = CHANGES[case]
     assert main(["redeploy", edit(spec, *changes), "--dry-run", "--format", "json", *options]) == status
     assert document(capsys)["verdict"] == verdict
+
+
+def test_a_width_for_this_redeploy_is_the_strongest(spec: Path, capsys: Capture):
+    assert main(["redeploy", str(spec), "--dry-run", "--format", "json", "--width", "New=3"]) == 0
+    assert {each["operator"] for each in document(capsys)["operators"]} >= {"New[0]", "New[1]", "New[2]"}
+    assert main(["redeploy", str(spec), "--dry-run", "--width", "Old=3"]) == 1
+    assert "SO0207" in capsys.readouterr().err
+
+
+def test_options_are_kept_as_deployed_unless_the_spec_has_outgrown_them(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: Capture
+):
+    home, path = Home(tmp_path / "home"), tmp_path / "app.yaml"
+    monkeypatch.setenv("STREAMS_HOME", str(home.root))
+    path.write_text(SPEC)
+    deploy(home, compile_spec(path, Options(widths=(("New", 3),))))
+    assert main(["redeploy", str(path), "--dry-run", "--format", "json"]) == 0
+    assert document(capsys)["verdict"] == "unchanged"
+    renamed = edit(path, ("name: New", "name: Fresh\n    uid: New"), ("[New]", "[Fresh]"))
+    assert main(["redeploy", renamed, "--dry-run"]) == 0
+    out, err = capsys.readouterr()
+    assert "app: width 3 of New is left out" in err
+    assert "3 to 2" in out
 
 
 def test_what_would_be_lost_is_shown_with_the_remedy(spec: Path, capsys: Capture):

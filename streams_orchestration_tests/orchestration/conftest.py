@@ -74,6 +74,7 @@ class Runtime(SimpleNamespace):
 
     def __init__(self) -> None:
         super().__init__(calls=[], status=None, orphans=(), generation=1, error=None, refused=None, redeployment=None)
+        self.deployed: Any = None
 
     def _called(self, name: str, *arguments: Any) -> None:
         self.calls.append((name, *arguments))
@@ -90,6 +91,12 @@ class Runtime(SimpleNamespace):
         self._called("deploy_or_redeploy", compilation.logical.application)
         before, self.status = self.status, self.status or running()
         return None if before is None else self.redeployment
+
+    def deployed_compilation(self, home: Home, application: str) -> Any:
+        """`deployed` is what the catalog has."""
+        if self.deployed is None:
+            raise NotDeployedError(application, (), home.root)
+        return self.deployed
 
     def launch(self, home: Home, application: str, *, asked_at: float | None) -> tuple[int, ...]:
         self._called("launch", application)

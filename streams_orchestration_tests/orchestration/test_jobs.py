@@ -8,6 +8,8 @@ from typing import Any
 import dagster as dg
 import pytest
 
+from streams_orchestration.compiler.compiling import compile_spec
+from streams_orchestration.compiler.options import Options
 from streams_orchestration.compiler.stages import BY_NAME
 from streams_orchestration.orchestration import ops
 from streams_orchestration.orchestration.application import build_application_definitions
@@ -101,6 +103,22 @@ def test_redeploying_compiles_first_in_the_same_run_and_keeps_the_options(spec: 
     assert store.compilation("demo").options.submission == {"width": "3"}
     assert store.compilation("demo").logical.operators[0].parameters == {"iterations": 2000}
     assert runtime.names == ["deploy_or_redeploy", "launch", "await_running", "read_status"]
+
+
+def test_a_redeploy_keeps_the_options_of_what_is_deployed_and_takes_those_that_are_set(
+    spec: Path, home: Home, runtime: Runtime
+):
+    defs = build_application_definitions(spec, home)
+    runtime.deployed = compile_spec(spec, Options(widths=(("Even", 3),), threading="manual"))
+    store = defs.resources["artifact_store"]  # pyright: ignore[reportOptionalSubscript]
+    run(defs, "compile_demo")  # with other options, and never deployed
+    run(defs, "redeploy_demo")
+    assert store.options("demo") == runtime.deployed.options
+    wider = {"ops": {"compile_stages": {"config": {"widths": [{"pattern": "Even", "width": 4}]}}}}
+    run(defs, "redeploy_demo", wider)
+    assert store.options("demo") == Options(widths=(("Even", 4),), threading="manual")
+    run(defs, "redeploy_demo", {"ops": {"compile_stages": {"config": {"keep": False}}}})
+    assert store.options("demo") == Options()
 
 
 def test_redeploying_shows_the_stages_as_compiling_does(spec: Path, home: Home, runtime: Runtime):

@@ -22,6 +22,7 @@ from streams_orchestration.model.profile import (
 from streams_orchestration.model.profile_document import profile_from_mapping
 from streams_orchestration.orchestration.artifacts import ArtifactStore, StageMissingError, artifacts_of
 from streams_orchestration.orchestration.decoupling import NotDecoupledError
+from streams_orchestration.runtime.errors import NotDeployedError
 from streams_orchestration.runtime.observing.profiles.measuring import Measurement
 from streams_orchestration.runtime.observing.profiles.outcomes import keep_outcome, outcome_of
 from streams_orchestration.runtime.storage.home import Home
@@ -78,7 +79,9 @@ def measured(runtime: Runtime, monkeypatch: pytest.MonkeyPatch) -> dict[str, Any
         runtime.calls.append(("measure", application, seconds))
         return Measurement(answers["profile"], ("it was ended early",))
 
-    def deployed(_home: Home, _application: str) -> Compilation:
+    def deployed(home: Home, application: str) -> Compilation:
+        if answers["deployed"] is None:
+            raise NotDeployedError(application, (), home.root)
         return answers["deployed"]
 
     monkeypatch.setattr(runtime, "measure", measure, raising=False)

@@ -1,0 +1,91 @@
+"""Options that are kept from an earlier compilation: the spec may have changed so that some of them fit it no more."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from dataclasses import replace
+from pathlib import Path
+
+from streams_orchestration.compiler.compilation import Progress, need
+from streams_orchestration.compiler.compiling import compute
+from streams_orchestration.compiler.fusion.stage import FUSION_STAGE
+from streams_orchestration.compiler.fusion_fingerprint import fusion_fingerprint
+from streams_orchestration.compiler.logical.parallel_annotations import width_pattern
+from streams_orchestration.compiler.logical.stage import LOGICAL_STAGE
+from streams_orchestration.compiler.options import Options
+from streams_orchestration.compiler.parallel.stage import PARALLEL_STAGE
+from streams_orchestration.compiler.regions.stage import REGIONS_STAGE
+from streams_orchestration.compiler.stage import Stage
+from streams_orchestration.model.application import Application
+from streams_orchestration.model.diagnostics import errors_of
+from streams_orchestration.model.loading import read_application
+
+
+def fitting(
+    spec: Path, kept: Options, change: Callable[[Options], Options] = lambda options: options
+) -> tuple[Options, tuple[str, ...]]:
+    """The options to compile a spec with next.
+
+    Of those that are kept, submission-time values that it does not declare, widths of regions that it does not have and
+    a decision about other operators are left out. What is changed now is left to the compilation to judge, and so is a
+    spec with errors.
+
+    Args:
+        spec: as it is now.
+        kept: the options that it was compiled with before.
+        change: what is wanted otherwise.
+
+    Returns:
+        The options, and a sentence for each one that was left out.
+    """
+    application, diagnostics = read_application(spec)
+    if application is None or errors_of(diagnostics):
+        return change(kept), ()
+    values = {name: value for name, value in kept.submission.items() if name in application.submission}
+    remarks = [
+        f"the value of {name} is left out, which is declared no more" for name in kept.submission if name not in values
+    ]
+    options, narrower = _widths(application, replace(kept, submission=values))
+    wanted = change(options)
+    undecided: list[str] = []
+    if wanted.decoupling is options.decoupling:
+        wanted, undecided = _decision(application, wanted)
+    return wanted, (*remarks, *narrower, *undecided)
+
+
+def _widths(application: Application, options: Options) -> tuple[Options, list[str]]:
+    if not options.widths:
+        return options, []
+    done = _compiled(application, replace(options, widths=(), decoupling=None), (LOGICAL_STAGE,))
+    if done is None:
+        return options, []
+    names = [region.name for region in need(done.logical).regions]
+    fit = tuple(each for each in options.widths if any(map(width_pattern(each[0]).fullmatch, names)))
+    left_out = [each for each in options.widths if each not in fit]
+    return replace(options, widths=fit), [
+        f"width {width} of {pattern} is left out, since no parallel region has such a name any more"
+        for pattern, width in left_out
+    ]
+
+
+def _decision(application: Application, options: Options) -> tuple[Options, list[str]]:
+    if options.decoupling is None:
+        return options, []
+    plain = replace(options, decoupling=None)
+    done = _compiled(application, plain, (LOGICAL_STAGE, PARALLEL_STAGE, REGIONS_STAGE, FUSION_STAGE))
+    if done is None:
+        return options, []
+    fused = fusion_fingerprint(need(done.logical), need(done.physical), need(done.fusion))
+    if (options.decoupling.application, options.decoupling.fingerprint) == (application.application, fused):
+        return options, []
+    return plain, ["the decoupling decision is left out, which was made for other operators, connections or PEs"]
+
+
+def _compiled(application: Application, options: Options, stages: Iterable[Stage]) -> Progress | None:
+    """The application up to a stage; None when it has errors."""
+    done = Progress(options, application)
+    for stage in stages:
+        done, diagnostics = compute(stage, done)
+        if errors_of(diagnostics):
+            return None
+    return done

@@ -1,0 +1,84 @@
+"""Which options of an earlier compilation a changed spec can still be compiled with."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from streams_orchestration.compiler.compiling import compile_spec
+from streams_orchestration.compiler.options import Options
+from streams_orchestration.compiler.redeployment.kept_options import fitting
+from streams_orchestration_tests.compiler.assignments import assignment
+
+SPEC = """
+specVersion: 1
+application: app
+submission: {n: {type: int32, default: 2}}
+schemas: {Row: "k string"}
+graph:
+  - {name: S, operator: Beacon, outputs: [{stream: S, schema: Row}], parameters: {iterations: "${n}"}}
+  - {name: P, operator: Filter, inputs: [S], parameters: {filter: "k != ''"}, annotations: {parallel: {width: 2}}}
+  - {name: Out, operator: FileSink, inputs: [P], parameters: {file: out}}
+"""
+KEPT = Options(submission={"n": "3"}, widths=(("P", 4), ("*", 5)), threading="manual")
+
+
+@pytest.fixture
+def spec(tmp_path: Path) -> Path:
+    path = tmp_path / "app.yaml"
+    path.write_text(SPEC)
+    return path
+
+
+CASES: dict[str, tuple[dict[str, str], dict[str, Any], tuple[str, ...]]] = {
+    "nothing has changed": ({}, {}, ()),
+    "the region has another name": (
+        {"name: P,": "name: Q,", "[P]": "[Q]"}, {"widths": (("*", 5),)}, ("width 4 of P is left out",)
+    ),
+    "no region is there": (
+        {"annotations: {parallel: {width: 2}}": "config: {}"}, {"widths": ()},
+        ("width 4 of P is left out", "width 5 of * is left out"),
+    ),
+    "a value is not declared": (
+        {"submission: {n: {type: int32, default: 2}}": "", "${n}": "2"}, {"submission": {}},
+        ("the value of n is left out",),
+    ),
+    "the spec has errors": ({"operator: Filter": "operator: Filtr", "name: P,": "name: Q,"}, {}, ()),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("case", CASES)
+def test_what_does_not_fit_is_left_out(spec: Path, case: str):
+    edits, changes, words = CASES[case]
+    text = spec.read_text()
+    for old, new in edits.items():
+        assert old in text
+        text = text.replace(old, new)
+    spec.write_text(text)
+    options, remarks = fitting(spec, KEPT)
+    assert options == replace(KEPT, **changes)
+    assert len(remarks) == len(words)
+    assert all(each.startswith(word) for each, word in zip(remarks, words, strict=True))
+
+
+def test_a_decision_is_kept_for_what_it_was_made_for_only(spec: Path):
+    kept = Options(decoupling=assignment(compile_spec(spec), {"Out": 1}))
+    assert fitting(spec, kept) == (kept, ())
+    wider, remarks = fitting(spec, kept, lambda options: options.with_widths([("P", 3)]))
+    assert wider == Options(widths=(("P", 3),))
+    assert ["decoupling decision" in each for each in remarks] == [True]
+    again = assignment(compile_spec(spec, wider), {"Out": 1})
+    assert fitting(spec, kept, lambda _: replace(wider, decoupling=again)) == (replace(wider, decoupling=again), ())
+
+
+def test_what_is_wanted_now_is_not_left_out(spec: Path):
+    options, remarks = fitting(spec, Options(), lambda kept: kept.with_widths([("Q", 3)]))
+    assert (options.widths, remarks) == ((("Q", 3),), ())
+
+
+def test_a_width_takes_the_place_of_the_one_of_its_pattern():
+    assert KEPT.with_widths([("P", 2)]).widths == (("P", 2), ("*", 5))
+    assert KEPT.with_widths([]).widths == KEPT.widths
