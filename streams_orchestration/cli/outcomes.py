@@ -12,19 +12,13 @@ from rich.text import Text
 from streams_orchestration.cli.names import plural, short_list
 from streams_orchestration.compiler.redeployment.outcome import OperatorAction, Redeployment
 
-_VERDICTS = {
-    "unchanged": ("Nothing changes.", "green"),
-    "kept": ("All state is kept.", "green"),
-    "lossy": ("State is lost.", "yellow"),
-    "refused": ("This cannot be done with the state kept.", "red"),
-}
+_STYLES = {"unchanged": "green", "kept": "green", "lossy": "yellow", "refused": "red"}
 _NAMES_WIDTH = 40
 
 
 def outcome_table(outcome: Redeployment) -> RenderableType:
     """The verdict, and what becomes of units and operators; of those that stay as they are only how many."""
-    text, style = _VERDICTS[outcome.verdict]
-    return Group(_actions(outcome), "", Text(text, style))
+    return Group(_actions(outcome), "", Text(outcome.sentence, _STYLES[outcome.verdict]))
 
 
 def _actions(outcome: Redeployment) -> Table:

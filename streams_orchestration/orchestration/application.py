@@ -32,8 +32,10 @@ from streams_orchestration.orchestration.lineage import lineage_graph, stage_lin
 from streams_orchestration.orchestration.lineage_assets import external_assets
 from streams_orchestration.orchestration.profiling import profile_job, profiling_specs
 from streams_orchestration.orchestration.recompiling import recompile_op
+from streams_orchestration.orchestration.redeploy_schedule import redeploy_schedule
 from streams_orchestration.orchestration.sensors import own_sensor
 from streams_orchestration.orchestration.stage_assets import ApplicationSource, stage_asset, stage_spec
+from streams_orchestration.orchestration.state_check import state_check
 from streams_orchestration.orchestration.summaries import pictures
 from streams_orchestration.runtime.errors import StreamsRuntimeError
 from streams_orchestration.runtime.storage.home import Home
@@ -89,20 +91,14 @@ def build_application_definitions(
     decoupling = decouple_job(source.name, decouple_op(source))
     return dg.Definitions(
         assets=[*stages, *map(change, [*external_assets(lineage), *profiling_specs(source)])],
-        asset_checks=[deployment_checks(source.name)],
+        asset_checks=[deployment_checks(source.name), state_check(source)],
         jobs=[compiling, deploy_job(source.name), redeploying, cancel_job(source.name), measuring, decoupling],
         sensors=[
             *([own_sensor(source.name, reset_job(source.name))] if watched else []),
             gain_sensor(source.name, decoupling, gain),
         ],
         schedules=[
-            dg.ScheduleDefinition(
-                name=f"redeploy_{source.name}",
-                job=redeploying,
-                cron_schedule=redeploy,
-                default_status=dg.DefaultScheduleStatus.STOPPED,
-                description=f"Compiles {source.name} anew and deploys it.",
-            ),
+            redeploy_schedule(source, redeploying, redeploy),
             dg.ScheduleDefinition(
                 name=f"profile_{source.name}",
                 job=measuring,

@@ -14,7 +14,8 @@ from streams_orchestration.model.assignment_document import assignment_from_mapp
 from streams_orchestration.orchestration.artifacts import ArtifactStore
 from streams_orchestration.orchestration.deployments import Deployments
 from streams_orchestration.orchestration.jobs import job_tags
-from streams_orchestration.orchestration.ops import await_heartbeats, launch_hosts, log_redeploy
+from streams_orchestration.orchestration.ops import await_heartbeats, launch_hosts
+from streams_orchestration.orchestration.previews import put_in_place
 from streams_orchestration.orchestration.profiling import APPLIED, DECISION
 from streams_orchestration.orchestration.recompiling import compile_all
 from streams_orchestration.orchestration.stage_assets import ApplicationSource, kept_options
@@ -76,7 +77,7 @@ def decouple_op(source: ApplicationSource) -> dg.OpDefinition:
                 deployments.cancel(name, STOP_SECONDS)
             deployments.write(compilation, fresh=True)
         else:
-            log_redeploy(context, deployments.write_changed(compilation))
+            put_in_place(context, deployments, compilation)
         artifact_store.put(name, APPLIED, document)
 
     return apply_decision
@@ -131,7 +132,7 @@ def gain_sensor(application: str, job: dg.JobDefinition, gain: float = GAIN) -> 
         job=job,
         default_status=dg.DefaultSensorStatus.STOPPED,
         description=f"Applies a decision that promises {application} at least {gain:g} times what it takes now. "
-        "Every time state, streams and results are dropped and the application starts anew.",
+        "State, positions and results are kept; a decision that would lose state is refused.",
         tags={"streams/application": application},
     )
     def decoupling_gain(

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterator, Mapping
+from dataclasses import replace
 from functools import cache
 from pathlib import Path
 from types import ModuleType
@@ -23,6 +24,7 @@ from streams_orchestration.runtime.units.unit_status import Cut
 
 if TYPE_CHECKING:
     from streams_orchestration.compiler.decoupling.outcome import Outcome
+    from streams_orchestration.compiler.redeployment.outcome import Redeployment
     from streams_orchestration.model.profile import Profile
     from streams_orchestration.runtime.observing.profiles.measuring import Measurement
     from streams_orchestration.runtime.observing.watching import Pulse
@@ -43,14 +45,23 @@ class Deployments(dg.ConfigurableResource):
         """Write the wanted state of an application; returns its fingerprint. See `runtime.deployment.deploy`."""
         return _runtime().deploy(self._home.prepare(), compilation, fresh=fresh)
 
-    def write_changed(self, compilation: Compilation) -> dict[str, Any] | None:
+    def write_changed(self, compilation: Compilation, drop: Collection[str] = ()) -> Redeployment | None:
         """Deploy, or put another plan in the place of the deployed one with its state kept.
 
         Returns:
-            The document of the redeploy; None when nothing was deployed. See `runtime.redeployment.redeploying`.
+            What was done; None when nothing was deployed. See `runtime.redeployment.redeploying`.
         """
-        redeployment = _runtime().deploy_or_redeploy(self._home.prepare(), compilation)
-        return None if redeployment is None else redeployment.document()
+        return _runtime().deploy_or_redeploy(self._home.prepare(), compilation, drop=drop)
+
+    def preview(self, compilation: Compilation) -> Redeployment:
+        """What a redeploy would do. Files of states are read only where the plans alone would have it refused.
+
+        Raises:
+            NotDeployedError, NotDeployableError, OperatorError: see `runtime.redeployment.deployed`.
+        """
+        wanted = replace(compilation, deployment=_runtime().deployment_plan(compilation))
+        outcome = _runtime().preview_redeploy(self._home, wanted, stored=False)
+        return outcome if outcome.verdict != "refused" else _runtime().preview_redeploy(self._home, wanted)
 
     def launch(self, application: str, asked_at: float | None = None) -> tuple[int, ...]:
         """Start the host processes that are wanted and missing; returns their pids."""

@@ -4,7 +4,7 @@
 
 import functools
 import time
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator
 from typing import Any, TypeVar
 
 import dagster as dg
@@ -12,6 +12,7 @@ from pydantic import Field
 
 from streams_orchestration.orchestration.artifacts import ArtifactStore
 from streams_orchestration.orchestration.deployments import Deployments
+from streams_orchestration.orchestration.previews import put_in_place
 from streams_orchestration.orchestration.progress import deployment_event, observation, part_events
 from streams_orchestration.orchestration.summaries import image
 from streams_orchestration.orchestration.timeline import draw_timeline
@@ -40,6 +41,9 @@ class DeployApplication(dg.Config):
     redeploys: bool = Field(
         default=True,
         description="Another plan takes the place of the deployed one, with state kept; else it is refused.",
+    )
+    drop_state: list[str] = Field(
+        default_factory=list, description="Operators whose state may be lost when another plan takes over."
     )
 
 
@@ -106,18 +110,8 @@ def write_wanted_state(
     if config.fresh or not config.redeploys:
         deployments.write(compilation, fresh=config.fresh)
     else:
-        log_redeploy(context, deployments.write_changed(compilation))
+        put_in_place(context, deployments, compilation, config.drop_state)
     context.log.info("%s: %d PEs are wanted", application, len(compilation.fusion.pes))
-
-
-def log_redeploy(context: dg.OpExecutionContext, document: Mapping[str, Any] | None) -> None:
-    """Show what has become of units and operators; nothing for what was not deployed before."""
-    if document is None:
-        return
-    context.add_output_metadata({"verdict": document["verdict"], "redeploy": dg.MetadataValue.json(dict(document))})
-    for each in document["operators"]:
-        if each["action"] != "kept":
-            context.log.info("%s: %s, %s", each["operator"], each["action"], each["reason"])
 
 
 @dg.op(ins=AFTER, out=NOTHING)

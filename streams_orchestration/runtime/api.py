@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from streams_orchestration.runtime.deployment.control import await_running, cancel, launch
-from streams_orchestration.runtime.deployment.deployment import deploy
+from streams_orchestration.runtime.deployment.deployment import deploy, deployment_plan
 from streams_orchestration.runtime.deployment.reset import reset
 from streams_orchestration.runtime.hosts.orphans import stop_orphans
 from streams_orchestration.runtime.observing.compilations import deployed_compilation
@@ -12,6 +12,7 @@ from streams_orchestration.runtime.observing.profiles.measuring import measure
 from streams_orchestration.runtime.observing.profiles.outcomes import keep_outcome, outcome_of
 from streams_orchestration.runtime.observing.reading import read_cuts, read_status
 from streams_orchestration.runtime.observing.watching import observed_status, watch
+from streams_orchestration.runtime.redeployment.deployed import preview_redeploy
 from streams_orchestration.runtime.redeployment.redeploying import deploy_or_redeploy
 from streams_orchestration.runtime.sinks.results import first_rows
 from streams_orchestration.runtime.units.cut_files import look_at_cuts
@@ -24,6 +25,7 @@ __all__ = [
     "deploy_or_redeploy",
     "deployed_applications",
     "deployed_compilation",
+    "deployment_plan",
     "first_rows",
     "keep_outcome",
     "launch",
@@ -31,6 +33,7 @@ __all__ = [
     "measure",
     "observed_status",
     "outcome_of",
+    "preview_redeploy",
     "read_cuts",
     "read_metrics",
     "read_status",

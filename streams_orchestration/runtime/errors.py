@@ -4,6 +4,10 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from pathlib import Path
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from streams_orchestration.compiler.redeployment.outcome import Redeployment
 
 MINIMUM_JAVA = 17
 """Of Spark 4."""
@@ -237,3 +241,16 @@ class JavaError(StreamsRuntimeError):
             "Install it with `sudo apt-get install openjdk-17-jre-headless` (Debian, Ubuntu) or "
             "`brew install openjdk@17` (macOS), or set JAVA_HOME to the directory of one that is installed."
         )
+
+
+class RedeployRefusedError(StreamsRuntimeError):
+    """State would be lost, or cannot be brought to the new plan; nothing was changed."""
+
+    def __init__(self, redeployment: Redeployment) -> None:
+        lost = [each for each in redeployment.operators if each.action == "refused" or each.lossy]
+        reasons = "".join(
+            f"\n  {each.operator}: {each.text}" for each in lost if each.operator not in redeployment.allowed
+        )
+        message = f"{redeployment.application} runs on as it is, since the new plan would lose state:{reasons}"
+        super().__init__(message)
+        self.redeployment = redeployment

@@ -1,6 +1,6 @@
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from datetime import date
 from pathlib import Path
 from types import SimpleNamespace
@@ -86,9 +86,9 @@ class Runtime(SimpleNamespace):
         self.status = self.status or running()
         return "fingerprint"
 
-    def deploy_or_redeploy(self, home: Home, compilation: Any) -> Redeployment | None:
+    def deploy_or_redeploy(self, home: Home, compilation: Any, *, drop: Collection[str]) -> Redeployment | None:
         """`redeployment` is what becomes of what is deployed."""
-        self._called("deploy_or_redeploy", compilation.logical.application)
+        self._called("deploy_or_redeploy", compilation.logical.application, *drop)
         before, self.status = self.status, self.status or running()
         return None if before is None else self.redeployment
 

@@ -208,7 +208,7 @@ def test_a_decision_is_applied_with_the_state_kept(
     outputs = [
         e.step_output_data for e in result.all_events if e.is_successful_output and e.step_key == "apply_decision"
     ]
-    assert outputs[0].metadata["verdict"].value == "kept"
+    assert outputs[0].metadata["streams/verdict"].value == "kept: All state is kept."
 
 
 @pytest.mark.filterwarnings("ignore::dagster.BetaWarning")  # a repository made by hand

@@ -9,6 +9,12 @@ from typing import Any, Literal, NamedTuple
 from streams_orchestration.compiler.redeployment.feeds import Feed
 
 Verdict = Literal["unchanged", "kept", "lossy", "refused"]
+_SENTENCES: Mapping[Verdict, str] = {
+    "unchanged": "Nothing changes.",
+    "kept": "All state is kept.",
+    "lossy": "State is lost.",
+    "refused": "This cannot be done with the state kept.",
+}
 UnitVerb = Literal["run on", "restart", "start", "stop"]
 OperatorVerb = Literal["kept", "moved", "resharded", "added", "dropped", "refused"]
 
@@ -117,6 +123,11 @@ class Redeployment:
         if any(each.lossy for each in self.operators):
             return "lossy"
         return "unchanged" if all(each.action == "run on" for each in self.units) else "kept"
+
+    @property
+    def sentence(self) -> str:
+        """The verdict in words."""
+        return _SENTENCES[self.verdict]
 
     @property
     def acceptable(self) -> bool:

@@ -37,13 +37,17 @@ class DropStateError(StreamsRuntimeError):
         super().__init__(f"{application}: {reason}. Name only operators that the preview says would lose their state")
 
 
-def preview_redeploy(home: Home, wanted: Compilation, drop: Collection[str] = ()) -> Redeployment:
+def preview_redeploy(
+    home: Home, wanted: Compilation, drop: Collection[str] = (), *, stored: bool = True
+) -> Redeployment:
     """What a redeploy would do to an application that is deployed, and to what it keeps; changes nothing.
 
     Args:
         home: the state directory.
         wanted: the application as it is to be, with its deployment plan.
         drop: operators whose state may be lost.
+        stored: look at the states that are stored. Without that it reads no file, does not know rows and bytes, and
+            refuses what only the keys of a stored state could tell to be divisible.
 
     Raises:
         NotDeployedError: the catalog does not know it.
@@ -51,7 +55,7 @@ def preview_redeploy(home: Home, wanted: Compilation, drop: Collection[str] = ()
         OperatorError: a stored state cannot be read.
     """
     application = wanted.logical.application
-    deployed, states = _read(home, application)
+    deployed, states = _read(home, application) if stored else (_read_plan(home, application), None)
     with opened_catalog(home, application).read() as connection:
         # of the plan as it was compiled: what runs has other numbers after a redeploy
         before = application_row(connection, home, application).fingerprint
@@ -59,6 +63,11 @@ def preview_redeploy(home: Home, wanted: Compilation, drop: Collection[str] = ()
         return replace(preview(deployed, wanted, states=states, drop=drop), before=before)
     except NothingToDropError as error:
         raise DropStateError(application, str(error)) from error
+
+
+def _read_plan(home: Home, application: str) -> Compilation:
+    with opened_catalog(home, application).read() as connection:
+        return _deployed(connection, home, application)
 
 
 def _read(home: Home, application: str) -> tuple[Compilation, dict[str, StoredState]]:

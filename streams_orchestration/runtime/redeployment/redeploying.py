@@ -17,7 +17,7 @@ from streams_orchestration.runtime.catalog.catalog import Catalog
 from streams_orchestration.runtime.catalog.creation import create_catalog
 from streams_orchestration.runtime.deployment.control import launch
 from streams_orchestration.runtime.deployment.deployment import base_directory, deploy, deployment_plan, resume
-from streams_orchestration.runtime.errors import CommitUnknownError, NotDeployableError, StreamsRuntimeError
+from streams_orchestration.runtime.errors import CommitUnknownError, NotDeployableError, RedeployRefusedError
 from streams_orchestration.runtime.hosts.launcher import HostLauncher
 from streams_orchestration.runtime.hosts.pes import deployed_pes
 from streams_orchestration.runtime.redeployment.carrying import Carrier, read_cut
@@ -31,19 +31,6 @@ from streams_orchestration.runtime.units.reading import deployed_applications
 
 WITHIN_SECONDS = 120.0
 """In which the units that change must come to their cuts."""
-
-
-class RedeployRefusedError(StreamsRuntimeError):
-    """State would be lost, or cannot be brought to the new plan; nothing was changed."""
-
-    def __init__(self, redeployment: Redeployment) -> None:
-        lost = [each for each in redeployment.operators if each.action == "refused" or each.lossy]
-        reasons = "".join(
-            f"\n  {each.operator}: {each.text}" for each in lost if each.operator not in redeployment.allowed
-        )
-        message = f"{redeployment.application} runs on as it is, since the new plan would lose state:{reasons}"
-        super().__init__(message)
-        self.redeployment = redeployment
 
 
 def redeploy(
@@ -86,8 +73,13 @@ def redeploy(
         return _redeploy(home, catalog, wanted, redeployment, within, launcher)
 
 
-def deploy_or_redeploy(home: Home, compilation: Compilation) -> Redeployment | None:
+def deploy_or_redeploy(home: Home, compilation: Compilation, *, drop: Collection[str] = ()) -> Redeployment | None:
     """Deploy an application, or put it in the place of another plan of the same one; hosts are started by `launch`.
+
+    Args:
+        home: the state directory.
+        compilation: the application as it is to be.
+        drop: operators whose state may be lost.
 
     Returns:
         What was done to the deployed plan; None when nothing was deployed.
@@ -99,7 +91,7 @@ def deploy_or_redeploy(home: Home, compilation: Compilation) -> Redeployment | N
     if application not in deployed_applications(home):
         deploy(home, compilation)
         return None
-    redeployment = redeploy(home, compilation)
+    redeployment = redeploy(home, compilation, drop=drop)
     if redeployment.verdict == "unchanged":
         deploy(home, compilation)
     return redeployment

@@ -1,0 +1,114 @@
+"""What a redeploy does, or would do, as Dagster shows it: metadata of a run, and a check of the deployment."""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+
+import dagster as dg
+
+from streams_orchestration.compiler.compilation import Compilation
+from streams_orchestration.compiler.redeployment.outcome import OperatorAction, Redeployment
+from streams_orchestration.orchestration.deployments import Deployments
+from streams_orchestration.orchestration.lineage_assets import asset_key
+from streams_orchestration.runtime.errors import RedeployRefusedError
+
+KEEPS_STATE = "redeploy_keeps_state"
+"""The check of a deployment that says whether a redeploy with the spec as it is now would lose state."""
+VERDICT_TAG = "streams/verdict"
+"""Run tag of a redeploy: what became of the application."""
+LISTED = 100
+"""Rows in the table of a redeploy."""
+_COLUMNS = {"what": "string", "name": "string", "action": "string", "rows": "int", "bytes": "int", "reason": "string"}
+
+
+def put_in_place(
+    context: dg.OpExecutionContext, deployments: Deployments, compilation: Compilation, drop: Collection[str] = ()
+) -> None:
+    """Deploy, or put another plan in the place of the deployed one, and show in the run what became of everything.
+
+    Args:
+        context: of the op.
+        deployments: of the state directory.
+        compilation: the application as it is to be.
+        drop: operators whose state may be lost.
+
+    Raises:
+        Failure: state would be lost that may not be; the application runs on as it is.
+    """
+    try:
+        outcome = deployments.write_changed(compilation, drop)
+    except RedeployRefusedError as error:
+        _record(context, error.redeployment)
+        raise dg.Failure(
+            description=str(error), metadata=redeploy_metadata(error.redeployment), allow_retries=False
+        ) from error
+    if outcome is None:
+        return
+    context.add_output_metadata(redeploy_metadata(outcome))
+    _record(context, outcome)
+    for each in outcome.operators:
+        if each.action != "kept":
+            context.log.info("%s: %s, %s", each.operator, each.action, each.text)
+
+
+def _record(context: dg.OpExecutionContext, outcome: Redeployment) -> None:
+    """On the run and on the deployment."""
+    context.instance.add_run_tags(context.run_id, {VERDICT_TAG: outcome.verdict})
+    passed = outcome.acceptable
+    context.instance.report_runless_asset_event(
+        dg.AssetCheckEvaluation(
+            asset_key=asset_key(outcome.application, "deployment"),
+            check_name=KEEPS_STATE,
+            passed=passed,
+            severity=severity(outcome),
+            description=None if passed else problems(outcome),
+            metadata=redeploy_metadata(outcome),
+        )
+    )
+
+
+def redeploy_metadata(outcome: Redeployment) -> dict[str, dg.MetadataValue]:
+    """The verdict, a table for people, and the document."""
+    metadata: dict[str, dg.MetadataValue] = {
+        "streams/verdict": dg.MetadataValue.text(f"{outcome.verdict}: {outcome.sentence}"),
+        "streams/actions": _table(outcome),
+        "streams/redeploy": dg.MetadataValue.json(outcome.document()),
+    }
+    if outcome.measured_seconds is not None:
+        metadata["streams/pause_seconds"] = dg.MetadataValue.float(round(outcome.measured_seconds, 3))
+    return metadata
+
+
+def severity(outcome: Redeployment) -> dg.AssetCheckSeverity:
+    """An error where nothing can be done with the state kept; a warning where it is up to the user what is lost."""
+    return dg.AssetCheckSeverity.ERROR if outcome.verdict == "refused" else dg.AssetCheckSeverity.WARN
+
+
+def problems(outcome: Redeployment) -> str:
+    """A sentence for every operator whose state would be lost."""
+    reasons = {each.text: each.operator for each in outcome.operators if _is_lost(each, outcome.allowed)}
+    return "; ".join(f"{operator}: {reason}" for reason, operator in reasons.items())
+
+
+def _is_lost(action: OperatorAction, allowed: Collection[str]) -> bool:
+    return (action.lossy or action.action == "refused") and action.operator not in allowed
+
+
+def _table(outcome: Redeployment) -> dg.TableMetadataValue:
+    """Operators that lose state, units, the other operators that do not stay as they are."""
+    lost = [each for each in outcome.operators if _is_lost(each, ())]
+    others = [each for each in outcome.operators if each not in lost and each.action != "kept"]
+    rows = [
+        *map(_operator_row, lost),
+        *(("unit", each.unit, each.action, None, None, "") for each in outcome.units),
+        *map(_operator_row, others),
+    ]
+    if len(rows) > LISTED:
+        rows = [*rows[:LISTED], ("others", f"{len(rows) - LISTED} more", "", None, None, "")]
+    columns = [dg.TableColumn(name, kind) for name, kind in _COLUMNS.items()]
+    records = [dg.TableRecord(dict(zip(_COLUMNS, row, strict=True))) for row in rows]
+    return dg.MetadataValue.table(records, dg.TableSchema(columns))
+
+
+def _operator_row(action: OperatorAction) -> tuple[str | int | None, ...]:
+    return "operator", action.operator, action.action, action.rows, action.bytes, action.text

@@ -1,0 +1,69 @@
+"""The schedule that redeploys an application when its spec has changed, and does nothing when it has not."""
+
+# Dagster reads the annotations of resources here, so they may not be turned into text.
+
+import dagster as dg
+
+from streams_orchestration.compiler.compilation import Compilation
+from streams_orchestration.compiler.compiling import compile_spec
+from streams_orchestration.compiler.redeployment.fingerprint import fingerprint
+from streams_orchestration.compiler.redeployment.kept_options import fitting
+from streams_orchestration.compiler.stages import WITHOUT_DEPLOYMENT
+from streams_orchestration.model.diagnostics import ApplicationError
+from streams_orchestration.orchestration.artifacts import ArtifactStore
+from streams_orchestration.orchestration.deployments import Deployments
+from streams_orchestration.orchestration.stage_assets import ApplicationSource, kept_options
+from streams_orchestration.runtime.errors import NotDeployedError, StreamsRuntimeError
+
+_AT_REST = {
+    "STOPPED": "it goes on, with the spec as it is then, when it is redeployed by hand",
+    "COMPLETED": "nothing of it could go on with another plan",
+}
+
+
+def redeploy_schedule(source: ApplicationSource, job: dg.JobDefinition, cron: str) -> dg.ScheduleDefinition:
+    """A schedule that requests the redeploy of what has changed; off until someone starts it.
+
+    Args:
+        source: the application.
+        job: of `redeploy_job`.
+        cron: expression.
+    """
+
+    @dg.schedule(
+        name=f"redeploy_{source.name}",
+        job=job,
+        cron_schedule=cron,
+        default_status=dg.DefaultScheduleStatus.STOPPED,
+        description=f"Compiles {source.name} anew and redeploys it, with its state kept, when that has changed it.",
+    )
+    def redeploy_what_changed(artifact_store: ArtifactStore, deployments: Deployments) -> dg.RunRequest | dg.SkipReason:
+        try:
+            reason = _nothing_to_do(source, artifact_store, deployments)
+        except StreamsRuntimeError as error:
+            reason = str(error)
+        return dg.RunRequest() if reason is None else dg.SkipReason(reason)
+
+    return redeploy_what_changed
+
+
+def _nothing_to_do(source: ApplicationSource, store: ArtifactStore, deployments: Deployments) -> str | None:
+    """Why no run is needed; None when one is, also to show the errors of a spec."""
+    try:
+        status = deployments.status(source.name)
+    except NotDeployedError:
+        return None
+    if status.state in _AT_REST:
+        return f"{source.name} is {status.state}: {_AT_REST[status.state]}"
+    options, _ = fitting(source.spec, kept_options(source, store, deployments))
+    try:
+        wanted = compile_spec(source.spec, options, WITHOUT_DEPLOYMENT)
+    except ApplicationError:
+        return None
+    same = fingerprint(wanted) == status.fingerprint and _uids(wanted) == _uids(deployments.compilation(source.name))
+    return f"nothing has changed: {source.name} runs as {status.fingerprint}" if same else None
+
+
+def _uids(compilation: Compilation) -> list[str]:
+    """What operators are known by: the fingerprint does not tell it."""
+    return [each.identity for each in compilation.logical.operators]

@@ -1,0 +1,50 @@
+"""The check whether a redeploy with the spec as it is now would lose state."""
+
+# Dagster reads the annotations of resources here, so they may not be turned into text.
+
+import dagster as dg
+
+from streams_orchestration.compiler.compiling import compile_spec
+from streams_orchestration.compiler.redeployment.kept_options import fitting
+from streams_orchestration.model.diagnostics import ApplicationError, errors_of
+from streams_orchestration.orchestration.artifacts import ArtifactStore
+from streams_orchestration.orchestration.deployments import Deployments
+from streams_orchestration.orchestration.lineage_assets import asset_key
+from streams_orchestration.orchestration.previews import KEEPS_STATE, problems, redeploy_metadata, severity
+from streams_orchestration.orchestration.stage_assets import ApplicationSource, kept_options
+from streams_orchestration.runtime.errors import NotDeployableError, NotDeployedError
+
+
+def state_check(source: ApplicationSource) -> dg.AssetChecksDefinition:
+    """A check of the deployment: it compiles the spec and compares plans, and changes nothing.
+
+    Every redeploy of Dagster's jobs records it, too.
+
+    Args:
+        source: the application.
+    """
+
+    @dg.asset_check(
+        asset=asset_key(source.name, "deployment"),
+        name=KEEPS_STATE,
+        description="A redeploy with the spec as it is now, and the options of what is deployed, would lose no state.",
+    )
+    def check(artifact_store: ArtifactStore, deployments: Deployments) -> dg.AssetCheckResult:
+        options, _ = fitting(source.spec, kept_options(source, artifact_store, deployments))
+        try:
+            outcome = deployments.preview(compile_spec(source.spec, options))
+        except NotDeployedError:
+            return dg.AssetCheckResult(passed=True, description=f"{source.name} is not deployed")
+        except ApplicationError as error:
+            errors = [str(each) for each in errors_of(error.diagnostics)]
+            return dg.AssetCheckResult(passed=False, description="; ".join(["the spec has errors", *errors[:5]]))
+        except NotDeployableError as error:
+            return dg.AssetCheckResult(passed=False, description=f"it cannot be deployed: {error}")
+        return dg.AssetCheckResult(
+            passed=outcome.acceptable,
+            severity=severity(outcome),
+            description=outcome.sentence if outcome.acceptable else problems(outcome),
+            metadata=redeploy_metadata(outcome),
+        )
+
+    return check

@@ -1,0 +1,210 @@
+"""A redeploy in Dagster: what a run shows of it, the check of the deployment, and the schedule."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import dagster as dg
+import pytest
+
+from streams_orchestration.compiler.compiling import compile_spec
+from streams_orchestration.compiler.options import Options
+from streams_orchestration.compiler.redeployment.outcome import Numbering, OperatorAction, Redeployment, UnitAction
+from streams_orchestration.orchestration.application import build_application_definitions
+from streams_orchestration.orchestration.lineage_assets import asset_key
+from streams_orchestration.orchestration.previews import KEEPS_STATE, LISTED, redeploy_metadata
+from streams_orchestration.runtime.deployment.control import cancel
+from streams_orchestration.runtime.deployment.deployment import deploy
+from streams_orchestration.runtime.errors import RedeployRefusedError
+from streams_orchestration.runtime.storage.home import Home
+from streams_orchestration_tests.orchestration.conftest import Runtime
+from streams_orchestration_tests.orchestration.statuses import running
+
+SPEC = """\
+specVersion: 1
+application: demo
+description: one
+schemas: {Row: "k string, g int"}
+graph:
+  - name: Source
+    operator: Beacon
+    outputs: [{stream: Source, schema: Row}]
+    annotations: {consistent: {trigger: periodic, period: 1.0}}
+  - name: New
+    operator: DeDuplicate
+    inputs: [Source]
+    parameters: {key: k}
+    annotations: {parallel: {width: 2, partitionBy: [{port: in0, attributes: [k]}]}}
+  - {name: Out, operator: FileSink, inputs: [New], parameters: {file: out}}
+"""
+DEPLOYMENT = asset_key("demo", "deployment")
+KEPT = OperatorAction("Source", "kept", 0, 0, "it stays in PE 0", "Source")
+MOVED = OperatorAction("Out", "moved", 1, 20, "from PE 0 to PE 1", "Out")
+LOST = OperatorAction("New[0]", "refused", 3, 40, "state of New is gone", "New[0]", remedy="Leave that as it is")
+
+
+def outcome(*operators: OperatorAction, units: int = 1) -> Redeployment:
+    actions = tuple(UnitAction(f"region-{number}", "restart") for number in range(units))
+    return Redeployment("demo", "a", "b", actions, operators, (), Numbering({}, {}, {}))
+
+
+@pytest.fixture
+def spec(tmp_path: Path) -> Path:
+    path = tmp_path / "specs" / "demo.yaml"
+    path.parent.mkdir()
+    path.write_text(SPEC)
+    return path
+
+
+def edit(spec: Path, old: str, new: str) -> None:
+    assert old in spec.read_text()
+    spec.write_text(spec.read_text().replace(old, new))
+
+
+def checked(instance: dg.DagsterInstance) -> Any:
+    """The last evaluation of the check."""
+    key = dg.AssetCheckKey(DEPLOYMENT, KEEPS_STATE)
+    (record,) = instance.event_log_storage.get_asset_check_execution_history(key, limit=1)
+    assert record.event is not None
+    assert record.event.dagster_event is not None
+    return record.event.dagster_event.asset_check_evaluation_data
+
+
+@pytest.mark.slow
+def test_a_run_shows_what_became_of_everything(defs: dg.Definitions, runtime: Runtime):
+    runtime.status, runtime.redeployment = running(), outcome(KEPT, MOVED)
+    job = defs.resolve_job_def("redeploy_demo")
+    config = {"ops": {"write_wanted_state": {"config": {"drop_state": ["New"]}}}}
+    with dg.DagsterInstance.ephemeral() as instance:
+        result = job.execute_in_process(config, instance=instance)
+        run = instance.get_run_by_id(result.run_id)
+        assert run is not None
+        assert run.tags["streams/verdict"] == "kept"
+        assert checked(instance).passed
+    assert ("deploy_or_redeploy", "demo", "New") in runtime.calls
+    (output,) = [e for e in result.all_events if e.is_successful_output and e.step_key == "write_wanted_state"]
+    metadata = output.step_output_data.metadata
+    assert metadata["streams/redeploy"].value == runtime.redeployment.document()
+    table = metadata["streams/actions"]
+    assert isinstance(table, dg.TableMetadataValue)
+    assert [dict(row.data)["name"] for row in table.records] == ["region-0", "Out"]
+
+
+@pytest.mark.slow
+def test_a_refusal_fails_the_run_with_reason_and_remedy(
+    defs: dg.Definitions, runtime: Runtime, monkeypatch: pytest.MonkeyPatch
+):
+    refused = outcome(KEPT, LOST)
+
+    def refuse(*_: Any, **__: Any) -> None:
+        raise RedeployRefusedError(refused)
+
+    monkeypatch.setattr(runtime, "deploy_or_redeploy", refuse)
+    with dg.DagsterInstance.ephemeral() as instance:
+        result = defs.resolve_job_def("redeploy_demo").execute_in_process(instance=instance, raise_on_error=False)
+        (failure,) = [event for event in result.all_events if event.event_type_value == "STEP_FAILURE"]
+        data = failure.step_failure_data.user_failure_data
+        assert data is not None
+        assert "New[0]: state of New is gone. Leave that as it is" in (data.description or "")
+        assert data.metadata["streams/redeploy"].value == refused.document()
+        check = checked(instance)
+        run = instance.get_run_by_id(result.run_id)
+        assert run is not None
+        assert run.tags["streams/verdict"] == "refused"
+    assert not check.passed
+    assert check.severity is dg.AssetCheckSeverity.ERROR
+    assert "launch" not in runtime.names, "what runs is not touched"
+
+
+def test_a_table_begins_with_what_is_lost_and_ends():
+    many = outcome(*[MOVED] * LISTED, LOST, units=2)
+    (table,) = [each for each in redeploy_metadata(many).values() if isinstance(each, dg.TableMetadataValue)]
+    names = [dict(row.data)["name"] for row in table.records]
+    assert names[:3] == ["New[0]", "region-0", "region-1"]
+    assert len(names) == LISTED + 1
+    assert names[-1] == "3 more"
+
+
+CHECKS: dict[str, tuple[tuple[str, str], bool, dg.AssetCheckSeverity, str]] = {
+    "nothing changes": (("one", "another"), True, dg.AssetCheckSeverity.WARN, "Nothing changes."),
+    "a width": (("width: 2", "width: 3"), True, dg.AssetCheckSeverity.WARN, "All state is kept."),
+    "another key": (("key: k", "key: g"), False, dg.AssetCheckSeverity.ERROR, "state of New was made under another"),
+    "another name": (
+        ("name: Source", "name: Other"), False, dg.AssetCheckSeverity.WARN, "Source: it is in the new plan no more"
+    ),
+    "no spec": (("operator: Beacon", "operator: Beakon"), False, dg.AssetCheckSeverity.ERROR, "the spec has errors"),
+}  # fmt: skip
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("case", CHECKS)
+def test_the_check_names_the_operators_that_would_lose_state(spec: Path, home: Home, case: str):
+    change, passed, severity, words = CHECKS[case]
+    deploy(home, compile_spec(spec))
+    edit(spec, *change)
+    if case == "another name":
+        edit(spec, "[Source]", "[Other]")
+        edit(spec, "stream: Source", "stream: Other")
+    defs = build_application_definitions(spec, home)
+    job = dg.define_asset_job("only", selection=dg.AssetSelection.checks(dg.AssetCheckKey(DEPLOYMENT, KEEPS_STATE)))
+    result = dg.Definitions.merge(defs, dg.Definitions(jobs=[job])).resolve_job_def("only").execute_in_process()
+    (check,) = result.get_asset_check_evaluations()
+    assert (check.passed, check.severity) == (passed, severity)
+    assert words in (check.description or "")
+
+
+@pytest.mark.slow
+def test_what_is_not_deployed_loses_nothing(spec: Path, home: Home):
+    defs = build_application_definitions(spec, home)
+    job = dg.define_asset_job("only", selection=dg.AssetSelection.checks(dg.AssetCheckKey(DEPLOYMENT, KEEPS_STATE)))
+    result = dg.Definitions.merge(defs, dg.Definitions(jobs=[job])).resolve_job_def("only").execute_in_process()
+    (check,) = result.get_asset_check_evaluations()
+    assert (check.passed, check.description) == (True, "demo is not deployed")
+
+
+def tick(spec: Path, home: Home) -> str | None:
+    """Why the schedule skips; None when it requests a run."""
+    defs = build_application_definitions(spec, home)
+    with dg.DagsterInstance.ephemeral() as instance:
+        resources: dict[str, Any] = dict(defs.resources or {})
+        context = dg.build_schedule_context(instance=instance, resources=resources)
+        schedule = defs.resolve_schedule_def("redeploy_demo")
+        assert schedule.default_status is dg.DefaultScheduleStatus.STOPPED
+        found = schedule.evaluate_tick(context)
+    assert len(found.run_requests or []) == (0 if found.skip_message else 1)
+    return found.skip_message
+
+
+SCHEDULED: dict[str, tuple[tuple[str, str] | None, Options, str | None]] = {
+    "nothing changed": (None, Options(), "nothing has changed: demo runs as"),
+    "a comment": (("description: one", "description: two # why"), Options(), "nothing has changed"),
+    "a width that was asked for": (None, Options(widths=(("New", 3),)), "nothing has changed"),
+    "another width in the spec, and one that was asked for": (
+        ("width: 2", "width: 4"), Options(widths=(("New", 3),)), "nothing has changed"
+    ),
+    "another width": (("width: 2", "width: 3"), Options(), None),
+    "a uid": (("name: New", "name: New\n    uid: new"), Options(), None),
+    "errors": (("operator: Beacon", "operator: Beakon"), Options(), None),
+}  # fmt: skip
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("case", SCHEDULED)
+def test_the_schedule_requests_a_run_when_the_plan_is_another_one(spec: Path, home: Home, case: str):
+    change, options, skipped = SCHEDULED[case]
+    deploy(home, compile_spec(spec, options))
+    if change is not None:
+        edit(spec, *change)
+    reason = tick(spec, home)
+    assert (reason is None) == (skipped is None)
+    assert skipped is None or skipped in (reason or "")
+
+
+@pytest.mark.slow
+def test_the_schedule_deploys_what_is_not_deployed_and_leaves_what_was_stopped(spec: Path, home: Home):
+    assert tick(spec, home) is None
+    deploy(home, compile_spec(spec))
+    cancel(home, "demo", 1.0)
+    edit(spec, "width: 2", "width: 3")
+    assert "demo is STOPPED" in (tick(spec, home) or "")
