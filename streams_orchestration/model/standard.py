@@ -23,14 +23,14 @@ _BOTH = ConsistentSupport()
 _CANNOT_LIVE = frozenset(("TCPSource", "TCPSink", "UDPSource", "Gate", "Switch"))
 _CANNOT_START = frozenset(
     (
-        *("Aggregate", "Barrier", "CharacterTransform", "DeDuplicate", "Delay", "DynamicFilter", "FileSink", "Filter"),
-        *("Format", "Functor", "Join", "MetricsSink", "Pair", "Parse", "Punctor", "Selector", "Sort", "Split"),
-        *("SqlSink", "ThreadedSplit", "Throttle", "UDPSink", "Union", "XMLParse"),
+        *("Aggregate", "Barrier", "CharacterTransform", "DeDuplicate", "Delay", "DeltaSink", "DynamicFilter"),
+        *("FileSink", "Filter", "Format", "Functor", "Join", "MetricsSink", "Pair", "Parse", "Punctor", "Selector"),
+        *("Sort", "Split", "SqlSink", "ThreadedSplit", "Throttle", "UDPSink", "Union", "XMLParse"),
     )
 )
 _STATEFUL = frozenset(
     (
-        *("Aggregate", "Barrier", "Beacon", "Buffer", "Custom", "DeDuplicate", "Delay", "DirectoryScan"),
+        *("Aggregate", "Barrier", "Beacon", "Buffer", "Custom", "DeDuplicate", "Delay", "DeltaSink", "DirectoryScan"),
         *("DynamicFilter", "FileSink", "FileSource", "Gate", "Join", "KeyedAggregate", "KeyedDelay", "KeyedJoin"),
         *("Marker", "Normalize", "Pair", "PunctMerger", "Selector", "Sort", "SqlSink", "Switch", "Throttle"),
     )
@@ -50,6 +50,7 @@ _TABLE: dict[str, tuple[SingleThreadedMode, str, str]] = {
     "DeDuplicate": ("Always", "c", "Mp cp?"),
     "Decompress": ("Always", "M", "Mg"),
     "Delay": ("Never", "c", "cp"),
+    "DeltaSink": ("Always", "c", ""),
     "Demux": ("Always", "c", "Mp Mp*"),
     "DirectoryScan": ("Always", "", "c"),
     "DynamicFilter": ("Always", "c c c?", "cp cp?"),

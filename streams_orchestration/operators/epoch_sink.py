@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import uuid
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -31,10 +31,20 @@ class DeliveryKey(NamedTuple):
     """0 for a whole epoch; of a batch (`read_uncommitted`), the one that wrote it."""
     number: int
     """The epoch, or the batch."""
+    application: str = ""
+    """Its name, for people."""
 
     def __str__(self) -> str:
         whole = f"{self.life}/{self.operator}/{self.channel}/{self.epoch}"
         return f"{whole}/{self.generation}.{self.number}" if self.generation else whole
+
+
+class WaitingFileError(Exception):
+    """A file with tuples that wait to be delivered is gone, or cannot be read; the cause says why."""
+
+    def __init__(self, path: Path) -> None:
+        super().__init__(str(path))
+        self.path = path
 
 
 class EpochSink(Operator):
@@ -53,7 +63,7 @@ class EpochSink(Operator):
     @classmethod
     def unpublished(cls, context: OperatorContext, parameters: Any) -> tuple[Path, ...]:
         """The files of this replica that wait."""
-        return tuple(sorted(_directory(context).glob("*.arrow")))
+        return tuple(sorted(path for path in waiting_directory(context).rglob("*") if path.is_file()))
 
     def open(self) -> None:
         """Connect; called before the first delivery, and again after one that failed."""
@@ -67,6 +77,14 @@ class EpochSink(Operator):
         """
         raise NotImplementedError
 
+    def deliver_files(self, key: DeliveryKey, files: Sequence[Path]) -> None:
+        """Hand over the files that `prepare_commit` has written in one epoch; `deliver` gets the tuples in them.
+
+        Raises:
+            WaitingFileError: a file cannot be read.
+        """
+        self.deliver(key, (batch for path in files for batch in read_batches(path)))
+
     def close(self) -> None:
         """Disconnect; called after a failure and at the end."""
 
@@ -79,7 +97,7 @@ class EpochSink(Operator):
         kept: list[pa.RecordBatch] = self.__dict__.pop("_kept", [])
         if not kept:
             return ()
-        path = _directory(self.context) / f"{uuid.uuid4().hex}.arrow"
+        path = waiting_directory(self.context) / f"{uuid.uuid4().hex}.arrow"
         path.parent.mkdir(parents=True, exist_ok=True)
         with path.open("wb") as file:
             with pa.ipc.new_file(file, kept[0].schema) as writer:
@@ -90,8 +108,8 @@ class EpochSink(Operator):
         return (PendingFile(path, None, sum(batch.num_rows for batch in kept), path.stat().st_size),)
 
 
-def _directory(context: OperatorContext) -> Path:
-    """The replica's own; brackets would be a pattern to `glob`."""
+def waiting_directory(context: OperatorContext) -> Path:
+    """Where files of a replica wait; brackets would be a pattern to `glob`."""
     return context.pending / context.name.replace("[", "(").replace("]", ")")
 
 
@@ -99,9 +117,11 @@ def read_batches(path: Path) -> Iterator[TupleBatch]:
     """The tuples of a file that `prepare_commit` has written.
 
     Raises:
-        OSError: the file is gone or cannot be read.
-        pyarrow.ArrowInvalid: it was altered.
+        WaitingFileError: the file is gone, cannot be read, or was altered.
     """
-    with pa.OSFile(str(path), "rb") as file, pa.ipc.open_file(file) as reader:
-        for number in range(reader.num_record_batches):
-            yield TupleBatch(reader.get_batch(number), mutable=False)
+    try:
+        with pa.OSFile(str(path), "rb") as file, pa.ipc.open_file(file) as reader:
+            for number in range(reader.num_record_batches):
+                yield TupleBatch(reader.get_batch(number), mutable=False)
+    except (OSError, pa.ArrowInvalid) as error:
+        raise WaitingFileError(path) from error

@@ -7,6 +7,7 @@ STANDARD: dict[str, str] = {
     "Beacon": "streams_orchestration.operators.standard.beacon:Beacon",
     "Custom": "streams_orchestration.operators.standard.custom:Custom",
     "DeDuplicate": "streams_orchestration.operators.standard.deduplicate:DeDuplicate",
+    "DeltaSink": "streams_orchestration.operators.standard.delta_sink:DeltaSink",
     "FileSink": "streams_orchestration.operators.standard.file_sink:FileSink",
     "FileSource": "streams_orchestration.operators.standard.file_source:FileSource",
     "Filter": "streams_orchestration.operators.standard.filter:Filter",

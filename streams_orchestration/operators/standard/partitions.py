@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Sequence
+from urllib.parse import unquote
 
 from streams_orchestration.operators.errors import DataError
 from streams_orchestration.operators.libraries import compute as pc
@@ -45,6 +46,12 @@ def partitioned(table: pa.Table, names: Sequence[str]) -> Iterator[tuple[str, pa
     by_name = sorted(enumerate(places.dictionary.to_pylist()), key=lambda item: item[1])
     for code, name in by_name:
         yield name, rest.take(pa.array(order[bounds[code] : bounds[code + 1]]))
+
+
+def partition_values(directory: str) -> dict[str, str | None]:
+    """What a directory that `partitioned` names stands for: attribute -> its value as text, None for null."""
+    named = (part.partition("=") for part in directory.split("/") if part)
+    return {name: None if text == NULL else unquote(text) for name, _, text in named}
 
 
 def _directories(table: pa.Table, names: Sequence[str]) -> pa.Array:

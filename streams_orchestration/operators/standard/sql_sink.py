@@ -7,15 +7,14 @@ from typing import TYPE_CHECKING
 
 from pydantic import Field
 
-from streams_orchestration.model.names import nearest
 from streams_orchestration.model.visibility import Visibility
 from streams_orchestration.operators.batch import TupleBatch
 from streams_orchestration.operators.contract import OperatorContext, Parameters
 from streams_orchestration.operators.database_url import check_url, shown_url
 from streams_orchestration.operators.epoch_sink import DeliveryKey, EpochSink
-from streams_orchestration.operators.errors import UnknownAttributeError
 from streams_orchestration.operators.mentions import Mentions
 from streams_orchestration.operators.standard.refused import REFUSED
+from streams_orchestration.operators.target_columns import target_columns
 
 if TYPE_CHECKING:
     from streams_orchestration.operators.database_table import DatabaseTable
@@ -99,26 +98,4 @@ class SqlSink(EpochSink):
 
 def _columns(context: OperatorContext, parameters: SqlSinkParameters) -> dict[str, str]:
     """Attribute -> column, of all that is written."""
-    names = context.inputs[0].names
-    for parameter, named in (
-        ("columns", parameters.columns),
-        ("suppress", parameters.suppress),
-        ("key", parameters.key),
-    ):
-        for name in named:
-            if name not in names:
-                message = f"{parameter}: the input stream has no attribute {name}{nearest(name, names)}"
-                raise UnknownAttributeError(message)
-    renamed = parameters.columns
-    columns = {str(name): renamed.get(str(name), str(name)) for name in names if name not in parameters.suppress}
-    if not columns:
-        message = "suppress: no attribute is left to be written"
-        raise ValueError(message)
-    if missing := [name for name in parameters.key if name not in columns]:
-        message = f"key: {', '.join(missing)} is not written, because of suppress"
-        raise ValueError(message)
-    targets = list(columns.values())
-    if twice := next((column for column in targets if targets.count(column) > 1), None):
-        message = f"columns: two attributes go to the column {twice}"
-        raise ValueError(message)
-    return columns
+    return target_columns(context.inputs[0].names, parameters.columns, parameters.suppress, parameters.key)

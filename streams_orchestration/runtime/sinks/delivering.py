@@ -4,15 +4,13 @@ from __future__ import annotations
 
 import itertools
 import logging
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 
-import pyarrow as pa
 from sqlalchemy import select
 
 from streams_orchestration.compiler.pe_program import PeProgram
-from streams_orchestration.operators.batch import TupleBatch
-from streams_orchestration.operators.epoch_sink import DeliveryKey, EpochSink, read_batches
+from streams_orchestration.operators.epoch_sink import DeliveryKey, EpochSink, WaitingFileError
 from streams_orchestration.operators.gathering import GatheringSink
 from streams_orchestration.runtime.catalog import tables
 from streams_orchestration.runtime.catalog.catalog import Catalog
@@ -72,19 +70,19 @@ class Deliverer:
 
     def _key(self, life: str, row: DueOutput) -> DeliveryKey:
         part = (0, row.epoch) if row.visibility == "read_committed" else (row.generation, row.batch)
-        return DeliveryKey(life, self.name, self.sink.context.channel, row.epoch, *part)
+        return DeliveryKey(life, self.name, self.sink.context.channel, row.epoch, *part, self.application)
 
     def _deliver(self, key: DeliveryKey, outputs: list[DueOutput]) -> None:
         try:
             if not self._open:
                 self._open = True
                 self.sink.open()
-            self.sink.deliver(key, self._batches(outputs))
-        except OutputError:
+            self.sink.deliver_files(key, [Path(row.pending) for row in outputs])
+        except WaitingFileError as error:
             self.close()
-            raise
-        except _TakenError:
-            return
+            if not waits(self.catalog, self.application, str(error.path)):
+                return  # another process has delivered it, or a reset has taken it back
+            raise self._lost(error) from error
         except Exception as error:
             log.debug("operator %s: delivery %s failed", self.name, key, exc_info=True)
             self.close()
@@ -97,20 +95,12 @@ class Deliverer:
         for row in outputs:
             Path(row.pending).unlink(missing_ok=True)
 
-    def _batches(self, outputs: list[DueOutput]) -> Iterator[TupleBatch]:
-        for row in outputs:
-            try:
-                yield from read_batches(Path(row.pending))
-            except (OSError, pa.ArrowInvalid) as error:
-                if not waits(self.catalog, self.application, row.pending):
-                    raise _TakenError from error
-                reason = "is gone" if isinstance(error, FileNotFoundError) else f"cannot be read: {error}"
-                message = f"{row.pending}, which was to be delivered, {reason}: start anew with --fresh"
-                raise OutputError(self.name, message, lost=isinstance(error, FileNotFoundError)) from error
-
-
-class _TakenError(Exception):
-    """Another process has delivered it, or a reset has taken it back."""
+    def _lost(self, error: WaitingFileError) -> OutputError:
+        cause = error.__cause__
+        gone = isinstance(cause, FileNotFoundError)
+        reason = "is gone" if gone else f"cannot be read: {cause}"
+        message = f"{error.path}, which was to be delivered, {reason}: start anew with --fresh"
+        return OutputError(self.name, message, lost=gone)
 
 
 def deliverers(

@@ -1,0 +1,238 @@
+"""Data files of lake tables: Parquet files that a task writes, and that become part of a table as they are."""
+
+from __future__ import annotations
+
+import datetime
+import errno
+import hashlib
+import itertools
+import math
+import os
+import shutil
+import uuid
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from streams_orchestration.operators.contract import PendingFile
+from streams_orchestration.operators.epoch_sink import DeliveryKey, WaitingFileError
+from streams_orchestration.operators.libraries import pa, pq
+from streams_orchestration.operators.standard.file_formats import durable, merge_files
+from streams_orchestration.operators.standard.partitions import partitioned
+
+SMALL_BYTES = 8 << 20
+"""Files below this are merged with others of their epoch and partition."""
+MERGED_BYTES = 128 << 20
+"""Where a merged file ends, about."""
+LONGEST_TEXT = 64
+"""Characters of a text that is kept as the least or the largest one of a file."""
+
+
+class DataFile(NamedTuple):
+    """A file that is to become part of a table."""
+
+    path: Path
+    """On this machine."""
+    directory: str
+    """Of its partition, as Hive names it; empty without partitions."""
+    name: str
+    """In the table: the same for every repetition of a delivery, and never that of another file."""
+
+    @property
+    def place(self) -> str:
+        """Where it comes in the table."""
+        return f"{self.directory}/{self.name}" if self.directory else self.name
+
+
+def write_data_files(batches: Sequence[pa.RecordBatch], partition_by: Sequence[str], into: Path) -> list[PendingFile]:
+    """Write tuples to a file for each partition.
+
+    Args:
+        batches: the tuples, by column.
+        partition_by: columns whose values name directories.
+        into: the directory for them.
+    """
+    table = pa.Table.from_batches(batches)
+    parts = partitioned(table, partition_by) if partition_by else [("", table)]
+    return [_written(into / directory / f"{uuid.uuid4().hex}.parquet", part) for directory, part in parts]
+
+
+def _written(path: Path, table: pa.Table) -> PendingFile:
+    path.parent.mkdir(parents=True, exist_ok=True)
+    with durable(path) as file:
+        pq.write_table(table, file)
+    return PendingFile(path, None, table.num_rows, path.stat().st_size)
+
+
+@contextmanager
+def gathered(key: DeliveryKey, files: Sequence[Path], waiting: Path, scratch: Path) -> Iterator[list[DataFile]]:
+    """The files of an epoch as they become part of the table: small ones of a partition are merged.
+
+    Args:
+        key: of the delivery.
+        files: as `write_data_files` wrote them.
+        waiting: the directory that they are in.
+        scratch: a directory for merged ones, which are gone at the end.
+
+    Raises:
+        WaitingFileError: a file cannot be read.
+    """
+    own = scratch / uuid.uuid4().hex
+    try:
+        yield list(_gathered(key, files, waiting, own))
+    finally:
+        shutil.rmtree(own, ignore_errors=True)
+
+
+def _gathered(key: DeliveryKey, files: Sequence[Path], waiting: Path, scratch: Path) -> Iterator[DataFile]:
+    ordered = sorted(files, key=lambda path: path.parent)
+    for directory, group in itertools.groupby(ordered, key=lambda path: path.parent):
+        place = "" if directory == waiting else directory.relative_to(waiting).as_posix()
+        small: list[Path] = []
+        for path in group:
+            if _size(path) >= SMALL_BYTES:
+                yield DataFile(path, place, _name(key, path.stem))
+            else:
+                small.append(path)
+        for part in _runs(small):
+            yield (
+                DataFile(part[0], place, _name(key, part[0].stem))
+                if len(part) == 1
+                else _merged(key, part, place, scratch)
+            )
+
+
+def _runs(files: Sequence[Path]) -> Iterator[list[Path]]:
+    run: list[Path] = []
+    size = 0
+    for path in files:
+        run.append(path)
+        size += path.stat().st_size
+        if size >= MERGED_BYTES:
+            yield run
+            run, size = [], 0
+    if run:
+        yield run
+
+
+def _merged(key: DeliveryKey, files: Sequence[Path], place: str, scratch: Path) -> DataFile:
+    """One file with the tuples of several, named by its content: the same name always means the same bytes."""
+    scratch.mkdir(parents=True, exist_ok=True)
+    path = scratch / f"{uuid.uuid4().hex}.parquet"
+    try:
+        merge_files(files, path, "parquet")
+    except (OSError, pa.ArrowInvalid) as error:
+        raise WaitingFileError(next((file for file in files if not file.exists()), files[0])) from error
+    with path.open("rb") as file:
+        digest = hashlib.file_digest(file, "sha256")
+    digest.update(str(key).encode())
+    return DataFile(path, place, _name(key, digest.hexdigest()[:32]))
+
+
+def _name(key: DeliveryKey, unique: str) -> str:
+    return f"part-{key.epoch:06d}-{max(key.channel, 0):03d}-{unique}.parquet"
+
+
+def _size(path: Path) -> int:
+    try:
+        return path.stat().st_size
+    except OSError as error:
+        raise WaitingFileError(path) from error
+
+
+def read_data_files(files: Sequence[DataFile]) -> list[tuple[DataFile, pa.Table]]:
+    """The tuples of files, without what their directories say.
+
+    Raises:
+        WaitingFileError: a file cannot be read.
+    """
+    return [(file, _table(file.path)) for file in files]
+
+
+def _table(path: Path) -> pa.Table:
+    try:
+        return pq.ParquetFile(path).read()
+    except (OSError, pa.ArrowInvalid) as error:
+        raise WaitingFileError(path) from error
+
+
+def link_or_copy(source: Path, target: Path) -> None:
+    """Give a file of this machine another name, or a copy where it lies on another file system; whole or not at all.
+
+    A file of that name that is there already is the same one: names are never used twice.
+    """
+    target.parent.mkdir(parents=True, exist_ok=True)
+    try:
+        os.link(source, target)
+    except FileExistsError:
+        return
+    except FileNotFoundError as error:
+        raise WaitingFileError(source) from error
+    except OSError as error:
+        if error.errno not in (errno.EXDEV, errno.EPERM, errno.ENOTSUP, errno.EOPNOTSUPP, errno.ENOSYS, errno.EMLINK):
+            raise
+        aside = target.with_name(f"_{uuid.uuid4().hex}.parquet")
+        try:
+            with source.open("rb") as original, durable(aside) as copy:
+                shutil.copyfileobj(original, copy, 1 << 20)
+            aside.replace(target)
+        finally:
+            aside.unlink(missing_ok=True)
+
+
+class Statistics(NamedTuple):
+    """What readers leave files out by."""
+
+    rows: int
+    least: dict[str, Any]
+    largest: dict[str, Any]
+    nulls: dict[str, int]
+
+
+def statistics_of(path: Path) -> Statistics:
+    """Of the columns of a file that are not nested, as far as its footer knows, as JSON takes them.
+
+    Raises:
+        WaitingFileError: the file cannot be read.
+    """
+    try:
+        metadata = pq.read_metadata(path)
+    except (OSError, pa.ArrowInvalid) as error:
+        raise WaitingFileError(path) from error
+    statistics = Statistics(metadata.num_rows, {}, {}, {})
+    for position in range(metadata.num_columns):
+        chunks = [metadata.row_group(group).column(position) for group in range(metadata.num_row_groups)]
+        if chunks and "." not in chunks[0].path_in_schema and all(chunk.statistics is not None for chunk in chunks):
+            _add_column(statistics, chunks[0].path_in_schema, [chunk.statistics for chunk in chunks])
+    return statistics
+
+
+def _add_column(statistics: Statistics, name: str, chunks: Sequence[Any]) -> None:
+    if all(chunk.has_null_count for chunk in chunks):
+        statistics.nulls[name] = sum(chunk.null_count for chunk in chunks)
+    known = [chunk for chunk in chunks if chunk.has_min_max]
+    if not known or any(not chunk.has_min_max and chunk.num_values for chunk in chunks):
+        return
+    least, largest = _plain(min(chunk.min for chunk in known)), _plain(max(chunk.max for chunk in known))
+    if least is not None and largest is not None:
+        statistics.least[name], statistics.largest[name] = least, largest
+
+
+def _plain(value: Any) -> Any:
+    """A bound as JSON has it; None where it has none."""
+    match value:
+        case bool() | bytes():
+            return None
+        case int():
+            return value
+        case float():
+            return value if math.isfinite(value) else None
+        case str():
+            return value if len(value) <= LONGEST_TEXT else None
+        case datetime.datetime():
+            return value.replace(tzinfo=None).isoformat(timespec="microseconds") + ("Z" if value.tzinfo else "")
+        case datetime.date():
+            return value.isoformat()
+        case _:
+            return None

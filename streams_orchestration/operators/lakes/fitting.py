@@ -1,0 +1,137 @@
+"""Whether tuples fit a table: by names, types, and what the table demands."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import NamedTuple
+
+from streams_orchestration.model.names import nearest
+from streams_orchestration.operators.lakes.errors import LakeError
+from streams_orchestration.operators.libraries import pa
+
+
+class Column(NamedTuple):
+    """Of a table that is there."""
+
+    type: pa.DataType
+    required: bool = False
+
+
+class Fit(NamedTuple):
+    """How tuples come into a table."""
+
+    missing: tuple[str, ...]
+    """Columns that are to be added to the table first."""
+    widened: bool
+    """Values become wider ones of the table's types, so data files cannot be taken as they are."""
+    required: tuple[str, ...] = ()
+    """Columns that may not be null."""
+
+
+def fit(
+    table: str, columns: Mapping[str, Column], partitions: Sequence[str], written: pa.Schema,
+    partition_by: Sequence[str], *, add_columns: bool,
+) -> Fit:  # fmt: skip
+    """How tuples come into a table.
+
+    Args:
+        table: its name, for errors.
+        columns: of the table.
+        partitions: what the table is partitioned by.
+        written: the tuples, by column.
+        partition_by: what the operator says that it is partitioned by.
+        add_columns: the operator may add columns.
+
+    Raises:
+        LakeError: they do not fit; names both sides and the remedy.
+    """
+    if list(partitions) != list(partition_by):
+        message = (
+            f"the table {table} is partitioned by {_listed(partitions)}, the operator by {_listed(partition_by)}; "
+            f"say partitionBy: [{', '.join(partitions)}]"
+        )
+        raise LakeError(message)
+    _check_demands(table, columns, written)
+    missing: list[str] = []
+    widened = False
+    for field in written:
+        name, column = field.name, columns.get(field.name)
+        if column is None:
+            _check_may_be_added(table, columns, name, add_columns=add_columns)
+            missing.append(name)
+        elif not _same(field.type, column.type):
+            if not _widens(field.type, column.type):
+                message = (
+                    f"the column {name} of {table} is {column.type}, but the tuples have {field.type}; "
+                    "change it in a Functor before the sink, leave it out with suppress, or write another table"
+                )
+                raise LakeError(message)
+            widened = True
+    required = tuple(name for name, column in columns.items() if column.required)
+    return Fit(tuple(missing), widened, required)
+
+
+def _check_demands(table: str, columns: Mapping[str, Column], written: pa.Schema) -> None:
+    for name, column in columns.items():
+        if column.required and name not in written.names:
+            message = (
+                f"the column {name} of {table} may not be null, and no attribute goes to it; "
+                "map one with columns, or drop NOT NULL of the column"
+            )
+            raise LakeError(message)
+
+
+def _check_may_be_added(table: str, columns: Mapping[str, Column], name: str, *, add_columns: bool) -> None:
+    alike = next((column for column in columns if column.lower() == name.lower()), None)
+    if alike is not None:
+        message = (
+            f"the table {table} has a column {alike}, and the tuples have {name}, which is the same name to most "
+            f"readers; say columns: {{{name}: {alike}}}"
+        )
+        raise LakeError(message)
+    if not add_columns:
+        message = (
+            f"the table {table} has no column {name}{nearest(name, columns)}; addColumns: true adds it, "
+            "columns: {attribute: column} maps attributes to others, suppress leaves them out"
+        )
+        raise LakeError(message)
+
+
+def _listed(names: Sequence[str]) -> str:
+    return ", ".join(names) or "nothing"
+
+
+def _same(kind: pa.DataType, target: pa.DataType) -> bool:
+    types = pa.types
+    if types.is_nested(kind) and types.is_nested(target):
+        return _shape(kind) == _shape(target)
+    text = (types.is_string, types.is_large_string, types.is_string_view)
+    binary = (types.is_binary, types.is_large_binary, types.is_binary_view)
+    return kind == target or any(
+        any(check(kind) for check in checks) and any(check(target) for check in checks) for checks in (text, binary)
+    )
+
+
+def _shape(kind: pa.DataType) -> object:
+    """A nested type without what libraries name differently."""
+    types = pa.types
+    if types.is_map(kind):
+        return ("map", _shape(kind.key_type), _shape(kind.item_type))
+    if types.is_struct(kind):
+        return tuple((field.name, _shape(field.type)) for field in kind)
+    if types.is_nested(kind):
+        return ("list", _shape(kind.value_type))
+    text = types.is_large_string(kind) or types.is_string_view(kind)
+    return pa.string() if text else kind
+
+
+def _widens(kind: pa.DataType, target: pa.DataType) -> bool:
+    """Has every value of a type an equal one of another?"""
+    types = pa.types
+    if types.is_integer(kind):
+        if types.is_integer(target):
+            return kind.bit_width <= target.bit_width
+        return types.is_float64(target) and kind.bit_width <= 32
+    if types.is_decimal(kind) and types.is_decimal(target):
+        return kind.scale <= target.scale and kind.precision - kind.scale <= target.precision - target.scale
+    return types.is_float32(kind) and types.is_float64(target)

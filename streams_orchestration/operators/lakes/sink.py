@@ -1,0 +1,150 @@
+"""What the sinks of lake tables have in common."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any, ClassVar, Protocol
+
+from pydantic import Field, model_validator
+
+from streams_orchestration.model.names import nearest
+from streams_orchestration.operators.batch import TupleBatch
+from streams_orchestration.operators.contract import OperatorContext, Parameters, PendingFile
+from streams_orchestration.operators.epoch_sink import DeliveryKey, EpochSink, waiting_directory
+from streams_orchestration.operators.errors import UnknownAttributeError
+from streams_orchestration.operators.lakes.data_files import DataFile, gathered, write_data_files
+from streams_orchestration.operators.lakes.errors import require
+from streams_orchestration.operators.libraries import pa
+from streams_orchestration.operators.mentions import Mentions
+from streams_orchestration.operators.standard.partitions import check_partitions
+from streams_orchestration.operators.target_columns import target_columns
+
+SCRATCH = "_merging"
+"""Directory beside those of waiting files, for files that are merged."""
+
+
+class LakeSinkParameters(Parameters):
+    """Parameters of all sinks of lake tables."""
+
+    columns: dict[str, str] = Field(default_factory=dict, description="attribute: column, where the names differ")
+    suppress: list[str] = Field(default_factory=list, description="attributes that are not written")
+    key: list[str] = Field(default_factory=list, description="attributes: a tuple replaces the row that has them")
+    partition_by: list[str] = Field(
+        default_factory=list, alias="partitionBy", description="columns that the table is partitioned by"
+    )
+    create_table: bool = Field(default=False, alias="createTable", description="make the table if it is missing")
+    add_columns: bool = Field(
+        default=False, alias="addColumns", description="add columns to the table for attributes that it has none for"
+    )
+
+    @model_validator(mode="after")
+    def _each_once(self) -> LakeSinkParameters:
+        if len(set(self.partition_by)) < len(self.partition_by):
+            message = f"partitionBy: a column is named once: {', '.join(self.partition_by)}"
+            raise ValueError(message)
+        return self
+
+
+class LakeTable(Protocol):
+    """A table that epochs are brought into, each with one commit that carries its key."""
+
+    def prepare(self) -> None:
+        """See that it is there and fits; raises LakeError."""
+        ...
+
+    def append(self, key: DeliveryKey, files: Sequence[DataFile]) -> None:
+        """Make files part of the table, unless that was done before; raises LakeError."""
+        ...
+
+    def upsert(self, key: DeliveryKey, files: Sequence[Path]) -> None:
+        """Have tuples take the place of rows with the same key, unless that was done before; raises LakeError."""
+        ...
+
+
+class LakeSink(EpochSink):
+    """Tuples become data files in the task, and part of the table with one commit for every epoch.
+
+    With a `key` they wait as tuples, and the commit replaces the rows that have it. The commit carries application,
+    operator and epoch: what is repeated sees it and changes nothing.
+    """
+
+    module: ClassVar[str]
+    """Of the library, that must be installed."""
+    extra: ClassVar[str]
+
+    @classmethod
+    def mentions(cls, parameters: LakeSinkParameters) -> Mentions:
+        """Those that are named for any reason."""
+        return Mentions(inputs=[*parameters.columns, *parameters.suppress, *parameters.key])
+
+    @classmethod
+    def check(cls, context: OperatorContext, parameters: LakeSinkParameters) -> None:
+        """Raises ValueError when attributes and columns do not fit, or the library is missing; connects to nothing."""
+        check_partitions(written_schema(context, parameters), parameters.partition_by)
+        require(cls.module, cls.extra, cls.__name__)
+
+    def table(self) -> LakeTable:
+        """The table; nothing is connected yet."""
+        raise NotImplementedError
+
+    def open(self) -> None:
+        """Connect, and see that the table is there and fits."""
+        self._table = self.table()
+        self._table.prepare()
+
+    def deliver_files(self, key: DeliveryKey, files: Sequence[Path]) -> None:
+        """Commit them, unless that was done before."""
+        if self.parameters.key:
+            self._table.upsert(key, files)
+            return
+        waiting = waiting_directory(self.context)
+        with gathered(key, files, waiting, self.context.pending / SCRATCH) as data_files:
+            self._table.append(key, data_files)
+
+    def close(self) -> None:
+        """Disconnect."""
+        self.__dict__.pop("_table", None)
+
+    def process(self, port: int, batch: TupleBatch) -> None:
+        """Keep the tuples for the files of this micro-batch, under the names of their columns."""
+        renamed = self.__dict__.setdefault("_renamed", target_columns_of(self.context, self.parameters))
+        columns = [batch.arrow.column(attribute) for attribute in renamed]
+        super().process(port, TupleBatch(pa.RecordBatch.from_arrays(columns, names=list(renamed.values()))))
+
+    def prepare_commit(self) -> tuple[PendingFile, ...]:
+        """Write the data files of the micro-batch; with a `key`, its tuples."""
+        if self.parameters.key:
+            return super().prepare_commit()
+        kept: list[pa.RecordBatch] = self.__dict__.pop("_kept", [])
+        waiting = waiting_directory(self.context)
+        return tuple(write_data_files(kept, self.parameters.partition_by, waiting)) if kept else ()
+
+
+def target_columns_of(context: OperatorContext, parameters: LakeSinkParameters) -> dict[str, str]:
+    """Attribute -> column."""
+    return target_columns(context.inputs[0].names, parameters.columns, parameters.suppress, parameters.key)
+
+
+def written_schema(context: OperatorContext, parameters: LakeSinkParameters) -> pa.Schema:
+    """The tuples, by column.
+
+    Raises:
+        UnknownAttributeError, ValueError: attributes and columns do not fit.
+    """
+    columns = target_columns_of(context, parameters)
+    schema = pa.schema([pa.field(columns[name], context.inputs[0].field(name).type) for name in columns])
+    for name in parameters.partition_by:
+        if name not in schema.names:
+            message = f"partitionBy: no column {name} is written{nearest(name, schema.names)}"
+            raise UnknownAttributeError(message)
+    if parameters.partition_by and len(parameters.partition_by) == len(schema):
+        message = "partitionBy: no column is left beside those that the table is partitioned by"
+        raise ValueError(message)
+    return schema
+
+
+def key_columns(context: OperatorContext, parameters: Any) -> tuple[str, ...]:
+    """The columns of `key`."""
+    columns = target_columns_of(context, parameters)
+    return tuple(columns[attribute] for attribute in parameters.key)

@@ -1,0 +1,42 @@
+"""Which attribute of a stream is written to which column of a table."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+from streams_orchestration.model.names import nearest
+from streams_orchestration.operators.errors import UnknownAttributeError
+
+
+def target_columns(
+    names: Sequence[str], columns: Mapping[str, str], suppress: Sequence[str], key: Sequence[str]
+) -> dict[str, str]:
+    """Attribute -> column, of all that is written.
+
+    Args:
+        names: the attributes of the stream.
+        columns: attribute -> column, where the names differ.
+        suppress: attributes that are not written.
+        key: attributes that say which row a tuple replaces.
+
+    Raises:
+        UnknownAttributeError: a parameter names an attribute that the stream does not have.
+        ValueError: nothing is written, or two attributes go to one column, or the key is not written.
+    """
+    for parameter, named in (("columns", columns), ("suppress", suppress), ("key", key)):
+        for name in named:
+            if name not in names:
+                message = f"{parameter}: the input stream has no attribute {name}{nearest(name, names)}"
+                raise UnknownAttributeError(message)
+    written = {name: columns.get(name, name) for name in names if name not in suppress}
+    if not written:
+        message = "suppress: no attribute is left to be written"
+        raise ValueError(message)
+    if missing := [name for name in key if name not in written]:
+        message = f"key: {', '.join(missing)} is not written, because of suppress"
+        raise ValueError(message)
+    targets = list(written.values())
+    if twice := next((column for column in targets if targets.count(column) > 1), None):
+        message = f"columns: two attributes go to the column {twice}"
+        raise ValueError(message)
+    return written

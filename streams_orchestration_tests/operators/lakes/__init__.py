@@ -1,0 +1,1 @@
+"""Sinks and sources of lake tables."""

@@ -1,0 +1,171 @@
+"""Lake tables behind an application: whatever dies and whoever wakes up, they have the rows of an undisturbed run."""
+
+from __future__ import annotations
+
+import itertools
+import random
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from streams_orchestration.runtime.deployment.reset import reset
+from streams_orchestration.runtime.errors import OutputError
+from streams_orchestration.runtime.observing.reading import read_status
+from streams_orchestration.runtime.sinks import delivering
+from streams_orchestration.runtime.sinks.delivering import deliverers
+from streams_orchestration.runtime.sinks.publishing import due
+from streams_orchestration.runtime.storage.home import Home
+from streams_orchestration_tests.operators.lakes.lakes import LAKES, Delta
+from streams_orchestration_tests.runtime.applications import compiled, rows, source, write_rows
+from streams_orchestration_tests.runtime.local import LocalApplication
+
+pytestmark = pytest.mark.usefixtures("no_hosts")
+
+COUNT = 20
+
+
+class DiedError(BaseException):
+    """Of a process that was killed."""
+
+
+@pytest.fixture(params=LAKES)
+def lake(request: pytest.FixtureRequest, tmp_path: Path) -> Delta:
+    return LAKES[request.param](tmp_path)
+
+
+def application(lake: Delta, count: int = COUNT, **parameters: Any) -> LocalApplication:
+    file = write_rows(lake.directory / "rows.parquet", count)
+    out = {"name": "Out", "operator": lake.operator, "inputs": ["Rows"], "outputs": []}
+    given = {"parameters": lake.parameters() | parameters}
+    graph = [source("Rows", file), out | given]
+    return LocalApplication(Home(lake.directory / "home"), compiled(graph, fusion="manual", pes=1), 5)
+
+
+def another_process(local: LocalApplication) -> None:
+    local.deliverers = deliverers(local.catalog, local.home, local.name, local.programs)
+
+
+def before(function: Callable[..., Any], action: Callable[[], None]) -> Callable[..., Any]:
+    def changed(*arguments: Any, **named: Any) -> Any:
+        action()
+        return function(*arguments, **named)
+
+    return changed
+
+
+def after(function: Callable[..., Any], action: Callable[[], None]) -> Callable[..., Any]:
+    def changed(*arguments: Any, **named: Any) -> Any:
+        result = function(*arguments, **named)
+        action()
+        return result
+
+    return changed
+
+
+def die() -> None:
+    raise DiedError
+
+
+def publish_with_a_fault(local: LocalApplication, commit: tuple[type, str], fault: str) -> bool:
+    """Whether it came to the fault."""
+    owner, name = commit
+    original = getattr(owner, name)
+    happened: list[str] = []
+
+    def others_come_first() -> None:
+        if not happened:
+            happened.append(fault)
+            another_process(local)
+            local.publish()
+            local.commit(boundary=True)
+            local.publish()
+
+    with pytest.MonkeyPatch.context() as patch:
+        match fault:
+            case "dies before the commit":
+                patch.setattr(owner, name, before(original, die))
+            case "dies after the commit":
+                patch.setattr(owner, name, after(original, die))
+            case "dies before the catalog knows":
+                patch.setattr(delivering, "count_output", before(delivering.count_output, die))
+            case "dies before the files are gone":
+                patch.setattr(delivering, "count_output", after(delivering.count_output, die))
+            case _:
+                patch.setattr(owner, name, before(original, others_come_first))
+        try:
+            local.publish()
+        except DiedError:
+            happened.append(fault)
+    another_process(local)
+    return bool(happened)
+
+
+FAULT_KINDS = (
+    *("dies before the commit", "dies after the commit", "dies before the catalog knows"),
+    *("dies before the files are gone", "is paused in the commit while others go on"),
+)
+
+
+@pytest.mark.parametrize("key", [[], ["k"]], ids=["append", "upsert"])
+@pytest.mark.parametrize("faults", [5, pytest.param(50, marks=pytest.mark.deep)])
+def test_rows_are_those_of_an_undisturbed_run(lake: Delta, key: list[str], faults: int):
+    count = 25 * faults
+    local = application(lake, count, key=key)
+    choose = random.Random(7)
+    kinds = itertools.cycle(FAULT_KINDS)
+    while faults > 0:
+        for _ in range(choose.randint(0, 2)):
+            local.commit()
+        if choose.random() < 0.3:
+            reset(local.home, local.name, "region-0")
+            local.report_running()
+        local.commit(boundary=True)
+        faults -= publish_with_a_fault(local, lake.upsert_commit if key else lake.commit, next(kinds))
+    local.run()
+    expected = sorted(dict(rows(count)).items()) if key else sorted(rows(count))
+    assert lake.rows() == lake.rows_of_duckdb() == expected
+    epochs = [commit["streams.epoch"] for commit in lake.commits()]
+    assert epochs == sorted(set(epochs)), "each is committed once, in order"
+    sink = read_status(local.home, local.name).sinks[0]
+    assert (sink.rows, sink.waiting, sink.error) == (count, 0, None)
+
+
+def test_what_a_reset_takes_back_never_comes_into_the_table(lake: Delta):
+    local = application(lake)
+    local.commit(boundary=True)
+    local.commit()
+    reset(local.home, local.name, "region-0")
+    local.run()
+    assert lake.rows() == sorted(rows(COUNT))
+    assert not list((local.home.data(local.name) / "outputs").rglob("*.parquet"))
+
+
+def test_a_table_that_is_missing_is_waited_for(lake: Delta):
+    local = application(lake, createTable=False)
+    local.commit(boundary=True)
+    with pytest.raises(OutputError, match=r"operator Out: there is no .*; say createTable: true, .*nothing is lost"):
+        local.publish()
+    lake.make_empty()
+    local.run()
+    assert lake.rows() == sorted(rows(COUNT))
+
+
+def test_channels_commit_side_by_side(lake: Delta):
+    file = write_rows(lake.directory / "rows.parquet", 60)
+    out = {"name": "Out", "operator": lake.operator, "inputs": ["Rows"], "outputs": []}
+    given = {"parameters": lake.parameters(), "annotations": {"parallel": {"width": 3}}}
+    graph = [source("Rows", file), out | given]
+    local = LocalApplication(Home(lake.directory / "home"), compiled(graph, fusion="manual", pes=1), 5)
+    local.run()
+    assert lake.rows() == sorted(rows(60))
+    assert {each["streams.operator"] for each in lake.commits()} == {"Out[0]", "Out[1]", "Out[2]"}
+
+
+def test_the_status_names_the_table(lake: Delta):
+    local = application(lake)
+    local.run()
+    sink = read_status(local.home, local.name).sinks[0]
+    assert (sink.kind, sink.place, sink.rows) == (lake.operator, lake.place, COUNT)
+    assert not due(local.catalog, local.name, files=False)
