@@ -102,6 +102,8 @@ class InputStream:
     """Its name there; `stream` is the name among the positions of the reader."""
     first: int = 0
     """Segment to begin with."""
+    last: int | None = None
+    """The segment behind its last one, of a stream that is exported to this Import no more."""
     filter: str | None = None
     """Of the Import: which tuples to take."""
 

@@ -15,9 +15,12 @@ from streams_orchestration_tests.runtime.local import LocalApplication
 TURNS = 200
 
 
-def redeploy(local: LocalApplication, wanted: Compilation) -> Redeployment:
-    """Drain what changes, and switch to the new plan."""
+def redeploy(local: LocalApplication, wanted: Compilation, *, drops: bool = False) -> Redeployment:
+    """Drain what changes, and switch to the new plan; with `drops` operators go with their states."""
     redeployment = preview_redeploy(local.home, wanted)
+    if drops:
+        gone = [each.operator for each in redeployment.operators if each.action == "dropped" and each.lossy]
+        redeployment = preview_redeploy(local.home, wanted, gone)
     assert redeployment.acceptable, redeployment.document()
     changed = [each.unit for each in redeployment.units if each.action in ("restart", "stop")]
     hold(local.catalog, local.name, changed)

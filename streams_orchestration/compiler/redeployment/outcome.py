@@ -130,6 +130,15 @@ class Redeployment:
         return _SENTENCES[self.verdict]
 
     @property
+    def formers(self) -> dict[str, str]:
+        """Operator -> the name that it goes by now; of two that share a name it is that which goes on."""
+        formers: dict[str, str] = {}
+        for each in self.operators:
+            if each.former is not None:
+                formers.setdefault(each.operator, each.former)
+        return formers
+
+    @property
     def acceptable(self) -> bool:
         """It may be done: no state is lost but what may be."""
         lost = {each.operator for each in self.operators if each.lossy}

@@ -251,7 +251,7 @@ class ImportRow(CatalogRow):
 
     application: str
     name: str
-    operator: int
+    operator: str
     port: int
     pe: int
     subscription: str | None
@@ -270,7 +270,7 @@ class ConnectionRow(CatalogRow):
     key: str
     pe: int
     name: str
-    operator: int
+    operator: str
     port: int
     filter: str | None
     exporter: str
@@ -278,6 +278,7 @@ class ConnectionRow(CatalogRow):
     stream: str
     waits: bool
     first: int
+    last: int | None
     lost: int
     problem: str | None
     uncommitted: bool

@@ -245,7 +245,7 @@ stream_import = Table(
     metadata,
     Column("application", String, primary_key=True),
     Column("name", String, primary_key=True),  # of the Import, one for every replica
-    Column("operator", Integer, primary_key=True),
+    Column("operator", String, primary_key=True),  # that takes its tuples
     Column("port", Integer, primary_key=True),
     Column("pe", Integer, nullable=False),
     Column("subscription", String),
@@ -263,7 +263,7 @@ stream_connection = Table(
     Column("key", String, primary_key=True),  # the stream's name in the positions of the importing PE
     Column("pe", Integer, nullable=False),
     Column("name", String, nullable=False),  # of the Import
-    Column("operator", Integer, nullable=False),
+    Column("operator", String, nullable=False),
     Column("port", Integer, nullable=False),
     Column("filter", String),
     Column("exporter", String, nullable=False),
@@ -271,6 +271,7 @@ stream_connection = Table(
     Column("stream", String, nullable=False),
     Column("waits", Boolean, nullable=False),  # the exporter, for this reader
     Column("first", Count, nullable=False),  # segment that was next when they were connected
+    Column("last", Count),  # behind the last segment that it is about, of one that a redeploy has ended
     Column("lost", Count, nullable=False, default=0),  # tuples that were dropped before they were read
     Column("problem", String),  # why nothing flows
     Column("uncommitted", Boolean, nullable=False, default=False),  # it is read before its epoch is complete

@@ -62,7 +62,10 @@ def _connections(connection: Connection, which: ColumnElement[bool]) -> Iterator
             readers[row.exporter] = {(r.application, r.key): r for pes in importing.values() for r in pes}
         reader = readers[row.exporter].get((row.application, row.key))
         end = written_end if row.uncommitted else visible_end
-        behind = (reader.position, end(connection, row.exporter, row.stream)) if reader else (0, 0)
+        behind = (0, 0)
+        if reader:
+            last = end(connection, row.exporter, row.stream) if row.last is None else row.last
+            behind = (reader.position, last)
         segments, tuples = _lag(connection, row, *behind)
         yield ConnectionStatus(
             row.exporter, row.stream, row.application, row.name, row.pe, bool(reader and reader.waited), segments,

@@ -59,7 +59,7 @@ def read_view(catalog: Catalog, program: PeProgram) -> PeView:
             message = f"PE {program.pe} of {program.application} is no longer in the catalog"
             raise StaleGenerationError(message)
         position = _position.validate_python(row.position)
-        imported = imported_streams(connection, program.application, program.pe) if program.imports else ()
+        imported = imported_streams(connection, program) if program.imports else ()
         return PeView(
             life=row.life,
             wanted=row.wanted == "RUNNING",
@@ -120,13 +120,18 @@ def _streams(
 def _stream(connection: Connection, application: str, stream: InputStream, position: Position) -> StreamView:
     """The readable segments; of a foreign region only those of complete epochs (read committed)."""
     s, application, name = tables.segment, stream.exporter or application, stream.source or stream.stream
-    producer = producer_of(connection, application, stream.producer)
     query = select(s).where(
         s.c.application == application,
         s.c.stream == name,
         s.c.number >= position.inputs.get(stream.stream, stream.first),
         ~s.c.retracted,
     )
+    if stream.last is not None:  # all of it is of complete epochs
+        rows = SegmentRow.all(
+            connection, query.where(s.c.number < stream.last).order_by(s.c.number).limit(SEGMENTS_LIMIT + 1)
+        )
+        return StreamView(_numbered(stream.stream, rows), producer_epoch=0, ended=False)
+    producer = producer_of(connection, application, stream.producer)
     if stream.foreign:
         query = query.where(s.c.epoch <= producer.completed)
     rows = SegmentRow.all(connection, query.order_by(s.c.number).limit(SEGMENTS_LIMIT + 1))

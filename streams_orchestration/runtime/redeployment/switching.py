@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Collection, Iterable, Mapping
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from typing import Any
 
 from sqlalchemy import Connection, delete, insert, select, update
@@ -28,7 +28,8 @@ from streams_orchestration.runtime.redeployment.draining import under_way
 from streams_orchestration.runtime.sinks.outputs import insert_sinks
 from streams_orchestration.runtime.storage.home import Home
 from streams_orchestration.runtime.tasks.stored_states import state_files
-from streams_orchestration.runtime.transport.connections import connect, declare
+from streams_orchestration.runtime.transport.connections import carry_connections, connect, declare, next_number
+from streams_orchestration.runtime.transport.readers import drop_unread_exports
 
 
 class NotDrainedError(StreamsRuntimeError):
@@ -82,13 +83,16 @@ def switch(
             values = _unit_values(rows.get(unit.name), cut)
             insert_unit(connection, application, unit, generation=generation, **values)
             _complete(connection, application, unit, cut)
-    formers = {each.operator: each.former for each in redeployment.operators if each.former is not None}
+    formers = redeployment.formers
+    read = carry_connections(connection, application, formers)
     for pe in plan.pes:
         if pe.program.unit in begins:
-            _begin(connection, pe, generation, cut, carried, formers)
+            position = _position(pe, cut, carried, formers)
+            _begin(connection, pe, generation, cut, carried, _continued(connection, pe.program, position, cut, read))
     _place_hosts(connection, application, plan.hosts)
     _place_sinks(connection, home, application, plan.programs, begins, formers)
     _write_application(connection, wanted, redeployment.after)
+    garbage += drop_unread_exports(connection, application, {name for each in plan.programs for name in each.consumers})
     left = state_files(connection, application)
     return [*garbage, *(path for path in cut.files() if path not in left)]
 
@@ -98,8 +102,10 @@ def _remove(connection: Connection, application: str, programs: list[PeProgram],
     members = [program for program in programs if program.unit in units]
     ids = [program.pe for program in members]
     read_on = {stream.stream for program in programs if program.unit not in units for stream in program.inputs}
-    read_on |= {stream for program in members for stream in program.exports}
-    s = tables.segment
+    s, c = tables.segment, tables.stream_connection
+    # an earlier plan may have written what is imported now in another PE
+    read_on |= {stream for program in programs for stream in program.exports}
+    read_on |= set(connection.scalars(select(c.c.stream).where(c.c.exporter == application)))
     gone = (s.c.application == application, s.c.pe.in_(ids), s.c.stream.not_in(read_on))
     garbage = list(connection.scalars(select(s.c.path).where(*gone)))
     connection.execute(delete(s).where(*gone))
@@ -136,12 +142,12 @@ def _begin(
     generation: int,
     cut: CommonCut,
     carried: Carried,
-    formers: Mapping[str, str],
+    begins: Position,
 ) -> None:
     """Enter a PE, its boundary commit and the states of its operators."""
     program, now = pe.program, time.time()
     key = {"application": program.application, "batch": cut.batch + 1}
-    position = asdict(_position(pe, cut, carried, formers))
+    position = asdict(begins)
     exhausted = _is_exhausted(program, position)
     insert_pe(
         connection, pe, batch=cut.batch + 1, epoch=cut.epoch + 1, position=position, exhausted=exhausted,
@@ -173,6 +179,28 @@ def _position(pe: DeployedPe, cut: CommonCut, carried: Carried, formers: Mapping
         exhausted=tuple(sorted(ended)),
         outputs={stream: cut.outputs[stream] for stream in program.consumers if stream in cut.outputs},
     )
+
+
+def _continued(
+    connection: Connection,
+    program: PeProgram,
+    position: Position,
+    cut: CommonCut,
+    read: Mapping[str, Mapping[str, int]],
+) -> Position:
+    """A position with what the PE goes on to import, and with exported streams that an earlier plan has written."""
+    imported = {
+        key: cut.inputs[former, key]
+        for operator in program.operators.values()
+        for key, former in read.get(operator.name, {}).items()
+        if (former, key) in cut.inputs
+    }
+    again = {
+        stream: number
+        for stream in program.exports
+        if stream not in position.outputs and (number := next_number(connection, program.application, stream))
+    }
+    return replace(position, inputs=position.inputs | imported, outputs=position.outputs | again)
 
 
 def _is_exhausted(program: PeProgram, position: Mapping[str, Any]) -> bool:

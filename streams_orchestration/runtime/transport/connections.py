@@ -4,30 +4,49 @@ They are matched when either of the two is deployed, in the transaction that dep
 dropped. An Import sees what becomes visible after it was connected: complete epochs of the exporting region, or batches
 where the Export is `read_uncommitted` and the Import is in no region. What enters a region is part of its state for
 good, so only what no reset can take back may enter one.
+
+A redeploy of either side keeps the connections that there are in the new plan, too, with the place up to which they
+were read. One that the new plan of the exporter ends is read to the end of what was exported until then.
 """
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Mapping
+from typing import Any, NamedTuple
 
-from sqlalchemy import Connection, delete, insert, select
+from sqlalchemy import Connection, delete, func, insert, select, update
 
 from streams_orchestration.compiler.compilation import Compilation
 from streams_orchestration.compiler.deployment.pe_streams import shows_uncommitted, stream_name
-from streams_orchestration.compiler.pe_program import InputStream
+from streams_orchestration.compiler.pe_program import InputStream, PeProgram
 from streams_orchestration.compiler.stage_results import PeOutputPort
 from streams_orchestration.model.subscription import is_about
 from streams_orchestration.operators.arrow_types import arrow_schema
 from streams_orchestration.runtime.catalog import tables
 from streams_orchestration.runtime.catalog.rows import ConnectionRow, ExportRow, ImportRow
-from streams_orchestration.runtime.transport.visibility import visible_end, written_end
+from streams_orchestration.runtime.transport.visibility import completed_of, visible_end, written_end
 
 _e, _i, _c = tables.stream_export, tables.stream_import, tables.stream_connection
 
 
+class _Link(NamedTuple):
+    """What a connection is about; at most one that is open."""
+
+    application: str
+    name: str
+    operator: str
+    port: int
+    exporter: str
+    stream: str
+
+
 def declare(connection: Connection, compilation: Compilation) -> None:
-    """Write down the Exports and Imports of an application that is deployed, one of every replica; may be repeated."""
+    """Write down the Exports and Imports of an application that is deployed, one of every replica; may be repeated.
+
+    Connections of a stream that has other tuples now are ended.
+    """
     application, pe_of = compilation.logical.application, compilation.fusion.pe_of
+    former = ExportRow.all(connection, select(_e).where(_e.c.application == application))
     for table in (_e, _i):
         connection.execute(delete(table).where(table.c.application == application))
     exports: dict[tuple[str, str], dict[str, Any]] = {}
@@ -43,13 +62,17 @@ def declare(connection: Connection, compilation: Compilation) -> None:
         }
     for (name, stream), values in exports.items():
         connection.execute(insert(_e).values(application=application, name=name, stream=stream, **values))
+    schemas = {stream: values["schema"] for (_, stream), values in exports.items()}
+    for row in former:
+        if row.stream in schemas and arrow_schema(row.schema) != arrow_schema(schemas[row.stream]):
+            _end_all(connection, application, row.stream)
     for link in compilation.physical.imports:
         parameters = link.parameters
         connection.execute(
             insert(_i).values(
                 application=application,
                 name=link.name,
-                operator=link.operator,
+                operator=compilation.physical.operators[link.operator].name,
                 port=link.port,
                 pe=pe_of[link.operator],
                 subscription=_text(parameters.get("subscription")),
@@ -63,38 +86,132 @@ def declare(connection: Connection, compilation: Compilation) -> None:
 
 
 def connect(connection: Connection) -> None:
-    """Connect every Import with all exported streams that it is about; those that are connected stay as they are."""
-    a = tables.application
-    lives = {row.name: row.life for row in connection.execute(select(a.c.name, a.c.life))}
+    """Connect every Import with all exported streams that it is about; those that are connected keep their place."""
+    imports = {
+        (row.application, row.name, row.operator, row.port): row for row in ImportRow.all(connection, select(_i))
+    }
     exports = ExportRow.all(connection, select(_e).order_by(_e.c.application, _e.c.stream, _e.c.name))
-    known = {(row.application, row.key) for row in connection.execute(select(_c.c.application, _c.c.key))}
-    for wanted in ImportRow.all(connection, select(_i)) if exports else ():
+    wanted: dict[_Link, tuple[ImportRow, ExportRow]] = {}
+    for row in imports.values() if exports else ():
         for export in exports:
-            place = f"{wanted.name}.{wanted.operator}.{wanted.port}"
-            key = f"{export.application}:{export.stream}@{place}#{lives[export.application][:8]}"
-            if not _matches(wanted, export) or (wanted.application, key) in known:
-                continue
-            known.add((wanted.application, key))
-            uncommitted = export.uncommitted and not wanted.consistent
-            end = written_end if uncommitted else visible_end
-            connection.execute(
-                insert(_c).values(
-                    application=wanted.application,
-                    key=key,
-                    pe=wanted.pe,
-                    name=wanted.name,
-                    operator=wanted.operator,
-                    port=wanted.port,
-                    filter=wanted.filter,
-                    exporter=export.application,
-                    exporter_pe=export.pe,
-                    stream=export.stream,
-                    waits=export.waits,
-                    first=end(connection, export.application, export.stream),
-                    problem=_problem(wanted, export),
-                    uncommitted=uncommitted,
-                )
-            )
+            if _matches(row, export):
+                link = _Link(row.application, row.name, row.operator, row.port, export.application, export.stream)
+                wanted.setdefault(link, (row, export))
+    known = {
+        _Link(row.application, row.name, row.operator, row.port, row.exporter, row.stream): row
+        for row in ConnectionRow.all(connection, select(_c).where(_c.c.last.is_(None)))
+    }
+    for link, row in known.items():
+        if link[:4] not in imports:  # nothing takes its tuples any more
+            connection.execute(delete(_c).where(_c.c.application == row.application, _c.c.key == row.key))
+        elif link not in wanted:
+            _end(connection, row)
+    gone = select(_i.c.name).where(
+        _i.c.application == _c.c.application, _i.c.name == _c.c.name, _i.c.operator == _c.c.operator,
+        _i.c.port == _c.c.port,
+    )  # fmt: skip
+    connection.execute(delete(_c).where(_c.c.last.is_not(None), ~gone.exists()))
+    for link, (row, export) in wanted.items():
+        _connect(connection, link, row, export, known.get(link))
+    _follow(connection, imports)
+
+
+def _connect(
+    connection: Connection, link: _Link, row: ImportRow, export: ExportRow, former: ConnectionRow | None
+) -> None:
+    uncommitted = export.uncommitted and not row.consistent
+    facts = {
+        "pe": row.pe,
+        "filter": row.filter,
+        "exporter_pe": export.pe,
+        "waits": export.waits,
+        "problem": _problem(row, export),
+        "uncommitted": uncommitted,
+    }
+    if former is None:
+        end = written_end if uncommitted else visible_end
+        first = end(connection, export.application, export.stream)
+        key = _free_key(connection, link)
+        connection.execute(insert(_c).values(**link._asdict(), **facts, key=key, first=first))
+    elif facts != {name: getattr(former, name) for name in facts}:
+        mine = (_c.c.application == former.application, _c.c.key == former.key)
+        connection.execute(update(_c).where(*mine).values(**facts))
+
+
+def _follow(connection: Connection, imports: Mapping[tuple[str, str, str, int], ImportRow]) -> None:
+    """Connections that were ended and are not read to their end yet are read where the Import's tuples go now."""
+    for row in ConnectionRow.all(connection, select(_c).where(_c.c.last.is_not(None))):
+        pe = imports[row.application, row.name, row.operator, row.port].pe
+        if pe != row.pe:
+            mine = (_c.c.application == row.application, _c.c.key == row.key)
+            connection.execute(update(_c).where(*mine).values(pe=pe))
+
+
+def _free_key(connection: Connection, link: _Link) -> str:
+    """A name among the positions of the importing PE that no other connection has, or had in another life."""
+    a = tables.application
+    life = connection.scalar(select(a.c.life).where(a.c.name == link.exporter)) or ""
+    plans = connection.scalar(select(func.sum(a.c.plan)).where(a.c.name.in_((link.application, link.exporter))))
+    return f"{link.exporter}:{link.stream}@{link.name}.{link.operator}.{link.port}#{life[:8]}.{plans}"
+
+
+def _end_all(connection: Connection, exporter: str, stream: str) -> None:
+    """End the connections of a stream."""
+    open_ = (_c.c.exporter == exporter, _c.c.stream == stream, _c.c.last.is_(None))
+    for row in ConnectionRow.all(connection, select(_c).where(*open_)):
+        _end(connection, row)
+
+
+def _end(connection: Connection, row: ConnectionRow) -> None:
+    """What was visible until now may be read; nothing else will come over this connection."""
+    s = tables.segment
+    visible = [s.c.application == row.exporter, s.c.stream == row.stream, ~s.c.retracted]
+    if not row.uncommitted:
+        completed = completed_of(connection, row.exporter, row.exporter_pe)
+        visible += [] if completed is None else [s.c.epoch <= completed]
+    newest = connection.scalar(select(func.max(s.c.number)).where(*visible))
+    mine = (_c.c.application == row.application, _c.c.key == row.key)
+    if newest is None or row.problem is not None:
+        connection.execute(delete(_c).where(*mine))
+    else:
+        connection.execute(update(_c).where(*mine).values(last=newest + 1, waits=False, uncommitted=False))
+
+
+def carry_connections(
+    connection: Connection, application: str, formers: Mapping[str, str]
+) -> dict[str, dict[str, int]]:
+    """Give connections to the operators that go on under other names, in the transaction of a redeploy.
+
+    Args:
+        connection: in a transaction that writes.
+        application: that imports.
+        formers: operator of the new plan -> its name now, of those that go on.
+
+    Returns:
+        Operator of the new plan -> keys of its connections, each with the PE that reads it now.
+    """
+    carried: dict[str, dict[str, int]] = {}
+    after = {former: operator for operator, former in formers.items()}
+    for row in ConnectionRow.all(connection, select(_c).where(_c.c.application == application)):
+        operator = after.get(row.operator)
+        mine = (_c.c.application == application, _c.c.key == row.key)
+        if operator is None:
+            connection.execute(delete(_c).where(*mine))
+            continue
+        carried.setdefault(operator, {})[row.key] = row.pe
+        if operator != row.operator:
+            connection.execute(update(_c).where(*mine).values(operator=operator))
+    return carried
+
+
+def next_number(connection: Connection, application: str, stream: str) -> int:
+    """With which a stream goes on that an earlier plan has written: a reader may not be through with that."""
+    s = tables.segment
+    written = connection.scalar(
+        select(func.max(s.c.number)).where(s.c.application == application, s.c.stream == stream)
+    )
+    last = connection.scalar(select(func.max(_c.c.last)).where(_c.c.exporter == application, _c.c.stream == stream))
+    return max(0 if written is None else written + 1, last or 0)
 
 
 def disconnect(connection: Connection, exporter: str) -> None:
@@ -102,20 +219,22 @@ def disconnect(connection: Connection, exporter: str) -> None:
     connection.execute(delete(_c).where(_c.c.exporter == exporter))
 
 
-def imported_streams(connection: Connection, application: str, pe: int) -> tuple[InputStream, ...]:
+def imported_streams(connection: Connection, program: PeProgram) -> tuple[InputStream, ...]:
     """The streams of other applications that a PE reads now."""
+    numbers = {operator.name: index for index, operator in program.operators.items()}
     rows = ConnectionRow.all(
         connection,
         select(_c)
-        .where(_c.c.application == application, _c.c.pe == pe, _c.c.problem.is_(None))
+        .where(_c.c.application == program.application, _c.c.pe == program.pe, _c.c.problem.is_(None))
         .order_by(_c.c.operator, _c.c.port, _c.c.key),
     )
     return tuple(
         InputStream(
-            row.key, row.exporter_pe, row.operator, row.port, foreign=True, uncommitted=row.uncommitted,
-            exporter=row.exporter, source=row.stream, first=row.first, filter=row.filter,
+            row.key, row.exporter_pe, numbers[row.operator], row.port, foreign=True, uncommitted=row.uncommitted,
+            exporter=row.exporter, source=row.stream, first=row.first, last=row.last, filter=row.filter,
         )
         for row in rows
+        if row.operator in numbers
     )  # fmt: skip
 
 

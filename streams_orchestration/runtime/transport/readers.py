@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import time
 from collections import defaultdict
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass
 
 from sqlalchemy import Connection, delete, func, select, update
@@ -45,6 +45,8 @@ class ImportingPe:
     """It sees what is written at once, not only complete epochs."""
     present: bool
     """It is there, so a batch of it may be under way."""
+    last: int | None = None
+    """The segment behind the last one for it, where a redeploy has ended the connection."""
 
 
 def outstanding(
@@ -100,7 +102,7 @@ def importing_pes(connection: Connection, exporter: str, now: float) -> dict[str
     by_stream: dict[str, list[ImportingPe]] = defaultdict(list)
     rows = connection.execute(
         select(
-            c.c.application, c.c.stream, c.c.key, c.c.first, c.c.waits, c.c.uncommitted, p.c.id, p.c.state,
+            c.c.application, c.c.stream, c.c.key, c.c.first, c.c.last, c.c.waits, c.c.uncommitted, p.c.id, p.c.state,
             p.c.position, u.c.completed_epoch, a.c.wanted, h.c.heartbeat_at, h.c.launched_at,
         )
         .join(p, (p.c.application == c.c.application) & (p.c.id == c.c.pe))
@@ -123,6 +125,7 @@ def importing_pes(connection: Connection, exporter: str, now: float) -> dict[str
                 row.waits and present and row.wanted == "RUNNING",
                 row.uncommitted,
                 present,
+                row.last,
             )
         )
     return by_stream
@@ -149,11 +152,11 @@ def drop_read_exports(connection: Connection, exporter: str, needed: Mapping[str
         The files that are no longer needed.
     """
     s, e, c = tables.segment, tables.stream_export, tables.stream_connection
-    streams = connection.scalars(select(e.c.stream).where(e.c.application == exporter).distinct()).all()
-    importing = importing_pes(connection, exporter, now) if streams else {}
+    exported = connection.scalars(select(e.c.stream).where(e.c.application == exporter).distinct()).all()
+    importing = importing_pes(connection, exporter, now)
     paths: list[str] = []
-    for stream in streams:
-        end = visible_end(connection, exporter, stream)
+    for stream in {*exported, *importing}:
+        end = visible_end(connection, exporter, stream) if stream in exported else _behind(connection, exporter, stream)
         newest = min(end - KEPT_SEGMENTS, _last_epoch(connection, exporter, stream, end))
         readers, lost = importing.get(stream, []), defaultdict[str, int](int)
         mine = (s.c.application == exporter, s.c.stream == stream, ~s.c.retracted)
@@ -164,16 +167,48 @@ def drop_read_exports(connection: Connection, exporter: str, needed: Mapping[str
             gone.append(row.number)
             paths.append(row.path)
             for reader in readers:
-                if row.number >= reader.position:
+                if row.number >= reader.position and (reader.last is None or row.number < reader.last):
                     lost[reader.key] += row.rows
         for number in gone:
             connection.execute(delete(s).where(*mine, s.c.number == number))
         for key, rows in lost.items():
             connection.execute(update(c).where(c.c.exporter == exporter, c.c.key == key).values(lost=c.c.lost + rows))
+        for reader in readers:
+            if reader.last is not None and reader.cut >= reader.last:
+                mine_ = (c.c.application == reader.application, c.c.key == reader.key)
+                connection.execute(delete(c).where(*mine_))
     return paths
 
 
+def drop_unread_exports(connection: Connection, exporter: str, written: Collection[str]) -> list[str]:
+    """Forget exported streams that a redeploy has ended, and that no Import is still to read.
+
+    Args:
+        connection: in a transaction that writes.
+        exporter: the exporting application.
+        written: the streams that its PEs write.
+
+    Returns:
+        The files that are no longer needed.
+    """
+    s, c = tables.segment, tables.stream_connection
+    read = select(c.c.stream).where(c.c.exporter == exporter)
+    gone = (s.c.application == exporter, s.c.stream.not_in(written), s.c.stream.not_in(read))
+    paths = list(connection.scalars(select(s.c.path).where(*gone)))
+    connection.execute(delete(s).where(*gone))
+    return paths
+
+
+def _behind(connection: Connection, application: str, stream: str) -> int:
+    """The number behind the last segment that there is of a stream."""
+    s = tables.segment
+    newest = connection.scalar(select(func.max(s.c.number)).where(s.c.application == application, s.c.stream == stream))
+    return 0 if newest is None else newest + 1
+
+
 def _keeps(reader: ImportingPe, number: int, newest: int) -> bool:
+    if reader.last is not None:
+        return reader.cut <= number < reader.last
     read_next = reader.position + SEGMENTS_LIMIT
     return number >= reader.cut and (reader.waited or number < read_next or number >= newest)
 

@@ -37,6 +37,16 @@ def producer_of(connection: Connection, application: str, pe: int) -> Producer:
     return Producer(row.epoch, row.final, row.completed_epoch)
 
 
+def completed_of(connection: Connection, application: str, pe: int) -> int | None:
+    """The last complete epoch of a PE's region; None where there is no such PE."""
+    p, u = tables.pe, tables.unit
+    return connection.scalar(
+        select(u.c.completed_epoch)
+        .join(p, (u.c.application == p.c.application) & (u.c.name == p.c.unit))
+        .where(p.c.application == application, p.c.id == pe)
+    )
+
+
 def visible_end(connection: Connection, application: str, stream: str) -> int:
     """The number behind the last segment of the complete epochs of an exported stream."""
     pe, written = _exported(connection, application, stream)
