@@ -12,8 +12,11 @@ import pytest
 from streams_orchestration_tests.examples import register_profiles
 
 if TYPE_CHECKING:
+    from streams_orchestration_tests import mariadb as mariadb_server
     from streams_orchestration_tests.postgresql import Server
 
+SERVERS = {"postgresql", "mariadb"}
+"""Fixtures."""
 MOST_WORKERS = 4
 """More would need more memory than a machine for tests has."""
 
@@ -27,12 +30,14 @@ def pytest_configure() -> None:
 
 @pytest.hookimpl(tryfirst=True)
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Give every test its kind, and keep those that start Java in one worker."""
+    """Give every test its kind, and keep those that start Java, or MariaDB, in one worker."""
     for item in items:
         if not item.get_closest_marker(found := kind(item)):
             item.add_marker(found)
         if item.get_closest_marker("java"):
             item.add_marker(pytest.mark.xdist_group("java"))
+        elif "mariadb" in needs(item):
+            item.add_marker(pytest.mark.xdist_group("mariadb"))
 
 
 @pytest.hookimpl(optionalhook=True)
@@ -45,13 +50,18 @@ def pytest_xdist_auto_num_workers() -> int:
 def kind(item: pytest.Item) -> str:
     """`deep`, `slow` or `quick`; exactly one holds for a test.
 
-    Marked tests are what the mark says. Of the others those are slow that start Java or need a PostgreSQL server.
+    Marked tests are what the mark says. Of the others those are slow that start Java or need a database server.
     """
     for name in ("deep", "slow"):
         if item.get_closest_marker(name):
             return name
-    server = "postgresql" in (*getattr(item, "fixturenames", ()), *parameters(item))
+    server = not SERVERS.isdisjoint(needs(item))
     return "slow" if server or item.get_closest_marker("java") else "quick"
+
+
+def needs(item: pytest.Item) -> tuple[str, ...]:
+    """The fixtures of a test, and the texts among its parameters, which may name some."""
+    return (*getattr(item, "fixturenames", ()), *parameters(item))
 
 
 def parameters(item: pytest.Item) -> list[str]:
@@ -64,6 +74,17 @@ def parameters(item: pytest.Item) -> list[str]:
 def postgresql() -> Iterator[Server]:
     """One server for all tests of a worker; each test takes schemas of its own."""
     from streams_orchestration_tests.postgresql import server, why_not
+
+    if (reason := why_not()) is not None:
+        pytest.skip(reason)
+    with server() as started:
+        yield started
+
+
+@pytest.fixture(scope="session")
+def mariadb() -> Iterator[mariadb_server.Server]:
+    """The same of MariaDB; each test takes databases of its own."""
+    from streams_orchestration_tests.mariadb import server, why_not
 
     if (reason := why_not()) is not None:
         pytest.skip(reason)

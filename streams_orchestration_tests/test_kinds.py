@@ -35,6 +35,8 @@ def item(*marks: str, fixtures: tuple[str, ...] = (), **parameters: object) -> A
         (item("java"), "slow"),
         (item(fixtures=("postgresql",)), "slow"),
         (item(database="postgresql"), "slow"),
+        (item(fixtures=("mariadb",)), "slow"),
+        (item(target="mariadb"), "slow"),
         (item("deep", database="postgresql"), "deep"),
         (item("deep", "java"), "deep"),
     ],

@@ -4,64 +4,31 @@ from __future__ import annotations
 
 import datetime
 import itertools
-import sqlite3
 import threading
 from collections.abc import Iterator
 from decimal import Decimal
 from pathlib import Path
 from typing import Any
 
-import psycopg
 import pyarrow as pa
 import pytest
 from sqlalchemy import event
 
-from streams_orchestration.operators.database_table import DatabaseTable, TableError
-from streams_orchestration.operators.database_url import DatabaseUrlError
+from streams_orchestration.operators.databases.address import DatabaseUrlError
+from streams_orchestration.operators.databases.errors import DatabaseError
+from streams_orchestration.operators.databases.table import DatabaseTable
 from streams_orchestration.operators.epoch_sink import DeliveryKey, EpochSink, read_batches
 from streams_orchestration.operators.standard.sql_sink import SqlSink
 from streams_orchestration_tests.operators.harness import Bench, Row
-from streams_orchestration_tests.postgresql import Server
+from streams_orchestration_tests.targets import KINDS, Target, no_database, target_of
 
 ROWS = [("a", 1), ("b", 2), ("a", 3)]
 
 
-class Target:
-    """A database, and what is in it."""
-
-    def __init__(self, url: str, connect: Any) -> None:
-        self.url = url
-        self.connect = connect
-
-    def run(self, statement: str) -> list[tuple[Any, ...]]:
-        with self.connect() as connection:
-            cursor = connection.execute(statement)
-            found = cursor.fetchall() if cursor.description else []
-            connection.commit()
-        return found
-
-    def rows(self, table: str = "totals") -> list[tuple[Any, ...]]:
-        return sorted(self.run(f"SELECT * FROM {table}"))
-
-
-@pytest.fixture(params=["sqlite", "postgresql"])
+@pytest.fixture(params=KINDS)
 def target(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Target]:
-    if request.param == "sqlite":
-        file = tmp_path / "target.db"
-        yield Target(f"sqlite:///{file}", lambda: sqlite3.connect(file))
-        return
-    server: Server = request.getfixturevalue("postgresql")
-    name = f"target_{abs(hash(tmp_path)):x}"
-    with server.connect() as connection:
-        connection.autocommit = True
-        connection.execute(f"CREATE DATABASE {name}".encode())
-    yield Target(
-        f"postgresql://streams@/{name}?host={server.directory}",
-        lambda: psycopg.connect(host=str(server.directory), dbname=name, user="streams"),
-    )
-    with server.connect() as connection:
-        connection.autocommit = True
-        connection.execute(f"DROP DATABASE {name} WITH (FORCE)".encode())
+    with target_of(request.param, tmp_path, request) as made:
+        yield made
 
 
 def key(epoch: int = 1, generation: int = 0, number: int | None = None) -> DeliveryKey:
@@ -93,7 +60,7 @@ def test_a_delivery_is_written_once_however_often_it_is_made(tmp_path: Path, tar
     for epoch in (1, 1, 2, 1, 2):
         deliver(bench, [("a", epoch)], key(epoch))
     assert target.rows() == [("a", 1), ("a", 2)]
-    assert target.run("SELECT life, operator, channel, number, epoch, rows FROM streams_deliveries") == [
+    assert target.run("SELECT life, operator, channel, number, epoch, d.rows FROM streams_deliveries d") == [
         ("life", "Out", -1, 2, 2, 2)
     ]
 
@@ -134,7 +101,9 @@ def test_types_come_back(tmp_path: Path, target: Target):
     deliver(sink(tmp_path, target, schema), [given, (None,) * 9])
     found, nothing = sorted(target.run("SELECT * FROM totals"), key=lambda row: row[0] is None)
     assert nothing == (None,) * 9
-    if target.url.startswith("sqlite"):  # which has fewer types
+    if target.kind == "mariadb":  # which has no time zones
+        assert found == (1, *given[1:5], at, at, *given[7:])
+    elif target.kind == "sqlite":  # which has fewer types
         texts = ("2024-01-02", "2024-01-02 03:04:05.678901", "2024-01-02 03:04:05.678901")
         assert found == (1, 5, 0.1, "ü'\"", *texts, b"\x00\xff", "12.30")
     else:
@@ -144,7 +113,7 @@ def test_types_come_back(tmp_path: Path, target: Target):
 def test_what_fails_in_the_middle_leaves_neither_rows_nor_the_mark(tmp_path: Path, target: Target):
     target.run("CREATE TABLE totals (k TEXT, n BIGINT CHECK (n < 3))")
     bench = sink(tmp_path, target)
-    with pytest.raises(TableError, match=r"table totals .*; a constraint refuses the rows; mend the table"):
+    with pytest.raises(DatabaseError, match=r"table totals .*; a constraint refuses the rows; mend the table"):
         deliver(bench, ROWS)
     assert target.rows() == []
     target.run("DROP TABLE totals")
@@ -207,6 +176,80 @@ def test_a_table_that_somebody_makes_meanwhile_is_found_whole(target: Target):
             break
 
 
+WORDS = ("a", "A", "a ", "ä", "b")
+
+
+@pytest.mark.parametrize("made", [True, False])
+def test_tuples_with_other_keys_are_other_rows(tmp_path: Path, target: Target, made: bool):
+    if not made:
+        collation = " CHARACTER SET utf8mb4 COLLATE utf8mb4_nopad_bin" if target.kind == "mariadb" else ""
+        target.run(f"CREATE TABLE totals (k VARCHAR(9){collation} UNIQUE, n INTEGER)")
+    deliver(sink(tmp_path, target, "k string, n int", key=["k"]), [(word, n) for n, word in enumerate(WORDS)])
+    assert len(target.rows()) == len(WORDS)
+
+
+def test_a_key_may_be_0_and_all_that_there_is(tmp_path: Path, target: Target):
+    bench = sink(tmp_path, target, "n bigint", key=["n"])
+    for epoch in (1, 2):
+        deliver(bench, [(0,), (1,), (0,)], key(epoch))
+    assert target.rows() == [(0,), (1,)]
+
+
+@pytest.mark.parametrize("definition", ["k VARCHAR(9), n INT", "k CHAR(9), n SMALLINT"])
+def test_a_value_that_does_not_fit_is_refused_and_not_cut(
+    tmp_path: Path, request: pytest.FixtureRequest, mariadb: object, definition: str
+):
+    with target_of("mariadb", tmp_path, request) as target:
+        target.run("SET GLOBAL sql_mode = ''")
+        target.run(f"CREATE TABLE totals ({definition})")
+        for row, reason in ((("ten letters", 1), "Data too long"), (("a", 1 << 40), "Out of range")):
+            with pytest.raises(DatabaseError, match=rf"table totals .*{reason}.*check the table's columns"):
+                deliver(sink(tmp_path, target), [("b", 2), row])
+        assert target.rows() == []
+
+
+NOT_FOR_MARIADB = [
+    (
+        "CREATE TABLE totals (k VARCHAR(9), n BIGINT) ENGINE = MyISAM",
+        {},
+        "is kept by MyISAM, which has no transactions",
+    ),
+    ("CREATE TABLE totals (k VARCHAR(9) UNIQUE, n BIGINT UNIQUE)", {"key": ["k"]}, r"another unique key of \(n\)"),
+]
+
+
+@pytest.mark.parametrize(("definition", "parameters", "message"), NOT_FOR_MARIADB)
+def test_what_mariadb_would_do_half_or_otherwise_is_refused(
+    tmp_path: Path,
+    request: pytest.FixtureRequest,
+    mariadb: object,
+    definition: str,
+    parameters: dict[str, Any],
+    message: str,
+):
+    with target_of("mariadb", tmp_path, request) as target:
+        target.run(definition)
+        with pytest.raises(DatabaseError, match=message):
+            deliver(sink(tmp_path, target, **parameters), ROWS)
+
+
+def test_a_number_that_the_database_counts_up_needs_no_attribute(tmp_path: Path, target: Target):
+    counted = {"sqlite": "INTEGER PRIMARY KEY", "postgresql": "BIGSERIAL PRIMARY KEY"}
+    target.run(
+        f"CREATE TABLE totals (id {counted.get(target.kind, 'BIGINT AUTO_INCREMENT PRIMARY KEY')}, k CHAR(1), n INT)"
+    )
+    target.run("CREATE UNIQUE INDEX by_k ON totals (k)")
+    deliver(sink(tmp_path, target, "k string, n int", key=["k"]), [("a", 1), ("b", 2), ("a", 3)])
+    assert sorted(row[1:] for row in target.rows()) == [("a", 3), ("b", 2)]
+
+
+def test_the_values_of_a_row_that_is_refused_stand_in_no_error(tmp_path: Path, target: Target):
+    target.run("CREATE TABLE totals (k VARCHAR(20) UNIQUE, n INT)")
+    with pytest.raises(DatabaseError, match="a constraint refuses the rows") as raised:
+        deliver(sink(tmp_path, target, "k string, n int"), [("confidential", 1), ("confidential", 2)])
+    assert "confidential" not in str(raised.value)
+
+
 WRONG = [
     ({"createTable": False}, None, "there is no table totals; say createTable: true, or make it: CREATE TABLE totals"),
     ({}, "CREATE TABLE totals (kk TEXT, n BIGINT)", "the table totals has no column k; the nearest is kk;"),
@@ -225,15 +268,15 @@ def test_a_table_that_does_not_fit_is_named_with_the_remedy(
 ):
     if definition:
         target.run(definition)
-    with pytest.raises(TableError, match=message):
+    with pytest.raises(DatabaseError, match=message):
         deliver(sink(tmp_path, target, **parameters), ROWS)
 
 
 def test_a_database_that_is_not_there_is_named_without_secrets(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
     monkeypatch.setenv("SECRET_OF_THE_TEST", "p@ss/word")
-    nowhere = Target(f"postgresql://me:{{env:SECRET_OF_THE_TEST}}@/db?host={tmp_path}", None)
+    nowhere = Target(f"postgresql://me:{{env:SECRET_OF_THE_TEST}}@/db?host={tmp_path}", no_database)
     bench = sink(tmp_path, nowhere)
-    with pytest.raises(TableError, match="check that it is up") as raised:
+    with pytest.raises(DatabaseError, match="check that it is up") as raised:
         deliver(bench, ROWS)
     assert "p@ss" not in str(raised.value)
     assert SqlSink.destination(bench.context, bench.parameters) == "totals in postgresql:///db"
@@ -241,12 +284,13 @@ def test_a_database_that_is_not_there_is_named_without_secrets(tmp_path: Path, m
 
 def test_a_variable_that_is_not_set_is_named(tmp_path: Path):
     with pytest.raises(DatabaseUrlError, match="the environment variable NO_SUCH_VARIABLE is not set in the host's"):
-        deliver(sink(tmp_path, Target("{env:NO_SUCH_VARIABLE}", None)), ROWS)
+        deliver(sink(tmp_path, Target("{env:NO_SUCH_VARIABLE}", no_database)), ROWS)
 
 
 URLS = [
     ("postgresql://me:secret@host/db", "a password stands in it"),
-    ("mysql://me@host/db", "mysql is not supported; sqlite and postgresql are"),
+    ("oracle://me@host/db", "oracle is not supported; sqlite, postgresql, mariadb and mysql are"),
+    ("postgresql://me@host/db?password=secret", "a password stands in it"),
     ("no url", "this is no SQLAlchemy URL"),
 ]
 

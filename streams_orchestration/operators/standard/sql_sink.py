@@ -10,14 +10,14 @@ from pydantic import Field
 from streams_orchestration.model.visibility import Visibility
 from streams_orchestration.operators.batch import TupleBatch
 from streams_orchestration.operators.contract import OperatorContext, Parameters
-from streams_orchestration.operators.database_url import check_url, shown_url
+from streams_orchestration.operators.databases.address import check_url, shown_url
 from streams_orchestration.operators.epoch_sink import DeliveryKey, EpochSink
 from streams_orchestration.operators.mentions import Mentions
 from streams_orchestration.operators.standard.refused import REFUSED
 from streams_orchestration.operators.target_columns import target_columns
 
 if TYPE_CHECKING:
-    from streams_orchestration.operators.database_table import DatabaseTable
+    from streams_orchestration.operators.databases.table import DatabaseTable
 
 
 class SqlSinkParameters(Parameters):
@@ -26,7 +26,7 @@ class SqlSinkParameters(Parameters):
     url: str = Field(
         min_length=1,
         repr=False,
-        description="SQLAlchemy URL of SQLite or PostgreSQL; {env:NAME} stands for an environment variable",
+        description="SQLAlchemy URL of SQLite, PostgreSQL, MariaDB or MySQL; {env:NAME}: an environment variable",
     )
     table: str = Field(min_length=1, pattern=r"^[^.]+(\.[^.]+)?$", description="name, or schema.name")
     columns: dict[str, str] = Field(default_factory=dict, description="attribute: column, where the names differ")
@@ -58,7 +58,7 @@ class SqlSink(EpochSink):
         """Raises ValueError when the URL cannot be used, or attributes and columns do not fit; connects to nothing."""
         check_url(parameters.url)
         columns = _columns(context, parameters)
-        from streams_orchestration.operators.database_columns import column_type
+        from streams_orchestration.operators.databases.columns import column_type
 
         for attribute in columns:
             try:
@@ -74,7 +74,7 @@ class SqlSink(EpochSink):
 
     def open(self) -> None:
         """Connect, and see that the table is there and fits."""
-        from streams_orchestration.operators.database_table import DatabaseTable
+        from streams_orchestration.operators.databases.table import DatabaseTable
 
         parameters, columns = self.parameters, _columns(self.context, self.parameters)
         key = tuple(columns[attribute] for attribute in parameters.key)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib.util
 import os
 import re
 from typing import TYPE_CHECKING, Any
@@ -10,8 +11,21 @@ if TYPE_CHECKING:
     from sqlalchemy import URL
 
 REFERENCE = re.compile(r"\{env:([A-Za-z_]\w*)\}")
-DRIVERS = {"sqlite": "sqlite+pysqlite", "postgresql": "postgresql+psycopg", "postgres": "postgresql+psycopg"}
-SUPPORTED = ("sqlite+pysqlite", "postgresql+psycopg")
+DRIVERS = {
+    "sqlite": "sqlite+pysqlite",
+    "postgresql": "postgresql+psycopg",
+    "postgres": "postgresql+psycopg",
+    "mysql": "mysql+pymysql",
+    "mariadb": "mysql+pymysql",
+    "mariadb+pymysql": "mysql+pymysql",
+}
+"""What people write: SQLAlchemy's dialect and driver."""
+PACKAGES = {
+    "sqlite+pysqlite": ("sqlite3", ""),
+    "postgresql+psycopg": ("psycopg", "pip install 'psycopg[binary]'"),
+    "mysql+pymysql": ("pymysql", "pip install 'streams-orchestration[mariadb]'"),
+}
+"""The Python package of each, and how it is installed."""
 
 
 class DatabaseUrlError(ValueError):
@@ -22,17 +36,18 @@ def check_url(url: str) -> None:
     """Find what is wrong with an address without reading any variable.
 
     Raises:
-        DatabaseUrlError: it is no address, of another database, or a password stands in it.
+        DatabaseUrlError: it is no address, or of a database without a driver here, or a password stands in it.
     """
     if REFERENCE.fullmatch(url):
         return
     parsed = _parse(url)
-    if parsed.password is not None and not REFERENCE.fullmatch(str(parsed.password)):
+    if not all(REFERENCE.fullmatch(secret) for secret in secrets_of(parsed)):
         message = (
             "url: a password stands in it, and would stand in plans and logs, too; "
             "name an environment variable in its place: {env:NAME}"
         )
         raise DatabaseUrlError(message)
+    _check_driver(parsed)
 
 
 def resolve_url(url: str) -> URL:
@@ -42,8 +57,11 @@ def resolve_url(url: str) -> URL:
         DatabaseUrlError: a variable is not set, or the address cannot be used.
     """
     if match := REFERENCE.fullmatch(url):
-        return _parse(_value(match[1]))
+        parsed = _parse(_value(match[1]))
+        _check_driver(parsed)
+        return parsed
     parsed = _parse(url)
+    _check_driver(parsed)
     return parsed.set(
         username=_resolved(parsed.username),
         password=_resolved(parsed.password),
@@ -53,13 +71,21 @@ def resolve_url(url: str) -> URL:
     )
 
 
+def secrets_of(url: URL) -> tuple[str, ...]:
+    """The passwords of an address, wherever in it they stand."""
+    options = [value for key, value in url.query.items() if "pass" in key.lower()]
+    values = [each for value in options for each in ([value] if isinstance(value, str) else value)]
+    return (*(() if url.password is None else (str(url.password),)), *values)
+
+
 def shown_url(url: str) -> str:
     """The address for people: without user, password and options."""
     if REFERENCE.fullmatch(url):
         return url
     parsed = _parse(url)
     port = f":{parsed.port}" if parsed.port else ""
-    return f"{parsed.get_backend_name()}://{parsed.host or ''}{port}/{parsed.database or ''}"
+    kind = "mariadb" if url.startswith("mariadb") else parsed.get_backend_name()
+    return f"{kind}://{parsed.host or ''}{port}/{parsed.database or ''}"
 
 
 def _parse(url: str) -> URL:
@@ -72,10 +98,17 @@ def _parse(url: str) -> URL:
         message = "url: this is no SQLAlchemy URL, as postgresql://user:{env:PASSWORD}@host/database or sqlite:///file"
         raise DatabaseUrlError(message) from None
     parsed = parsed.set(drivername=DRIVERS.get(parsed.drivername, parsed.drivername))
-    if parsed.drivername not in SUPPORTED:
-        message = f"url: {parsed.drivername} is not supported; sqlite and postgresql are"
+    if parsed.drivername not in PACKAGES:
+        message = f"url: {parsed.drivername} is not supported; sqlite, postgresql, mariadb and mysql are"
         raise DatabaseUrlError(message)
     return parsed
+
+
+def _check_driver(url: URL) -> None:
+    package, remedy = PACKAGES[url.drivername]
+    if importlib.util.find_spec(package) is None:
+        message = f"url: {url.get_backend_name()} needs the Python package {package}, which is not installed: {remedy}"
+        raise DatabaseUrlError(message)
 
 
 def _resolved(text: str | None) -> Any:

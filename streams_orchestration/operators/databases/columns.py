@@ -15,13 +15,22 @@ CHUNK = 10_000
 """Rows that go to the database in one call."""
 
 
-def column_type(kind: pa.DataType) -> TypeEngine[Any]:
+KEY_LENGTH = 255
+"""Characters, or bytes, of a text in a unique key of MariaDB and MySQL, which have no keys of any length."""
+
+
+def column_type(kind: pa.DataType, *, key: bool = False) -> TypeEngine[Any]:
     """The SQL type of an attribute.
+
+    Args:
+        kind: of the attribute.
+        key: the column is part of a unique key.
 
     Raises:
         ValueError: it is nested, no database has a column for it.
     """
     import sqlalchemy as sa
+    from sqlalchemy.dialects import mysql
 
     types = pa.types
     if types.is_boolean(kind):
@@ -33,13 +42,13 @@ def column_type(kind: pa.DataType) -> TypeEngine[Any]:
     if types.is_floating(kind):
         return sa.Double() if kind.bit_width == 64 else sa.Float(24)
     if types.is_string(kind):
-        return sa.Text()
+        return sa.Text().with_variant(mysql.VARCHAR(KEY_LENGTH) if key else mysql.LONGTEXT(), "mysql")
     if types.is_date(kind):
         return sa.Date()
     if types.is_timestamp(kind):
-        return sa.DateTime(timezone=kind.tz is not None)
+        return sa.DateTime(timezone=kind.tz is not None).with_variant(mysql.DATETIME(fsp=6), "mysql")
     if types.is_binary(kind):
-        return sa.LargeBinary()
+        return sa.LargeBinary().with_variant(mysql.VARBINARY(KEY_LENGTH) if key else mysql.LONGBLOB(), "mysql")
     if types.is_decimal(kind):
         return sa.Numeric(kind.precision, kind.scale).with_variant(sa.Text(), "sqlite")
     message = f"it is {kind}, which no column can hold; take it apart before, or leave it out with suppress"

@@ -1,0 +1,1 @@
+"""Databases: their addresses, connections and errors, the tables that are written to and read from."""

@@ -1,0 +1,35 @@
+"""Connections to databases: the driver of each, and the settings without which it would alter values."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import sqlalchemy as sa
+from sqlalchemy import URL, Engine
+
+CONNECT_SECONDS = 10
+_MYSQL_MODES = (
+    "STRICT_ALL_TABLES",  # what does not fit is refused, and not cut
+    *("NO_ZERO_DATE", "NO_ZERO_IN_DATE", "NO_ENGINE_SUBSTITUTION"),
+    "NO_AUTO_VALUE_ON_ZERO",  # a 0 is a 0 in a column that is counted up, too
+)
+_OPTIONS: dict[str, dict[str, Any]] = {
+    "sqlite": {"timeout": CONNECT_SECONDS},
+    "postgresql": {"connect_timeout": CONNECT_SECONDS, "application_name": "streams"},
+    "mysql": {
+        "connect_timeout": CONNECT_SECONDS,
+        "charset": "utf8mb4",
+        "program_name": "streams",
+        "init_command": f"SET SESSION sql_mode = '{','.join(_MYSQL_MODES)}', time_zone = '+00:00'",
+    },
+}
+
+
+def engine_of(url: URL) -> Engine:
+    """An engine that has connected to nothing yet.
+
+    Args:
+        url: with the values of its references.
+    """
+    options = {name: value for name, value in _OPTIONS[url.get_backend_name()].items() if name not in url.query}
+    return sa.create_engine(url, connect_args=options, hide_parameters=True, pool_pre_ping=True)

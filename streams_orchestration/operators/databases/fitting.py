@@ -1,0 +1,109 @@
+"""Whether a table that exists can be written to as a sink says."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+import sqlalchemy as sa
+from sqlalchemy import Engine
+
+from streams_orchestration.model.names import nearest
+from streams_orchestration.operators.databases.errors import DatabaseError
+
+
+def check_fit(engine: Engine, existing: sa.Table, name: str, columns: Sequence[str], key: Sequence[str]) -> None:
+    """See that tuples can become rows.
+
+    Args:
+        engine: of the database.
+        existing: the table as it is.
+        name: as the sink names it.
+        columns: those that are written.
+        key: those that say which row a tuple replaces.
+
+    Raises:
+        DatabaseError: a column is missing, or needs a value that no attribute has, or there is no such key.
+    """
+    _check_columns(engine, existing, name, columns)
+    if not key:
+        return
+    unique = list(_unique_keys(engine, existing))
+    if set(key) not in unique:
+        listed = ", ".join(key)
+        message = (
+            f"key: the table {name} has no unique key of ({listed}); "
+            f"make one: CREATE UNIQUE INDEX {_index_name(engine, name)}ON {name} ({listed})"
+        )
+        raise DatabaseError(message)
+    counted = {
+        column.name for column in existing.columns if column.autoincrement is True and column.name not in columns
+    }
+    others = [each for each in unique if not each >= set(key) and not each & counted]
+    if engine.dialect.name == "mysql" and others:
+        message = (
+            f"key: the table {name} has another unique key of ({', '.join(sorted(others[0]))}), by which MariaDB and "
+            "MySQL would replace rows, too; drop it, or leave key out"
+        )
+        raise DatabaseError(message)
+
+
+def check_transactions(engine: Engine, *tables: sa.Table) -> None:
+    """See that a transaction on the tables is all or nothing, which MariaDB and MySQL leave to the storage engine.
+
+    Raises:
+        DatabaseError: one has a storage engine that knows none.
+    """
+    if engine.dialect.name != "mysql":
+        return
+    statement = sa.text(
+        "SELECT t.engine FROM information_schema.tables t JOIN information_schema.engines e ON e.engine = t.engine "
+        "WHERE t.table_schema = COALESCE(:schema, DATABASE()) AND t.table_name = :name AND e.transactions <> 'YES'"
+    )
+    with engine.connect() as connection:
+        for table in tables:
+            storage = connection.scalar(statement, {"schema": table.schema, "name": table.name})
+            if storage is not None:
+                message = (
+                    f"the table {table.name} is kept by {storage}, which has no transactions, so that what fails half "
+                    f"way would stay: ALTER TABLE {table.name} ENGINE = InnoDB"
+                )
+                raise DatabaseError(message)
+
+
+def _check_columns(engine: Engine, existing: sa.Table, name: str, columns: Sequence[str]) -> None:
+    names = [column.name for column in existing.columns]
+    for column in columns:
+        if column not in names:
+            message = (
+                f"the table {name} has no column {column}{nearest(column, names)}; "
+                "columns: {attribute: column} maps attributes to others, suppress leaves them out"
+            )
+            raise DatabaseError(message)
+    for column in existing.columns:
+        supplied = column.name in columns or column.nullable or column.server_default is not None
+        rowid = engine.dialect.name == "sqlite" and column.primary_key and isinstance(column.type, sa.Integer)
+        if not supplied and not column.identity and not rowid and column.autoincrement is not True:
+            message = (
+                f"the column {column.name} of {name} is NOT NULL, has no default and no attribute: "
+                "map one with columns, or give it a default"
+            )
+            raise DatabaseError(message)
+
+
+def _unique_keys(engine: Engine, existing: sa.Table) -> Iterator[set[str]]:
+    inspector = sa.inspect(engine)
+    if len(existing.primary_key.columns):
+        yield {column.name for column in existing.primary_key.columns}
+    # SQLite has an index for a UNIQUE column, which is left out otherwise
+    options = {"include_auto_indexes": True} if engine.dialect.name == "sqlite" else {}
+    indexes = inspector.get_indexes(existing.name, schema=existing.schema, **options)
+    for each in (
+        *inspector.get_unique_constraints(existing.name, schema=existing.schema),
+        *(index for index in indexes if index["unique"]),
+    ):
+        yield {str(name) for name in each["column_names"]}
+
+
+def _index_name(engine: Engine, table: str) -> str:
+    """PostgreSQL names an index itself."""
+    return "" if engine.dialect.name == "postgresql" else f"{table.rpartition('.')[2]}_key "

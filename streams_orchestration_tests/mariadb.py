@@ -1,0 +1,143 @@
+"""A MariaDB server of the tests' own: on a socket in a directory that is removed with it, never on the network."""
+
+from __future__ import annotations
+
+import os
+import pwd
+import shutil
+import signal
+import subprocess
+import tempfile
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import pymysql
+
+START_SECONDS = 60.0
+USER = "streams"
+PROGRAMS = ("mariadbd", "mariadb-install-db")
+PLACES = os.pathsep.join((os.environ.get("PATH", ""), "/usr/sbin", "/usr/bin"))
+FAST = ("--innodb-flush-log-at-trx-commit=2", "--innodb-doublewrite=0", "--sync-binlog=0", "--skip-log-bin")
+SMALL = (
+    "--innodb-use-native-aio=OFF",
+    "--innodb-buffer-pool-size=64M",
+    "--innodb-log-file-size=16M",
+    "--performance-schema=OFF",
+)
+
+
+def _program(name: str) -> str | None:
+    return shutil.which(name, path=PLACES)
+
+
+def _user() -> str:
+    """The server changes to another user when root starts it."""
+    return pwd.getpwuid(os.geteuid() or pwd.getpwnam("nobody").pw_uid).pw_name
+
+
+@dataclass
+class Server:
+    """A server that runs, stops and runs again."""
+
+    directory: Path
+    process: subprocess.Popen[Any] | None = None
+
+    @property
+    def socket(self) -> Path:
+        return self.directory / "socket"
+
+    @property
+    def _own(self) -> tuple[str, ...]:
+        """A server that starts removes the temporary tables of all others from their common directory."""
+        return (f"--tmpdir={self.directory}",)
+
+    def url(self, database: str, user: str = USER) -> str:
+        """The SQLAlchemy URL of a database."""
+        return f"mariadb://{user}@localhost/{database}?unix_socket={self.socket}"
+
+    def create(self) -> None:
+        user = _user()
+        shutil.chown(self.directory, user)
+        options = ("--auth-root-authentication-method=normal", "--skip-test-db", f"--user={user}", *self._own, *SMALL)
+        command = [str(_program(PROGRAMS[1])), "--no-defaults", f"--datadir={self.directory / 'data'}", *options]
+        done = subprocess.run(command, capture_output=True, text=True, cwd="/", check=False)
+        assert done.returncode == 0, done.stdout + done.stderr
+
+    def start(self) -> None:
+        options = (
+            *("--no-defaults", f"--datadir={self.directory / 'data'}", f"--socket={self.socket}", "--skip-networking"),
+            *(f"--pid-file={self.directory / 'pid'}", f"--user={_user()}", *self._own, *FAST, *SMALL),
+        )
+        with (self.directory / "log").open("ab") as log:
+            self.process = subprocess.Popen(
+                [str(_program(PROGRAMS[0])), *options],
+                stdin=subprocess.DEVNULL, stdout=log, stderr=log, cwd="/", start_new_session=True,
+            )  # fmt: skip
+        until = time.monotonic() + START_SECONDS
+        while True:
+            try:
+                self.connect(user="root").close()
+            except pymysql.OperationalError:
+                if time.monotonic() > until or self.process.poll() is not None:
+                    raise
+                time.sleep(0.02)
+            else:
+                return
+
+    def stop(self, how: signal.Signals = signal.SIGTERM) -> None:
+        """SIGTERM ends all sessions, SIGKILL is a crash."""
+        assert self.process is not None
+        self.process.send_signal(how)
+        self.process.wait(START_SECONDS)
+
+    def connect(self, database: str | None = None, user: str = USER) -> pymysql.Connection[Any]:
+        """A connection of an administrator."""
+        return pymysql.connect(
+            unix_socket=str(self.socket), user=user, database=database, autocommit=True, init_command=_UTC
+        )
+
+    def end_sessions(self) -> int:
+        """End every session but one's own; returns how many there were."""
+        mine = "SELECT id FROM information_schema.processlist WHERE user = %s AND id <> CONNECTION_ID()"
+        with self.connect() as connection, connection.cursor() as cursor:
+            sessions = cursor.execute(mine, (USER,))
+            for (session,) in list(cursor.fetchall()):
+                cursor.execute(f"KILL {session}")
+        return sessions
+
+    def run(self, statement: str, database: str | None = None) -> list[tuple[Any, ...]]:
+        """One statement of an administrator."""
+        with self.connect(database) as connection, connection.cursor() as cursor:
+            cursor.execute(statement)
+            return list(cursor.fetchall())
+
+
+_UTC = "SET time_zone = '+00:00'"
+
+
+@contextmanager
+def server() -> Iterator[Server]:
+    """A server, gone afterwards with all it had."""
+    directory = Path(tempfile.mkdtemp(prefix="mariadb-"))
+    made = Server(directory)
+    try:
+        made.create()
+        made.start()
+        with made.connect(user="root") as connection, connection.cursor() as cursor:
+            cursor.execute(f"CREATE USER {USER}@localhost")
+            cursor.execute(f"GRANT ALL PRIVILEGES ON *.* TO {USER}@localhost WITH GRANT OPTION")
+        yield made
+    finally:
+        if made.process is not None and made.process.poll() is None:
+            made.stop()
+        shutil.rmtree(directory, ignore_errors=True)
+
+
+def why_not() -> str | None:
+    """Why there can be no server here."""
+    missing = [name for name in PROGRAMS if _program(name) is None]
+    return f"MariaDB's {' and '.join(missing)} are not on the PATH" if missing else None

@@ -1,0 +1,123 @@
+"""Exactly once into databases: whatever fails, of the product or of the server, a table has each tuple once."""
+
+from __future__ import annotations
+
+import itertools
+import random
+import signal
+from collections import Counter
+from contextlib import suppress
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from streams_orchestration.runtime.errors import OutputError
+from streams_orchestration.runtime.sinks import delivering
+from streams_orchestration.runtime.sinks.delivering import deliverers
+from streams_orchestration.runtime.sinks.publishing import due
+from streams_orchestration.runtime.storage.home import Home
+from streams_orchestration_tests import mariadb, postgresql
+from streams_orchestration_tests.runtime.applications import compiled, rows, source, write_rows
+from streams_orchestration_tests.runtime.ordeals import ACTIONS, Ordeal
+from streams_orchestration_tests.targets import Target, target_of
+
+pytestmark = pytest.mark.usefixtures("no_hosts")
+
+ROWS = 120
+CRASH = {"postgresql": signal.SIGQUIT, "mariadb": signal.SIGKILL}
+FAULTS = ("crash", "leave", "come_back", "end_sessions", "keep_due", "deliver_late", "reset", "execute_only")
+FAULTS += ("forget_delivery",) * 4
+
+
+class DatabaseOrdeal(Ordeal):
+    """The same with a sink in a database, whose server crashes, is away and ends sessions."""
+
+    def __init__(self, directory: Path, server: mariadb.Server | postgresql.Server, target: Target) -> None:
+        self.server, self.target, self.away = server, target, False
+        file = write_rows(directory / "rows.parquet", ROWS)
+        parameters = {"url": target.url, "table": "totals", "createTable": True}
+        graph = [source("Rows", file), {"name": "Out", "operator": "SqlSink", "inputs": ["Rows"], "outputs": []}]
+        graph[1]["parameters"] = parameters
+        super().__init__(Home(directory / "home"), compiled(graph, fusion="manual", pes=1))
+        self.late: list[tuple[str, list]] = []
+
+    def step(self, number: int) -> None:
+        self.commit_only(number)
+
+    def turn(self, number: int) -> None:
+        self.commit_only(number)
+        self.publish(number)
+
+    def publish(self, _number: int) -> None:
+        with suppress(OutputError):
+            self.local.publish()
+
+    def crash(self, _number: int) -> None:
+        if not self.away:
+            self.server.stop(CRASH[self.target.kind])
+            self.server.start()
+
+    def leave(self, _number: int) -> None:
+        if not self.away:
+            self.server.stop()
+            self.away = True
+
+    def come_back(self, _number: int) -> None:
+        if self.away:
+            self.server.start()
+            self.away = False
+
+    def end_sessions(self, _number: int) -> None:
+        if not self.away:
+            self.server.end_sessions()
+
+    def keep_due(self, _number: int) -> None:
+        """A publisher falls asleep over what it was about to deliver."""
+        outputs = due(self.local.catalog, self.local.name, files=False)
+        self.late += [(sink, list(each)) for sink, each in itertools.groupby(outputs, key=lambda row: row.operator)]
+
+    def deliver_late(self, _number: int) -> None:
+        """It wakes up; another process has gone on meanwhile."""
+        local = self.local
+        zombies = deliverers(local.catalog, local.home, local.name, local.programs)
+        for sink, outputs in self.late:
+            with suppress(OutputError):
+                zombies[sink].deliver(outputs)
+            zombies[sink].close()
+        self.late.clear()
+
+    def forget_delivery(self, _number: int) -> None:
+        """A host dies after the database has a delivery, before the catalog knows."""
+
+        def die(*_: Any, **__: Any) -> bool:
+            raise KeyboardInterrupt
+
+        with pytest.MonkeyPatch.context() as patch:
+            patch.setattr(delivering, "count_output", die)
+            with suppress(KeyboardInterrupt, OutputError):
+                self.local.publish()
+
+    def finish(self) -> None:
+        self.come_back(0)
+        super().finish()
+        self.deliver_late(0)
+
+
+@pytest.mark.parametrize("kind", ["mariadb", "postgresql"])
+@pytest.mark.parametrize("seed", [1, pytest.param(2, marks=pytest.mark.deep), pytest.param(3, marks=pytest.mark.deep)])
+def test_each_tuple_is_there_once_after_25_faults(tmp_path: Path, request: pytest.FixtureRequest, kind: str, seed: int):
+    chance, faults = random.Random(seed), 0
+    with target_of(kind, tmp_path, request) as target:
+        ordeal = DatabaseOrdeal(tmp_path, request.getfixturevalue(kind), target)
+        try:
+            while faults < 25:
+                action = chance.choice(
+                    (*(action for action in ACTIONS if action != "publish"), *FAULTS, "come_back", "come_back")
+                )
+                faults += action in FAULTS
+                getattr(ordeal, action)(chance.randrange(100))
+        finally:
+            ordeal.come_back(0)
+        ordeal.finish()
+        assert Counter(target.rows()) == Counter(rows(ROWS))
