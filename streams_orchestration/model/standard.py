@@ -30,9 +30,10 @@ _CANNOT_START = frozenset(
 )
 _STATEFUL = frozenset(
     (
-        *("Aggregate", "Barrier", "Beacon", "Buffer", "Custom", "DeDuplicate", "Delay", "DeltaSink", "DirectoryScan"),
-        *("DynamicFilter", "FileSink", "FileSource", "Gate", "Join", "KeyedAggregate", "KeyedDelay", "KeyedJoin"),
-        *("Marker", "Normalize", "Pair", "PunctMerger", "Selector", "Sort", "SqlSink", "Switch", "Throttle"),
+        *("Aggregate", "Barrier", "Beacon", "Buffer", "Custom", "DeDuplicate", "Delay", "DeltaSink", "DeltaSource"),
+        *("DirectoryScan", "DynamicFilter", "FileSink", "FileSource", "Gate", "Join", "KeyedAggregate", "KeyedDelay"),
+        *("KeyedJoin", "Marker", "Normalize", "Pair", "PunctMerger", "Selector", "Sort", "SqlSink", "Switch"),
+        *("Throttle",),
     )
 )
 
@@ -51,6 +52,7 @@ _TABLE: dict[str, tuple[SingleThreadedMode, str, str]] = {
     "Decompress": ("Always", "M", "Mg"),
     "Delay": ("Never", "c", "cp"),
     "DeltaSink": ("Always", "c", ""),
+    "DeltaSource": ("Always", "", "M"),
     "Demux": ("Always", "c", "Mp Mp*"),
     "DirectoryScan": ("Always", "", "c"),
     "DynamicFilter": ("Always", "c c c?", "cp cp?"),

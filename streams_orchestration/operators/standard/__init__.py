@@ -8,6 +8,7 @@ STANDARD: dict[str, str] = {
     "Custom": "streams_orchestration.operators.standard.custom:Custom",
     "DeDuplicate": "streams_orchestration.operators.standard.deduplicate:DeDuplicate",
     "DeltaSink": "streams_orchestration.operators.standard.delta_sink:DeltaSink",
+    "DeltaSource": "streams_orchestration.operators.standard.delta_source:DeltaSource",
     "FileSink": "streams_orchestration.operators.standard.file_sink:FileSink",
     "FileSource": "streams_orchestration.operators.standard.file_source:FileSource",
     "Filter": "streams_orchestration.operators.standard.filter:Filter",

@@ -32,6 +32,7 @@ class Delta:
 
     directory: Path
     operator = "DeltaSink"
+    source_operator = "DeltaSource"
     library = "deltalake"
     extra = "delta"
     commit = (deltalake.DeltaTable, "create_write_transaction")
@@ -47,6 +48,9 @@ class Delta:
 
     def parameters(self) -> dict[str, Any]:
         return {"table": self.place, "createTable": True}
+
+    def source_parameters(self) -> dict[str, Any]:
+        return {"table": self.place}
 
     def make(self, table: pa.Table, partition_by: Sequence[str] = ()) -> None:
         deltalake.write_deltalake(self.place, table, partition_by=list(partition_by))

@@ -18,7 +18,7 @@ from streams_orchestration.runtime.sinks.delivering import deliverers
 from streams_orchestration.runtime.sinks.publishing import due
 from streams_orchestration.runtime.storage.home import Home
 from streams_orchestration_tests.operators.lakes.lakes import LAKES, Delta
-from streams_orchestration_tests.runtime.applications import compiled, rows, source, write_rows
+from streams_orchestration_tests.runtime.applications import PERIODIC, compiled, published, rows, source, write_rows
 from streams_orchestration_tests.runtime.local import LocalApplication
 
 pytestmark = pytest.mark.usefixtures("no_hosts")
@@ -109,7 +109,7 @@ FAULT_KINDS = (
 
 
 @pytest.mark.parametrize("key", [[], ["k"]], ids=["append", "upsert"])
-@pytest.mark.parametrize("faults", [5, pytest.param(50, marks=pytest.mark.deep)])
+@pytest.mark.parametrize("faults", [5, pytest.param(25, marks=pytest.mark.deep)])
 def test_rows_are_those_of_an_undisturbed_run(lake: Delta, key: list[str], faults: int):
     count = 25 * faults
     local = application(lake, count, key=key)
@@ -130,6 +130,29 @@ def test_rows_are_those_of_an_undisturbed_run(lake: Delta, key: list[str], fault
     assert epochs == sorted(set(epochs)), "each is committed once, in order"
     sink = read_status(local.home, local.name).sinks[0]
     assert (sink.rows, sink.waiting, sink.error) == (count, 0, None)
+
+
+def test_a_table_becomes_another_one_over_resets(lake: Delta):
+    first = application(lake, 60)
+    first.run()
+    graph = [
+        {
+            "name": "Rows",
+            "operator": lake.source_operator,
+            "outputs": [{"stream": "Rows", "schema": "Row"}],
+            "parameters": lake.source_parameters() | {"until": "latest"},
+            "annotations": PERIODIC,
+        },
+        {"name": "Out", "operator": "FileSink", "inputs": ["Rows"], "parameters": {"file": "Out"}},
+    ]
+    local = LocalApplication(
+        Home(lake.directory / "home"), compiled(graph, application="second", fusion="manual", pes=1), 5
+    )
+    for boundary in (False, True, False, False, True):
+        local.commit(boundary=boundary)
+    reset(local.home, local.name, "region-0")
+    local.run()
+    assert published(local.published("Out")) == sorted(rows(60))
 
 
 def test_what_a_reset_takes_back_never_comes_into_the_table(lake: Delta):

@@ -1,0 +1,235 @@
+"""The history of a table of Delta Lake: what each version has added, as its log says."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Mapping
+from typing import Any, TypeVar
+from urllib.parse import unquote
+
+import deltalake
+import pyarrow as pa
+from deltalake.exceptions import DeltaError, TableNotFoundError
+from pyarrow import fs
+
+from streams_orchestration.operators.errors import DataError
+from streams_orchestration.operators.lakes.errors import LakeError
+from streams_orchestration.operators.lakes.history import (
+    Changed,
+    DataPart,
+    LostVersionsError,
+    Position,
+    Start,
+    StartAt,
+    VersionParts,
+)
+
+Result = TypeVar("Result")
+_LOG = "_delta_log"
+
+
+class DeltaHistory:
+    """One table."""
+
+    def __init__(self, place: str) -> None:
+        """Read nothing yet.
+
+        Args:
+            place: the directory of the table.
+        """
+        self.place = place
+        self._opened: Any = None
+
+    def start(self, start: Start) -> Position:
+        """Where a source begins."""
+        newest = self.newest()
+        match start:
+            case "snapshot":
+                return Position(newest, whole=True)
+            case "latest":
+                return Position(newest, done=True)
+            case "earliest":
+                return self._oldest()
+            case StartAt(version=int(version)):
+                if version > newest + 1:
+                    message = f"startAt: the table {self.place} has no version {version} yet; its newest is {newest}"
+                    raise DataError(message)
+                return Position(version - 1, done=True) if version else Position(0)
+            case _:
+                return self._at(start, newest)
+
+    def newest(self) -> int:
+        """The newest version."""
+
+        def look() -> int:
+            if self._opened is None:
+                self._opened = deltalake.DeltaTable(self.place)
+            else:
+                before = self._opened.version()
+                self._opened.update_incremental()
+                if self._opened.version() == before and not deltalake.DeltaTable.is_deltatable(self.place):
+                    raise TableNotFoundError
+            return self._opened.version()
+
+        return self._reached(look)
+
+    def following(self, version: int) -> int | None:
+        """The next version.
+
+        Raises:
+            LostVersionsError: it is gone.
+        """
+        newest = self.newest()
+        if newest < version:
+            message = f"{self.place} has version {newest} only, but {version} was read; was it made anew? Use --fresh"
+            raise DataError(message)
+        if newest == version:
+            return None
+        if self._log_of(version + 1) is None:
+            after = next((number for number in self._versions() if number > version), None)
+            last = newest if after is None else after - 1
+            what = (
+                f"the log of version {last}" if last == version + 1 else f"the log of versions {version + 1} to {last}"
+            )
+            raise LostVersionsError(what, after)
+        return version + 1
+
+    def is_at(self, version: int, until: int) -> bool:
+        """Versions are numbers that grow."""
+        return version >= until
+
+    def parts(self, position: Position) -> VersionParts:
+        """The files of a version, or those that it has added.
+
+        Raises:
+            LostVersionsError: its log is gone.
+        """
+        if position.whole:
+            return VersionParts(self._whole(position.version))
+        actions = self._log_of(position.version)
+        if actions is None:
+            what = f"the log of version {position.version}"
+            raise LostVersionsError(what, None)
+        types = self.columns()
+        added = [action["add"] for action in actions if action.get("add", {}).get("dataChange")]
+        parts = [self._part(add, types) for add in added]
+        removed = any(action.get("remove", {}).get("dataChange") for action in actions)
+        operation = next(
+            (action["commitInfo"].get("operation", "") for action in actions if "commitInfo" in action), ""
+        )
+        return VersionParts(parts, Changed(operation) if removed else None)
+
+    def feed(self, version: int) -> pa.Table:
+        """The changes of a version."""
+
+        def read() -> pa.Table:
+            return pa.table(deltalake.DeltaTable(self.place).load_cdf(version, version))
+
+        return self._reached(read)
+
+    def columns(self) -> pa.Schema:
+        """Of the newest version."""
+        while self._opened is None:
+            self.newest()
+        return pa.schema(self._opened.schema().to_arrow())
+
+    def open(self, part: DataPart) -> Any:
+        """A data file."""
+        return self._files.open_input_file(part.path)
+
+    @property
+    def _files(self) -> Any:
+        return fs.SubTreeFileSystem(self.place, fs.LocalFileSystem())
+
+    def _log_of(self, version: int) -> list[Mapping[str, Any]] | None:
+        """The actions of a version; None when its file is gone."""
+        try:
+            with self._files.open_input_stream(f"{_LOG}/{version:020}.json") as file:
+                return [json.loads(line) for line in file.read().splitlines() if line.strip()]
+        except FileNotFoundError:
+            return None
+
+    def _versions(self) -> list[int]:
+        """Those whose log can be read."""
+        infos = self._files.get_file_info(fs.FileSelector(_LOG))
+        return sorted(int(info.base_name[:20]) for info in infos if info.base_name[20:] == ".json")
+
+    def _oldest(self) -> Position:
+        versions = self._versions()
+        if versions and versions[0] == 0:
+            return Position(0)
+        for version in versions:
+            try:
+                deltalake.DeltaTable(self.place, version=version)
+            except DeltaError:
+                continue
+            return Position(version, whole=True)
+        return Position(self.newest(), whole=True)
+
+    def _at(self, start: StartAt, newest: int) -> Position:
+        """The first version that was committed at a time or later."""
+        assert start.time is not None
+        moment = start.time.timestamp() * 1000
+        history = self._reached(self._opened.history)
+        later = [entry["version"] for entry in history if entry.get("timestamp", 0) >= moment]
+        return Position(min(later)) if later else Position(newest, done=True)
+
+    def _whole(self, version: int) -> list[DataPart]:
+        def read() -> list[DataPart]:
+            table = deltalake.DeltaTable(self.place, version=version)
+            if pa.table(table.deletion_vectors()).num_rows:
+                raise _deletion_vectors(self.place, version)
+            rows = sorted(pa.table(table.get_add_actions(flatten=True)).to_pylist(), key=lambda row: row["path"])
+            types = self.columns()
+            return [
+                DataPart(
+                    unquote(row["path"]),
+                    {
+                        name.removeprefix("partition."): pa.array([value], types.field(name[10:]).type)
+                        for name, value in row.items()
+                        if name.startswith("partition.")
+                    },
+                )
+                for row in rows
+            ]
+
+        return self._reached(read)
+
+    def _part(self, add: Mapping[str, Any], types: pa.Schema) -> DataPart:
+        if add.get("deletionVector"):
+            raise _deletion_vectors(self.place, None)
+        values = {
+            name: _value(text, types.field(name).type)
+            for name, text in add["partitionValues"].items()
+            if name in types.names
+        }
+        return DataPart(unquote(add["path"]), values)
+
+    def _reached(self, action: Callable[[], Result]) -> Result:
+        try:
+            return action()
+        except TableNotFoundError:
+            self._opened = None
+            message = f"there is no Delta table at {self.place}; make it, or name another place with table"
+            raise LakeError(message) from None
+        except (DeltaError, OSError) as error:
+            self._opened = None
+            text = " ".join(str(error).replace("\x1b[31m↳\x1b[0m", "").split())
+            message = f"the table {self.place} cannot be read: {text}; see that it is there, and the rights"
+            raise LakeError(message) from error
+
+
+def _value(text: str | None, kind: pa.DataType) -> pa.Array:
+    """The value of a partition, as the log has it; an empty text stands for null, and times are those of UTC."""
+    if text and pa.types.is_timestamp(kind) and kind.tz:
+        return pa.array([text.removesuffix("Z")], pa.string()).cast(pa.timestamp("us")).cast(kind)
+    return pa.array([text or None], pa.string()).cast(kind)
+
+
+def _deletion_vectors(place: str, version: int | None) -> DataError:
+    which = "" if version is None else f" in version {version}"
+    message = (
+        f"the table {place} has files with deletion vectors{which}, which cannot be read; "
+        "switch delta.enableDeletionVectors off, and have the table rewritten with REORG or OPTIMIZE"
+    )
+    return DataError(message)

@@ -1,0 +1,119 @@
+"""What a source asks of a table: its versions in order, and the data files of each."""
+
+from __future__ import annotations
+
+import datetime
+from collections.abc import Mapping, Sequence
+from typing import IO, Any, Literal, NamedTuple, Protocol
+
+from pydantic import BaseModel, ConfigDict, Field, model_validator
+
+from streams_orchestration.operators.libraries import pa
+
+ChangePolicy = Literal["fail", "skip", "rewritten", "feed"]
+
+
+class StartAt(BaseModel):
+    """A version or a time to begin with."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+    version: int | None = Field(default=None, ge=0)
+    time: datetime.datetime | None = None
+
+    @model_validator(mode="after")
+    def _one(self) -> StartAt:
+        if (self.version is None) == (self.time is None):
+            message = "startAt has a version or a time: {version: 12}, or {time: 2024-05-01T00:00:00Z}"
+            raise ValueError(message)
+        if self.time is not None and self.time.tzinfo is None:
+            message = "startAt: a time has its zone: 2024-05-01T00:00:00Z"
+            raise ValueError(message)
+        return self
+
+
+Start = StartAt | Literal["snapshot", "earliest", "latest"]
+
+
+class Position(NamedTuple):
+    """Where a source stands, as its offset has it."""
+
+    version: int
+    part: int = 0
+    row: int = 0
+    """Of the part, the next one."""
+    whole: bool = False
+    """All rows of the version, and not only what it has added."""
+    done: bool = False
+    """All of the version was submitted."""
+    until: int | None = None
+    """The last version that is read."""
+
+
+class DataPart(NamedTuple):
+    """A data file, as far as a version has brought it."""
+
+    path: str
+    values: Mapping[str, Any]
+    """Column -> an Arrow array of one value, of those that are not in the file."""
+
+
+class Changed(NamedTuple):
+    """Rows of a version that are taken away or replaced."""
+
+    operation: str
+
+
+class VersionParts(NamedTuple):
+    """What a version has to be read of."""
+
+    parts: Sequence[DataPart]
+    changed: Changed | None = None
+
+
+class LostVersionsError(Exception):
+    """Versions can be read no more."""
+
+    def __init__(self, what: str, next_version: int | None) -> None:
+        super().__init__(what)
+        self.what = what
+        self.next_version = next_version
+        """The first one that can be read again; None when there is none yet."""
+
+
+class TableHistory(Protocol):
+    """A table that is read version by version. All methods raise LakeError where it cannot be reached or is gone."""
+
+    place: str
+
+    def start(self, start: Start) -> Position:
+        """The first position."""
+        ...
+
+    def newest(self) -> int:
+        """The newest version."""
+        ...
+
+    def following(self, version: int) -> int | None:
+        """The next version, None when there is none yet; raises LostVersionsError."""
+        ...
+
+    def is_at(self, version: int, until: int) -> bool:
+        """Has a version been reached, when versions up to it were read?"""
+        ...
+
+    def parts(self, position: Position) -> VersionParts:
+        """What there is to read; raises LostVersionsError."""
+        ...
+
+    def feed(self, version: int) -> pa.Table:
+        """The changes of a version, with `_change_type`, `_commit_version` and `_commit_timestamp`."""
+        ...
+
+    def columns(self) -> pa.Schema:
+        """Of the newest version."""
+        ...
+
+    def open(self, part: DataPart) -> IO[bytes] | Any:
+        """A data file; raises FileNotFoundError."""
+        ...

@@ -1,0 +1,305 @@
+"""What the sources of lake tables have in common."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import Any, ClassVar, Literal
+
+from pydantic import Field
+
+from streams_orchestration.model.names import nearest
+from streams_orchestration.operators.arrow_types import fits
+from streams_orchestration.operators.batch import TupleBatch
+from streams_orchestration.operators.contract import (
+    Offset,
+    OperatorContext,
+    Parameters,
+    ProducedTo,
+    SourceOperator,
+)
+from streams_orchestration.operators.errors import DataError
+from streams_orchestration.operators.lakes.errors import require
+from streams_orchestration.operators.lakes.history import (
+    ChangePolicy,
+    DataPart,
+    LostVersionsError,
+    Position,
+    Start,
+    TableHistory,
+    VersionParts,
+)
+from streams_orchestration.operators.libraries import pa, pq
+from streams_orchestration.operators.mentions import Mentions
+
+FEED = {"_change_type": "string", "_commit_version": "bigint", "_commit_timestamp": "timestamp"}
+"""Attributes that say of a change what it is, and their types."""
+READ_ROWS = 65_536
+"""Of a data file in one step, at most."""
+
+
+class LakeSourceParameters(Parameters):
+    """Parameters of all sources of lake tables."""
+
+    start_at: Start = Field(
+        default="snapshot",
+        alias="startAt",
+        description="snapshot: all rows there are, then what is added; latest: only what is added; earliest: what was "
+        "added since the oldest version that can be read; {version: n} or {time: t}: what was added from there on",
+    )
+    until: Literal["latest"] | None = Field(
+        default=None, description="latest: end with the version that is the newest one at the start"
+    )
+    on_change: ChangePolicy = Field(
+        default="fail",
+        alias="onChange",
+        description="of a version that deletes or updates rows; skip: nothing of it; rewritten: the rows of all files "
+        "that it adds, also those that are as before; feed: the changes themselves",
+    )
+    on_lost_data: Literal["fail", "skip"] = Field(
+        default="fail", alias="onLostData", description="of versions and files that are gone before they were read"
+    )
+    poll_period: float = Field(default=1.0, alias="pollPeriod", ge=0.01, description="seconds between two looks")
+
+
+class LakeSource(SourceOperator):
+    """Reads what each version of a table has added, version by version; the offset is version, data file and row.
+
+    Files of a version are read in the order in which it names them, so a replay gives the same tuples.
+    """
+
+    module: ClassVar[str]
+    """Of the library, that must be installed."""
+    extra: ClassVar[str]
+    free_parameters = frozenset(("on_change", "on_lost_data", "poll_period"))
+
+    @classmethod
+    def mentions(cls, parameters: LakeSourceParameters) -> Mentions:
+        """None."""
+        return Mentions()
+
+    @classmethod
+    def check(cls, context: OperatorContext, parameters: LakeSourceParameters) -> None:
+        """Raises ValueError when there is no schema, or the library is missing; connects to nothing."""
+        if not context.outputs or context.outputs[0] is None:
+            message = "the output stream needs a schema: outputs: [{stream: Name, schema: Type}]"
+            raise ValueError(message)
+        if parameters.on_change != "feed" and (named := [name for name in FEED if name in context.outputs[0].names]):
+            message = f"the attribute {named[0]} is known of changes only: say onChange: feed"
+            raise ValueError(message)
+        require(cls.module, cls.extra, cls.__name__)
+
+    def history(self) -> TableHistory:
+        """The table; nothing is connected yet."""
+        raise NotImplementedError
+
+    def setup(self) -> None:
+        """Nothing is read before the first call of `produce`."""
+        self._history: TableHistory | None = None
+        self._cached: tuple[tuple[int, bool], VersionParts] | None = None
+        self._reading: tuple[Position, Iterator[pa.RecordBatch]] | None = None
+        self._rest: pa.RecordBatch | None = None
+        self._idle = False
+        self._place = ""
+
+    def place(self) -> str:
+        """Data file and version that were read last."""
+        return self._place
+
+    def pause(self) -> float | None:
+        """Until the next look at the table."""
+        return self.parameters.poll_period if self._idle else 0.0
+
+    def produce(self, offset: Offset, limit: int) -> ProducedTo:
+        """Submit the next rows; the first call only says where to begin, so that every later one begins there.
+
+        Raises:
+            DataError: rows are lost, deleted or updated, or do not fit the stream; names version and remedy.
+            LakeError: the table cannot be reached.
+        """
+        if self._history is None:
+            self._history = self.history()
+            self._check_columns()
+        if not offset:
+            return ProducedTo(_offset(self._first()), exhausted=False)
+        position = Position(**offset)
+        self._idle = False
+        while limit > 0:
+            if position.done:
+                following = self._following(position)
+                if following is None:
+                    ended = position.until is not None
+                    self._idle = not ended
+                    return ProducedTo(_offset(position), exhausted=ended)
+                position = following
+            position, rows = self._step(position, limit)
+            limit -= rows
+        return ProducedTo(_offset(position), exhausted=False)
+
+    @property
+    def _table(self) -> TableHistory:
+        assert self._history is not None
+        return self._history
+
+    @property
+    def _schema(self) -> pa.Schema:
+        schema = self.context.outputs[0]
+        assert schema is not None
+        return schema
+
+    def _first(self) -> Position:
+        start = self._table.start(self.parameters.start_at)
+        until = self._table.newest() if self.parameters.until == "latest" else None
+        begins_later = until is not None and not start.done and start.version != until and self._table.is_at(
+            start.version, until
+        )  # fmt: skip
+        return start._replace(until=until, done=start.done or begins_later)
+
+    def _following(self, position: Position) -> Position | None:
+        """The beginning of the next version; None when there is none, or none that is to be read."""
+        until = position.until
+        if until is not None and self._table.is_at(position.version, until):
+            return None
+        try:
+            version = self._table.following(position.version)
+        except LostVersionsError as error:
+            self._lose(error.what)
+            version = error.next_version
+        if version is None or (until is not None and version != until and self._table.is_at(version, until)):
+            return None
+        self._check_columns()
+        return Position(version, until=until)
+
+    def _step(self, position: Position, limit: int) -> tuple[Position, int]:
+        """Submit rows of one data file; the position behind them, and how many there were."""
+        if self.parameters.on_change == "feed" and not position.whole:
+            return position._replace(done=True), self._submit_feed(position.version)
+        found = self._parts(position)
+        if found.changed is not None:
+            self._check_change(position, found.changed.operation)
+            if self.parameters.on_change == "skip":
+                return position._replace(done=True), 0
+        if position.part >= len(found.parts):
+            return position._replace(part=0, row=0, done=True), 0
+        part = found.parts[position.part]
+        batch = self._read(position, part, limit)
+        if batch is None:
+            return position._replace(part=position.part + 1, row=0), 0
+        self._place = f"{part.path} of version {position.version} of {self._table.place}, rows from {position.row + 1}"
+        self._submit_rows(batch)
+        position = position._replace(row=position.row + batch.num_rows)
+        if self._reading is not None:
+            self._reading = (position, self._reading[1])
+        return position, batch.num_rows
+
+    def _parts(self, position: Position) -> VersionParts:
+        key = (position.version, position.whole)
+        if self._cached is None or self._cached[0] != key:
+            try:
+                found = self._table.parts(position)
+            except LostVersionsError as error:
+                self._lose(error.what)
+                found = VersionParts(())
+            self._cached = (key, found)
+        return self._cached[1]
+
+    def _read(self, position: Position, part: DataPart, limit: int) -> pa.RecordBatch | None:
+        """Some rows of a data file from a row on; None at its end."""
+        try:
+            if self._reading is None or self._reading[0] != position:
+                self._reading, self._rest = (position, self._batches(part, position)), None
+            batch = self._rest if self._rest is not None else next(self._reading[1], None)
+        except FileNotFoundError:
+            self._reading = None
+            self._lose(f"the data file {part.path} of version {position.version}")
+            return None
+        except (pa.ArrowInvalid, OSError) as error:
+            message = f"{part.path} of {self._table.place}, version {position.version}: {error}"
+            raise DataError(message) from error
+        if batch is None:
+            self._reading = None
+            return None
+        self._rest = batch.slice(limit) if batch.num_rows > limit else None
+        return batch.slice(0, limit)
+
+    def _batches(self, part: DataPart, position: Position) -> Iterator[pa.RecordBatch]:
+        first, feed = (
+            position.row,
+            {"_change_type": pa.array(["insert"]), "_commit_version": pa.array([position.version])},
+        )
+        with pq.ParquetFile(self._table.open(part)) as file:
+            names = [name for name in self._schema.names if name in file.schema_arrow.names]
+            for group in range(file.num_row_groups):
+                rows = file.metadata.row_group(group).num_rows
+                if first >= rows:
+                    first -= rows
+                    continue
+                for batch in file.iter_batches(READ_ROWS, row_groups=[group], columns=names, use_threads=False):
+                    skipped = min(first, batch.num_rows)
+                    first -= skipped
+                    if skipped < batch.num_rows:
+                        yield self._complete(batch.slice(skipped), {**feed, **part.values})
+
+    def _complete(self, batch: pa.RecordBatch, values: Mapping[str, Any]) -> pa.RecordBatch:
+        """With the columns that are not in the file: values of its partition, or null."""
+        columns = dict(zip(batch.schema.names, batch.columns, strict=True))
+        for field in self._schema:
+            if field.name not in columns:
+                value = values.get(field.name, pa.nulls(1, field.type))
+                columns[field.name] = value.take(pa.array([0] * batch.num_rows, pa.int64()))
+        return pa.RecordBatch.from_pydict({name: columns[name] for name in self._schema.names})
+
+    def _submit_rows(self, batch: pa.RecordBatch) -> None:
+        columns: dict[str, Any] = dict(zip(batch.schema.names, batch.columns, strict=True))
+        self.submit(TupleBatch.from_columns(columns, self._schema))
+
+    def _submit_feed(self, version: int) -> int:
+        """All changes of a version: their order is not known to be the same another time, so they come at once."""
+        table = self._table.feed(version)
+        missing = [field for field in self._schema if field.name not in table.column_names]
+        for field in missing:
+            table = table.append_column(field.name, pa.nulls(len(table), field.type))
+        self._place = f"version {version} of {self._table.place}"
+        for batch in table.select(self._schema.names).to_batches():
+            self._submit_rows(batch)
+        return len(table)
+
+    def _check_change(self, position: Position, operation: str) -> None:
+        if self.parameters.on_change == "fail":
+            message = (
+                f"version {position.version} of {self._table.place} deletes or updates rows ({operation}), which "
+                "submitted tuples cannot follow; say onChange: skip (leave the version out), rewritten (all rows of "
+                "the files that it adds, again) or feed (the changes, with _change_type)"
+            )
+            raise DataError(message)
+
+    def _lose(self, what: str) -> None:
+        """Rows are gone that were not read."""
+        if self.parameters.on_lost_data == "fail":
+            message = (
+                f"{self._table.place}: {what} cannot be read any more, so rows are lost; say onLostData: skip to go on "
+                "with what there is, and have the table keep its history for longer"
+            )
+            raise DataError(message)
+        self.context.logger.warning("%s: %s cannot be read any more, and is left out", self._table.place, what)
+        self.context.metrics.counter("lost", "versions and data files that were gone before they were read").add(1)
+
+    def _check_columns(self) -> None:
+        """See that the table has the attributes."""
+        there = self._table.columns()
+        for field in self._schema:
+            if field.name in FEED and self.parameters.on_change == "feed":
+                continue
+            if field.name not in there.names:
+                message = (
+                    f"the table {self._table.place} has no column {field.name}{nearest(field.name, there.names)}; "
+                    "its columns are " + ", ".join(there.names)
+                )
+                raise DataError(message)
+            kind = there.field(field.name).type
+            if not fits(kind, field.type):
+                message = f"the column {field.name} of {self._table.place} is {kind}, the attribute is {field.type}"
+                raise DataError(message)
+
+
+def _offset(position: Position) -> Offset:
+    return position._asdict()

@@ -1,0 +1,279 @@
+"""DeltaSource: what each version has added, in order, the same however often and wherever it goes on."""
+
+from __future__ import annotations
+
+import datetime
+import shutil
+from pathlib import Path
+from typing import Any
+
+import deltalake
+import pyarrow as pa
+import pytest
+from deltalake.schema import PrimitiveType
+from hypothesis import given
+from hypothesis import strategies as st
+
+from streams_orchestration.operators.contract import Offset
+from streams_orchestration.operators.errors import DataError
+from streams_orchestration.operators.lakes.errors import LakeError
+from streams_orchestration.operators.standard.delta_source import DeltaSource
+from streams_orchestration_tests.examples import examples
+from streams_orchestration_tests.operators.harness import Bench, Row
+
+SCHEMA = "k string, n bigint"
+
+
+def add(table: Path, *rows: Row, **more: Any) -> None:
+    data = pa.table({"k": [row[0] for row in rows], "n": pa.array([row[1] for row in rows], pa.int64())})
+    deltalake.write_deltalake(table, data, mode="append", **more)
+
+
+@pytest.fixture
+def table(tmp_path: Path) -> Path:
+    """Versions 0, 1 and 2 of two rows each."""
+    place = tmp_path / "table"
+    for version in range(3):
+        add(place, ("a", 2 * version), ("b", 2 * version + 1))
+    return place
+
+
+def source(table: Path, schema: str = SCHEMA, **parameters: Any) -> Bench:
+    return Bench(DeltaSource, [], [schema], table=str(table), **parameters)
+
+
+def read(bench: Bench, offset: Offset | None = None, limit: int = 1000) -> Offset:
+    """Until there is nothing more; gives the offset."""
+    produced = bench.produce(offset, limit)
+    while not produced.exhausted and bench.operator.pause() == 0:  # type: ignore[attr-defined]
+        produced = bench.produce(produced.offset, limit)
+    return produced.offset
+
+
+def numbers(bench: Bench) -> list[int]:
+    return [row[1] for row in bench.rows()]
+
+
+STARTS: list[tuple[Any, list[int]]] = [
+    ("snapshot", [0, 1, 2, 3, 4, 5, 6]),
+    ("earliest", [0, 1, 2, 3, 4, 5, 6]),
+    ("latest", [6]),
+    ({"version": 0}, [0, 1, 2, 3, 4, 5, 6]),
+    ({"version": 2}, [4, 5, 6]),
+    ({"version": 3}, [6]),
+    ({"time": "2000-01-01T00:00:00Z"}, [0, 1, 2, 3, 4, 5, 6]),
+    ({"time": "2999-01-01T00:00:00Z"}, [6]),
+]
+
+
+@pytest.mark.parametrize(("start", "expected"), STARTS)
+def test_reading_begins_where_it_is_to(table: Path, start: Any, expected: list[int]):
+    bench = source(table, startAt=start)
+    offset = read(bench)
+    add(table, ("c", 6))
+    read(bench, offset)
+    assert sorted(numbers(bench)) == expected
+    assert bench.operator.pause() == 1.0  # type: ignore[attr-defined]
+
+
+def test_reading_begins_with_the_first_version_of_a_time(table: Path):
+    at = deltalake.DeltaTable(table).history()[1]["timestamp"] / 1000
+    moment = datetime.datetime.fromtimestamp(at, datetime.UTC).isoformat()
+    bench = source(table, startAt={"time": moment}, until="latest")
+    read(bench)
+    assert numbers(bench)[-4:] == [2, 3, 4, 5]
+
+
+@pytest.mark.parametrize("start", ["snapshot", "earliest", "latest", {"version": 1}, {"version": 3}])
+def test_a_run_up_to_the_latest_version_ends_there(table: Path, start: Any):
+    bench = source(table, startAt=start, until="latest")
+    begun = bench.produce()
+    add(table, ("c", 6))
+    produced = bench.produce(begun.offset)
+    while not produced.exhausted:
+        produced = bench.produce(produced.offset)
+    assert 6 not in numbers(bench)
+
+
+@pytest.fixture(scope="module")
+def several(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Versions of several files and groups of rows."""
+    place = tmp_path_factory.mktemp("lake") / "table"
+    properties = deltalake.WriterProperties(max_row_group_size=5)
+    for version in range(2):
+        add(place, *((letter, 20 * version + n) for n in range(17) for letter in "ab"), partition_by=["k"],
+            writer_properties=properties)  # fmt: skip
+    return place
+
+
+@examples(10)
+@given(limits=st.lists(st.integers(5, 40), min_size=1, max_size=5), start=st.sampled_from(["snapshot", "earliest"]))
+def test_rows_are_the_same_wherever_reading_goes_on(several: Path, limits: list[int], start: str):
+    """Each call is made by an instance that has read nothing before."""
+    whole = source(several, startAt=start, until="latest")
+    read(whole)
+    assert len(whole.rows()) == 2 * 34
+    bench = source(several, startAt=start, until="latest")
+    produced = bench.produce()
+    while not produced.exhausted:
+        limits.append(limits.pop(0))
+        produced = bench.restart().produce(produced.offset, limits[0])
+    assert bench.rows() == whole.rows()
+
+
+def test_values_of_partitions_come_back(tmp_path: Path):
+    at = datetime.datetime(2024, 1, 2, 3, 4, 5, 678901, tzinfo=datetime.UTC)
+    data = pa.table({"n": [1, 2], "s": ["ü/ %=", None], "d": [at.date(), None], "t": [at, None], "i": [7, None]})
+    for _ in range(2):
+        deltalake.write_deltalake(tmp_path, data, mode="append", partition_by=["s", "d", "t", "i"])
+    for start in ("snapshot", {"version": 1}):
+        bench = source(tmp_path, "i bigint, n bigint, s string, d date, t timestamp", startAt=start, until="latest")
+        read(bench)
+        rows = [(7, 1, "ü/ %=", at.date(), at), (None, 2, None, None, None)]
+        assert sorted(bench.rows(), key=lambda row: row[1]) == sorted(
+            rows * (2 if start == "snapshot" else 1), key=lambda r: r[1]
+        )
+
+
+def test_what_only_moves_rows_adds_nothing(table: Path):
+    bench = source(table, startAt="earliest")
+    offset = read(bench)
+    deltalake.DeltaTable(table).optimize.compact()
+    add(table, ("c", 6))
+    read(bench, offset)
+    assert numbers(bench) == list(range(7))
+
+
+CHANGES: list[tuple[str, list[int] | None]] = [("fail", None), ("skip", [9]), ("rewritten", [101, 9])]
+
+
+@pytest.mark.parametrize(("policy", "expected"), CHANGES)
+def test_a_version_that_updates_rows(table: Path, policy: str, expected: list[int] | None):
+    bench = source(table, startAt="latest", onChange=policy)
+    offset = read(bench)
+    deltalake.DeltaTable(table).update({"n": "n + 100"}, predicate="n = 1")
+    add(table, ("c", 9))
+    if expected is None:
+        with pytest.raises(DataError, match=r"version 3 of .* deletes or updates rows \(UPDATE\), .* onChange: skip"):
+            read(bench, offset)
+    else:
+        read(bench, offset)
+        assert [number for number in numbers(bench) if number] == expected
+
+
+def test_changes_are_read_as_such(table: Path):
+    bench = source(table, f"{SCHEMA}, _change_type string, _commit_version bigint", onChange="feed")
+    offset = read(bench)
+    assert {(kind, version) for *_, kind, version in bench.rows()} == {("insert", 2)}
+    deltalake.DeltaTable(table).delete("n = 1")
+    add(table, ("c", 9))
+    read(bench, offset)
+    changes = [(n, kind, version) for _, n, kind, version in bench.rows()]
+    assert (1, "delete", 3) in changes
+    assert changes[-1] == (9, "insert", 4)
+
+
+def test_versions_whose_log_is_gone_are_named(table: Path):
+    bench = source(table, startAt={"version": 0})
+    offset = bench.produce().offset
+    offset = bench.produce(offset, 1).offset
+    for version in (1, 2):
+        (table / "_delta_log" / f"{version:020}.json").unlink()
+    with pytest.raises(DataError, match=r"the log of versions 1 to 2 cannot be read any more, .* onLostData: skip"):
+        read(bench, offset)
+
+
+def test_a_version_that_is_lost_is_left_out_by_permission(table: Path):
+    deltalake.DeltaTable(table).create_checkpoint()
+    add(table, ("c", 6))
+    bench = source(table, startAt={"version": 0}, onLostData="skip")
+    offset = bench.produce(bench.produce().offset, 2).offset
+    (table / "_delta_log" / f"{1:020}.json").unlink()
+    read(bench, offset)
+    assert numbers(bench) == [0, 1, 4, 5, 6]
+    assert bench.metrics["lost"] == 1
+
+
+@pytest.mark.parametrize(("policy", "expected"), [("fail", None), ("skip", [2, 3, 4, 5])])
+def test_a_data_file_that_is_gone_is_named(table: Path, policy: str, expected: list[int] | None):
+    bench = source(table, startAt="earliest", onLostData=policy)
+    offset = bench.produce().offset
+    (gone,) = deltalake.DeltaTable(table, version=0).file_uris()
+    Path(gone).unlink()
+    if expected is None:
+        with pytest.raises(DataError, match=rf"the data file {Path(gone).name} of version 0 cannot be read any more"):
+            read(bench, offset)
+    else:
+        read(bench, offset)
+        assert numbers(bench) == expected
+
+
+def test_the_oldest_version_that_can_be_read_is_the_earliest(table: Path):
+    deltalake.DeltaTable(table).create_checkpoint()
+    for version in (0, 1):
+        (table / "_delta_log" / f"{version:020}.json").unlink()
+    add(table, ("c", 6))
+    bench = source(table, startAt="earliest", until="latest")
+    read(bench)
+    assert sorted(numbers(bench)) == list(range(7))
+
+
+def test_a_column_that_comes_later_is_null_before(table: Path):
+    deltalake.DeltaTable(table).alter.add_columns([deltalake.Field("m", PrimitiveType("long"))])
+    bench = source(table, f"{SCHEMA}, m bigint", startAt={"version": 2}, until="latest")
+    read(bench)
+    assert bench.rows() == [("a", 4, None), ("b", 5, None)]
+
+
+WRONG: list[tuple[str, str]] = [
+    ("k string, m bigint", r"has no column m; .*its columns are k, n"),
+    ("k bigint", r"the column k of .* is string, the attribute is int64"),
+]
+
+
+@pytest.mark.parametrize(("schema", "message"), WRONG)
+def test_columns_that_do_not_fit_are_named(table: Path, schema: str, message: str):
+    with pytest.raises(DataError, match=message):
+        source(table, schema).produce()
+
+
+def test_a_column_that_is_dropped_in_the_middle_is_named(table: Path):
+    bench = source(table)
+    offset = read(bench)
+    deltalake.write_deltalake(table, pa.table({"k": ["c"]}), mode="overwrite", schema_mode="overwrite")
+    with pytest.raises(DataError, match="has no column n"):
+        read(bench, offset)
+
+
+def test_a_table_that_is_not_there_is_named(table: Path):
+    bench = source(table)
+    offset = read(bench)
+    shutil.rmtree(table)
+    with pytest.raises(LakeError, match=f"there is no Delta table at {table}"):
+        read(bench, offset)
+    add(table, ("a", 1))
+    with pytest.raises(DataError, match="has version 0 only, but 2 was read; was it made anew"):
+        read(bench, offset)
+
+
+PARAMETERS: list[tuple[dict[str, Any], str]] = [
+    ({"startAt": {"version": 1, "time": "2024-01-01T00:00:00Z"}}, "startAt has a version or a time"),
+    ({"startAt": {"time": "2024-01-01T00:00:00"}}, "a time has its zone"),
+    ({"startAt": {"version": -1}}, "greater than or equal to 0"),
+]
+
+
+@pytest.mark.parametrize(("parameters", "message"), PARAMETERS)
+def test_parameters_that_do_not_fit_are_named(table: Path, parameters: dict[str, Any], message: str):
+    with pytest.raises(ValueError, match=message):
+        source(table, **parameters)
+
+
+def test_a_version_that_is_not_there_yet_is_named(table: Path):
+    with pytest.raises(DataError, match="has no version 9 yet; its newest is 2"):
+        source(table, startAt={"version": 9}).produce()
+
+
+def test_attributes_of_changes_need_the_feed(table: Path):
+    with pytest.raises(ValueError, match="_change_type is known of changes only: say onChange: feed"):
+        source(table, f"{SCHEMA}, _change_type string")
