@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import signal
 from collections.abc import Iterator
@@ -14,8 +15,9 @@ from streams_orchestration_tests.examples import register_profiles
 if TYPE_CHECKING:
     from streams_orchestration_tests import mariadb as mariadb_server
     from streams_orchestration_tests.postgresql import Server
+    from streams_orchestration_tests.servers.s3 import S3
 
-SERVERS = {"postgresql", "mariadb"}
+SERVERS = {"postgresql", "mariadb", "s3"}
 """Fixtures."""
 MOST_WORKERS = 4
 """More would need more memory than a machine for tests has."""
@@ -50,7 +52,7 @@ def pytest_xdist_auto_num_workers() -> int:
 def kind(item: pytest.Item) -> str:
     """`deep`, `slow` or `quick`; exactly one holds for a test.
 
-    Marked tests are what the mark says. Of the others those are slow that start Java or need a database server.
+    Marked tests are what the mark says. Of the others those are slow that start Java or need a server.
     """
     for name in ("deep", "slow"):
         if item.get_closest_marker(name):
@@ -90,3 +92,21 @@ def mariadb() -> Iterator[mariadb_server.Server]:
         pytest.skip(reason)
     with server() as started:
         yield started
+
+
+@pytest.fixture(scope="session", params=["moto", pytest.param("s3proxy", marks=pytest.mark.java)])
+def s3(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Iterator[S3]:
+    """An S3 server for all tests of a worker; each test takes a directory of its own in the bucket."""
+    from streams_orchestration_tests.servers import s3 as servers
+    from streams_orchestration_tests.servers.jars import NotToBeHadError
+
+    start = servers.moto if request.param == "moto" else servers.s3proxy
+    with contextlib.ExitStack() as stack:
+        try:
+            server = stack.enter_context(start(tmp_path_factory.mktemp(request.param)))
+        except NotToBeHadError as error:
+            pytest.skip(f"{request.param}: {error}")
+        patch = stack.enter_context(pytest.MonkeyPatch.context())
+        for name, value in server.credentials.items():
+            patch.setenv(name, value)
+        yield server

@@ -37,6 +37,7 @@ def item(*marks: str, fixtures: tuple[str, ...] = (), **parameters: object) -> A
         (item(database="postgresql"), "slow"),
         (item(fixtures=("mariadb",)), "slow"),
         (item(target="mariadb"), "slow"),
+        (item(fixtures=("s3",)), "slow"),
         (item("deep", database="postgresql"), "deep"),
         (item("deep", "java"), "deep"),
     ],

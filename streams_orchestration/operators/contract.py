@@ -26,6 +26,7 @@ from streams_orchestration.operators.rescaling import (
 )
 from streams_orchestration.operators.results import check_offset, check_port, check_tuples, described
 from streams_orchestration.operators.state import State
+from streams_orchestration.operators.storage.port import File
 
 Offset = dict[str, Any]
 """Where a source stands: JSON that only the source understands."""
@@ -41,8 +42,8 @@ class PendingFile(NamedTuple):
     """A file that a sink has written and that becomes visible with its epoch, or with its batch."""
 
     pending: Path
-    final: Path | None
-    """None when it goes to something else than a file; see `EpochSink`."""
+    final: Path | str | None
+    """A path, or the address of a `GatheringSink`; None when it goes to something else than a file: `EpochSink`."""
     rows: int
     size: int
     """Bytes."""
@@ -102,13 +103,13 @@ class Operator:
         return ()
 
     @classmethod
-    def published(cls, context: OperatorContext, parameters: Any) -> tuple[Path, ...]:
+    def published(cls, context: OperatorContext, parameters: Any) -> tuple[File, ...]:
         """Files that look like what the operator publishes: left by an earlier life when it starts anew."""
         return ()
 
     @classmethod
-    def directory(cls, context: OperatorContext, parameters: Any) -> Path | None:
-        """The directory that the operator publishes into, which it shares with its siblings only."""
+    def directory(cls, context: OperatorContext, parameters: Any) -> Path | str | None:
+        """The directory, or its address, that the operator publishes into and shares with its siblings only."""
         return None
 
     @classmethod

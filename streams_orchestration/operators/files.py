@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import IO
 
 from streams_orchestration.operators.errors import DataError
+from streams_orchestration.operators.storage.port import File
 
 PACKAGE = "package://"
 
@@ -76,7 +77,7 @@ def resolve_inputs(path: str, base: Path) -> list[Path]:
 
 
 @contextmanager
-def open_decompressed(path: Path) -> Iterator[IO[bytes]]:
+def open_decompressed(path: File) -> Iterator[IO[bytes]]:
     """The file's bytes; `.gz` and one-member `.zip` files are unpacked on the way.
 
     Raises:
@@ -84,10 +85,10 @@ def open_decompressed(path: Path) -> Iterator[IO[bytes]]:
     """
     try:
         if path.suffix == ".gz":
-            with gzip.open(path, "rb") as unpacked:
+            with path.open("rb") as packed, gzip.open(packed, "rb") as unpacked:
                 yield io.BufferedReader(unpacked)  # type: ignore[arg-type]
         elif path.suffix == ".zip":
-            with zipfile.ZipFile(path) as archive, _only_member(archive, path) as member:
+            with path.open("rb") as packed, zipfile.ZipFile(packed) as archive, _only_member(archive, path) as member:
                 yield member
         else:
             with path.open("rb") as file:
@@ -97,7 +98,7 @@ def open_decompressed(path: Path) -> Iterator[IO[bytes]]:
         raise DataError(message) from error
 
 
-def go_to(file: IO[bytes], path: Path, place: int) -> None:
+def go_to(file: IO[bytes], path: File, place: int) -> None:
     """Go on from a byte of a file that was opened with `open_decompressed`.
 
     Raises:
@@ -111,7 +112,7 @@ def go_to(file: IO[bytes], path: Path, place: int) -> None:
         raise DataError(message)
 
 
-def _only_member(archive: zipfile.ZipFile, path: Path) -> IO[bytes]:
+def _only_member(archive: zipfile.ZipFile, path: File) -> IO[bytes]:
     members = [name for name in archive.namelist() if not name.endswith("/")]
     if len(members) != 1:
         message = f"{path}: {len(members)} files in the archive, one is wanted"

@@ -8,6 +8,8 @@ from pathlib import Path
 from typing import NamedTuple
 
 from streams_orchestration.operators.contract import Operator
+from streams_orchestration.operators.storage.local import LocalStorage
+from streams_orchestration.operators.storage.port import Storage
 
 
 class Roll(NamedTuple):
@@ -45,8 +47,12 @@ class GatheringSink(Operator):
         """
         raise NotImplementedError
 
-    def final(self, pending: Path, epoch: int, batch: int) -> Path:
-        """The final name of a file that waits.
+    def storage(self) -> Storage:
+        """Where files are published; this machine by default."""
+        return LocalStorage()
+
+    def final(self, pending: Path, epoch: int, batch: int) -> Path | str:
+        """The final name of a file that waits: a path of this machine, or an address of `storage`.
 
         Args:
             pending: where it is.

@@ -41,7 +41,8 @@ def _explained(implementation: type[Operator], item: ErrorDetails) -> tuple[str,
         case "bool_parsing" | "bool_type":
             return _none_of(name, value, ("true", "false")), True
         case kind:
-            contrast = "" if name in fields and not fields[name].repr else f", not {value!r}"
+            field = fields.get(str(item["loc"][0]))
+            contrast = "" if field is not None and not field.repr else f", not {value!r}"
             # Streams takes a single value for a list, and texts for clauses like `output` and `state`
             return f"the parameter {name}: {reason}{contrast}", kind.endswith("_type") and kind not in (
                 "list_type",

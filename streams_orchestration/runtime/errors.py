@@ -221,10 +221,10 @@ class OperatorError(StreamsRuntimeError):
 class OutputError(StreamsRuntimeError):
     """An output of a sink cannot become visible."""
 
-    def __init__(self, operator: str, message: str, *, lost: bool = False) -> None:
+    def __init__(self, operator: str, message: str, *, lost: bool = False, refused: bool = False) -> None:
         self.operator = operator
-        self.lost = lost
-        """It is gone: trying again does not help."""
+        self.permanent = lost or refused
+        """It is gone, or what it goes to refuses it for good: trying again does not help."""
         super().__init__(f"operator {operator}: {message}")
 
 

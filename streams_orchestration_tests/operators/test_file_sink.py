@@ -44,7 +44,7 @@ def test_nothing_is_visible_before_it_is_published(tmp_path: Path):
     bench = sink(tmp_path).send(ROWS)
     (part,) = bench.operator.prepare_commit()
     assert part.pending.parent == tmp_path / "out" / "_pending"
-    assert part.final is not None
+    assert isinstance(part.final, Path)
     assert not part.final.exists()
     assert FileSink.published(bench.context, bench.parameters) == ()
     part.pending.rename(part.final)
@@ -80,7 +80,7 @@ def test_what_a_reset_may_take_back_has_a_name_that_no_replay_has(tmp_path: Path
     for generation in (1, 2):
         bench.context.generation = generation
         (part,) = bench.send(ROWS).operator.prepare_commit()
-        assert part.final is not None
+        assert isinstance(part.final, Path)
         part.pending.rename(part.final)
         names.append(part.final)
     assert [path.name for path in names] == ["part-000001-000000-000-g1.parquet", "part-000001-000000-000-g2.parquet"]
@@ -89,7 +89,7 @@ def test_what_a_reset_may_take_back_has_a_name_that_no_replay_has(tmp_path: Path
 
 def test_csv_parts_can_be_read_back(tmp_path: Path):
     (part,) = sink(tmp_path, format="csv").send(ROWS).operator.prepare_commit()
-    assert part.final is not None
+    assert isinstance(part.final, Path)
     assert part.final.suffix == ".csv"
     table = pyarrow.csv.read_csv(part.pending)
     assert table["n"].to_pylist() == [1, 2, 3]
@@ -107,7 +107,7 @@ def test_a_source_reads_what_a_sink_has_written(tmp_path: Path, format: str):
     (part,) = (
         Bench(FileSink, [schema], results=tmp_path, file="out", format=format, closeMode="batch").send(data).commit()
     )
-    assert part.final is not None
+    assert isinstance(part.final, Path)
     assert part.final.suffix == f".{format}"
     back = Bench(FileSource, [], [schema], base=part.pending.parent, file=part.pending.name, format=format)
     back.produce()
@@ -255,7 +255,7 @@ def test_readers_of_hive_directories_get_the_rows_back(
         FileSink, [", ".join([*names, "n int"])], results=place, file="out", partitionBy=by, closeMode="batch"
     )
     for part in bench.send(rows).commit() if rows else ():
-        assert part.final is not None
+        assert isinstance(part.final, Path)
         part.final.parent.mkdir(parents=True, exist_ok=True)
         part.pending.rename(part.final)
     files = FileSink.published(bench.context, bench.parameters)

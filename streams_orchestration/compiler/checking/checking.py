@@ -42,7 +42,7 @@ def check_parameters(compilation: Compilation) -> list[Diagnostic]:
 def check_operators(compilation: Compilation) -> list[Diagnostic]:
     """All that keeps an application from running here, and what of it will not act."""
     diagnostics = [*running_limits(compilation.logical), *check_external_streams(compilation.physical)]
-    places: dict[Path, LogicalOperator] = {}
+    places: dict[Path | str, LogicalOperator] = {}
     for operator in compilation.logical.operators:
         try:
             implementation_name(operator)
@@ -60,7 +60,7 @@ class _Finding(NamedTuple):
 
 
 def _findings(
-    compilation: Compilation, operator: LogicalOperator, places: dict[Path, LogicalOperator] | None
+    compilation: Compilation, operator: LogicalOperator, places: dict[Path | str, LogicalOperator] | None
 ) -> list[_Finding]:
     """What is wrong with one operator.
 

@@ -16,6 +16,8 @@ CHANNEL_FUNCTIONS = (
     *("getChannel", "getMaxChannels", "getLocalChannel", "getLocalMaxChannels"),
     *("getAllChannels", "getAllMaxChannels"),
 )
+SECRETS = ("env:", "file:")
+"""What `${...}` begins with where a parameter refers to a secret, which is read by the operator that uses it."""
 _PLACEMENT_FUNCTIONS = ("byChannel", "byReplica")
 _REFERENCE = re.compile(r"\$\{([^{}]*)\}")
 _CALL = re.compile(r"\s*(\w+)\(\s*\)\s*")
@@ -137,6 +139,8 @@ class Substitution:
         *,
         channels: bool,
     ) -> Any:
+        if match.group(1).startswith(SECRETS):
+            return match.group(0)
         call = _CALL.fullmatch(match.group(1))
         if call is None:
             return self._named(match.group(1).strip(), element, path, operator)

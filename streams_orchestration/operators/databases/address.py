@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import importlib.util
-import os
-import re
 from typing import TYPE_CHECKING, Any
+
+from streams_orchestration.operators.references import ReferenceError, is_reference, resolved
 
 if TYPE_CHECKING:
     from sqlalchemy import URL
 
-REFERENCE = re.compile(r"\{env:([A-Za-z_]\w*)\}")
 DRIVERS = {
     "sqlite": "sqlite+pysqlite",
     "postgresql": "postgresql+psycopg",
@@ -38,10 +37,10 @@ def check_url(url: str) -> None:
     Raises:
         DatabaseUrlError: it is no address, or of a database without a driver here, or a password stands in it.
     """
-    if REFERENCE.fullmatch(url):
+    if is_reference(url):
         return
     parsed = _parse(url)
-    if not all(REFERENCE.fullmatch(secret) for secret in secrets_of(parsed)):
+    if not all(is_reference(secret) for secret in secrets_of(parsed)):
         message = (
             "url: a password stands in it, and would stand in plans and logs, too; "
             "name an environment variable in its place: {env:NAME}"
@@ -56,8 +55,8 @@ def resolve_url(url: str) -> URL:
     Raises:
         DatabaseUrlError: a variable is not set, or the address cannot be used.
     """
-    if match := REFERENCE.fullmatch(url):
-        parsed = _parse(_value(match[1]))
+    if is_reference(url):
+        parsed = _parse(_value(url))
         _check_driver(parsed)
         return parsed
     parsed = _parse(url)
@@ -80,7 +79,7 @@ def secrets_of(url: URL) -> tuple[str, ...]:
 
 def shown_url(url: str) -> str:
     """The address for people: without user, password and options."""
-    if REFERENCE.fullmatch(url):
+    if is_reference(url):
         return url
     parsed = _parse(url)
     port = f":{parsed.port}" if parsed.port else ""
@@ -112,15 +111,11 @@ def _check_driver(url: URL) -> None:
 
 
 def _resolved(text: str | None) -> Any:
-    return None if text is None else REFERENCE.sub(lambda match: _value(match[1]), str(text))
+    return None if text is None else _value(str(text))
 
 
-def _value(name: str) -> str:
-    value = os.environ.get(name)
-    if value is None:
-        message = (
-            f"url: the environment variable {name} is not set in the host's process; hosts have the environment of the "
-            "command, or the Dagster daemon, that starts them: set it there, then reset or run it again"
-        )
-        raise DatabaseUrlError(message)
-    return value
+def _value(text: str) -> str:
+    try:
+        return resolved(text, "url")
+    except ReferenceError as error:
+        raise DatabaseUrlError(str(error)) from error

@@ -7,12 +7,12 @@ import functools
 import io
 from collections.abc import Iterator
 from dataclasses import dataclass, field
-from pathlib import Path
 from typing import Any
 
 from streams_orchestration.operators.errors import DataError
 from streams_orchestration.operators.files import open_decompressed
 from streams_orchestration.operators.libraries import pa, pa_csv
+from streams_orchestration.operators.storage.port import File
 
 BLOCK_BYTES = 8 << 20
 MAXIMUM_BLOCK_BYTES = 256 << 20
@@ -23,7 +23,7 @@ MAXIMUM_BLOCK_BYTES = 256 << 20
 class CsvFile:
     """One file, read by column names where it has a header, by position where it has none."""
 
-    path: Path
+    path: File
     separator: str
     has_header_line: bool
     block_bytes: int = field(default_factory=lambda: BLOCK_BYTES)

@@ -15,6 +15,7 @@ from streams_orchestration.model.names import nearest
 from streams_orchestration.model.visibility import Visibility
 from streams_orchestration.operators.batch import TupleBatch
 from streams_orchestration.operators.contract import OperatorContext, Parameters, PendingFile
+from streams_orchestration.operators.epoch_sink import waiting_directory
 from streams_orchestration.operators.errors import UnknownAttributeError
 from streams_orchestration.operators.gathering import GatheringSink, Roll
 from streams_orchestration.operators.libraries import pa
@@ -23,18 +24,24 @@ from streams_orchestration.operators.standard.file_formats import SinkFormat, me
 from streams_orchestration.operators.standard.json_lines import check_json_schema
 from streams_orchestration.operators.standard.partitions import check_partitions, partitioned
 from streams_orchestration.operators.standard.refused import REFUSED
+from streams_orchestration.operators.storage.options import StorageOptions
+from streams_orchestration.operators.storage.port import File, Storage, is_address
+from streams_orchestration.operators.storage.storages import storage_of
 
 PENDING = "_pending"
 """Directory inside of a sink's directory for files that are not visible yet; readers skip names with `_`."""
 DEFAULT_ROLL = Roll(seconds=10.0, size=64 << 20)
-_PART = re.compile(r"part-\d{6,}-\d{6,}-\d{3,}(-g\d+)?\.(parquet|csv|jsonl|arrow)")
+_PART = re.compile(r"part-\d{6,}-\d{6,}-\d{3,}(-g\d+|-[0-9a-f]{32})?\.(parquet|csv|jsonl|arrow)")
 _CLOSED_BY = {"size": "bytesPerFile", "time": "timePerFile", "epochs": "epochsPerFile"}
 
 
 class FileSinkParameters(Parameters):
     """Parameters of `FileSink`."""
 
-    file: str = Field(min_length=1, description="directory for the parts; a relative one is among the results")
+    file: str = Field(
+        min_length=1, description="directory for the parts; a relative one is among the results; or an address"
+    )
+    storage: StorageOptions | None = Field(default=None, repr=False, description="how an object store is reached")
     format: SinkFormat = "parquet"
     separator: str = Field(default=",", min_length=1, max_length=1, description="csv")
     quote_strings: bool = Field(default=True, alias="quoteStrings", description="csv: texts stand in quotes")
@@ -64,6 +71,12 @@ class FileSinkParameters(Parameters):
             message = (
                 "truncateOnReset: false would leave the tuples of a replay in the result twice; a part becomes visible "
                 "when its epoch is complete, or is removed by the reset (visibility: read_uncommitted): leave it out"
+            )
+            raise ValueError(message)
+        if is_address(self.file) and self.visibility == "read_uncommitted":
+            message = (
+                "visibility: read_uncommitted does not go with an object store, where a reset cannot take back what is "
+                "under way to it; leave it out, and choose the region's period by how late tuples may be"
             )
             raise ValueError(message)
         if self.format != "csv" and (self.separator != "," or not self.quote_strings):
@@ -102,9 +115,15 @@ class FileSinkParameters(Parameters):
         return Roll(**settings) if settings else DEFAULT_ROLL
 
 
-def sink_directory(context: OperatorContext, parameters: FileSinkParameters) -> Path:
-    """Where the sink publishes its parts."""
-    return context.results / parameters.file
+def sink_directory(context: OperatorContext, parameters: FileSinkParameters) -> Path | str:
+    """Where the sink publishes its parts: a directory of this machine, or an address."""
+    return parameters.file.rstrip("/") if is_address(parameters.file) else context.results / parameters.file
+
+
+def _pending(context: OperatorContext, parameters: FileSinkParameters) -> Path:
+    """Beside the final places, so that a file can be moved there; of an object store among what is to be delivered."""
+    directory = sink_directory(context, parameters)
+    return directory / PENDING if isinstance(directory, Path) else waiting_directory(context)
 
 
 class FileSink(GatheringSink):
@@ -141,40 +160,39 @@ class FileSink(GatheringSink):
                 raise ValueError(message)
         if parameters.format == "jsonl":
             check_json_schema(schema)
+        storage_of(parameters.file, options=parameters.storage)
         directory = sink_directory(context, parameters)
-        if not directory.is_absolute():
-            return  # among the results, whose place is known when it is deployed
+        if not isinstance(directory, Path) or not directory.is_absolute():
+            return  # in an object store, or among the results, whose place is known when it is deployed
         existing = next(path for path in (directory, *directory.parents) if path.exists())
         if not existing.is_dir() or not os.access(existing, os.W_OK | os.X_OK):
             message = f"file: {directory} cannot be created or written: {existing} is no directory one may write to"
             raise ValueError(message)
 
     @classmethod
-    def published(cls, context: OperatorContext, parameters: FileSinkParameters) -> tuple[Path, ...]:
+    def published(cls, context: OperatorContext, parameters: FileSinkParameters) -> tuple[File, ...]:
         """The parts in the directory, and in directories for values of attributes."""
-        place = sink_directory(context, parameters)
+        place = str(sink_directory(context, parameters))
         partition = tuple(f"{name}=" for name in context.inputs[0].names)
         return tuple(
-            path
-            for path in sorted(place.rglob("part-*"))
-            if _PART.fullmatch(path.name)
-            and all(each.startswith(partition) for each in path.relative_to(place).parts[:-1])
+            file
+            for file in storage_of(place, options=parameters.storage).below(place)
+            if _PART.fullmatch(file.name)
+            and all(each.startswith(partition) for each in str(file).removeprefix(f"{place}/").split("/")[:-1])
         )
 
     @classmethod
-    def directory(cls, context: OperatorContext, parameters: FileSinkParameters) -> Path:
+    def directory(cls, context: OperatorContext, parameters: FileSinkParameters) -> Path | str:
         """Where the parts go."""
         return sink_directory(context, parameters)
 
     @classmethod
     def unpublished(cls, context: OperatorContext, parameters: FileSinkParameters) -> tuple[Path, ...]:
         """The files of this replica whose epoch is not complete, and what a killed task left of them."""
-        pending = sink_directory(context, parameters) / PENDING
-        return tuple(sorted(pending.rglob(f"{max(context.channel, 0):03d}-*")))
+        return tuple(sorted(_pending(context, parameters).rglob(f"{max(context.channel, 0):03d}-*")))
 
     def setup(self) -> None:
         """Nothing is opened before there are tuples."""
-        self.parts = sink_directory(self.context, self.parameters)
         written = _written_schema(self.context, self.parameters).names
         self.names = [*written, *self.parameters.partition_by]
         self.batches: list[pa.RecordBatch] = []
@@ -211,19 +229,30 @@ class FileSink(GatheringSink):
         return self.parameters.roll()
 
     def pending(self) -> Path:
-        """Beside the final places, so that a file can be moved there."""
-        return sink_directory(self.context, self.parameters) / PENDING
+        """Of this machine."""
+        return _pending(self.context, self.parameters)
+
+    def storage(self) -> Storage:
+        """Where the parts are published."""
+        return storage_of(self.parameters.file, options=self.parameters.storage)
 
     def merge(self, files: Sequence[Path], into: Path) -> None:
         """Tuples in order."""
         merge_files(files, into, self.parameters.format)
 
-    def final(self, pending: Path, epoch: int, batch: int) -> Path:
-        """In the directory that stands for the same values."""
-        directory = sink_directory(self.context, self.parameters) / pending.parent.relative_to(self.pending())
+    def final(self, pending: Path, epoch: int, batch: int) -> Path | str:
+        """In the directory that stands for the same values.
+
+        In an object store the name has the number of the pending file, so that nothing else ever has it.
+        """
+        directory, inner = sink_directory(self.context, self.parameters), pending.parent.relative_to(self.pending())
+        part = f"part-{epoch:06d}-{batch:06d}-{self._channel}"
+        if not isinstance(directory, Path):
+            name = f"{part}-{pending.stem.rpartition('-')[2]}.{self.parameters.format}"
+            return "/".join((directory, *inner.parts, name))
         committed = self.parameters.visibility == "read_committed"
         generation = "" if committed else f"-g{self.context.generation}"
-        return directory / f"part-{epoch:06d}-{batch:06d}-{self._channel}{generation}.{self.parameters.format}"
+        return directory / inner / f"{part}{generation}.{self.parameters.format}"
 
 
 def _written_schema(context: OperatorContext, parameters: FileSinkParameters) -> pa.Schema:

@@ -2,31 +2,36 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
-from typing import Literal, NamedTuple
-
-from pydantic import Field, model_validator
+from typing import NamedTuple
 
 from streams_orchestration.operators.batch import TupleBatch
 from streams_orchestration.operators.contract import (
     Offset,
     OperatorContext,
-    Parameters,
     ProducedTo,
     Punctuation,
     SourceOperator,
 )
 from streams_orchestration.operators.errors import DataError
-from streams_orchestration.operators.files import resolve_inputs
+from streams_orchestration.operators.hold_up import HoldUp
 from streams_orchestration.operators.libraries import pa
 from streams_orchestration.operators.mentions import Mentions
 from streams_orchestration.operators.read_ahead import ReadAhead
 from streams_orchestration.operators.standard.file_rows import Malformed, Place, Rows
+from streams_orchestration.operators.standard.file_source_parameters import FileSourceParameters
 from streams_orchestration.operators.standard.refused import REFUSED
-from streams_orchestration.operators.standard.source_file import Format, SourceFile
-
-LOGGED = 5
-"""Malformed rows that are logged one by one; then the log has their number whenever it has grown tenfold."""
+from streams_orchestration.operators.standard.second_port import (
+    LOGGED,
+    check_second_port,
+    is_file_port,
+    log_malformed,
+    malformed_columns,
+)
+from streams_orchestration.operators.standard.source_file import SourceFile
+from streams_orchestration.operators.storage.port import File, StorageAwayError, StorageRefusedError, is_address
+from streams_orchestration.operators.storage.storages import storage_of
 
 
 class Mark(NamedTuple):
@@ -38,29 +43,6 @@ class Mark(NamedTuple):
     line: int = 1
     malformed: int = 0
     """Rows before it that could not be read."""
-
-
-class FileSourceParameters(Parameters):
-    """Parameters of `FileSource`."""
-
-    file: str = Field(
-        min_length=1, description="file, directory or pattern; relative to the spec, or package://<package>/<path>"
-    )
-    format: Format = "csv"
-    has_header_line: bool = Field(default=True, alias="hasHeaderLine", description="csv: the first line names columns")
-    separator: str = Field(default=",", min_length=1, max_length=1, description="csv")
-    parsing: Literal["strict", "permissive", "fast"] = Field(
-        default="strict", description="permissive: malformed rows are dropped and counted; fast is strict here"
-    )
-
-    @model_validator(mode="after")
-    def _go_together(self) -> FileSourceParameters:
-        if self.parsing == "permissive" and self.format in ("parquet", "arrow"):
-            message = (
-                f"parsing: permissive goes with csv, line and jsonl; rows of {self.format} are all readable, or none"
-            )
-            raise ValueError(message)
-        return self
 
 
 class FileSource(SourceOperator):
@@ -81,7 +63,7 @@ class FileSource(SourceOperator):
 
     Parameters = FileSourceParameters
     unsupported = REFUSED["FileSource"]
-    free_parameters = frozenset(("parsing",))
+    free_parameters = frozenset(("parsing", "storage"))
 
     @classmethod
     def initial_offset(cls) -> Offset:
@@ -95,12 +77,15 @@ class FileSource(SourceOperator):
 
     @classmethod
     def input_files(cls, parameters: FileSourceParameters) -> tuple[str, ...]:
-        """The parameter `file`."""
-        return (parameters.file,)
+        """The parameter `file`, where it is of this machine."""
+        return () if is_address(parameters.file) else (parameters.file,)
 
     @classmethod
     def check(cls, context: OperatorContext, parameters: FileSourceParameters) -> None:
-        """Raises ValueError when a file is missing or does not have the output stream's attributes."""
+        """Raises ValueError when a file is missing or does not have the output stream's attributes.
+
+        What is in an object store is looked at when it is read.
+        """
         if context.inputs:
             message = "FileSource has no input port here; name several files with a directory or a pattern in file"
             raise ValueError(message)
@@ -109,15 +94,25 @@ class FileSource(SourceOperator):
             message = "the output stream needs a schema: outputs: [{stream: Name, schema: Type}]"
             raise ValueError(message)
         second = context.outputs[1] if len(context.outputs) > 1 else None
-        if len(context.outputs) > 1 and not _is_file_port(second):
-            _check_malformed_port(second, parameters)
-        for path in resolve_inputs(parameters.file, context.base):
+        if len(context.outputs) > 1:
+            check_second_port(second, permissive=parameters.parsing == "permissive")
+        storage = storage_of(parameters.file, context.base, parameters.storage)
+        if is_address(parameters.file):
+            _source_file(storage.file(parameters.file), parameters, schema).check_schema()
+            return
+        for path in storage.files(parameters.file):
             _source_file(path, parameters, schema).check()
 
     def setup(self) -> None:
-        """Find the files; the first one is opened by the first call of `produce`."""
-        files = resolve_inputs(self.parameters.file, self.context.base)
-        self.path, self.several = files[0], self._pattern_names_several()
+        """Find the files of this machine; the first one is opened by the first call of `produce`."""
+        self.storage = storage_of(self.parameters.file, self.context.base, self.parameters.storage)
+        self.remote = is_address(self.parameters.file)
+        self.path = self.storage.file(self.parameters.file) if self.remote else self._files()[0]
+        self.several: bool | None = None if self.remote else self._pattern_names_several()
+        """Does the parameter name a directory or a pattern; None before the store was asked."""
+        self.hold_up = HoldUp(self.context)
+        self.reached: Offset | None = None
+        """Where the next call goes on if this one fails; None for where reading stands."""
         schema = self.context.outputs[0]
         assert schema is not None
         self.schema = schema
@@ -134,33 +129,55 @@ class FileSource(SourceOperator):
         return not self.parameters.file.startswith("package://") and not place.is_file()
 
     def produce(self, offset: Offset, limit: int) -> ProducedTo:
-        """Submit the next rows.
+        """Submit the next rows; none while the store cannot be reached.
 
         Raises:
-            DataError: a row does not fit the schema; names the file and, where it is known, the line.
+            DataError: a row does not fit the schema; names the file and, where it is known, the line. Or the store
+                refuses for good.
         """
+        self.reached = offset
+        try:
+            produced = self._produce(offset, limit)
+        except StorageRefusedError as error:
+            raise DataError(str(error)) from error
+        except StorageAwayError as error:
+            self.hold_up.away(error)
+            reached = self._offset() if self.reached is None else self.reached
+            self.row = -1  # what is open is opened again
+            return ProducedTo(reached, exhausted=False)
+        self.hold_up.back()
+        return produced
+
+    def pause(self) -> float | None:
+        """The time until the next try while the store cannot be reached."""
+        return self.hold_up.pause or None
+
+    def _produce(self, offset: Offset, limit: int) -> ProducedTo:
+        if self.several is None:
+            files = self._files()
+            self.several = [str(file) for file in files] != [str(self.path)]
         path = self.path
         if "file" in offset:
-            path = self.context.base / offset["file"]
+            path = self.storage.file(offset["file"])
         elif self.several:
-            path = resolve_inputs(self.parameters.file, self.context.base)[0]
+            path = self._files()[0]
         if (path, offset["row"]) != (self.path, self.row):
             mark = Mark(**offset["piece"]) if "piece" in offset else Mark()
-            self._open(path, mark, check=self.several)
+            self._open(path, mark, check=self.several or self.remote)
             self._advance(offset["row"] - mark.row, submit=False)
             if self.row != offset["row"]:
                 message = f"{path}: {self.row} rows, but {offset['row']} were read before; was the file cut?"
                 raise DataError(message)
         drives = self.context.region is not None and self.context.region.trigger
         while self._advance(limit, submit=True):
+            following = self._following()
             self._end_file()
             if drives:
                 self.context.make_consistent()
-            following = self._following()
             if following is None:
                 return ProducedTo(self._offset(), exhausted=True)
             limit -= self.row - offset["row"]
-            offset = {"row": 0}
+            offset = self.reached = {"row": 0, "file": self._name(following)}
             self._open(following, Mark(), check=True)
             if limit <= 0 or drives:
                 break
@@ -171,18 +188,27 @@ class FileSource(SourceOperator):
         if self.mark != Mark():
             offset["piece"] = self.mark._asdict()
         if self.several:
-            inside = self.path.is_relative_to(self.context.base)
-            offset["file"] = str(self.path.relative_to(self.context.base) if inside else self.path)
+            offset["file"] = self._name(self.path)
         return offset
 
-    def _following(self) -> Path | None:
+    def _name(self, file: File) -> str:
+        """Of a file in an offset."""
+        base = self.context.base
+        return str(file.relative_to(base) if isinstance(file, Path) and file.is_relative_to(base) else file)
+
+    def _files(self) -> Sequence[File]:
+        try:
+            return self.storage.files(self.parameters.file)
+        except ValueError as error:
+            raise (DataError(str(error)) if self.remote else error) from error
+
+    def _following(self) -> File | None:
         """The next file: files that come while others are read count, if their names come later."""
         if not self.several:
             return None
-        files = resolve_inputs(self.parameters.file, self.context.base)
-        return next((file for file in files if str(file) > str(self.path)), None)
+        return next((file for file in self._files() if str(file) > str(self.path)), None)
 
-    def _open(self, path: Path, mark: Mark, *, check: bool) -> None:
+    def _open(self, path: File, mark: Mark, *, check: bool) -> None:
         file = _source_file(path, self.parameters, self.schema)
         if check:
             try:
@@ -198,7 +224,7 @@ class FileSource(SourceOperator):
         self.punctuate(Punctuation.WINDOW)
         if self.malformed > LOGGED:
             self.context.logger.warning("%s: %d malformed rows in all", self.path, self.malformed)
-        if _is_file_port(self.second):
+        if is_file_port(self.second):
             assert self.second is not None
             columns = {field.name: [str(self.path) if field.type == pa.string() else 0] for field in self.second}
             self.submit(TupleBatch.from_columns(columns, self.second), 1)
@@ -220,6 +246,7 @@ class FileSource(SourceOperator):
             self.first, self.row = self.row, self.row + taken.size
             rows -= taken.size
             if submit:
+                self.reached = None
                 self.submit(TupleBatch(taken.batch))
                 self._set_aside(taken.malformed)
             else:
@@ -237,53 +264,24 @@ class FileSource(SourceOperator):
                 return piece
         return None
 
-    def _set_aside(self, rows: tuple[Malformed, ...]) -> None:
+    def _set_aside(self, rows: Sequence[Malformed]) -> None:
         """Count, log and route malformed rows."""
         if not rows:
             return
-        for row in rows:
-            self.malformed += 1
-            if self.malformed <= LOGGED:
-                column = f", column {row.column}" if row.column else ""
-                self.context.logger.warning("%s: line %d%s: %s", self.path, row.line, column, row.reason)
-            elif str(self.malformed).strip("0") == "1":
-                self.context.logger.warning("%s: %d malformed rows up to line %d", self.path, self.malformed, row.line)
-        if self.second is None or _is_file_port(self.second):
+        log_malformed(self.context.logger, self.path, rows, self.malformed)
+        self.malformed += len(rows)
+        if self.second is None or is_file_port(self.second):
             self.context.metrics.dropped.add(len(rows))
             return
-        self.context.metrics.counter("malformed", "rows that could not be read, sent to the second output port").add(
-            len(rows)
+        counter = self.context.metrics.counter(
+            "malformed", "rows that could not be read, sent to the second output port"
         )
-        columns = {
-            "file": [str(self.path)] * len(rows),
-            "line": [row.line for row in rows],
-            "column": [row.column for row in rows],
-            "reason": [row.reason for row in rows],
-            "text": [row.text for row in rows],
-        }
-        self.submit(TupleBatch.from_columns(columns, self.second), 1)
+        counter.add(len(rows))
+        self.submit(TupleBatch.from_columns(malformed_columns(self.path, rows), self.second), 1)
 
 
-def _source_file(path: Path, parameters: FileSourceParameters, schema: pa.Schema) -> SourceFile:
+def _source_file(path: File, parameters: FileSourceParameters, schema: pa.Schema) -> SourceFile:
     return SourceFile(
         path, parameters.format, schema, parameters.separator, parameters.has_header_line,
         permissive=parameters.parsing == "permissive",
     )  # fmt: skip
-
-
-def _is_file_port(schema: pa.Schema | None) -> bool:
-    """Are the tuples a text and an int, as those of the second output port in Streams."""
-    return schema is not None and {field.type for field in schema} == {pa.string(), pa.int32()} and len(schema) == 2
-
-
-def _check_malformed_port(schema: pa.Schema | None, parameters: FileSourceParameters) -> None:
-    known = {"file": "string", "line": "int64", "column": "string", "reason": "string", "text": "string"}
-    if schema is None or any(known.get(field.name) != str(field.type) for field in schema):
-        message = (
-            "the second output port has attributes among `file string, line bigint, column string, reason string, "
-            "text string` for malformed rows, or a string and an int for the files that were read"
-        )
-        raise ValueError(message)
-    if parameters.parsing != "permissive":
-        message = "the second output port never gets a malformed row, since one fails; say parsing: permissive"
-        raise ValueError(message)

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator
-from pathlib import Path
 
 from streams_orchestration.operators.batch import TupleBatch
 from streams_orchestration.operators.errors import DataError
 from streams_orchestration.operators.files import go_to, open_decompressed
 from streams_orchestration.operators.libraries import pa, pa_json
 from streams_orchestration.operators.standard.file_rows import Place, RawRow, Rows, sift
+from streams_orchestration.operators.storage.port import File
 
 BLOCK_BYTES = 4 << 20
 
@@ -23,7 +23,7 @@ def check_json_schema(schema: pa.Schema) -> None:
             raise ValueError(message)
 
 
-def read_json_lines(path: Path, schema: pa.Schema, start: Place, *, permissive: bool) -> Iterator[Rows]:
+def read_json_lines(path: File, schema: pa.Schema, start: Place, *, permissive: bool) -> Iterator[Rows]:
     """The objects as attributes of `schema`; members that are not there are null, others are ignored.
 
     Dates and times are texts as in ISO 8601.
@@ -44,7 +44,7 @@ def read_json_lines(path: Path, schema: pa.Schema, start: Place, *, permissive: 
             start = Place(start.number + sum(map(len, lines)), start.line + len(lines))
 
 
-def _rows(path: Path, lines: list[bytes], schema: pa.Schema, start: Place, *, permissive: bool) -> Rows:
+def _rows(path: File, lines: list[bytes], schema: pa.Schema, start: Place, *, permissive: bool) -> Rows:
     full = [RawRow(number, line) for number, line in enumerate(lines, start.line) if line.strip()]
     if not full:
         return Rows(pa.RecordBatch.from_pylist([], schema=schema))

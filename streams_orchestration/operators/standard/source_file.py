@@ -6,7 +6,7 @@ import os
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Literal
+from typing import Any, Literal
 
 from streams_orchestration.model.names import nearest
 from streams_orchestration.operators.arrow_types import fits
@@ -21,6 +21,7 @@ from streams_orchestration.operators.standard.csv_file import CsvFile
 from streams_orchestration.operators.standard.csv_sieve import CsvSieve
 from streams_orchestration.operators.standard.file_rows import BEGIN, Malformed, Place, Rows
 from streams_orchestration.operators.standard.json_lines import check_json_schema, read_json_lines
+from streams_orchestration.operators.storage.port import File
 
 BLOCK_BYTES = 4 << 20
 MOST_THREADS = 4
@@ -33,7 +34,7 @@ Format = Literal["csv", "line", "jsonl", "parquet", "arrow"]
 class SourceFile:
     """A file, and how it is read."""
 
-    path: Path
+    path: File
     format: Format
     schema: pa.Schema
     separator: str
@@ -43,17 +44,23 @@ class SourceFile:
 
     def check(self) -> None:
         """Raises ValueError when the file does not have the output stream's attributes."""
-        match self.format:
-            case "line":
-                if len(self.schema) != 1 or not pa.types.is_string(self.schema.field(0).type):
-                    message = "format line: the output stream must have exactly one string attribute"
-                    raise ValueError(message)
-            case "parquet" | "arrow":
-                _check_columnar(self.path, self.format, self.schema)
-            case "jsonl":
-                check_json_schema(self.schema)
-            case _:
-                _check_csv(self._csv, self.schema, first_row=not self.permissive)
+        self.check_schema()
+        if self.format in ("parquet", "arrow"):
+            _check_columnar(self.path, self.format, self.schema)
+        elif self.format == "csv":
+            _check_csv(self._csv, self.schema, first_row=not self.permissive)
+
+    def check_schema(self) -> None:
+        """Raises ValueError when no file of the format can have the output stream's attributes."""
+        nested = next((field for field in self.schema if pa.types.is_nested(field.type)), None)
+        if self.format == "line" and (len(self.schema) != 1 or not pa.types.is_string(self.schema.field(0).type)):
+            message = "format line: the output stream must have exactly one string attribute"
+            raise ValueError(message)
+        if self.format == "jsonl":
+            check_json_schema(self.schema)
+        if self.format == "csv" and nested is not None:
+            message = f"format csv: the attribute {nested.name} is {nested.type}, which csv cannot hold"
+            raise ValueError(message)
 
     def rows(self, background: Background, start: Place = BEGIN) -> ReadAhead[Rows]:
         """All rows from a place on where some began, front to back, read ahead.
@@ -106,7 +113,7 @@ class SourceFile:
         place = "at its end"
         try:
             if self.format == "parquet":
-                with pq.ParquetFile(self.path) as file:
+                with pq.ParquetFile(_source(self.path)) as file:
                     for group in range(first, file.num_row_groups):
                         place = f"row group {group + 1} of {file.num_row_groups}"
                         names, start = self.schema.names, Place(group)
@@ -114,7 +121,7 @@ class SourceFile:
                             yield Rows(self._cast(batch), start=start)
                             start = None
             else:
-                with pa.memory_map(str(self.path)) as source, pa.ipc.open_file(source) as file:
+                with _mapped(self.path) as source, pa.ipc.open_file(source) as file:
                     for number in range(first, file.num_record_batches):
                         place = f"record batch {number + 1} of {file.num_record_batches}"
                         yield Rows(self._cast(file.get_batch(number)), start=Place(number))
@@ -127,15 +134,21 @@ class SourceFile:
         return TupleBatch.from_columns(columns, self.schema).arrow
 
 
+def _source(path: File) -> Any:
+    """What Arrow reads."""
+    return path if isinstance(path, Path) else pa.PythonFile(path.open("rb"), mode="r")
+
+
+def _mapped(path: File) -> Any:
+    """The same; a file of this machine is mapped into memory."""
+    return pa.memory_map(str(path)) if isinstance(path, Path) else _source(path)
+
+
 def _size(rows: Rows) -> int:
     return rows.batch.nbytes + sum(len(row.text) for row in rows.malformed)
 
 
 def _check_csv(file: CsvFile, schema: pa.Schema, *, first_row: bool) -> None:
-    nested = next((field for field in schema if pa.types.is_nested(field.type)), None)
-    if nested is not None:
-        message = f"format csv: the attribute {nested.name} is {nested.type}, which csv cannot hold"
-        raise ValueError(message)
     if not file.has_header_line and not first_row:
         return
     names = file.first_line()
@@ -149,9 +162,10 @@ def _check_csv(file: CsvFile, schema: pa.Schema, *, first_row: bool) -> None:
         raise ValueError(message)
 
 
-def _check_columnar(path: Path, format: str, schema: pa.Schema) -> None:
+def _check_columnar(path: File, format: str, schema: pa.Schema) -> None:
     try:
-        there = pq.read_schema(path) if format == "parquet" else pa.ipc.open_file(path).schema
+        source = _source(path)
+        there = pq.read_schema(source) if format == "parquet" else pa.ipc.open_file(source).schema
     except pa.ArrowInvalid as error:
         message = f"{path}: not {'a Parquet' if format == 'parquet' else 'an Arrow IPC'} file: {error}"
         raise ValueError(message) from error
@@ -162,7 +176,7 @@ def _check_columnar(path: Path, format: str, schema: pa.Schema) -> None:
             raise ValueError(message)
 
 
-def _check_columns(path: Path, names: list[str], schema: pa.Schema) -> None:
+def _check_columns(path: File, names: list[str], schema: pa.Schema) -> None:
     for name in schema.names:
         if name not in names:
             message = f"{path}: the file has no column {name}{nearest(name, names)}"

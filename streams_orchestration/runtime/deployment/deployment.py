@@ -17,6 +17,8 @@ from streams_orchestration.compiler.deployment_plan import DeployedPe, Deploymen
 from streams_orchestration.compiler.documents import dump, load
 from streams_orchestration.compiler.pe_program import PeProgram
 from streams_orchestration.compiler.redeployment.fingerprint import difference, fingerprint
+from streams_orchestration.operators.references import ReferenceError
+from streams_orchestration.operators.storage.port import File, StorageError
 from streams_orchestration.runtime.catalog import tables
 from streams_orchestration.runtime.catalog.catalog import Catalog
 from streams_orchestration.runtime.catalog.creation import create_catalog
@@ -70,8 +72,11 @@ def _deploy(home: Home, compilation: Compilation, plan: DeploymentPlan, *, fresh
     if fresh:
         _refuse_running(home, application)
         _forget(home, catalog, application, plan.programs)
+    a = tables.application
+    with catalog.read() as connection:
+        known = connection.scalar(select(a.c.name).where(a.c.name == application)) is not None
+    leftover = [] if known else _published(home, plan.programs)
     with catalog.write() as connection:
-        a = tables.application
         row = ApplicationRow.one_or_none(connection, select(a).where(a.c.name == application))
         if row is not None:
             if row.fingerprint != identity:
@@ -82,9 +87,10 @@ def _deploy(home: Home, compilation: Compilation, plan: DeploymentPlan, *, fresh
             else:  # what runs has other numbers than what was compiled
                 compilation = load(Compilation, row.compilation)
         else:
-            if leftover := _published(home, plan.programs):
+            if leftover:
+                place = str(leftover[0]).rpartition("/")[0]
                 message = (
-                    f"{leftover[0].parent}: {len(leftover)} files of an earlier run are there, whose state is gone; "
+                    f"{place}: {len(leftover)} files of an earlier run are there, whose state is gone; "
                     "move them away, or drop them with --fresh"
                 )
                 raise NotDeployableError(message)
@@ -243,8 +249,12 @@ def _forget(home: Home, catalog: Catalog, application: str, programs: tuple[PePr
         shutil.rmtree(directory, ignore_errors=True)
 
 
-def _published(home: Home, programs: tuple[PeProgram, ...]) -> list[Path]:
-    return [path for program in programs for path in published_files(home, program)]
+def _published(home: Home, programs: tuple[PeProgram, ...]) -> list[File]:
+    try:
+        return [path for program in programs for path in published_files(home, program)]
+    except (StorageError, ReferenceError) as error:
+        message = f"{error}; files of an earlier run are looked for there before a new one begins"
+        raise NotDeployableError(message) from error
 
 
 def base_directory(compilation: Compilation) -> Path:

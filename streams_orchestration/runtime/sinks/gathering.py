@@ -11,16 +11,20 @@ import logging
 import time
 import uuid
 from collections.abc import Callable, Iterator, Sequence
+from dataclasses import replace
 from pathlib import Path
 
 import pyarrow as pa
 from sqlalchemy import Connection, func, insert, select, update
 
 from streams_orchestration.operators.gathering import GatheringSink, Roll
+from streams_orchestration.operators.storage.local import sync
+from streams_orchestration.operators.storage.port import StorageAwayError, StorageRefusedError, is_address
 from streams_orchestration.runtime.catalog import tables
 from streams_orchestration.runtime.catalog.catalog import Catalog
 from streams_orchestration.runtime.errors import OutputError
-from streams_orchestration.runtime.sinks.publishing import DueOutput, sync, waits
+from streams_orchestration.runtime.sinks.publishing import DueOutput, gone, waits
+from streams_orchestration.runtime.sinks.sinks import count_output
 
 MANY = 64
 """So many files of a directory that wait are merged to fewer that wait on, since every look goes through all."""
@@ -48,7 +52,8 @@ class Gatherer:
 
     def ready(self, rows: Sequence[DueOutput]) -> bool:
         """Is there anything to do for outputs of the sink, as `publishing.due` gives them."""
-        return any(len(group) >= MANY or self._leading(group) for group in self._groups(rows))
+        unnamed, named = _divided(rows)
+        return bool(named) or any(len(group) >= MANY or self._leading(group) for group in self._groups(unnamed))
 
     def flush(self) -> None:
         """From now on what is complete becomes visible at once."""
@@ -60,27 +65,32 @@ class Gatherer:
     def deliver(self, rows: Sequence[DueOutput]) -> int:
         """Merge what is to be published now, and give it a final name; may be repeated after a crash at any point.
 
+        What has its final name in an object store is sent there.
+
         Args:
             rows: outputs of the sink, as `publishing.due` gives them.
 
         Returns:
-            How many files got a final name.
+            How many files got a final name, or were sent.
 
         Raises:
-            OutputError: a file cannot be read or written.
+            OutputError: a file cannot be read or written, or the store cannot be reached, or refuses.
         """
         if not self._swept:
             self._sweep()
-        count = 0
-        for waiting in self._groups(rows):
+        unnamed, named = _divided(rows)
+        for row in named:
+            self._send(row)
+        count = len(named)
+        for waiting in self._groups(unnamed):
             group = waiting
             while number := self._leading(group):
-                first, last = group[0], group[number - 1]
-                final = self.sink.final(Path(last.pending), first.epoch, last.batch)
-                self._replace(group[:number], final)
+                row = self._replace(group[:number], named=True)
+                if row is not None and is_address(str(row.final)):
+                    self._send(row)
                 group, count = group[number:], count + 1
             if len(group) >= MANY:
-                self._replace(group[_tail([row.size for row in group]) :], None)
+                self._replace(group[_tail([row.size for row in group]) :], named=False)
         return count
 
     def _groups(self, rows: Sequence[DueOutput]) -> Iterator[list[DueOutput]]:
@@ -107,12 +117,34 @@ class Gatherer:
         closed = first.completed_epoch - first.epoch + 1 >= roll.epochs
         return len(rows) if passed or closed or first.ended or first.held_until or self.flushing else 0
 
-    def _replace(self, rows: Sequence[DueOutput], final: Path | None) -> None:
-        """One file in place of several, with a final name or to wait on; these go as what a reset takes back."""
+    def _send(self, row: DueOutput) -> None:
+        """Publish a file in an object store. Its epoch is complete, so that no reset takes it back."""
+        try:
+            self.sink.storage().publish(Path(row.pending), str(row.final))
+        except FileNotFoundError:
+            if waits(self.catalog, self.application, row.pending):
+                raise gone(row) from None
+            return  # another process has sent it
+        except StorageRefusedError as error:
+            raise OutputError(row.operator, str(error), refused=True) from error
+        except (OSError, StorageAwayError) as error:
+            reason = f"{row.pending} cannot be read: {error.strerror}" if isinstance(error, OSError) else str(error)
+            raise OutputError(row.operator, f"{reason}; it is tried again, nothing is lost") from error
+        with self.catalog.write() as connection:
+            count_output(connection, self.application, row)
+        Path(row.pending).unlink(missing_ok=True)  # not before: a repetition sends it again
+
+    def _replace(self, rows: Sequence[DueOutput], *, named: bool) -> DueOutput | None:
+        """One file in place of several, with a final name or to wait on; these go as what a reset takes back.
+
+        Returns:
+            What the catalog knows now; None when another process was here.
+        """
         f, since = tables.sink_file, min(self._since[row.pending] for row in rows)
         merged = Path(rows[0].pending) if len(rows) == 1 else self._merge(rows)
         if merged is None:
-            return
+            return None
+        final = str(self.sink.final(merged, rows[0].epoch, rows[-1].batch)) if named else None
         mine = (f.c.application == self.application, f.c.pending.in_([row.pending for row in rows]))
         with self.catalog.write() as connection:
             there = connection.scalar(
@@ -120,21 +152,23 @@ class Gatherer:
             )
             taken = there != len(rows)
             if len(rows) == 1 and not taken:
-                connection.execute(update(f).where(*mine).values(final=str(final)))
+                connection.execute(update(f).where(*mine).values(final=final))
             elif merged.exists() and not taken:
                 connection.execute(update(f).where(*mine).values(retracted=True))
                 self._insert(connection, rows, merged, final)
                 self._since[str(merged)] = since
         if taken and len(rows) > 1:  # another process was here meanwhile
             merged.unlink(missing_ok=True)
+        rows_of_all = sum(row.rows for row in rows)
+        return None if taken else replace(rows[-1], pending=str(merged), final=final, rows=rows_of_all)
 
-    def _insert(self, connection: Connection, rows: Sequence[DueOutput], merged: Path, final: Path | None) -> None:
+    def _insert(self, connection: Connection, rows: Sequence[DueOutput], merged: Path, final: str | None) -> None:
         first, last = rows[0], rows[-1]
         connection.execute(
             insert(tables.sink_file).values(
                 application=self.application,
                 pending=str(merged),
-                final=None if final is None else str(final),
+                final=final,
                 operator=last.operator,
                 pe=last.pe,
                 generation=last.generation,
@@ -178,6 +212,11 @@ class Gatherer:
                 if str(path) not in named:
                     path.unlink(missing_ok=True)
         self._swept = True
+
+
+def _divided(rows: Sequence[DueOutput]) -> tuple[list[DueOutput], list[DueOutput]]:
+    """Those without a final name, and those that have one in an object store."""
+    return [row for row in rows if row.final is None], [row for row in rows if row.final is not None]
 
 
 def _tail(sizes: Sequence[int]) -> int:

@@ -12,13 +12,14 @@ from sqlalchemy import Connection, insert
 from streams_orchestration.compiler.pe_program import PeProgram
 from streams_orchestration.operators.contract import Operator, OperatorContext
 from streams_orchestration.operators.implementation import import_operator
+from streams_orchestration.operators.storage.port import File
 from streams_orchestration.runtime.catalog import tables
 from streams_orchestration.runtime.storage.directories import directories_of
 from streams_orchestration.runtime.storage.home import Home
 from streams_orchestration.runtime.tasks.instances import operator_context
 
 
-def published_files(home: Home, program: PeProgram) -> list[Path]:
+def published_files(home: Home, program: PeProgram) -> list[File]:
     """What the operators of a PE seem to have published into their places."""
     return [
         path
@@ -62,5 +63,5 @@ def insert_sinks(connection: Connection, home: Home, program: PeProgram) -> None
             )
 
 
-def _format(directory: Path | None, parameters: Any) -> str | None:
+def _format(directory: Path | str | None, parameters: Any) -> str | None:
     return None if directory is None else str(getattr(parameters, "format", ""))

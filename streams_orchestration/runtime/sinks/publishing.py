@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 import contextlib
-import errno
 import itertools
-import os
 from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
@@ -13,14 +11,15 @@ from typing import cast
 
 from sqlalchemy import select, update
 
+from streams_orchestration.operators.storage.local import LocalStorage, sync
 from streams_orchestration.runtime.catalog import tables
 from streams_orchestration.runtime.catalog.catalog import Catalog
 from streams_orchestration.runtime.errors import OutputError
-from streams_orchestration.runtime.sinks.retraction import Output, is_same, retract
+from streams_orchestration.runtime.sinks.retraction import Output, retract
 from streams_orchestration.runtime.sinks.sinks import count_output
 
-_NO_LINKS = (errno.EPERM, errno.ENOTSUP, errno.EOPNOTSUPP, errno.ENOSYS, errno.EMLINK)
-"""What file systems say that know no hard links."""
+ADDRESSES = "%://%"
+"""Final names in object stores, which their sinks publish themselves (`gathering.py`)."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,10 +73,10 @@ def due(catalog: Catalog, application: str, *, files: bool) -> list[DueOutput]:
     Args:
         catalog: of the application.
         application: its name.
-        files: those that become files; else those that are to be delivered.
+        files: those that become files of this machine; else those that are to be delivered.
     """
     f, s, p, u = tables.sink_file, tables.sink, tables.pe, tables.unit
-    complete = f.c.epoch <= u.c.completed_epoch
+    complete, here = f.c.epoch <= u.c.completed_epoch, f.c.final.not_like(ADDRESSES)
     with catalog.read() as connection:
         return DueOutput.all(
             connection,
@@ -96,7 +95,7 @@ def due(catalog: Catalog, application: str, *, files: bool) -> list[DueOutput]:
             .where(
                 f.c.application == application,
                 ~f.c.retracted,
-                f.c.final.is_not(None) if files else f.c.final.is_(None),
+                f.c.final.is_not(None) & here if files else f.c.final.is_(None) | ~here,
                 complete | (~f.c.published & (s.c.visibility == "read_uncommitted")),
             )
             .order_by(f.c.operator, f.c.generation, f.c.epoch, f.c.batch, f.c.pending),
@@ -144,37 +143,24 @@ def _show(catalog: Catalog, application: str, row: DueOutput) -> None:
     """Give a file its final name; never takes the place of a file that is there."""
     pending, final = Path(row.pending), row.place
     try:
-        _make(final.parent)
-        try:
-            os.link(pending, final)
-        except FileExistsError:
-            if not is_same(pending, final):
-                message = f"{final} is there already and is none of its files; move it away, it is tried again"
-                raise OutputError(row.operator, message) from None
-        except OSError as error:
-            if error.errno not in _NO_LINKS:
-                raise
-            if final.exists():
-                message = f"{final} is there already and is none of its files; move it away, it is tried again"
-                raise OutputError(row.operator, message) from None
-            pending.rename(final)
+        LocalStorage().publish(pending, str(final))
         pending.unlink(missing_ok=True)
+    except FileExistsError:
+        message = f"{final} is there already and is none of its files; move it away, it is tried again"
+        raise OutputError(row.operator, message) from None
     except FileNotFoundError:
         there = final.exists() and final.stat().st_size == row.size
         if not there and waits(catalog, application, row.pending):
-            message = f"{pending}, which was to become {final}, is gone: start anew with --fresh"
-            raise OutputError(row.operator, message, lost=True) from None
+            raise gone(row) from None
     except OSError as error:
         message = f"{final} cannot be written: {error.strerror}; it is tried again, nothing is lost"
         raise OutputError(row.operator, message) from error
 
 
-def _make(directory: Path) -> None:
-    """Make a directory, durable when this returns."""
-    if not directory.is_dir():
-        _make(directory.parent)
-        directory.mkdir(exist_ok=True)
-        sync(directory.parent)
+def gone(row: DueOutput) -> OutputError:
+    """A file that was to be published is not there."""
+    message = f"{row.pending}, which was to become {row.final}, is gone: start anew with --fresh"
+    return OutputError(row.operator, message, lost=True)
 
 
 def complete(catalog: Catalog, application: str) -> bool:
@@ -225,12 +211,3 @@ def remove_empty(catalog: Catalog, application: str) -> None:
 def _outermost(directory: Path, place: Path) -> Path:
     """The directory for pending files of a sink, which may have directories in it."""
     return place / directory.relative_to(place).parts[0] if place in directory.parents else directory
-
-
-def sync(directory: Path) -> None:
-    """What was named in a directory is so after a loss of power, too."""
-    descriptor = os.open(directory, os.O_RDONLY)
-    try:
-        os.fsync(descriptor)
-    finally:
-        os.close(descriptor)

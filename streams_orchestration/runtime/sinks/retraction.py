@@ -12,6 +12,7 @@ from pathlib import Path
 from sqlalchemy import Connection, delete, select, update
 
 from streams_orchestration.model.visibility import Visibility
+from streams_orchestration.operators.storage.local import is_same
 from streams_orchestration.runtime.catalog import tables
 from streams_orchestration.runtime.catalog.catalog import Catalog
 from streams_orchestration.runtime.catalog.rows import SinkFileRow
@@ -88,11 +89,3 @@ def _remove(row: Output) -> None:
     pending.unlink(missing_ok=True)
     if mine and final.exists() and final.stat().st_size == row.size:
         final.unlink(missing_ok=True)
-
-
-def is_same(pending: Path, final: Path) -> bool:
-    """Both names are of one file, or one of them is gone: what has the final name is no other file."""
-    try:
-        return pending.samefile(final)
-    except FileNotFoundError:
-        return True

@@ -9,6 +9,7 @@ from pathlib import Path
 from sqlalchemy import Connection, case, func, select, update
 
 from streams_orchestration.model.visibility import Visibility
+from streams_orchestration.operators.storage.port import is_address
 from streams_orchestration.runtime.catalog import tables
 from streams_orchestration.runtime.catalog.catalog import Catalog
 from streams_orchestration.runtime.catalog.rows import SinkFileRow, SinkRow
@@ -22,7 +23,7 @@ class SinkStatus:
 
     operator: str
     path: Path | None
-    """Directory of its files; None when it writes to something else."""
+    """Directory of its files; None when it writes to something else, or to an object store."""
     format: str
     """Of its files."""
     files: int
@@ -71,7 +72,7 @@ def count_output(connection: Connection, application: str, row: SinkFileRow, out
 def record_failure(catalog: Catalog, application: str, operator: str, error: OutputError) -> None:
     """Write down why the outputs of a sink cannot become visible.
 
-    What is lost fails the sink's PE for good: neither waiting nor a reset brings it back.
+    What is lost or refused fails the sink's PE for good: neither waiting nor a reset helps.
     """
     s, p = tables.sink, tables.pe
     with catalog.write() as connection:
@@ -80,7 +81,7 @@ def record_failure(catalog: Catalog, application: str, operator: str, error: Out
             .where(s.c.application == application, s.c.operator == operator)
             .values(error=str(error), failures=s.c.failures + 1, failed_at=time.time())
         )
-        if error.lost:
+        if error.permanent:
             mine = select(s.c.pe).where(s.c.application == application, s.c.operator == operator).scalar_subquery()
             connection.execute(
                 update(p)
@@ -169,7 +170,7 @@ def read_sinks(connection: Connection, application: str) -> tuple[SinkStatus, ..
         statuses.append(
             SinkStatus(
                 operator=row.operator,
-                path=None if row.format is None else Path(row.place),
+                path=None if row.format is None or is_address(row.place) else Path(row.place),
                 format=row.format or "",
                 kind=row.kind,
                 place=row.place,

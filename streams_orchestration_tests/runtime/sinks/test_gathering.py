@@ -346,4 +346,4 @@ def test_a_waiting_file_that_is_gone_is_said(tmp_path: Path, per_file: int):
         OutputError, match=r"operator Out: .*, which was to .*, is gone: start anew with --fresh"
     ) as raised:
         out.turn()
-    assert raised.value.lost
+    assert raised.value.permanent

@@ -1,0 +1,40 @@
+"""What a source does while its counterpart cannot be reached: it waits, and tries again after a growing pause."""
+
+from __future__ import annotations
+
+from streams_orchestration.operators.context import OperatorContext
+from streams_orchestration.operators.metrics import Gauge
+
+FIRST_PAUSE = 0.5
+LONGEST_PAUSE = 30.0
+"""Seconds between two tries; doubled from the first to the longest."""
+
+
+class HoldUp:
+    """Nothing is lost meanwhile: the source's offset stays where it is. The log and a gauge tell."""
+
+    def __init__(self, context: OperatorContext) -> None:
+        self._context = context
+        self._failures = 0
+
+    def away(self, error: Exception) -> None:
+        """It could not be reached."""
+        self._failures += 1
+        self._context.logger.warning("%s; tried again in %.1f s, nothing is lost", error, self.pause)
+        self._context.metrics.errors.add(1)
+        self._gauge().set(self._failures)
+
+    def back(self) -> None:
+        """It was reached."""
+        if self._failures:
+            self._context.logger.warning("reached again after %d failed tries", self._failures)
+            self._failures = 0
+            self._gauge().set(0)
+
+    @property
+    def pause(self) -> float:
+        """Seconds until the next try; 0 when it was reached the last time."""
+        return min(FIRST_PAUSE * 2 ** min(self._failures - 1, 10), LONGEST_PAUSE) if self._failures else 0.0
+
+    def _gauge(self) -> Gauge:
+        return self._context.metrics.gauge("failed_tries", "to reach the source's server, in a row")

@@ -1,0 +1,51 @@
+"""References to secrets: `${env:NAME}` and `${file:PATH}` stand in a spec for what is read where it is used only."""
+
+from __future__ import annotations
+
+import os
+import re
+from pathlib import Path
+
+REFERENCE = re.compile(r"\$?\{(env|file):([^{}]+)\}")
+"""With or without the dollar sign."""
+
+
+class ReferenceError(ValueError):
+    """A reference cannot be resolved; the message has its name, never a value."""
+
+
+def is_reference(text: str) -> bool:
+    """Is the text one reference and nothing else?"""
+    return REFERENCE.fullmatch(text) is not None
+
+
+def resolved(text: str, parameter: str) -> str:
+    """The text with the values that its references stand for.
+
+    Args:
+        text: of a parameter.
+        parameter: its name, for errors.
+
+    Raises:
+        ReferenceError: a variable is not set, or a file cannot be read.
+    """
+    return REFERENCE.sub(lambda match: _value(match[1], match[2], parameter), text)
+
+
+def _value(kind: str, name: str, parameter: str) -> str:
+    if kind == "file":
+        try:
+            return Path(name).read_text(encoding="utf-8").strip()
+        except (OSError, UnicodeDecodeError) as error:
+            reason = error.strerror if isinstance(error, OSError) else "it is not UTF-8 text"
+            message = f"{parameter}: the file {name} cannot be read by the host's process: {reason}"
+            raise ReferenceError(message) from error
+    value = os.environ.get(name)
+    if value is None:
+        message = (
+            f"{parameter}: the environment variable {name} is not set in the host's process; hosts have the "
+            "environment of the command, or the Dagster daemon, that starts them: set it there, then reset or run it "
+            "again"
+        )
+        raise ReferenceError(message)
+    return value

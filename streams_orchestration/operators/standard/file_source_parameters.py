@@ -1,0 +1,38 @@
+"""What may stand under `parameters` of a FileSource."""
+
+from __future__ import annotations
+
+from typing import Literal
+
+from pydantic import Field, model_validator
+
+from streams_orchestration.operators.contract import Parameters
+from streams_orchestration.operators.standard.source_file import Format
+from streams_orchestration.operators.storage.options import StorageOptions
+
+
+class FileSourceParameters(Parameters):
+    """Parameters of `FileSource`."""
+
+    file: str = Field(
+        min_length=1,
+        description="file, directory or pattern; relative to the spec, package://<package>/<path>, or an address",
+    )
+    storage: StorageOptions | None = Field(
+        default=None, repr=False, description="how the store of an address is reached"
+    )
+    format: Format = "csv"
+    has_header_line: bool = Field(default=True, alias="hasHeaderLine", description="csv: the first line names columns")
+    separator: str = Field(default=",", min_length=1, max_length=1, description="csv")
+    parsing: Literal["strict", "permissive", "fast"] = Field(
+        default="strict", description="permissive: malformed rows are dropped and counted; fast is strict here"
+    )
+
+    @model_validator(mode="after")
+    def _go_together(self) -> FileSourceParameters:
+        if self.parsing == "permissive" and self.format in ("parquet", "arrow"):
+            message = (
+                f"parsing: permissive goes with csv, line and jsonl; rows of {self.format} are all readable, or none"
+            )
+            raise ValueError(message)
+        return self

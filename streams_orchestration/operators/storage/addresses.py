@@ -1,0 +1,66 @@
+"""Addresses of files in object stores, as `s3://bucket/directory`."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+from streams_orchestration.model.names import nearest
+
+SCHEMES = {"s3": "s3", "gs": "gs", "abfs": "abfs", "abfss": "abfs", "hdfs": "hdfs"}
+"""As it is written -> as it is known."""
+
+
+class Address(NamedTuple):
+    """Of a file, a directory or a pattern in an object store."""
+
+    scheme: str
+    """`s3`, `gs`, `abfs` or `hdfs`."""
+    root: str
+    """What comes before the path, as it is written: `s3://bucket`."""
+    store: str
+    """The bucket, the container, or empty in HDFS."""
+    host: str
+    """The account in `abfs`, the name node in `hdfs`."""
+    key: str
+    """The path in it, without a slash in front."""
+
+    @property
+    def path(self) -> str:
+        """As pyarrow takes it."""
+        return f"{self.store}/{self.key}"
+
+    def __str__(self) -> str:
+        return f"{self.root}/{self.key}"
+
+
+def parse_address(text: str) -> Address:
+    """An address, taken apart.
+
+    Raises:
+        ValueError: it is none that can be used, or has credentials in it, which the message does not repeat.
+    """
+    written, _, rest = text.partition("://")
+    scheme = SCHEMES.get(written.lower())
+    if scheme is None:
+        message = f"{written}://: no such kind of storage is known{nearest(written, SCHEMES)}; {', '.join(SCHEMES)} are"
+        raise ValueError(message)
+    authority, _, key = rest.partition("/")
+    store, host = authority, ""
+    if scheme == "abfs":
+        store, _, host = authority.partition("@")
+        host = host.partition(".")[0]
+    elif scheme == "hdfs":
+        store, host = "", authority
+    if ":" in store or "@" in store or "@" in host:
+        message = (
+            f"{written}://: credentials stand in the address, and would stand in plans and logs, too; "
+            "give them in storage, as {accessKey: ${env:NAME}}, or in the library's own way"
+        )
+        raise ValueError(message)
+    if not authority or (scheme == "abfs" and not host):
+        wanted = (
+            "abfs://container@account.dfs.core.windows.net/directory" if scheme == "abfs" else f"{scheme}://name/.."
+        )
+        message = f"{text}: this is no address of {scheme}; one reads {wanted}"
+        raise ValueError(message)
+    return Address(scheme, f"{written}://{authority}", store, host, key.strip("/"))

@@ -1,0 +1,76 @@
+"""`LocalStorage`: files of this machine."""
+
+from __future__ import annotations
+
+import errno
+import os
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from streams_orchestration.operators.files import resolve_inputs
+from streams_orchestration.operators.storage.port import File
+
+_NO_LINKS = (errno.EPERM, errno.ENOTSUP, errno.EOPNOTSUPP, errno.ENOSYS, errno.EMLINK)
+"""What file systems say that know no hard links."""
+
+
+@dataclass(frozen=True)
+class LocalStorage:
+    """Files are those of `pathlib`; what is published gets its final name by a hard link."""
+
+    base: Path = Path()
+    """Relative paths start from here."""
+
+    def files(self, place: str) -> Sequence[File]:
+        """The files that a path, a directory or a pattern names; `package://` is known, too."""
+        return resolve_inputs(place, self.base)
+
+    def file(self, place: str) -> Path:
+        """The file of this name."""
+        return self.base / place
+
+    def below(self, place: str) -> Sequence[File]:
+        """All files in a directory."""
+        return sorted(path for path in (self.base / place).rglob("*") if path.is_file())
+
+    def publish(self, pending: Path, final: str) -> None:
+        """Never takes the place of a file that is there."""
+        target = Path(final)
+        make_directory(target.parent)
+        try:
+            os.link(pending, target)
+        except FileExistsError:
+            if not is_same(pending, target):
+                raise
+        except OSError as error:
+            if error.errno not in _NO_LINKS:
+                raise
+            if target.exists():
+                raise FileExistsError(errno.EEXIST, os.strerror(errno.EEXIST), final) from None
+            pending.rename(target)
+
+
+def is_same(pending: Path, final: Path) -> bool:
+    """Both names are of one file, or one of them is gone: what has the final name is no other file."""
+    try:
+        return pending.samefile(final)
+    except FileNotFoundError:
+        return True
+
+
+def make_directory(directory: Path) -> None:
+    """Make a directory, durable when this returns."""
+    if not directory.is_dir():
+        make_directory(directory.parent)
+        directory.mkdir(exist_ok=True)
+        sync(directory.parent)
+
+
+def sync(directory: Path) -> None:
+    """What was named in a directory is so after a loss of power, too."""
+    descriptor = os.open(directory, os.O_RDONLY)
+    try:
+        os.fsync(descriptor)
+    finally:
+        os.close(descriptor)

@@ -1,0 +1,66 @@
+"""How an object store is reached: what stands in a spec under `storage`, with secrets as references."""
+
+from __future__ import annotations
+
+from pydantic import BaseModel, ConfigDict, Field, model_validator
+
+from streams_orchestration.operators.references import is_reference, resolved
+
+_GOES_WITH: dict[str, frozenset[str]] = {
+    "s3": frozenset(("endpoint", "region", "accessKey", "secretKey", "sessionToken", "roleArn", "anonymous")),
+    "gs": frozenset(("endpoint", "project", "anonymous")),
+    "abfs": frozenset(("endpoint", "accountKey", "sasToken", "tenantId", "clientId", "clientSecret")),
+    "hdfs": frozenset(("user",)),
+}
+"""Scheme -> options."""
+SECRETS = ("accessKey", "secretKey", "sessionToken", "accountKey", "sasToken", "clientSecret")
+
+
+class StorageOptions(BaseModel):
+    """Without any, the libraries' own ways are gone: environment variables, files in the home directory, roles."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True, populate_by_name=True, hide_input_in_errors=True)
+
+    endpoint: str | None = Field(default=None, description="of another server than the cloud's: http://host:port")
+    region: str | None = Field(default=None, description="s3")
+    access_key: str | None = Field(default=None, alias="accessKey", repr=False, description="s3; a reference")
+    secret_key: str | None = Field(default=None, alias="secretKey", repr=False, description="s3; a reference")
+    session_token: str | None = Field(default=None, alias="sessionToken", repr=False, description="s3; a reference")
+    role_arn: str | None = Field(default=None, alias="roleArn", description="s3: the role to take")
+    anonymous: bool | None = Field(default=None, description="s3, gs: without credentials")
+    project: str | None = Field(default=None, description="gs")
+    account_key: str | None = Field(default=None, alias="accountKey", repr=False, description="abfs; a reference")
+    sas_token: str | None = Field(default=None, alias="sasToken", repr=False, description="abfs; a reference")
+    tenant_id: str | None = Field(default=None, alias="tenantId", description="abfs")
+    client_id: str | None = Field(default=None, alias="clientId", description="abfs")
+    client_secret: str | None = Field(default=None, alias="clientSecret", repr=False, description="abfs; a reference")
+    user: str | None = Field(default=None, description="hdfs")
+
+    @model_validator(mode="after")
+    def _secrets_are_references(self) -> StorageOptions:
+        there = self.model_dump(by_alias=True, exclude_none=True)
+        for name in SECRETS:
+            if name in there and not is_reference(there[name]):
+                message = (
+                    f"{name}: a secret stands in it, and would stand in plans and logs, too; name where it is: "
+                    "${env:NAME} or ${file:PATH}"
+                )
+                raise ValueError(message)
+        return self
+
+    def check(self, scheme: str) -> None:
+        """Raises ValueError when an option does not go with a scheme."""
+        known = _GOES_WITH[scheme]
+        for name in self.model_dump(by_alias=True, exclude_none=True):
+            if name not in known:
+                message = f"storage: {name} does not go with {scheme}://; {', '.join(sorted(known))} do"
+                raise ValueError(message)
+
+    def resolved(self) -> dict[str, str]:
+        """The options that there are, by name, with the values of references.
+
+        Raises:
+            ReferenceError: a reference cannot be resolved.
+        """
+        there = self.model_dump(by_alias=True, exclude_none=True)
+        return {name: resolved(str(value), f"storage: {name}") for name, value in there.items()}

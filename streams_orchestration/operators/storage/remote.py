@@ -1,0 +1,275 @@
+"""`RemoteStorage`: files in S3, Google Cloud Storage, Azure Data Lake and HDFS, by `pyarrow.fs`."""
+
+from __future__ import annotations
+
+import fnmatch
+import functools
+import io
+import re
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path, PurePosixPath
+from types import SimpleNamespace
+from typing import IO, Any, Literal, TypeVar
+
+from streams_orchestration.operators.libraries import pa
+from streams_orchestration.operators.references import ReferenceError
+from streams_orchestration.operators.storage.addresses import Address, parse_address
+from streams_orchestration.operators.storage.options import SECRETS, StorageOptions
+from streams_orchestration.operators.storage.port import File, StorageAwayError, StorageRefusedError
+
+T = TypeVar("T")
+
+BUFFER_BYTES = 4 << 20
+"""Of one request when a file is read, and when it is sent."""
+CONNECT_SECONDS = 5.0
+_REFUSED = re.compile(
+    r"ACCESS_DENIED|NO_SUCH_BUCKET|NO_SUCH_KEY|INVALID_ACCESS_KEY_ID|SIGNATURE_DOES_NOT_MATCH|UNRECOGNIZED_CLIENT"
+    r"|INVALID_CLIENT_TOKEN_ID|MISSING_AUTHENTICATION_TOKEN|ExpiredToken|InvalidToken|InvalidBucketName"
+    r"|HTTP status (301|400|401|403|404|405)\b|PERMISSION_DENIED|UNAUTHENTICATED|INVALID_ARGUMENT|\bNOT_FOUND"
+    r"|AuthenticationFailed|AuthorizationFailure|AuthorizationPermissionMismatch|InvalidAuthenticationInfo"
+    r"|ContainerNotFound|AccountIsDisabled|Unable to load lib|HDFS connection failed"
+)
+"""In what the libraries say when trying again does not help. Everything else may pass."""
+
+
+class RemoteStorage:
+    """One bucket or container, reached when it is first used. Objects are shown whole, or not at all."""
+
+    def __init__(self, root: str, options: StorageOptions) -> None:
+        self.root = root
+        self.options = options
+
+    @functools.cached_property
+    def _system(self) -> Any:
+        """The library's connection."""
+        return _connected(parse_address(f"{self.root}/"), self.options.resolved())
+
+    def call(self, address: str, action: Callable[[Any], T]) -> T:
+        """What an action with the library's file system gives, its errors in words that name the address.
+
+        Raises:
+            StorageAwayError, StorageRefusedError, FileNotFoundError: it cannot be done.
+        """
+        with self.translated(address):
+            return action(self._system)
+
+    @contextmanager
+    def translated(self, address: str) -> Iterator[None]:
+        """Errors of the library within the block, in words that name the address."""
+        try:
+            yield
+        except FileNotFoundError:
+            raise
+        except ReferenceError as error:
+            raise StorageRefusedError(str(error)) from None
+        except (OSError, ValueError, NotImplementedError) as error:
+            text = self._without_secrets(" ".join(str(error).split()))
+            if _REFUSED.search(text) or not isinstance(error, OSError):
+                message = f"{address}: refused: {text}; see that the place is there, and the rights and credentials"
+                raise StorageRefusedError(message) from None
+            message = f"{address}: cannot be reached: {text}"
+            raise StorageAwayError(message) from None
+
+    def _without_secrets(self, text: str) -> str:
+        try:
+            values = self.options.resolved()
+        except ReferenceError:
+            return text
+        for name in SECRETS:
+            if values.get(name):
+                text = text.replace(values[name], "***")
+        return text
+
+    def file(self, place: str) -> RemoteFile:
+        """The file of this address."""
+        return RemoteFile(self, parse_address(place))
+
+    def files(self, place: str) -> Sequence[File]:
+        """Objects as `resolve_inputs` has files: one, those of a directory, or those of a pattern.
+
+        In a directory, names that begin with a dot or an underscore are left out, and so are directories in it.
+        """
+        address = parse_address(place)
+        if any(mark in address.key for mark in "*?["):
+            fixed = re.split(r"[*?\[]", address.key, maxsplit=1)[0].rpartition("/")[0]
+            pattern = address.key.split("/")
+            below = self._below(address._replace(key=fixed))
+            found = [file for file in below if _matches(file.key.split("/"), pattern)]
+        elif self._is_file(address):
+            return [RemoteFile(self, address)]
+        else:
+            found = [
+                file for file in self._below(address, recursive=False)
+                if not PurePosixPath(file.key).name.startswith((".", "_"))
+            ]  # fmt: skip
+        if not found:
+            message = f"{place}: no files there"
+            raise ValueError(message)
+        return [RemoteFile(self, each) for each in found]
+
+    def below(self, place: str) -> Sequence[File]:
+        """All objects whose names begin with a directory's."""
+        return [RemoteFile(self, each) for each in self._below(parse_address(place))]
+
+    def _is_file(self, address: Address) -> bool:
+        if not address.key:
+            return False
+        info = self.call(str(address), lambda system: system.get_file_info(address.path))
+        return info.is_file
+
+    def _below(self, address: Address, *, recursive: bool = True) -> list[Address]:
+        from pyarrow.fs import FileSelector, FileType
+
+        selector = FileSelector(address.path.rstrip("/"), recursive=recursive, allow_not_found=True)
+        infos = self.call(str(address), lambda system: system.get_file_info(selector))
+        if not infos and address.store:
+            store = self.call(str(address), lambda system: system.get_file_info(address.store))
+            if store.type == FileType.NotFound:
+                message = f"{address}: refused: there is no bucket or container {address.store}, or no right to see it"
+                raise StorageRefusedError(message)
+        keys = sorted(info.path.removeprefix(f"{address.store}/").lstrip("/") for info in infos if info.is_file)
+        return [address._replace(key=key) for key in keys]
+
+    def publish(self, pending: Path, final: str) -> None:
+        """Send a file. A second time the same bytes come to the same name, which no other file ever has."""
+        path = parse_address(final).path
+        with pa.memory_map(str(pending)) as source:
+            self.call(final, lambda system: self._send(system, source, path))
+
+    def _send(self, system: Any, source: Any, path: str) -> None:
+        aside = path
+        if self.root.startswith("hdfs"):  # where a file is seen while it is written
+            directory, _, name = path.rpartition("/")
+            aside = f"{directory}/_pending-{name}"
+            system.create_dir(directory, recursive=True)
+        # the library ends an upload even where an error comes up within this block: nothing in it may raise but `write`
+        with system.open_output_stream(aside, compression=None) as sink:
+            while block := source.read_buffer(BUFFER_BYTES):
+                sink.write(block)
+        if aside != path:
+            system.move(aside, path)
+
+
+@dataclass(frozen=True)
+class RemoteFile:
+    """An object, with the methods of `pathlib.Path` that readers of files use."""
+
+    storage: RemoteStorage
+    address: Address
+
+    def __str__(self) -> str:
+        return str(self.address)
+
+    @property
+    def name(self) -> str:
+        """Without its directory."""
+        return PurePosixPath(self.address.key).name
+
+    @property
+    def suffix(self) -> str:
+        """As in `pathlib`."""
+        return PurePosixPath(self.address.key).suffix
+
+    @property
+    def parent(self) -> str:
+        """The address of its directory."""
+        return str(self).rpartition("/")[0]
+
+    def open(self, mode: Literal["rb"], /) -> IO[bytes]:
+        """Its bytes, from any place on, by requests of `BUFFER_BYTES`."""
+        raw = self.storage.call(str(self), lambda system: system.open_input_file(self.address.path))
+        return io.BufferedReader(_Raw(self, raw), BUFFER_BYTES)
+
+    def stat(self) -> Any:
+        """Its size."""
+        info = self.storage.call(str(self), lambda system: system.get_file_info(self.address.path))
+        if not info.is_file:
+            raise FileNotFoundError(str(self))
+        return SimpleNamespace(st_size=info.size)
+
+    def unlink(self, missing_ok: bool = False) -> None:  # noqa: FBT001, FBT002 - as in pathlib
+        """Remove it."""
+        try:
+            self.storage.call(str(self), lambda system: system.delete_file(self.address.path))
+        except FileNotFoundError:
+            if not missing_ok:
+                raise
+
+
+class _Raw(io.RawIOBase):
+    """A file of the library whose errors name the address."""
+
+    def __init__(self, file: RemoteFile, raw: Any) -> None:
+        self._file = file
+        self._raw = raw
+
+    def readable(self) -> bool:
+        return True
+
+    def seekable(self) -> bool:
+        return True
+
+    def readinto(self, buffer: Any) -> int:
+        with self._file.storage.translated(str(self._file)):
+            return self._raw.readinto(buffer)
+
+    def seek(self, offset: int, whence: int = 0) -> int:
+        self._raw.seek(offset, whence)
+        return self._raw.tell()
+
+    def tell(self) -> int:
+        return self._raw.tell()
+
+    def close(self) -> None:
+        if not self.closed:
+            self._raw.close()
+        super().close()
+
+
+def _matches(key: Sequence[str], pattern: Sequence[str]) -> bool:
+    """As in `glob`: marks match within one name, `**` any number of directories; neither a dot in front."""
+    if not pattern or not key:
+        return not pattern and not key
+    hidden = key[0].startswith(".") and not pattern[0].startswith(".")
+    if pattern[0] == "**" and len(pattern) > 1:
+        return _matches(key, pattern[1:]) or (not hidden and _matches(key[1:], pattern))
+    return not hidden and fnmatch.fnmatchcase(key[0], pattern[0]) and _matches(key[1:], pattern[1:])
+
+
+def _connected(address: Address, options: dict[str, str]) -> Any:
+    """The library's file system of an address."""
+    from pyarrow import fs
+
+    scheme, host = _endpoint(options.get("endpoint"))
+    anonymous = options.get("anonymous") == "True"
+    match address.scheme:
+        case "s3":
+            return fs.S3FileSystem(
+                access_key=options.get("accessKey"), secret_key=options.get("secretKey"),
+                session_token=options.get("sessionToken"), role_arn=options.get("roleArn"), anonymous=anonymous,
+                region=options.get("region"), scheme=scheme, endpoint_override=host, connect_timeout=CONNECT_SECONDS,
+            )  # fmt: skip
+        case "gs":
+            return fs.GcsFileSystem(
+                anonymous=anonymous, endpoint_override=host, scheme=scheme, project_id=options.get("project")
+            )
+        case "abfs":
+            return fs.AzureFileSystem(
+                address.host, account_key=options.get("accountKey"), sas_token=options.get("sasToken"),
+                tenant_id=options.get("tenantId"), client_id=options.get("clientId"),
+                client_secret=options.get("clientSecret"), blob_storage_authority=host, dfs_storage_authority=host,
+                blob_storage_scheme=scheme, dfs_storage_scheme=scheme,
+            )  # fmt: skip
+        case _:
+            name, _, port = address.host.partition(":")
+            return fs.HadoopFileSystem(name, int(port or 8020), user=options.get("user"))
+
+
+def _endpoint(text: str | None) -> tuple[str | None, str | None]:
+    """Scheme and host of `http://host:port`."""
+    if text is None:
+        return None, None
+    scheme, mark, host = text.rpartition("://")
+    return (scheme if mark else "https"), host.rstrip("/")

@@ -1,0 +1,40 @@
+"""Which storage a path of a spec means."""
+
+from __future__ import annotations
+
+import functools
+from pathlib import Path
+
+from streams_orchestration.operators.storage.addresses import parse_address
+from streams_orchestration.operators.storage.local import LocalStorage
+from streams_orchestration.operators.storage.options import StorageOptions
+from streams_orchestration.operators.storage.port import Storage, is_address
+from streams_orchestration.operators.storage.remote import RemoteStorage
+
+
+def storage_of(place: str, base: Path = Path(), options: StorageOptions | None = None) -> Storage:
+    """The storage in which a path lies; nothing is connected.
+
+    Args:
+        place: a path of this machine or an address.
+        base: relative paths start from here.
+        options: how an object store is reached.
+
+    Raises:
+        ValueError: the address cannot be used, or an option does not go with it.
+    """
+    if not is_address(place):
+        if options is not None:
+            message = "storage goes with addresses, as s3://bucket/directory, and not with paths of this machine"
+            raise ValueError(message)
+        return LocalStorage(base)
+    address = parse_address(place)
+    wanted = options or StorageOptions()
+    wanted.check(address.scheme)
+    return _remote(address.root, wanted.model_dump_json(by_alias=True))
+
+
+@functools.lru_cache(maxsize=64)
+def _remote(root: str, options: str) -> Storage:
+    """One connection a process for each place."""
+    return RemoteStorage(root, StorageOptions.model_validate_json(options))

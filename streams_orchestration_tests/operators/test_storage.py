@@ -1,0 +1,85 @@
+"""Addresses and options of object stores: what is wrong is said before anything is reached, and never with a secret."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from pydantic import ValidationError
+
+from streams_orchestration.operators.parameter_errors import parameter_errors
+from streams_orchestration.operators.references import ReferenceError, resolved
+from streams_orchestration.operators.standard.file_sink import FileSink
+from streams_orchestration.operators.standard.file_source import FileSource
+from streams_orchestration.operators.storage.addresses import parse_address
+from streams_orchestration.operators.storage.port import is_address
+from streams_orchestration_tests.operators.harness import Bench
+
+PLANTED = "planted-secret"
+
+
+@pytest.mark.parametrize(
+    ("text", "path", "host"),
+    [
+        ("s3://bucket/a/b.csv", "bucket/a/b.csv", ""),
+        ("gs://bucket/a/", "bucket/a", ""),
+        ("abfs://container@account.dfs.core.windows.net/a/b", "container/a/b", "account"),
+        ("abfss://container@account/a", "container/a", "account"),
+        ("hdfs://node:8020/a/b", "/a/b", "node:8020"),
+    ],
+)
+def test_an_address_is_taken_apart(text: str, path: str, host: str):
+    address = parse_address(text)
+    assert (address.path, address.host, str(address)) == (path, host, text.rstrip("/"))
+
+
+@pytest.mark.parametrize(
+    ("text", "wanted"), [("s3://b/a", True), ("package://p/a", False), ("/a", False), ("a", False)]
+)
+def test_an_address_is_known_by_its_scheme(text: str, wanted: bool):
+    assert is_address(text) == wanted
+
+
+WRONG: list[tuple[dict[str, Any], str]] = [
+    ({"file": "s4://bucket/a"}, "s4://: no such kind of storage is known; the nearest is s3"),
+    ({"file": f"s3://key:{PLANTED}@bucket/a"}, "credentials stand in the address"),
+    ({"file": "s3:///a"}, "this is no address of s3"),
+    ({"file": "abfs://container/a"}, "this is no address of abfs"),
+    ({"file": "s3://bucket/a", "storage": {"accountKey": "${env:K}"}}, "accountKey does not go with s3://"),
+    ({"file": "rows.csv", "storage": {"region": "x"}}, "storage goes with addresses"),
+    ({"file": "s3://bucket/a", "storage": {"secretKey": PLANTED}}, "secretKey: a secret stands in it"),
+    ({"file": "s3://bucket/a", "storage": {"sasToken": f"x${{env:K}}{PLANTED}"}}, "sasToken: a secret stands in it"),
+    ({"file": "s3://bucket/a", "storage": {"secretKey": 4711}}, "storage.secretKey"),
+    ({"file": "s3://bucket/a", "storage": {"secret": PLANTED}}, "storage.secret"),
+]
+
+
+@pytest.mark.parametrize(("parameters", "wanted"), WRONG)
+@pytest.mark.parametrize("kind", [FileSource, FileSink])
+def test_what_is_wrong_is_said_without_secrets(kind: type, parameters: dict[str, Any], wanted: str):
+    types = {"outputs": ["n int"]} if kind is FileSource else {"inputs": ["n int"]}
+    with pytest.raises(ValueError) as error:
+        Bench(kind, **types, **parameters)
+    texts = (
+        [text for text, _ in parameter_errors(kind, error.value)]
+        if isinstance(error.value, ValidationError)
+        else [str(error.value)]
+    )
+    assert wanted in texts[0]
+    assert PLANTED not in "".join(texts)
+    assert "4711" not in "".join(texts)
+
+
+def test_read_uncommitted_does_not_go_with_an_object_store():
+    with pytest.raises(ValidationError, match="does not go with an object store"):
+        Bench(FileSink, inputs=["n int"], file="s3://bucket/a", visibility="read_uncommitted")
+
+
+def test_references_are_read_where_they_are_used(monkeypatch: pytest.MonkeyPatch, tmp_path: Any):
+    monkeypatch.setenv("NAME", "value")
+    (tmp_path / "secret").write_text("of a file\n")
+    assert (
+        resolved("${env:NAME}, {env:NAME}, ${file:" + str(tmp_path / "secret") + "}", "x") == "value, value, of a file"
+    )
+    with pytest.raises(ReferenceError, match="x: the environment variable OTHER is not set"):
+        resolved("${env:OTHER}", "x")

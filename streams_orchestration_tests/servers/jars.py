@@ -1,0 +1,96 @@
+"""Java programs from Maven's repository, copied once into a directory of this user."""
+
+from __future__ import annotations
+
+import fcntl
+import os
+import shutil
+import socket
+import subprocess
+import time
+from pathlib import Path
+
+CACHE = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "streams_orchestration" / "jars"
+FETCH_SECONDS = 600
+POM = """<project>
+<modelVersion>4.0.0</modelVersion><groupId>tests</groupId><artifactId>jars</artifactId><version>1</version>
+<dependencies>
+<dependency><groupId>{0}</groupId><artifactId>{1}</artifactId><version>{2}</version></dependency>
+</dependencies>
+</project>
+"""
+
+
+class NotToBeHadError(RuntimeError):
+    """A program cannot be had here; the message says why."""
+
+
+def jars(artifact: str) -> Path:
+    """The directory with a program and all that it needs.
+
+    Args:
+        artifact: `group:artifact:version`.
+
+    Raises:
+        NotToBeHadError: there is no Java or no Maven, or Maven cannot fetch it.
+    """
+    if shutil.which("java") is None:
+        message = "there is no Java"
+        raise NotToBeHadError(message)
+    place = CACHE / artifact.replace(":", "_")
+    place.parent.mkdir(parents=True, exist_ok=True)
+    with place.with_suffix(".lock").open("w") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        if not place.is_dir():
+            _fetch(artifact, place)
+    return place
+
+
+def _fetch(artifact: str, place: Path) -> None:
+    maven = shutil.which("mvn")
+    if maven is None:
+        message = f"there is no Maven to fetch {artifact}"
+        raise NotToBeHadError(message)
+    aside = place.with_suffix(".part")
+    shutil.rmtree(aside, ignore_errors=True)
+    aside.mkdir()
+    (aside / "pom.xml").write_text(POM.format(*artifact.split(":")))
+    command = [
+        maven,
+        "-q",
+        "-B",
+        "dependency:copy-dependencies",
+        "-DincludeScope=runtime",
+        f"-DoutputDirectory={aside}",
+    ]
+    try:
+        done = subprocess.run(command, check=False, cwd=aside, capture_output=True, text=True, timeout=FETCH_SECONDS)
+    except subprocess.TimeoutExpired as error:
+        message = f"Maven could not fetch {artifact} in {FETCH_SECONDS} s"
+        raise NotToBeHadError(message) from error
+    if done.returncode:
+        message = f"Maven could not fetch {artifact}: {(done.stdout or done.stderr).strip().splitlines()[:1]}"
+        raise NotToBeHadError(message)
+    aside.rename(place)
+
+
+def free_port() -> int:
+    """A port of the loopback address that nobody listens at."""
+    with socket.socket() as listener:
+        listener.bind(("127.0.0.1", 0))
+        return listener.getsockname()[1]
+
+
+def wait_for_port(port: int, process: subprocess.Popen[bytes], seconds: float, log: Path) -> None:
+    """Return when a server listens."""
+    until = time.monotonic() + seconds
+    while True:
+        try:
+            socket.create_connection(("127.0.0.1", port), timeout=1).close()
+        except OSError:
+            if process.poll() is not None or time.monotonic() > until:
+                message = f"the server does not come up: {log.read_text(errors='replace')[-2000:]}"
+                raise RuntimeError(message) from None
+            time.sleep(0.05)
+        else:
+            return

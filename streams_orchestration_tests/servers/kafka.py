@@ -1,0 +1,210 @@
+"""A Kafka broker in KRaft mode. `python -m streams_orchestration_tests.servers.kafka` runs one for people."""
+
+from __future__ import annotations
+
+import argparse
+import subprocess
+import sys
+import tempfile
+import time
+import uuid
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any, cast
+
+from streams_orchestration_tests.servers.jars import NotToBeHadError, free_port, jars, wait_for_port
+
+KAFKA = "org.apache.kafka:kafka_2.13:4.1.0"
+START_SECONDS = 180.0
+CLUSTER = "4L6g3nShT-eMCtK--X86sw"
+USER, PASSWORD = "loader", "planted-kafka-password"
+PROPERTIES = """
+process.roles=broker,controller
+node.id=1
+controller.quorum.voters=1@127.0.0.1:{controller}
+listeners=PLAINTEXT://127.0.0.1:{port},SASL://127.0.0.1:{sasl},CONTROLLER://127.0.0.1:{controller}
+advertised.listeners=PLAINTEXT://127.0.0.1:{advertised},SASL://127.0.0.1:{sasl}
+listener.security.protocol.map=PLAINTEXT:PLAINTEXT,SASL:SASL_PLAINTEXT,CONTROLLER:PLAINTEXT
+listener.name.sasl.sasl.enabled.mechanisms=PLAIN
+listener.name.sasl.plain.sasl.jaas.config=org.apache.kafka.common.security.plain.PlainLoginModule required \
+user_{user}="{password}";
+controller.listener.names=CONTROLLER
+inter.broker.listener.name=PLAINTEXT
+log.dirs={logs}
+auto.create.topics.enable=false
+num.partitions=1
+offsets.topic.num.partitions=1
+offsets.topic.replication.factor=1
+transaction.state.log.num.partitions=1
+transaction.state.log.replication.factor=1
+transaction.state.log.min.isr=1
+share.coordinator.state.topic.replication.factor=1
+share.coordinator.state.topic.min.isr=1
+group.initial.rebalance.delay.ms=0
+log.retention.check.interval.ms=1000
+log.initial.task.delay.ms=500
+"""
+
+
+class Broker:
+    """One broker that runs, stops and runs again."""
+
+    def __init__(self, directory: Path, port: int | None = None, advertised: int | None = None) -> None:
+        self.directory = directory
+        self.port = port or free_port()
+        self.sasl_port = free_port()
+        self.advertised = advertised or self.port
+        self._process: subprocess.Popen[bytes] | None = None
+
+    @property
+    def address(self) -> str:
+        """For clients: `host:port`."""
+        return f"127.0.0.1:{self.advertised}"
+
+    @property
+    def sasl_address(self) -> str:
+        """The same, with credentials."""
+        return f"127.0.0.1:{self.sasl_port}"
+
+    def create(self) -> None:
+        """Write the settings, and format the directory."""
+        settings = self.directory / "server.properties"
+        ports = {"port": self.port, "sasl": self.sasl_port, "controller": free_port(), "advertised": self.advertised}
+        text = PROPERTIES.format(**ports, logs=self.directory / "logs", user=USER, password=PASSWORD)
+        settings.write_text(text)
+        command = self._command("kafka.tools.StorageTool", "format", "-t", CLUSTER, "-c", str(settings))
+        done = subprocess.run(command, capture_output=True, text=True, check=False, timeout=START_SECONDS)
+        if done.returncode:
+            message = f"the directory of the broker cannot be formatted: {done.stdout}{done.stderr}"
+            raise RuntimeError(message)
+
+    def start(self) -> None:
+        """Start, and return when clients are served."""
+        log = self.directory / "broker.log"
+        with log.open("ab") as output:
+            command = self._command("kafka.Kafka", str(self.directory / "server.properties"))
+            process = subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=output, stderr=output)
+        self._process = process
+        wait_for_port(self.port, process, START_SECONDS, log)
+        self.admin().list_topics(timeout=START_SECONDS)
+
+    def kill(self) -> None:
+        """End at once, as with a loss of power."""
+        if self._process is not None:
+            self._process.kill()
+            self._process.wait()
+            self._process = None
+
+    def _command(self, program: str, *arguments: str) -> list[str]:
+        options = ["-Xmx512m", "-XX:TieredStopAtLevel=1", "-XX:+UseSerialGC", "-cp", f"{jars(KAFKA)}/*"]
+        return ["java", *options, program, *arguments]
+
+    def admin(self) -> Any:
+        """A client for topics, independent of the product."""
+        from confluent_kafka.admin import AdminClient
+
+        return AdminClient({"bootstrap.servers": f"127.0.0.1:{self.port}"})
+
+    def topic(self, partitions: int = 1, name: str = "", **settings: str) -> str:
+        """A new topic; gives its name."""
+        from confluent_kafka.cimpl import NewTopic
+
+        name = name or f"t{uuid.uuid4().hex[:12]}"
+        new = NewTopic(name, partitions, 1, config={key.replace("_", "."): value for key, value in settings.items()})
+        admin = self.admin()  # ends what it does when it is collected
+        admin.create_topics([new])[name].result(START_SECONDS)
+        return name
+
+    def send(self, topic: str, values: list[Any], **options: Any) -> None:
+        """Write messages; options of `produce`, each a value or a list of one for each message."""
+        from confluent_kafka import Producer
+
+        producer = Producer({"bootstrap.servers": f"127.0.0.1:{self.port}", "linger.ms": 5})
+        for number, value in enumerate(values):
+            of_this = {name: each[number] if isinstance(each, list) else each for name, each in options.items()}
+            producer.produce(topic, value, **of_this)
+            producer.poll(0)
+        assert producer.flush(60) == 0
+
+    def messages(self, topic: str) -> list[Any]:
+        """All messages of committed transactions, partition by partition, in order."""
+        from confluent_kafka import OFFSET_BEGINNING, Consumer, KafkaError, TopicPartition
+
+        consumer = Consumer({
+            "bootstrap.servers": f"127.0.0.1:{self.port}", "group.id": uuid.uuid4().hex, "enable.partition.eof": True,
+            "isolation.level": "read_committed", "enable.auto.commit": False,
+        })  # fmt: skip
+        found: list[Any] = []
+        try:
+            partitions = sorted(consumer.list_topics(topic, timeout=60).topics[topic].partitions)
+            consumer.assign([TopicPartition(topic, number, OFFSET_BEGINNING) for number in partitions])
+            ended: set[int] = set()
+            until = time.monotonic() + 60
+            while len(ended) < len(partitions):
+                assert time.monotonic() < until
+                for message in consumer.consume(1000, 1):
+                    error: Any = message.error()
+                    if error is None:
+                        found.append(message)
+                    elif error.code() == KafkaError._PARTITION_EOF:
+                        ended.add(cast("int", message.partition()))
+        finally:
+            consumer.close()
+        return sorted(found, key=lambda message: (message.partition(), message.offset()))
+
+    def values(self, topic: str) -> list[bytes]:
+        """The values of these messages."""
+        return [message.value() for message in self.messages(topic)]
+
+
+@contextmanager
+def broker(directory: Path, port: int | None = None, advertised: int | None = None) -> Iterator[Broker]:
+    """A broker that runs.
+
+    Args:
+        directory: of its files.
+        port: where it listens; any free one when None.
+        advertised: the port that clients are to use, of a proxy in front of it.
+
+    Raises:
+        NotToBeHadError: its programs cannot be had here.
+    """
+    try:
+        import confluent_kafka  # noqa: F401
+    except ImportError:
+        message = "confluent-kafka is not installed"
+        raise NotToBeHadError(message) from None
+    server = Broker(directory, port, advertised)
+    server.create()
+    try:
+        server.start()
+        yield server
+    finally:
+        server.kill()
+
+
+def main() -> None:
+    """Run a broker until Ctrl-C."""
+    parser = argparse.ArgumentParser(description=main.__doc__)
+    parser.add_argument("--port", type=int, default=9092)
+    parser.add_argument("--topics", nargs="*", default=[], help="NAME or NAME:PARTITIONS, made at the beginning")
+    options = parser.parse_args()
+    with tempfile.TemporaryDirectory(prefix="kafka-") as directory:
+        try:
+            with broker(Path(directory), options.port) as server:
+                for topic in options.topics:
+                    name, _, partitions = topic.partition(":")
+                    server.topic(int(partitions or 1), name)
+                sys.stdout.write(f"Kafka serves {server.address}; Ctrl-C ends it, and drops what it holds\n")
+                sys.stdout.flush()
+                while server._process is not None and server._process.poll() is None:
+                    time.sleep(1)
+        except KeyboardInterrupt:
+            pass
+        except NotToBeHadError as error:
+            sys.exit(f"no Kafka here: {error}")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,117 @@
+"""Two S3 servers: moto's, which takes any credentials, and S3Proxy, which checks them."""
+
+from __future__ import annotations
+
+import importlib.util
+import subprocess
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from streams_orchestration_tests.servers.jars import NotToBeHadError, free_port, jars, wait_for_port
+
+S3PROXY = "org.gaul:s3proxy:2.6.0"
+START_SECONDS = 60.0
+KEY, SECRET = "AKPLANTEDKEY", "planted-secret-key"
+BUCKET = "bucket"
+WITHOUT_CHECKSUMS = {
+    "AWS_REQUEST_CHECKSUM_CALCULATION": "when_required",
+    "AWS_RESPONSE_CHECKSUM_VALIDATION": "when_required",
+}
+"""S3Proxy does not know the checksums that clients send, and expect, by default."""
+
+
+@dataclass(frozen=True)
+class S3:
+    """A server with the bucket `bucket`."""
+
+    endpoint: str
+
+    @property
+    def storage(self) -> dict[str, str]:
+        """The parameter `storage`, with the secrets in variables that `credentials` has."""
+        return {
+            "endpoint": self.endpoint,
+            "region": "us-east-1",
+            "accessKey": "${env:TEST_S3_KEY}",
+            "secretKey": "${env:TEST_S3_SECRET}",
+        }
+
+    @property
+    def credentials(self) -> dict[str, str]:
+        """The environment that the parameter `storage` refers to."""
+        return {"TEST_S3_KEY": KEY, "TEST_S3_SECRET": SECRET, **WITHOUT_CHECKSUMS}
+
+    def system(self) -> Any:
+        """The server as `pyarrow.fs` sees it, independent of the product."""
+        from pyarrow.fs import S3FileSystem
+
+        return S3FileSystem(
+            access_key=KEY, secret_key=SECRET, endpoint_override=self.endpoint, region="us-east-1",
+            allow_bucket_creation=True, allow_bucket_deletion=True,
+        )  # fmt: skip
+
+    def put(self, name: str, content: bytes) -> str:
+        """Write an object; gives its address."""
+        with self.system().open_output_stream(f"{BUCKET}/{name}", compression=None) as sink:
+            sink.write(content)
+        return f"s3://{BUCKET}/{name}"
+
+    def names(self, directory: str = "") -> list[str]:
+        """All objects, in order."""
+        from pyarrow.fs import FileSelector
+
+        place = f"{BUCKET}/{directory}".rstrip("/")
+        found = self.system().get_file_info(FileSelector(place, recursive=True, allow_not_found=True))
+        return sorted(info.path.removeprefix(f"{BUCKET}/") for info in found if info.is_file)
+
+    def content(self, name: str) -> bytes:
+        with self.system().open_input_stream(f"{BUCKET}/{name}", compression=None) as source:
+            return source.read()
+
+
+@contextmanager
+def moto(directory: Path) -> Iterator[S3]:
+    """A server of moto in a process of its own."""
+    if importlib.util.find_spec("moto") is None or importlib.util.find_spec("flask") is None:
+        message = "moto's server is not installed"
+        raise NotToBeHadError(message)
+    port = free_port()
+    command = [sys.executable, "-m", "moto.server", "-H", "127.0.0.1", "-p", str(port)]
+    with _running(command, port, directory / "moto.log") as endpoint:
+        server = S3(endpoint)
+        server.system().create_dir(BUCKET)
+        yield server
+
+
+@contextmanager
+def s3proxy(directory: Path) -> Iterator[S3]:
+    """A server of S3Proxy, whose buckets are directories."""
+    port = free_port()
+    (directory / "buckets" / BUCKET).mkdir(parents=True)
+    (directory / "s3proxy.conf").write_text(
+        f"s3proxy.endpoint=http://127.0.0.1:{port}\ns3proxy.authorization=aws-v2-or-v4\n"
+        f"s3proxy.identity={KEY}\ns3proxy.credential={SECRET}\n"
+        f"jclouds.provider=filesystem\njclouds.filesystem.basedir={directory / 'buckets'}\n"
+    )
+    (directory / "logback.xml").write_text("<configuration/>")
+    classes = f"{directory}:{jars(S3PROXY)}/*"
+    options = ["-Xmx256m", "-XX:TieredStopAtLevel=1", "-cp", classes]
+    command = ["java", *options, "org.gaul.s3proxy.Main", "--properties", str(directory / "s3proxy.conf")]
+    with _running(command, port, directory / "s3proxy.log") as endpoint:
+        yield S3(endpoint)
+
+
+@contextmanager
+def _running(command: list[str], port: int, log: Path) -> Iterator[str]:
+    with log.open("wb") as output:
+        process = subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=output, stderr=output)
+    try:
+        wait_for_port(port, process, START_SECONDS, log)
+        yield f"http://127.0.0.1:{port}"
+    finally:
+        process.kill()
+        process.wait()
