@@ -6,6 +6,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from typing import Any
 
+from streams_orchestration.compiler.changes.widths import Replica
 from streams_orchestration.compiler.components import strong_components
 from streams_orchestration.compiler.deployment_plan import DeployedPe, Unit
 from streams_orchestration.compiler.pe_program import (
@@ -26,8 +27,10 @@ def unit_actions(old: Operators, new: Operators, numbers: Numbering) -> tuple[Un
     """What becomes of every unit, by the names that they have at run time: those of the new plan, then those that stop.
 
     A program may differ in the numbers of operators, connections, PEs and regions, which say nothing but where else in
-    the plan something stands.
+    the plan something stands. A unit restarts, too, when an operator that reads a stream of it goes to another PE: both
+    PEs have read the same of it when it is drained.
     """
+    moved = _with_moved_readers(old, new, numbers)
     before = {unit.name: _facts(old, unit, None) for unit in old.plan.units}
     actions: list[UnitAction] = []
     for unit in new.plan.units:
@@ -35,7 +38,7 @@ def unit_actions(old: Operators, new: Operators, numbers: Numbering) -> tuple[Un
         if name not in before:
             actions.append(UnitAction(name, "start"))
         else:
-            same = before[name] == _facts(new, unit, numbers)
+            same = before[name] == _facts(new, unit, numbers) and not moved & {numbers.pes[pe] for pe in unit.pes}
             actions.append(UnitAction(name, "run on" if same else "restart"))
     there = {each.unit for each in actions}
     return (*actions, *(UnitAction(unit.name, "stop") for unit in old.plan.units if unit.name not in there))
@@ -54,6 +57,24 @@ def circle_of_changed(old: Operators, actions: tuple[UnitAction, ...]) -> tuple[
                 successors[source].append(target)
     circle = next((part for part in strong_components(successors) if len(part) > 1), list[int]())
     return tuple(sorted(units[number].name for number in circle))
+
+
+def _with_moved_readers(old: Operators, new: Operators, numbers: Numbering) -> set[int]:
+    """PEs, by their numbers at run time, of whose streams an operator reads on in another PE."""
+    before = dict(_readings(old))
+    return {
+        numbers.pes[producer]
+        for reading, (producer, pe) in _readings(new)
+        if reading in before and before[reading][1] != numbers.pes[pe]
+    }
+
+
+def _readings(operators: Operators) -> Iterator[tuple[tuple[Replica, int, str], tuple[int, int]]]:
+    """(operator, port, stream) that is read from another PE, with (producer, reader)."""
+    for pe in operators.plan.pes:
+        for stream in pe.program.inputs:
+            reader = operators.replicas[pe.program.operators[stream.operator].name]
+            yield (reader, stream.port, stream.stream), (stream.producer, pe.program.pe)
 
 
 def _facts(operators: Operators, unit: Unit, numbers: Numbering | None) -> tuple[Any, ...]:

@@ -41,7 +41,9 @@ class CommonCut:
     sources: dict[str, dict[str, Any]] = field(default_factory=dict[str, dict[str, Any]])
     """Source operator -> its offset."""
     exhausted: frozenset[str] = frozenset()
-    """Sources, and streams from outside, that have ended."""
+    """Sources that have ended."""
+    ended: frozenset[tuple[int, str]] = frozenset()
+    """(PE, stream) of streams from outside that have ended and that the PE has read to the end."""
     states: dict[str, StoredState] = field(default_factory=dict[str, StoredState])
 
     def files(self) -> set[str]:
@@ -72,9 +74,16 @@ def read_cut(
         inputs={(row.id, stream): number for row in pes for stream, number in row.position["inputs"].items()},
         outputs={stream: number for row in pes for stream, number in row.position["outputs"].items()},
         sources={source: offset for row in pes for source, offset in row.position["sources"].items()},
-        exhausted=frozenset(name for row in pes for name in row.position["exhausted"]),
+        exhausted=frozenset(name for row in pes for name in _exhausted(row, "sources")),
+        ended=frozenset((row.id, name) for row in pes for name in _exhausted(row, "inputs")),
         states={name: state for row in pes for name, state in newest_states(connection, application, row.id).items()},
     )
+
+
+def _exhausted(row: PeRow, kind: str) -> list[str]:
+    """What of the sources or the streams of a PE has ended: a source and a stream may have the same name."""
+    own = row.initial["sources"] if kind == "sources" else row.position["inputs"]
+    return [name for name in row.position["exhausted"] if name in own]
 
 
 @dataclass(frozen=True)

@@ -144,7 +144,7 @@ def under_way(connection: Connection, application: str, programs: Iterable[PePro
             return f"{name} has not closed its epoch"
     members = [program for program in programs if program.unit in units]
     of_unit = {program.pe: program.unit for program in members}
-    p, f = tables.pe, tables.sink_file
+    p, s, f = tables.pe, tables.segment, tables.sink_file
     positions = {
         row.id: row.position
         for row in connection.execute(select(p.c.id, p.c.position).where(p.c.application == application))
@@ -154,8 +154,10 @@ def under_way(connection: Connection, application: str, programs: Iterable[PePro
             producer = of_unit.get(stream.producer)
             if producer is None or producer == program.unit:
                 continue
-            written = positions[stream.producer]["outputs"].get(stream.stream, 0)
-            if positions[program.pe]["inputs"].get(stream.stream, 0) < written:
+            # not by the number that the producer writes next: what a reset has taken back leaves a gap before it
+            unread = (s.c.stream == stream.stream, s.c.number >= positions[program.pe]["inputs"].get(stream.stream, 0))
+            left = select(s.c.number).where(s.c.application == application, *unread, ~s.c.retracted)
+            if connection.execute(left.limit(1)).first() is not None:
                 return f"PE {program.pe} has not read all that PE {stream.producer} has given to {stream.stream}"
     waiting = select(f.c.operator).where(f.c.application == application, f.c.pe.in_(of_unit), ~f.c.retracted)
     operator = connection.scalar(waiting.order_by(f.c.operator).limit(1))

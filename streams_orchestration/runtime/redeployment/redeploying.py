@@ -109,14 +109,12 @@ def _redeploy(
     _resume(catalog, application)
     hold(catalog, application, changed)
     try:
-        rest = drain(catalog, application, programs, changed, 0.0)
-        if rest:  # else there may be no host that runs, and none is needed
+        while (garbage := _try_switch(home, catalog, programs, after, redeployment, changed)) is None:
+            # else there may be no host that runs, and none is needed
             launch(home, application, launcher=launcher)
-            rest = drain(catalog, application, programs, changed, began + within)
-        if rest:
-            late = f"{rest} after {within:.0f} s"
-            raise NotDrainedError(late)
-        garbage = _switch(home, catalog, programs, after, redeployment, changed)
+            if rest := drain(catalog, application, programs, changed, began + within):
+                late = f"{rest} after {within:.0f} s"
+                raise NotDrainedError(late)
     except NotDrainedError as error:
         message = (
             f"{application} runs on as it is: {error}. See `streams status {application}` for what holds it up, then "
@@ -143,6 +141,19 @@ def _resume(catalog: Catalog, application: str) -> None:
             message = f"{application} is complete: nothing of it runs on. Start the new plan anew with --fresh"
             raise NotDeployableError(message)
         resume(connection, application, row.state)
+
+
+def _try_switch(
+    home: Home, catalog: Catalog, programs: Sequence[PeProgram], after: Compilation, redeployment: Redeployment,
+    changed: Collection[str],
+) -> list[str] | None:  # fmt: skip
+    """Switch if all that changes is at rest; None when it is not, or a batch under way was committed meanwhile."""
+    if drain(catalog, redeployment.application, programs, changed, 0.0):
+        return None
+    try:
+        return _switch(home, catalog, programs, after, redeployment, changed)
+    except NotDrainedError:
+        return None
 
 
 def _switch(

@@ -168,7 +168,7 @@ def _begin(
 def _position(pe: DeployedPe, cut: CommonCut, carried: Carried, formers: Mapping[str, str]) -> Position:
     program = pe.program
     ended = {name for name in pe.initial if name in carried.offsets and formers.get(name) in cut.exhausted}
-    ended |= {stream.stream for stream in program.inputs if stream.stream in cut.exhausted}
+    ended |= {s.stream for s in program.inputs if s.foreign and (program.pe, s.stream) in cut.ended}
     return Position(
         # where the PE stood; in a stream that has other ends, behind all that was written
         inputs={

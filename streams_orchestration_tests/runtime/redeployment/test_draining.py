@@ -1,0 +1,108 @@
+"""Units that another plan changes come to rest, whatever has happened to them before and happens meanwhile."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from streams_orchestration.compiler.compilation import Compilation
+from streams_orchestration.runtime.deployment.reset import reset
+from streams_orchestration.runtime.redeployment import redeploying
+from streams_orchestration.runtime.redeployment.carrying import Carried, Carrier
+from streams_orchestration.runtime.storage.home import Home
+from streams_orchestration_tests.runtime.applications import (
+    PERIODIC,
+    compiled,
+    node,
+    published,
+    rows,
+    sink,
+    source,
+    write_rows,
+)
+from streams_orchestration_tests.runtime.local import LocalApplication
+from streams_orchestration_tests.runtime.redeployed import adopt, redeploy
+from streams_orchestration_tests.runtime.running import FakeHosts
+
+COUNT = 20
+
+
+def two_regions(directory: Path, **options: Any) -> Compilation:
+    """Rows -> (another region: handed on) -> sink."""
+    file = write_rows(directory / "rows.parquet", COUNT)
+    graph = [source("Rows", file), node("Passed", "Passing", "Rows", annotations=PERIODIC), sink("Out", "Passed")]
+    return compiled(graph, **options)
+
+
+def test_what_a_reset_has_taken_back_is_not_waited_for(tmp_path: Path, hosts: FakeHosts):
+    local = LocalApplication(Home(tmp_path / "home"), two_regions(tmp_path, fusion="legacy"), source_limit=4)
+    local.step(local.programs[0])  # segments that no epoch has completed: a gap in their numbers from the reset on
+    reset(local.home, local.name, local.programs[0].unit, force=True)
+    redeploy(local, two_regions(tmp_path, fusion="manual", pes=2))
+    local.run()
+    assert published(local.published("Out")) == sorted(rows(COUNT))
+
+
+OUTSIDE: dict[str, Any] = {"annotations": {"autonomous": True}}
+
+
+def consumers(directory: Path, pes: dict[str, str], condition: str = "n >= 0") -> Compilation:
+    """A region's rows -> outside of it (names of PEs): everything is kept -> sinks."""
+
+    def outside(name: str) -> dict[str, Any]:
+        return {"config": {"placement": {"partitionColocation": pes[name]}}} | OUTSIDE
+
+    file = write_rows(directory / "rows.parquet", COUNT)
+    graph = [source("Rows", file, config={"placement": {"partitionColocation": "of the region"}})]
+    for name in pes:
+        graph += [node(name, "Filter", "Rows", parameters={"filter": condition}, **outside(name))]
+        graph += [sink(f"Out{name}", name, **outside(name))]
+    return compiled(graph, fusion="legacy")
+
+
+SPLIT = {"X": "one", "Y": "one", "Z": "other"}
+CHANGES: dict[str, tuple[dict[str, str], str, str]] = {
+    "an operator goes to a PE that has read less": ({"X": "one", "Y": "other", "Z": "other"}, "n >= 0", "restart"),
+    "a parameter": (SPLIT, "n > -1", "run on"),
+}
+"""PEs, condition, what becomes of the region."""
+
+
+@pytest.mark.parametrize("case", CHANGES)
+@pytest.mark.parametrize("epochs", [3, 60])
+def test_consumers_of_a_region_that_have_read_unequally_read_everything_once(tmp_path: Path, case: str, epochs: int):
+    local = LocalApplication(Home(tmp_path / "home"), consumers(tmp_path, SPLIT), source_limit=4)
+    for _ in range(epochs):
+        local.step(local.programs[0])
+        local.trigger()
+    for _ in range(epochs):
+        local.step(local.programs[1])
+    pes, condition, action = CHANGES[case]
+    redeployment = redeploy(local, consumers(tmp_path, pes, condition))
+    assert redeployment.units[0] == ("region-0", action)
+    local.run()
+    assert {name: published(local.published(f"Out{name}")) for name in pes} == dict.fromkeys(pes, sorted(rows(COUNT)))
+
+
+def test_a_batch_that_is_committed_between_carrying_and_switching_is_drained_too(
+    tmp_path: Path, hosts: FakeHosts, monkeypatch: pytest.MonkeyPatch
+):
+    local = LocalApplication(Home(tmp_path / "home"), two_regions(tmp_path, fusion="legacy"), source_limit=4)
+    carry, times = Carrier.carry, [0]
+
+    def carried(carrier: Carrier, redeployment: Any) -> Carried:
+        times[0] += 1
+        if times[0] == 1:  # an epoch that was begun before the hold
+            local.trigger()
+            for program in local.programs:
+                local.step(program)
+        return carry(carrier, redeployment)
+
+    monkeypatch.setattr(Carrier, "carry", carried)
+    assert redeploying.redeploy(local.home, two_regions(tmp_path, fusion="manual", pes=2)).verdict == "kept"
+    assert times == [2]
+    adopt(local)
+    local.run()
+    assert published(local.published("Out")) == sorted(rows(COUNT))
