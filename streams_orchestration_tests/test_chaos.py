@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+import random
 from pathlib import Path
 
 import pytest
 
+from streams_orchestration.compiler.redeployment.numbered import at_run_time
+from streams_orchestration.compiler.redeployment.preview import preview
 from streams_orchestration_tests.chaos.__main__ import CATALOGS, main
+from streams_orchestration_tests.chaos.plans import Plans
 from streams_orchestration_tests.chaos.shapes import SHAPES, shape_of
-from streams_orchestration_tests.chaos.undisturbed import Outcome, differences, undisturbed
+from streams_orchestration_tests.chaos.undisturbed import Outcome, differences, together, undisturbed
 from streams_orchestration_tests.postgresql import why_not
 
 
@@ -22,7 +26,33 @@ def test_an_application_depends_on_its_seed_only(name: str):
     assert 2 <= len(made.compiled(Path("hurry")).fusion.pes) <= 12
 
 
+@pytest.mark.parametrize("name", SHAPES)
+def test_every_plan_of_an_application_keeps_all_state_of_every_other(name: str, tmp_path: Path):
+    shape = shape_of(name, 2, 2.0)
+    plans = Plans(shape, random.Random(2), tmp_path, tmp_path / "hurry")
+    before = shape.compiled(tmp_path / "hurry")
+    for _ in range(4):
+        after = plans.another()
+        redeployment = preview(before, after)
+        assert redeployment.acceptable, redeployment.document()
+        before = at_run_time(after, redeployment.numbering)
+
+
 RIGHT = Outcome({"Out": [("a", 1), ("b", 2), ("b", 2)]}, {"Count": {"n": "3"}})
+
+
+def test_tuples_that_went_by_several_channels_keep_the_order_of_their_keys():
+    swapped = RIGHT._replace(results={"Out": [("b", 2), ("a", 1), ("b", 2)]})
+    assert differences(swapped, RIGHT, ["Out"], by_key=True) == []
+    one_key = Outcome({"Out": [("a", 1), ("b", 1), ("a", 2)]}, {})
+    found = one_key._replace(results={"Out": [("a", 2), ("b", 1), ("a", 1)]})
+    (difference,) = differences(found, one_key, ["Out"], by_key=True)
+    assert "out of order from tuple 0 on: ('a', 2) in place of ('a', 1)" in difference
+
+
+def test_what_replicas_remember_is_judged_together():
+    parts = [{"totals": {"keyed": ["b", "d"]}, "n": "1"}, {"totals": {"keyed": ["a"]}}]
+    assert together(*parts) == together(*reversed(parts)) == {"n": "1", "totals": {"keyed": ["a", "b", "d"]}}
 
 
 @pytest.mark.parametrize(
@@ -43,7 +73,15 @@ def test_what_is_lost_doubled_or_mixed_up_is_told(found: Outcome, told: str):
 
 @pytest.mark.slow
 def test_a_few_faults(tmp_path: Path, capsys: pytest.CaptureFixture[str]):
-    kinds = ["kill host", "kill Python process", "pause Python process across a reset", "kill reset", "lock catalog"]
+    kinds = [
+        "kill host",
+        "kill Python process",
+        "pause Python process across a reset",
+        "kill reset",
+        "lock catalog",
+        "redeploy",
+        "kill redeploy",
+    ]
     named = [part for kind in kinds for part in ("--kind", kind)]
     status = main(["--seed", "1", "--faults", "6", "--shape", "chain", "--healer", "hand", "--catalog", "sqlite",
                    "--engine", "local", "--place", str(tmp_path), *named])  # fmt: skip

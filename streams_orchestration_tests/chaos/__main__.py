@@ -13,8 +13,8 @@ from pathlib import Path
 from statistics import median
 
 from streams_orchestration_tests.chaos.arena import Case, Verdict, as_document, run
-from streams_orchestration_tests.chaos.faults import FAULTS
 from streams_orchestration_tests.chaos.healers import HEALERS
+from streams_orchestration_tests.chaos.redeploys import KINDS
 from streams_orchestration_tests.chaos.shapes import SHAPES
 
 CATALOGS = ["sqlite", "postgresql"]
@@ -50,7 +50,7 @@ def main(arguments: list[str] | None = None) -> int:
     parser.add_argument("--engine", choices=["spark", "local"], default="spark", help="local: hosts without Spark")
     parser.add_argument("--catalog", action="append", choices=CATALOGS, help="may be repeated")
     parser.add_argument("--each", type=int, default=25, help="faults for one application")
-    parser.add_argument("--kind", action="append", choices=list(FAULTS), help="of faults; may be repeated")
+    parser.add_argument("--kind", action="append", choices=list(KINDS), help="of faults; may be repeated")
     parser.add_argument("--place", type=Path, help="a directory that is kept; a temporary one when left out")
     parser.add_argument("--report", type=Path, help="JSON file for everything that was found")
     given = parser.parse_args(arguments)
@@ -69,7 +69,9 @@ def main(arguments: list[str] | None = None) -> int:
     print(table(verdicts))
     wrong = [verdict for verdict in verdicts if verdict.wrong]
     faults = sum(len(verdict.faults) for verdict in verdicts)
-    print(f"{faults} faults, {len(verdicts)} applications, {len(wrong)} of them wrong, {time.time() - began:.0f} s")
+    redeploys = sum(verdict.redeploys for verdict in verdicts)
+    done = f"{faults} faults, {redeploys} redeploys, {len(verdicts)} applications, {len(wrong)} of them wrong"
+    print(f"{done}, {time.time() - began:.0f} s")
     return 1 if wrong else 0
 
 
@@ -78,7 +80,8 @@ def told(verdict: Verdict) -> str:
     how = f"{verdict.engine}, {verdict.catalog}, healed by {verdict.healer}"
     head = (
         f"{verdict.shape} (seed {verdict.seed}, {verdict.pes} PEs, {how}): {len(verdict.faults)} faults, "
-        f"{verdict.resets} resets, {verdict.tuples} tuples, at most {verdict.most_bytes / 1e6:.1f} MB, "
+        f"{verdict.redeploys} redeploys, {verdict.resets} resets, {verdict.tuples} tuples, "
+        f"at most {verdict.most_bytes / 1e6:.1f} MB, "
         f"{verdict.seconds:.0f} s"
     )
     again = (
@@ -92,7 +95,7 @@ def table(verdicts: list[Verdict]) -> str:
     """What became of the faults, by kind."""
     lines = [f"{'fault':<40}{'count':>6}{'resets':>7}{'healed in s, median':>21}{'most':>7}"]
     faults = [fault for verdict in verdicts for fault in verdict.faults]
-    for kind in FAULTS:
+    for kind in KINDS:
         these = [fault for fault in faults if fault.kind == kind]
         times = [fault.healed for fault in these if fault.healed is not None]
         if these:

@@ -21,18 +21,21 @@ from streams_orchestration.compiler.pe_program import PeProgram
 from streams_orchestration.runtime.catalog import tables
 from streams_orchestration.runtime.catalog.catalog import Catalog
 from streams_orchestration.runtime.deployment.control import cancel
-from streams_orchestration.runtime.deployment.deployment import deployment_plan
+from streams_orchestration.runtime.deployment.deployment import FIRST_PLAN
 from streams_orchestration.runtime.errors import StreamsRuntimeError
+from streams_orchestration.runtime.hosts.pes import deployed_pes
 from streams_orchestration.runtime.storage.home import Home
 from streams_orchestration.runtime.tasks.stored_states import state_files
-from streams_orchestration_tests.chaos.faults import EVERYTHING, FAULTS, NEEDS, SCHEMA, Scene
+from streams_orchestration_tests.chaos.faults import EVERYTHING, NEEDS, SCHEMA, Scene
 from streams_orchestration_tests.chaos.healers import HEALERS, Healer
+from streams_orchestration_tests.chaos.plans import Plans
+from streams_orchestration_tests.chaos.redeploys import KINDS
 from streams_orchestration_tests.chaos.shapes import Shape, shape_of
 from streams_orchestration_tests.chaos.undisturbed import Outcome, differences, outcome, undisturbed
 from streams_orchestration_tests.chaos.watching import Watch
 from streams_orchestration_tests.postgresql import Server, server
 
-FAULT_SECONDS = 20.0
+FAULT_SECONDS = 40.0
 """For which there are tuples, for each fault; when the faults are over, sources wait no longer."""
 HEAL_SECONDS = 240.0
 """In which every unit must have completed an epoch, or all, after a fault."""
@@ -86,6 +89,8 @@ class Verdict:
     wrong: list[str] = field(default_factory=list)
     tuples: int = 0
     resets: int = 0
+    redeploys: int = 0
+    """That were done: plans after the first."""
     most_bytes: int = 0
     last_bytes: int = 0
 
@@ -135,11 +140,12 @@ def run(case: Case, place: Path, *, small_disk: bool, show: bool = True) -> Verd
         healer = HEALERS[case.healer](home, shape.name, spec, choose)
         try:
             with healer, Watch(home, shape.name) as watch:
-                _Course(case, shape, home, disk, served, healer, watch, choose, verdict, show).go(hurry)
+                _Course(case, shape, home, disk, served, healer, watch, choose, verdict, hurry, show).go()
             verdict.most_bytes = max((size for _, size in watch.bytes), default=0)
             verdict.last_bytes = watch.bytes[-1][1] if watch.bytes else 0
-            verdict.resets = sum(track.generations[-1][1] - 1 for track in watch.units.values())
-            _judge(shape, home, verdict, deployment_plan(compilation).programs, wanted)
+            verdict.resets, verdict.redeploys = watch.resets, watch.plan - FIRST_PLAN
+            programs = [pe.program for pe in deployed_pes(Catalog(home), shape.name)]
+            _judge(shape, home, verdict, programs, wanted)
         finally:
             with contextlib.suppress(StreamsRuntimeError):
                 cancel(home, shape.name, 5.0)
@@ -152,22 +158,23 @@ class _Course:
 
     def __init__(
         self, case: Case, shape: Shape, home: Home, disk: Path | None, served: Server | None, healer: Healer,
-        watch: Watch, choose: random.Random, verdict: Verdict, show: bool,
+        watch: Watch, choose: random.Random, verdict: Verdict, hurry: Path, show: bool,
     ) -> None:  # fmt: skip
         self.case, self.shape, self.healer, self.watch, self.choose = case, shape, healer, watch, choose
-        self.verdict, self.show = verdict, show
-        self.scene = Scene(home, shape.name, choose, disk, served, healer.process)
+        self.verdict, self.hurry, self.show = verdict, hurry, show
+        plans = Plans(shape, choose, hurry.parent, hurry)
+        self.scene = Scene(home, shape.name, choose, disk, served, healer.process, plans, hurry.parent, self._calm)
         had = {"a small disk": disk, "PostgreSQL": served, "a healer that is a process": healer.name != "hand"}
-        kinds = case.only or tuple(FAULTS)
+        kinds = case.only or tuple(KINDS)
         self.kinds = [kind for kind in kinds if kind not in NEEDS or had[NEEDS[kind]]]
 
-    def go(self, hurry: Path) -> None:
+    def go(self) -> None:
         """All faults, then the end."""
         self._until(lambda: any(track.epochs[-1][1] > 0 for track in self.watch.units.values()), END_SECONDS)
         for number in range(self.case.faults):
             last = number == self.case.faults - 1
             if last:
-                hurry.touch()
+                self.hurry.touch()
             moment = "the last epoch" if last else self.choose.choice(MOMENTS)
             self._await(moment)
             if self.watch.done:
@@ -199,18 +206,24 @@ class _Course:
             self._until(lambda: self.watch.fraction() == 1.0 or self.watch.done, END_SECONDS)
 
     def _fault(self, number: int, moment: str) -> Told | None:
-        weights = [FAULTS[kind][0] for kind in self.kinds]
+        weights = [KINDS[kind][0] for kind in self.kinds]
         kind = self.choose.choices(self.kinds, weights)[0]
         at = time.time()
         try:
-            happened = FAULTS[kind][1](self.scene)
+            happened = KINDS[kind][1](self.scene)
         except (LookupError, psutil.Error, StreamsRuntimeError, OSError) as error:
             self._say(f"{kind}: there was nothing to do it to ({error!r})")
             return None
+        self.verdict.wrong += self.scene.wrong
+        self.scene.wrong.clear()
         told = Told(number, kind, moment, happened.what, at, time.time() - at, happened.units)
         self.verdict.faults.append(told)
         self._say(f"{number + 1:3}. {kind} ({happened.what}), {moment}")
         return told
+
+    def _calm(self) -> bool:
+        """All faults so far are healed."""
+        return all(told.healed is not None for told in self.verdict.faults)
 
     def _heal(self, told: Told) -> None:
         """Until everything goes on as before; what came before and was not waited for is healed with it."""
@@ -284,7 +297,8 @@ def _judge(shape: Shape, home: Home, verdict: Verdict, programs: Iterable[PeProg
         return
     programs = tuple(programs)
     verdict.tuples = sum(map(len, wanted.results.values()))
-    verdict.wrong += differences(outcome(home, shape.name, programs), wanted, shape.ordered)
+    left = outcome(home, shape.name, programs)
+    verdict.wrong += differences(left, wanted, shape.ordered, by_key=verdict.redeploys > 0)
     verdict.wrong += _left(home, shape.name)
     if verdict.most_bytes > MOST_BYTES:
         verdict.wrong.append(f"streams and states took {verdict.most_bytes >> 20} MiB")

@@ -11,7 +11,7 @@ import subprocess
 import sys
 import time
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 
 import psutil
@@ -24,6 +24,7 @@ from streams_orchestration.runtime.processes import is_alive
 from streams_orchestration.runtime.storage.home import Home
 from streams_orchestration_tests.chaos.healers import without_hosts
 from streams_orchestration_tests.chaos.interrupted import PLACES
+from streams_orchestration_tests.chaos.plans import Plans
 from streams_orchestration_tests.postgresql import Server
 
 EVERYTHING = "everything"
@@ -33,6 +34,9 @@ NEEDS: dict[str, str] = {
     "fill disk": "a small disk",
     "end sessions of PostgreSQL": "PostgreSQL",
     "crash PostgreSQL": "PostgreSQL",
+    "fill disk in a redeploy": "a small disk",
+    "end sessions in a redeploy": "PostgreSQL",
+    "crash PostgreSQL in a redeploy": "PostgreSQL",
     "kill healer": "a healer that is a process",
 }
 """What a fault cannot come without."""
@@ -66,6 +70,16 @@ class Scene:
     """PostgreSQL, when the catalog lies there."""
     healer: Callable[[], psutil.Process | None]
     """Who resets what has failed, as far as it is a process."""
+    plans: Plans
+    """What redeploys bring."""
+    place: Path
+    """For files of faults."""
+    calm: Callable[[], bool]
+    """All faults so far are healed."""
+    count: int = 0
+    """Redeploys that were begun."""
+    wrong: list[str] = field(default_factory=list)
+    """What must not be."""
 
     def host(self) -> tuple[psutil.Process, tuple[str, ...]]:
         """A host that lives, and the units that have a PE there; raises LookupError when there is none."""
@@ -151,10 +165,10 @@ def pause_python_across_a_reset(scene: Scene) -> Happened:
     unit = scene.choose.choice(units)
     process.suspend()
     try:
-        _reset(scene, unit)
+        request_reset(scene, unit)
         time.sleep(scene.choose.uniform(0.2, 3))
     finally:
-        _resume(process)
+        resume(process)
     return Happened(f"Python process {process.pid}, {unit}", units)
 
 
@@ -163,16 +177,16 @@ def pause_host_across_a_reset(scene: Scene) -> Happened:
     unit = scene.choose.choice(units)
     host.suspend()
     try:
-        _reset(scene, unit)
+        request_reset(scene, unit)
         time.sleep(scene.choose.uniform(0.2, 3))
     finally:
-        _resume(host)
+        resume(host)
     return Happened(f"host {host.pid}, {unit}", units)
 
 
 def reset_by_hand(scene: Scene) -> Happened:
     unit = scene.unit()
-    _reset(scene, unit)
+    request_reset(scene, unit)
     return Happened(unit, (unit,))
 
 
@@ -285,16 +299,18 @@ def _pause(process: psutil.Process, kind: str, seconds: float, units: tuple[str,
         while time.monotonic() < until and process.is_running():
             time.sleep(0.1)
     finally:
-        _resume(process)
+        resume(process)
     return Happened(f"{kind} {process.pid} for {seconds:.1f} s", units)
 
 
-def _resume(process: psutil.Process) -> None:
+def resume(process: psutil.Process) -> None:
+    """Let a process go on, if it is still there."""
     with contextlib.suppress(ProcessLookupError):  # somebody may have killed it meanwhile
         os.kill(process.pid, signal.SIGCONT)
 
 
-def _reset(scene: Scene, unit: str) -> None:
+def request_reset(scene: Scene, unit: str) -> None:
+    """Begin a reset of a unit, whatever comes of it."""
     with contextlib.suppress(StreamsRuntimeError):
         reset(scene.home, scene.application, unit, force=True)
 

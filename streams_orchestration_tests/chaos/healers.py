@@ -8,13 +8,18 @@ import random
 import subprocess
 import sys
 import threading
+import time
 from pathlib import Path
 from types import TracebackType
 
 import psutil
+from sqlalchemy import select
 
 from streams_orchestration.orchestration.instance import LOCATION, dagster_home, dagster_instance
 from streams_orchestration.orchestration.ui import script
+from streams_orchestration.runtime.catalog import tables
+from streams_orchestration.runtime.catalog.catalog import Catalog
+from streams_orchestration.runtime.deployment.deployment import FIRST_PLAN
 from streams_orchestration.runtime.deployment.reset import reset
 from streams_orchestration.runtime.errors import StreamsRuntimeError
 from streams_orchestration.runtime.observing.watching import observed_status
@@ -51,6 +56,13 @@ class Healer:
     def look(self) -> None:
         """Called now and then."""
 
+    def reset_failed(self) -> None:
+        """Reset by hand what has failed."""
+        with contextlib.suppress(StreamsRuntimeError, OSError):
+            for failure in failures(observed_status(self.home, self.application), time.time()):
+                if not failure.exhausted:
+                    reset(self.home, self.application, failure.unit, generation=failure.generation)
+
     def process(self) -> psutil.Process | None:
         """Who heals, when that is a process of its own."""
         return None
@@ -73,13 +85,8 @@ class ByHand(Healer):
         self._thread.join()
 
     def _heal(self) -> None:
-        import time
-
         while not self._over.wait(LOOK_SECONDS):
-            with contextlib.suppress(StreamsRuntimeError, OSError):
-                for failure in failures(observed_status(self.home, self.application), time.time()):
-                    if not failure.exhausted:
-                        reset(self.home, self.application, failure.unit, generation=failure.generation)
+            self.reset_failed()
 
 
 class Daemon(Healer):
@@ -122,7 +129,10 @@ class Daemon(Healer):
 
 
 class Follower(Healer):
-    """`streams run`, in the foreground; it is run again when a fault has killed it."""
+    """`streams run`, in the foreground; it is run again when a fault has killed it.
+
+    After a redeploy it would refuse its spec, which is the first one; then resets come by hand.
+    """
 
     name = "run"
 
@@ -137,6 +147,9 @@ class Follower(Healer):
     def look(self) -> None:
         """Run it again, unless it has ended well."""
         if self._process is None or self._process.poll() not in (None, 0):
+            if self._process is not None and is_changed(self.home, self.application):
+                self.reset_failed()
+                return
             with self.log.open("ab") as output:
                 self._process = subprocess.Popen(
                     [*STREAMS, "run", str(self.spec), "--fusion", "legacy"],
@@ -151,6 +164,14 @@ class Follower(Healer):
 
 
 HEALERS: dict[str, type[Healer]] = {healer.name: healer for healer in (ByHand, Daemon, Follower)}
+
+
+def is_changed(home: Home, application: str) -> bool:
+    """Another plan has taken the place of the first one."""
+    a, plan = tables.application, None
+    with contextlib.suppress(StreamsRuntimeError), Catalog(home).read() as connection:
+        plan = connection.scalar(select(a.c.plan).where(a.c.name == application))
+    return plan not in (None, FIRST_PLAN)
 
 
 def without_hosts(process: psutil.Process) -> list[psutil.Process]:

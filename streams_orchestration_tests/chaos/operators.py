@@ -4,10 +4,29 @@ from __future__ import annotations
 
 import time
 from pathlib import Path
+from typing import ClassVar
 
 from streams_orchestration.operators import Operator, State, TupleBatch
 from streams_orchestration.operators.dict_state import DictState
+from streams_orchestration.operators.keyed_state import KeyedState
+from streams_orchestration.operators.rescaling import StateKeys
 from streams_orchestration.operators.standard.beacon import Beacon, BeaconParameters
+from streams_orchestration_tests.runtime.sample_operators import KeyedTotals, RunningTotals
+
+
+class Totals(RunningTotals):
+    """`RunningTotals` that go to other channels by their keys."""
+
+    state_keys: ClassVar[StateKeys] = {"totals": "k"}
+
+
+class Columns(KeyedTotals):
+    """`KeyedTotals` that go to other channels by their keys; there are none but those of tuples."""
+
+    state_keys: ClassVar[StateKeys] = {"totals": "k"}
+
+    def setup(self) -> None:
+        self.totals = KeyedState("k string", "number bigint, total bigint")
 
 
 class Pairing(Operator):
@@ -17,30 +36,31 @@ class Pairing(Operator):
     """
 
     stateful = True
+    state_keys: ClassVar[StateKeys] = {"waiting0": ("k", "n"), "waiting1": ("k", "n")}
 
     def setup(self) -> None:
-        self.waiting = DictState()
+        self.waiting = DictState(), DictState()
 
     def process(self, port: int, batch: TupleBatch) -> None:
         found: dict[str, list] = {"k": [], "n": []}
         for row in batch.to_pylist():
-            key, other = f"{port}/{row['k']}/{row['n']}", f"{1 - port}/{row['k']}/{row['n']}"
-            if self.waiting.get(other) is not None:
-                del self.waiting[other]
+            key = row["k"], row["n"]
+            if self.waiting[1 - port].get(key) is not None:
+                del self.waiting[1 - port][key]
                 found["k"].append(row["k"])
                 found["n"].append(row["n"])
             else:
-                self.waiting[key] = 1
+                self.waiting[port][key] = 1
         schema = self.context.outputs[0]
         assert schema is not None
         if found["k"]:
             self.submit(TupleBatch.from_columns(found, schema))
 
     def checkpoint(self) -> State:
-        return {"waiting": self.waiting}
+        return {f"waiting{port}": waiting for port, waiting in enumerate(self.waiting)}
 
     def restore(self, state: State) -> None:
-        self.waiting = state["waiting"]
+        self.waiting = state["waiting0"], state["waiting1"]
 
 
 PAUSE_SECONDS = 0.25

@@ -18,13 +18,13 @@ OPTIONS = Options(fusion="legacy")
 SAMPLES = "streams_orchestration_tests.runtime.sample_operators"
 OPERATORS: dict[str, Any] = {
     "Totals": {
-        "implementation": f"{SAMPLES}:RunningTotals",
+        "implementation": "streams_orchestration_tests.chaos.operators:Totals",
         "inputs": [{}],
         "outputs": [{"mutable": True}],
         "stateful": True,
     },
     "Columns": {
-        "implementation": f"{SAMPLES}:KeyedTotals",
+        "implementation": "streams_orchestration_tests.chaos.operators:Columns",
         "inputs": [{}],
         "outputs": [{"mutable": True}],
         "stateful": True,

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import tempfile
-from collections import Counter
+from collections import Counter, defaultdict, deque
 from collections.abc import Iterable
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -30,7 +30,7 @@ class Outcome(NamedTuple):
     results: dict[str, Tuples]
     """Sink -> its tuples, in the order of its parts."""
     states: dict[str, Any]
-    """Operator -> its state."""
+    """Logical name of an operator -> the states of its replicas together."""
 
 
 def undisturbed(shape: Shape) -> Outcome:
@@ -56,8 +56,22 @@ def outcome(home: Home, application: str, programs: Iterable[PeProgram]) -> Outc
     with Catalog(home).read() as connection:
         for program in programs:
             for operator, stored in newest_states(connection, application, program.pe).items():
-                states[operator] = plain(read_state(stored))
+                logical = operator.partition("[")[0]
+                states[logical] = together(states.get(logical), plain(read_state(stored)))
     return Outcome(results, states)
+
+
+def together(one: Any, other: Any) -> Any:
+    """What several replicas remember, however their keys lie; each as `plain` tells it."""
+    match one, other:
+        case None, _:
+            return other
+        case dict(), dict():
+            return {key: together(one.get(key), other.get(key)) for key in sorted({*one, *other})}
+        case list(), list():
+            return sorted([*one, *other])
+        case _:
+            return one if other is None else f"{one} {other}"
 
 
 def plain(state: Any) -> Any:
@@ -75,8 +89,15 @@ def plain(state: Any) -> Any:
             return repr(state)
 
 
-def differences(found: Outcome, wanted: Outcome, ordered: Iterable[str]) -> list[str]:
-    """What a run has lost, doubled or mixed up; nothing when it is as it should be."""
+def differences(found: Outcome, wanted: Outcome, ordered: Iterable[str], *, by_key: bool = False) -> list[str]:
+    """What a run has lost, doubled or mixed up; nothing when it is as it should be.
+
+    Args:
+        found: of the run.
+        wanted: of an undisturbed one.
+        ordered: sinks whose tuples come in one order only.
+        by_key: this holds for the tuples of each key: they went by several channels at times.
+    """
     told = []
     for sink in sorted({*found.results, *wanted.results}):
         is_, should = found.results.get(sink, []), wanted.results.get(sink, [])
@@ -86,13 +107,23 @@ def differences(found: Outcome, wanted: Outcome, ordered: Iterable[str]) -> list
                 f"{sink}: {lost.total()} of {len(should)} tuples are lost (as {_some(lost)}), "
                 f"{extra.total()} are doubled or wrong (as {_some(extra)})"
             )
-        elif sink in ordered and is_ != should:
-            first = next(number for number, pair in enumerate(zip(is_, should, strict=True)) if pair[0] != pair[1])
-            told.append(f"{sink}: out of order from tuple {first} on: {is_[first]} in place of {should[first]}")
+        elif sink in ordered and (first := _first_other(is_, should, by_key=by_key)) is not None:
+            told.append(f"{sink}: out of order {first}")
     for operator in sorted({*found.states, *wanted.states}):
         if found.states.get(operator) != wanted.states.get(operator):
             told.append(f"{operator}: its state is not that of an undisturbed run")
     return told
+
+
+def _first_other(found: Tuples, wanted: Tuples, *, by_key: bool) -> str | None:
+    """The first tuple that has another one's place, in words; None when there is none."""
+    places: defaultdict[Any, deque[tuple[Any, ...]]] = defaultdict(deque)
+    for each in wanted:
+        places[each[0] if by_key else None].append(each)
+    for number, each in enumerate(found):
+        if (should := places[each[0] if by_key else None].popleft()) != each:
+            return f"from tuple {number} on: {each} in place of {should}"
+    return None
 
 
 def _some(tuples: Counter[tuple[Any, ...]]) -> str:

@@ -11,6 +11,7 @@ from sqlalchemy import select
 
 from streams_orchestration.runtime.catalog import tables
 from streams_orchestration.runtime.catalog.catalog import Catalog
+from streams_orchestration.runtime.deployment.deployment import FIRST_PLAN
 from streams_orchestration.runtime.errors import StreamsRuntimeError
 from streams_orchestration.runtime.observing.reading import read_status
 from streams_orchestration.runtime.observing.status import ApplicationStatus
@@ -46,6 +47,10 @@ class Watch:
         self.home, self.application = home, application
         self.units: dict[str, Track] = {}
         self.status: ApplicationStatus | None = None
+        self.plan = FIRST_PLAN
+        """Number of the deployed one."""
+        self.resets = 0
+        self._reset_counts: dict[str, int] = {}
         self.bytes: list[tuple[float, int]] = []
         """Of streams and states on disk."""
         self._over = threading.Event()
@@ -81,15 +86,20 @@ class Watch:
                     self._weigh()
 
     def _look(self) -> None:
-        u, p = tables.unit, tables.pe
+        a, u, p = tables.application, tables.unit, tables.pe
         with self._catalog.read() as connection:
             units = connection.execute(select(u).where(u.c.application == self.application)).all()
             committed = connection.execute(
                 select(p.c.unit, p.c.committed_at).where(p.c.application == self.application)
             ).all()
+            self.plan = connection.scalar(select(a.c.plan).where(a.c.name == self.application)) or FIRST_PLAN
         now = time.time()
+        # a redeploy begins some units and stops others
+        self.units = {unit.name: self.units.get(unit.name, Track()) for unit in units}
         for unit in units:
-            track = self.units.setdefault(unit.name, Track())
+            self.resets += max(unit.reset_count - self._reset_counts.get(unit.name, 0), 0)
+            self._reset_counts[unit.name] = unit.reset_count
+            track = self.units[unit.name]
             track.state = "LAST" if unit.final_epoch is not None else unit.state
             newest = max((at or 0.0 for name, at in committed if name == unit.name), default=0.0)
             for entries, at, value in (
@@ -105,7 +115,7 @@ class Watch:
         now = time.time()
         self.status = read_status(self.home, self.application)
         for failure in failures(self.status, now):
-            track = self.units.setdefault(failure.unit, Track())
+            track = self.units.get(failure.unit, Track())
             if not track.failed or track.failed[-1][1] != failure.generation:
                 track.failed.append((now, failure.generation, failure.reason))
 

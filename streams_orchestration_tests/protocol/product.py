@@ -4,11 +4,14 @@ from __future__ import annotations
 
 import contextlib
 import json
+import time
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
 from sqlalchemy import select, update
 
+from streams_orchestration.compiler.redeployment.outcome import Numbering, OperatorAction, Redeployment, UnitAction
 from streams_orchestration.runtime.catalog import tables
 from streams_orchestration.runtime.catalog.catalog import Catalog
 from streams_orchestration.runtime.deployment.deployment import deploy
@@ -25,6 +28,9 @@ from streams_orchestration.runtime.programs.batches import (
 from streams_orchestration.runtime.queries.commits import commit_batch
 from streams_orchestration.runtime.queries.planning import PeView
 from streams_orchestration.runtime.queries.views import read_view
+from streams_orchestration.runtime.redeployment.carrying import Carried, read_cut
+from streams_orchestration.runtime.redeployment.draining import hold, release, under_way
+from streams_orchestration.runtime.redeployment.switching import NotDrainedError, switch
 from streams_orchestration.runtime.sinks.publishing import complete
 from streams_orchestration.runtime.storage.home import Home
 from streams_orchestration.runtime.tasks.stored_states import newest_states
@@ -64,7 +70,7 @@ class Product:
             final = self.directory / f"sink-{pe}" / f"{flight.epoch:03d}-{flight.batch:03d}"
             final.parent.mkdir(exist_ok=True)
             files = (SinkFile(self._sink(pe), str(self._file(flight.items)), str(final), len(flight.items), 1),)
-        state = StoredState(f"State{pe}", (StateFile(str(self._file(flight.state)), 1, 0, flight.batch),))
+        state = StoredState(self._operator(pe), (StateFile(str(self._file(flight.state)), 1, 0, flight.batch),))
         result = TaskResult(
             0, 0, sources=position.sources, exhausted=ended, segments=segments, states=(state,), files=files
         )
@@ -104,6 +110,50 @@ class Product:
             connection.execute(update(p).values(running=generation.scalar_subquery()))
         observe(self.catalog, self.name)
 
+    def hold(self, units: Iterable[int]) -> None:
+        hold(self.catalog, self.name, self._names(units))
+
+    def release(self) -> None:
+        """Their periods begin anew, since none passes by itself here."""
+        release(self.catalog, self.name)
+        u = tables.unit
+        with self.catalog.write() as connection:
+            connection.execute(update(u).where(u.c.timer == "period").values(deadline=time.time() + u.c.period))
+
+    def is_under_way(self, units: Iterable[int]) -> bool:
+        with self.catalog.read() as connection:
+            return bool(under_way(connection, self.name, self.topology.programs, self._names(units)))
+
+    def carry(self, units: Iterable[int]) -> None:
+        with self.catalog.read() as connection:
+            self.cut = read_cut(connection, self.name, self.topology.programs, self._names(units))
+
+    def switch(self, units: Iterable[int], states: Mapping[int, tuple[int, ...]]) -> bool:
+        """Bring the same plan again, as another one, with these states; False when it is refused."""
+        names = set(self._names(units))
+        actions = [UnitAction(name, "restart" if name in names else "run on") for name in self.topology.units]
+        programs = self.topology.programs
+        operators = [each.name for program in programs for each in program.operators.values()]
+        numbers = {program.pe: program.pe for program in programs}
+        redeployment = Redeployment(
+            self.name, "before", "after",
+            units=tuple(actions),
+            operators=tuple(OperatorAction(name, "kept", 0, 0, "", name) for name in operators),
+            moves=(),
+            numbering=Numbering(numbers, {0: 0}, {name: name for name in self.topology.units}),
+        )  # fmt: skip
+        carried = Carried(offsets=dict(self.cut.sources))
+        for pe, items in states.items():
+            operator = self._operator(pe)
+            carried.states[operator] = StoredState(operator, (StateFile(str(self._file(items)), 1, 0, 0),))
+        try:
+            with self.catalog.write() as connection:
+                switch(connection, self.home, programs, self.topology.compilation, redeployment, self.cut, carried)
+        except NotDrainedError:
+            return False
+        self.report_running()
+        return True
+
     def publish(self) -> None:
         publish(self.catalog, self.name)
 
@@ -126,7 +176,7 @@ class Product:
             segments = connection.execute(select(s).where(~s.c.retracted).order_by(s.c.number)).all()
             files = connection.execute(select(f).where(~f.c.published, ~f.c.retracted).order_by(f.c.batch)).all()
             commits = connection.execute(select(c).where(c.c.boundary).order_by(c.c.batch)).all()
-            states = [newest_states(connection, self.name, pe.id).get(f"State{pe.id}") for pe in pes]
+            states = [newest_states(connection, self.name, pe.id).get(self._operator(pe.id)) for pe in pes]
         completed = [units[program.unit].completed_epoch for program in t.programs]
         return {
             "pes": [(pe.batch, pe.epoch, pe.exhausted, pe.final, _position(pe.position)) for pe in pes],
@@ -149,6 +199,13 @@ class Product:
 
     def _visible(self, pe: int) -> list[int]:
         return [item for path in sorted((self.directory / f"sink-{pe}").glob("*")) for item in _items(path)]
+
+    def _names(self, units: Iterable[int]) -> list[str]:
+        return [self.topology.units[unit] for unit in units]
+
+    def _operator(self, pe: int) -> str:
+        """The one of a PE that is said to have its state."""
+        return min(operator.name for operator in self.topology.programs[pe].operators.values())
 
     def _sink(self, pe: int) -> str:
         operators = self.topology.programs[pe].operators.values()

@@ -46,7 +46,7 @@ def search(protocol: Protocol, *, most: int = 10_000_000, at_ends: bool = False)
         try:
             for step, outcome in protocol.steps(world):
                 taken = [step]
-                possible = possible or step[0] not in (*FAULTS, "late commit")
+                possible = possible or step[0] not in (*FAULTS, "late commit", "hold", "release")
                 after = protocol.after(outcome)
                 if after not in came:
                     came[after] = world, step
@@ -65,10 +65,10 @@ def search(protocol: Protocol, *, most: int = 10_000_000, at_ends: bool = False)
     return Found(len(came), ends)
 
 
-def undisturbed(topology: Topology) -> World:
-    """The end of a run in which the first thing that can happen always does."""
+def undisturbed(topology: Topology, plan: int = 0) -> World:
+    """The end of a run in which the first thing that can happen always does, under some plan."""
     protocol = Protocol(topology, epochs=0, faults=0)
-    world = protocol.start()
+    world = protocol.start()._replace(plan=plan)
     while not protocol.complete(world):
         _, outcome = next(protocol.steps(world))
         world = protocol.after(outcome)
@@ -80,9 +80,8 @@ class Properties:
 
     def __init__(self, topology: Topology) -> None:
         self.topology = topology
-        end = undisturbed(topology)
-        self.results = tuple(Counter(items) for items in end.visible)
-        self.states = tuple(pe.state for pe in end.pes)
+        self.results = tuple(Counter(items) for items in undisturbed(topology).visible)
+        self._states: dict[int, tuple[Items, ...]] = {}
         self._ways: dict[int, int] = {}
 
     def check(self, before: World, world: World) -> None:
@@ -105,6 +104,11 @@ class Properties:
                     if piece.number not in kept and first <= piece.number and piece.batch <= world.pes[producer].batch:
                         message = f"PE {pe} can need segment {piece.number} of PE {producer}, which is gone"
                         raise ViolationError(message)
+        for pe in t.channels:
+            for item in world.pes[pe].state:
+                if t.channel(world.plan, item) != pe:
+                    message = f"PE {pe} has the state of {item}, whose tuples go to PE {t.channel(world.plan, item)}"
+                    raise ViolationError(message)
         for pe in t.sinks:
             if not Counter(world.visible[pe]) <= Counter(cuts[pe].state):
                 message = f"PE {pe} has published what a reset takes back, or twice"
@@ -117,14 +121,20 @@ class Properties:
                 message = f"PE {pe} has published {world.visible[pe]}, wanted are {sorted(self.results[pe].elements())}"
                 raise ViolationError(message)
             self._check_order(pe, world.visible[pe])
+        states = self._wanted_states(world.plan)
         for pe, row in enumerate(world.pes):
-            if row.state != self.states[pe]:
-                message = f"PE {pe} ends with the state {row.state}, wanted is {self.states[pe]}"
+            if row.state != states[pe]:
+                message = f"PE {pe} ends with the state {row.state}, wanted is {states[pe]}"
                 raise ViolationError(message)
+
+    def _wanted_states(self, plan: int) -> tuple[Items, ...]:
+        if plan not in self._states:
+            self._states[plan] = tuple(pe.state for pe in undisturbed(self.topology, plan).pes)
+        return self._states[plan]
 
     def _check_order(self, sink: int, items: Items) -> None:
         """What comes by one way only comes in the order of its source."""
-        for source in range(len(self.topology.programs)):
+        for source in range(len(self.topology.programs) if not self.topology.channels else 0):
             made = [item for item in items if item // 10 == source + 1]
             if len(set(made)) == len(made) and made != sorted(made):
                 message = f"PE {sink} has published out of order: {items}"
@@ -132,9 +142,9 @@ class Properties:
 
     def _cut(self, world: World, pe: int) -> Pe:
         completed = world.units[self.topology.unit_of[pe]].completed
-        if not completed:
-            return Pe(inputs=(0,) * len(self.topology.reads[pe]))
         found = next((b.pe for b in world.boundaries[pe] if b.epoch == completed), None)
+        if found is None and not completed:
+            return Pe(inputs=(0,) * len(self.topology.reads[pe]))
         if found is None:
             message = f"PE {pe} has no commit that closes epoch {completed}"
             raise ViolationError(message)

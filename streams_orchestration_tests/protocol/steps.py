@@ -14,6 +14,15 @@ from functools import partial
 from streams_orchestration.runtime.limits import OUTSTANDING_LIMIT
 from streams_orchestration.runtime.programs.batches import BatchPlan, Position, Segment
 from streams_orchestration.runtime.queries.planning import PeView, StreamView, plan_batch
+from streams_orchestration_tests.protocol.switching import (
+    carry,
+    hold,
+    is_at_cut,
+    is_refused,
+    is_under_way,
+    release,
+    switch,
+)
 from streams_orchestration_tests.protocol.topologies import Topology
 from streams_orchestration_tests.protocol.world import Boundary, File, Flight, Pe, Piece, Unit, ViolationError, World
 
@@ -51,6 +60,16 @@ class Protocol:
     """A PE is held up by consumers outside of its region, which cannot read yet what it writes."""
     forgets: bool = True
     """What will be refused is not looked at any more."""
+    redeploys: int = 0
+    """That may be begun; each changes one unit, or all."""
+    boundary_commits: bool = True
+    """A switch leaves a commit in every PE that a reset can go back to."""
+    looks_again: bool = True
+    """A switch is refused when anything was committed since states were carried over."""
+    divides: bool = True
+    """States go where the new splitter sends the tuples of their keys; else they stay where the old one did."""
+    proves: bool = True
+    """A switch is refused when a key lies elsewhere than where its tuples will go."""
     _plans: dict[PeView | tuple, BatchPlan | None] = field(default_factory=dict, compare=False, repr=False)
 
     def start(self) -> World:
@@ -58,7 +77,7 @@ class Protocol:
         t = self.topology
         none = ((),) * len(t.programs)
         pes = tuple(Pe(inputs=(0,) * len(reads)) for reads in t.reads)
-        return World(pes, (Unit(),) * len(t.units), none, none, none, none, none, self.faults)
+        return World(pes, (Unit(),) * len(t.units), none, none, none, none, none, self.faults, self.redeploys)
 
     def steps(self, world: World) -> Iterator[tuple[Step, Outcome]]:
         """Everything that can happen, and what it makes of the world."""
@@ -67,13 +86,16 @@ class Protocol:
             progress = True
             yield step, outcome
         for number, unit in enumerate(world.units):
-            if self._triggers(number, unit) and (unit.trigger < self.epochs or not progress):
+            # what is held closes its epoch at once, and ends none without need
+            wanted = not is_at_cut(self.topology, world, number) if number in world.held else not progress
+            if self._triggers(number, unit) and (unit.trigger < self.epochs or wanted):
                 triggered = unit._replace(trigger=unit.current)
                 yield ("trigger", number, 0), partial(self._with_unit, world, number, triggered)
         for pe, flights in enumerate(world.flights):
             for number, flight in enumerate(flights):
                 if not flight.current:
                     yield ("late commit", pe, number), partial(self._commit, world, pe, number)
+        yield from self._redeploys(world)
         if world.faults:
             yield from self._faults(world._replace(faults=world.faults - 1))
 
@@ -112,6 +134,24 @@ class Protocol:
             if not unit.done and all(world.pes[pe].final and not world.files[pe] for pe in members):
                 yield ("complete", number, 0), partial(self._with_unit, world, number, unit._replace(done=True))
 
+    def _redeploys(self, world: World) -> Iterator[tuple[Step, Outcome]]:
+        """A redeploy begins, goes on, or dies."""
+        units = range(len(self.topology.units))
+        changes = [(unit,) for unit in units] + [tuple(units)] * (len(units) > 1)
+        if not world.held:
+            for number, change in enumerate(changes if world.redeploys else ()):
+                if not any(world.units[unit].done for unit in change):
+                    yield ("hold", number, 0), partial(hold, world, change)
+        elif is_under_way(self.topology, world) or not world.carried:
+            yield ("release", 0, 0), partial(release, world)
+            if not is_under_way(self.topology, world):
+                yield ("carry", 0, 0), partial(carry, self.topology, world)
+        elif is_refused(self, world):
+            yield ("refuse", 0, 0), partial(release, world)
+        else:
+            yield ("release", 0, 0), partial(release, world)
+            yield ("switch", 0, 0), partial(switch, self, world)
+
     def _faults(self, world: World) -> Iterator[tuple[Step, Outcome]]:
         if "reset" in self.kinds:
             for number, unit in enumerate(world.units):
@@ -139,6 +179,7 @@ class Protocol:
                 for piece in world.streams[producer]
                 if before <= piece.number < plan.position.inputs[stream.stream]
                 for item in piece.items
+                if t.takes(world.plan, pe, item)
             )
             left = t.tuples[pe] - row.offset if any(given.sources for given in plan.inputs) else 0
             for count in range(1, left + 1) if left else (0,):
@@ -177,8 +218,17 @@ class Protocol:
         behind = [self._behind(world, pe, reader) for reader in t.readers[pe]]
         return PeView(
             "life", True, unit.generation, row.batch, row.epoch, row.final, self.position(pe, row), {},
-            unit.trigger, unit.last, streams, outstanding=HELD * max(behind, default=0),
+            unit.trigger, unit.last, streams, draining=self._drained(world, pe),
+            outstanding=HELD * max(behind, default=0),
         )  # fmt: skip
+
+    def _drained(self, world: World, pe: int) -> frozenset[str] | None:
+        """`views._drained_streams`."""
+        t = self.topology
+        if t.unit_of[pe] not in world.held:
+            return None
+        own = zip(t.programs[pe].inputs, t.reads[pe], strict=True)
+        return frozenset(stream.stream for stream, producer in own if t.unit_of[producer] in world.held)
 
     def _behind(self, world: World, pe: int, reader: int) -> int:
         """How many segments of a PE a reader may read and has not."""
@@ -205,7 +255,7 @@ class Protocol:
         key = (
             *(pe, limit, view.generation, view.batch, view.epoch, view.final, view.trigger_epoch, view.final_epoch),
             *(view.outstanding, streams, tuple(position.inputs.values()), position.exhausted),
-            *(tuple(position.outputs.values()), str(position.sources)),
+            *(tuple(position.outputs.values()), str(position.sources), view.draining),
         )
         if key not in self._plans:
             self._plans[key] = plan_batch(self.topology.programs[pe], view, source_limit=2, stream_limit=limit)
@@ -236,11 +286,9 @@ class Protocol:
         elif flight.items:
             file = File(flight.batch, flight.epoch, flight.items)
             world = world._replace(files=_put(world.files, pe, (*world.files[pe], file)))
-        needed = {_source(t, pe)} if t.tuples[pe] else set()
-        needed |= {stream.stream for stream in t.programs[pe].inputs if stream.foreign}
         row = Pe(
-            flight.batch, flight.epoch + flight.boundary, needed <= set(flight.done), flight.final, flight.inputs,
-            flight.offset, flight.done, written, flight.state,
+            flight.batch, flight.epoch + flight.boundary, self.inflows(pe) <= set(flight.done), flight.final,
+            flight.inputs, flight.offset, flight.done, written, flight.state,
         )  # fmt: skip
         world = world._replace(pes=_put(world.pes, pe, row))
         if t.feeds[pe] and row.exhausted:
@@ -256,6 +304,11 @@ class Protocol:
                 unit = unit._replace(completed=flight.epoch, current=following, trigger=trigger)
                 world = self._with_unit(world, unit_number, unit)
         return world
+
+    def inflows(self, pe: int) -> set[str]:
+        """Whatever may bring a PE tuples from outside of its unit: its source, foreign streams."""
+        sources = {_source(self.topology, pe)} if self.topology.tuples[pe] else set()
+        return sources | {stream.stream for stream in self.topology.programs[pe].inputs if stream.foreign}
 
     def _announced_end(self, world: World, number: int) -> Unit:
         t, unit = self.topology, world.units[number]
@@ -274,12 +327,12 @@ class Protocol:
         boundaries, flights = list(world.boundaries), list(world.flights)
         for pe in t.members[number]:
             row = Pe(inputs=(0,) * len(t.reads[pe]), epoch=unit.current + 1)
-            if unit.completed:
-                cut = next((b for b in boundaries[pe] if b.epoch == unit.completed), None)
-                if cut is None:
-                    message = f"PE {pe}: its commit of the cut is gone"
-                    raise ViolationError(message)
+            cut = next((b for b in boundaries[pe] if b.epoch == unit.completed), None)
+            if cut is not None:
                 row = cut.pe if cut.pe.final else cut.pe._replace(epoch=unit.current + 1)
+            elif unit.completed and self.boundary_commits:
+                message = f"PE {pe}: its commit of the cut is gone"
+                raise ViolationError(message)
             # numbers of segments are never used twice
             row = row._replace(written=world.pes[pe].written)
             pes[pe] = row

@@ -9,12 +9,16 @@ import pytest
 
 from streams_orchestration_tests.protocol.product import Product, state_of_model, told_by_model
 from streams_orchestration_tests.protocol.steps import Protocol, Step
+from streams_orchestration_tests.protocol.switching import divided, is_under_way
 from streams_orchestration_tests.protocol.topologies import GRAPHS, topology
 from streams_orchestration_tests.protocol.world import World
 
 WALKS, DEEP_WALKS = 2, 60
 STEPS = 200
+REDEPLOYS = 5
 PUBLISHING = ("move", "mark")
+RARE = {"reset": 0.25, "hold": 0.25, "release": 0.05}
+"""How often these are looked at."""
 
 
 @pytest.fixture(autouse=True)
@@ -31,18 +35,19 @@ def test_model_and_product_agree_after_every_step(tmp_path: Path, name: str, wal
     seen: set[str] = set()
     for walk in range(walks):
         seen |= {kind for kind, _, _ in walked(tmp_path / str(walk), name, choose)}
-    assert seen >= {"begin", "commit", "late commit", "trigger", "reset", "move", "complete"}, "walks see everything"
+    everything = {"begin", "commit", "late commit", "trigger", "reset", "move", "complete", "hold", "carry", "switch"}
+    assert seen >= everything, "walks see everything"
 
 
 def walked(directory: Path, name: str, choose: random.Random) -> list[Step]:
     """One walk to the end of the application."""
     directory.mkdir()
-    protocol = Protocol(topology(name), epochs=6, faults=STEPS, kinds=("reset",), forgets=False)
+    protocol = Protocol(topology(name), epochs=6, faults=STEPS, kinds=("reset",), forgets=False, redeploys=REDEPLOYS)
     product = Product(directory, protocol)
     world, taken = protocol.start(), []
     while len(taken) < STEPS:
-        # a reset is always possible, and would leave nothing else time to happen
-        options = [step for step, _ in protocol.steps(world) if step[0] != "reset" or choose.random() < 0.25]
+        # some are always possible, and would leave nothing else time to happen
+        options = [step for step, _ in protocol.steps(world) if step[0] not in RARE or choose.random() < RARE[step[0]]]
         if not options:
             break
         kind = choose.choice(sorted({kind for kind, _, _ in options}))
@@ -51,6 +56,8 @@ def walked(directory: Path, name: str, choose: random.Random) -> list[Step]:
         world = taken_by_both(protocol, product, world, step)
         product.collect()
         assert product.state() == state_of_model(protocol, world), taken
+        if world.held:
+            assert product.is_under_way(world.held) is is_under_way(protocol.topology, world), taken
         for pe in range(len(world.pes)):
             assert product.view(pe) == told_by_model(protocol, world, pe), taken
     return taken
@@ -70,6 +77,16 @@ def taken_by_both(protocol: Protocol, product: Product, world: World, step: Step
         product.trigger(number)
     elif kind == "reset":
         product.reset(number)
+    elif kind == "hold":
+        product.hold(world.held)
+    elif kind == "release":
+        product.release()
+    elif kind == "carry":
+        product.carry(world.held)
+    elif kind in ("switch", "refuse"):
+        assert product.switch(before.held, divided(protocol, before)) is (kind == "switch")
+        if kind == "refuse":
+            product.release()
     elif kind in PUBLISHING:
         world = _all(protocol, world, PUBLISHING)
         product.publish()

@@ -18,6 +18,7 @@ BOUNDS: dict[str, tuple[int, int]] = {
     "chain of 2": (2, 2),
     "chain of 3": (2, 1),
     "diamond": (2, 1),
+    "two channels": (1, 0),
     "two starts that join": (2, 1),
     "autonomous consumer": (1, 1),
     "autonomous consumer behind the region": (1, 0),
@@ -28,6 +29,7 @@ DEEP_BOUNDS: dict[str, tuple[int, int]] = {
     "chain of 2": (3, 3),
     "chain of 3": (3, 2),
     "diamond": (3, 2),
+    "two channels": (2, 1),
     "two starts that join": (3, 2),
     "autonomous consumer": (2, 1),
     "autonomous consumer behind the region": (2, 1),
@@ -44,6 +46,31 @@ DEEP_BOUNDS: dict[str, tuple[int, int]] = {
 )
 def test_whatever_happens_and_whenever_the_end_is_that_of_an_undisturbed_run(name: str, epochs: int, faults: int):
     found = search(Protocol(topology(name), epochs=epochs, faults=faults))
+    assert found.violation is None, _explained(found)
+    assert found.exhaustive
+    assert found.ends > 1, "epochs end in different places"
+
+
+REDEPLOYS: dict[str, tuple[int, int]] = {"chain of 2": (1, 1), "two channels": (1, 0), "autonomous consumer": (1, 0)}
+"""As `BOUNDS`, with one redeploy that may begin, die, and switch at any moment."""
+DEEP_REDEPLOYS: dict[str, tuple[int, int]] = {
+    "chain of 2": (2, 2),
+    "chain of 3": (1, 1),
+    "two channels": (1, 1),
+    "autonomous consumer": (1, 1),
+    "two regions in a row": (1, 0),
+}
+
+
+@pytest.mark.parametrize(
+    ("name", "epochs", "faults"),
+    [
+        *(pytest.param(name, *REDEPLOYS[name], marks=pytest.mark.slow) for name in REDEPLOYS),
+        *(pytest.param(name, *DEEP_REDEPLOYS[name], marks=pytest.mark.deep) for name in DEEP_REDEPLOYS),
+    ],
+)
+def test_a_redeploy_changes_nothing_whenever_it_comes_and_wherever_it_dies(name: str, epochs: int, faults: int):
+    found = search(Protocol(topology(name), epochs=epochs, faults=faults, redeploys=1))
     assert found.violation is None, _explained(found)
     assert found.exhaustive
     assert found.ends > 1, "epochs end in different places"
@@ -74,6 +101,21 @@ BROKEN: dict[str, tuple[str, str, dict[str, Any]]] = {
         "nothing is possible any more",
         {"waits_for_outsiders": True, "faults": 0},
     ),
+    "no commit at the boundary of a switch": (
+        "chain of 2",
+        "has no commit that closes epoch 1",
+        {"boundary_commits": False, "redeploys": 1, "epochs": 1},
+    ),
+    "no second look before a switch": (
+        "chain of 2",
+        "published what a reset takes back, or twice",
+        {"looks_again": False, "redeploys": 1, "epochs": 1, "faults": 0},
+    ),
+    "no proof of keys that the old splitter divided": (
+        "two channels",
+        "PE 1 has the state of 10, whose tuples go to PE 2",
+        {"divides": False, "proves": False, "redeploys": 1, "epochs": 1, "faults": 0},
+    ),
 }
 """What is switched off -> where it shows, and how."""
 
@@ -97,6 +139,21 @@ LOST: dict[str, tuple[str, str, dict[str, Any]]] = {
         {"publishes_complete_epochs": False},
     ),
     "garbage": ("two regions in a row", "published (), wanted are [10]", {"keeps_cut": False, "epochs": 1}),
+    "no commit at the boundary of a switch": (
+        "chain of 2",
+        "published (10, 10, 11), wanted are [10, 11]",
+        {"boundary_commits": False, "redeploys": 1, "epochs": 1},
+    ),
+    "no second look before a switch": (
+        "chain of 2",
+        "published (10, 11, 10, 11), wanted are [10, 11]",
+        {"looks_again": False, "redeploys": 1, "epochs": 1, "faults": 0},
+    ),
+    "no proof of keys": (
+        "two channels",
+        "PE 1 ends with the state (10, 11), wanted is (11,)",
+        {"divides": False, "proves": False, "redeploys": 1, "epochs": 1, "faults": 0},
+    ),
 }
 """The same, as a user would notice it."""
 
@@ -107,6 +164,12 @@ def test_what_is_found_out_costs_tuples(case: str):
     found = search(Protocol(topology(name), **switches), at_ends=True)
     assert found.violation is not None
     assert violation in found.violation, _explained(found)
+
+
+def test_the_proof_of_keys_refuses_what_the_old_splitter_divided():
+    found = search(Protocol(topology("two channels"), divides=False, redeploys=1, epochs=0, faults=0))
+    assert found.violation is None, _explained(found)
+    assert found.exhaustive
 
 
 def test_a_trace_is_a_shortest_one_and_can_be_read():

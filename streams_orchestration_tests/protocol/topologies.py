@@ -40,8 +40,18 @@ GRAPHS: dict[str, list[dict[str, Any]]] = {
     "two starts that join": [source("A", 1), source("B", 1), sink("Z", "A", "B")],
     "autonomous consumer": [source("A", 2), sink("Z", "A"), sink("Y", "A", **AUTONOMOUS)],
     "autonomous consumer behind the region": [source("A", 3), node("B", "Passing", "A"), sink("Y", "B", **AUTONOMOUS)],
+    "two channels": [
+        source("A", 2),
+        node("B", "Passing", "A"),
+        node("C", "Passing", "A"),
+        sink("Z", "B", "C"),
+    ],
     "two regions in a row": [source("A", 1), node("B", "Passing", "A", annotations=PERIODIC), sink("Z", "B")],
 }
+
+
+CHANNELS = {"two channels": (1, 2)}
+"""Topology -> the PEs that are channels: each tuple goes to one of them."""
 
 
 @dataclass(frozen=True)
@@ -60,6 +70,16 @@ class Topology:
     """PE -> the PEs whose streams it reads, in the order of its inputs."""
     readers: tuple[tuple[int, ...], ...]
     """PE -> the PEs that read its stream."""
+    channels: tuple[int, ...] = ()
+    """PEs of which each tuple goes to one."""
+
+    def channel(self, plan: int, item: int) -> int:
+        """The PE that a tuple goes to: no two plans in a row have the same splitter."""
+        return self.channels[(item + plan) % len(self.channels)]
+
+    def takes(self, plan: int, pe: int, item: int) -> bool:
+        """Does a PE get a tuple of a stream that it reads?"""
+        return pe not in self.channels or self.channel(plan, item) == pe
 
     @functools.cached_property
     def unit_of(self) -> tuple[int, ...]:
@@ -100,5 +120,6 @@ def topology(name: str) -> Topology:
             for program in programs
         ),
         reads=reads,
+        channels=CHANNELS.get(name, ()),
         readers=tuple(tuple(pe for pe, read in enumerate(reads) if number in read) for number in range(len(programs))),
     )

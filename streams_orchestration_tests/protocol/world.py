@@ -99,6 +99,16 @@ class World(NamedTuple):
     flights: tuple[tuple[Flight, ...], ...]
     faults: int = 0
     """That may still happen."""
+    redeploys: int = 0
+    """That may still be begun."""
+    plan: int = 0
+    """Number of the deployed one."""
+    held: tuple[int, ...] = ()
+    """Units that are drained for another plan."""
+    carried: tuple[Pe, ...] = ()
+    """The PEs of these units when their states were carried over."""
+    carried_at: int = 0
+    """The highest generation then."""
 
 
 class ViolationError(Exception):

@@ -1,0 +1,63 @@
+"""A redeploy that waits somewhere: `python -m streams_orchestration_tests.chaos.redeployer HOME PLAN PLACE`.
+
+It says on its output when it is there, and goes on with the next line of its input. At last it says what came of it.
+"""
+
+from __future__ import annotations
+
+import json
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+from streams_orchestration.compiler.compilation import Compilation
+from streams_orchestration.compiler.documents import load
+from streams_orchestration.runtime.errors import StreamsRuntimeError
+from streams_orchestration.runtime.redeployment import draining, redeploying
+from streams_orchestration.runtime.redeployment.carrying import Carrier
+from streams_orchestration.runtime.storage.home import Home
+
+PLACES = ("hold", "drain", "carry", "switch", "reload")
+"""Behind the hold; in the drain; behind the writing of states; in the transaction; behind it."""
+WITHIN_SECONDS = 60.0
+
+
+def waiting(place: str, call: Callable[..., Any]) -> Callable[..., Any]:
+    """Do it, then wait, the first time only."""
+    waited: list[str] = []
+
+    def called(*arguments: Any, **named: Any) -> Any:
+        result = call(*arguments, **named)
+        if not waited:
+            waited.append(place)
+            print(f"at {place}", flush=True)
+            sys.stdin.readline()
+        return result
+
+    return called
+
+
+def main(home: str, plan: str, place: str) -> None:
+    """Redeploy, and wait at the place."""
+    match place:
+        case "hold":
+            redeploying.hold = waiting(place, redeploying.hold)
+        case "drain":
+            draining.close_epochs = waiting(place, draining.close_epochs)
+        case "carry":
+            Carrier.carry = waiting(place, Carrier.carry)
+        case "switch":
+            redeploying.switch = waiting(place, redeploying.switch)
+        case "reload":
+            redeploying.release = waiting(place, redeploying.release)
+    try:
+        done = redeploying.redeploy(Home(Path(home)), load(Compilation, Path(plan).read_bytes()), within=WITHIN_SECONDS)
+        told = {"verdict": done.verdict, "seconds": done.measured_seconds}
+    except (StreamsRuntimeError, OSError) as error:
+        told = {"error": type(error).__name__, "message": str(error)}
+    print(json.dumps(told), flush=True)
+
+
+if __name__ == "__main__":
+    main(*sys.argv[1:])

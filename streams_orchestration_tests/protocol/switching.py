@@ -1,0 +1,126 @@
+"""A redeploy as the model takes it: units are held, drained to their cuts, carried over, and switched to another plan.
+
+What the functions do is what `draining.py`, `carrying.py` and `switching.py` do. Operators, PEs and units stay as they
+are; where a topology has channels, the splitter of the next plan sends every tuple to another one.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import TYPE_CHECKING
+
+from streams_orchestration_tests.protocol.world import Boundary, Items, Pe, Unit, World
+
+if TYPE_CHECKING:
+    from streams_orchestration_tests.protocol.steps import Protocol
+    from streams_orchestration_tests.protocol.topologies import Topology
+
+
+def members(topology: Topology, units: Iterable[int]) -> list[int]:
+    """The PEs of some units."""
+    return sorted(pe for unit in units for pe in topology.members[unit])
+
+
+def is_at_cut(topology: Topology, world: World, number: int) -> bool:
+    """`draining._at_cut`: every PE of a unit has committed nothing since the last complete epoch."""
+    unit = world.units[number]
+    return unit.trigger <= unit.completed and all(
+        world.pes[pe].batch < 0
+        or any(b.epoch == unit.completed and b.pe.batch == world.pes[pe].batch for b in world.boundaries[pe])
+        for pe in topology.members[number]
+    )
+
+
+def is_under_way(topology: Topology, world: World) -> bool:
+    """`draining.under_way`: something of the held units is not at rest."""
+    if not all(is_at_cut(topology, world, unit) for unit in world.held):
+        return True
+    for pe in members(topology, world.held):
+        for producer, read in zip(topology.reads[pe], world.pes[pe].inputs, strict=True):
+            unit = topology.unit_of[producer]
+            between = unit in world.held and unit != topology.unit_of[pe]
+            if between and any(piece.number >= read for piece in world.streams[producer]):
+                return True
+        if world.files[pe]:
+            return True
+    return False
+
+
+def hold(world: World, units: tuple[int, ...]) -> World:
+    """`draining.hold`."""
+    return world._replace(redeploys=world.redeploys - 1, held=units)
+
+
+def release(world: World) -> World:
+    """`draining.release`, or the hold ends by itself since its process has died."""
+    return world._replace(held=(), carried=(), carried_at=0)
+
+
+def carry(topology: Topology, world: World) -> World:
+    """`Carrier.carry`: the states of the cut are read."""
+    return world._replace(carried=_rows(topology, world), carried_at=_generation(world))
+
+
+def _rows(topology: Topology, world: World) -> tuple[Pe, ...]:
+    return tuple(world.pes[pe] for pe in members(topology, world.held))
+
+
+def _generation(world: World) -> int:
+    """The highest one of all units."""
+    return max(unit.generation for unit in world.units)
+
+
+def is_refused(protocol: Protocol, world: World) -> bool:
+    """`switching.switch` refuses what has gone on meanwhile, `proof.prove` keys that would not be found."""
+    topology = protocol.topology
+    held = members(topology, world.held)
+    gone_on = (world.carried, world.carried_at) != (_rows(topology, world), _generation(world))
+    if protocol.looks_again and gone_on:
+        return True
+    states = divided(protocol, world)
+    lost = any(
+        topology.channel(world.plan + 1, item) != pe for pe in topology.channels if pe in held for item in states[pe]
+    )
+    return protocol.proves and lost
+
+
+def divided(protocol: Protocol, world: World) -> dict[int, Items]:
+    """`rescaling.divided_states`: what the PEs of the held units remember in the new plan."""
+    topology = protocol.topology
+    states = {pe: row.state for pe, row in zip(members(topology, world.held), world.carried, strict=True)}
+    together = [item for pe in topology.channels if pe in states for item in states[pe]]
+    if protocol.divides:
+        for pe in topology.channels:
+            if pe in states:
+                own = (item for item in together if topology.channel(world.plan + 1, item) == pe)
+                states[pe] = tuple(sorted(own))
+    return states
+
+
+def switch(protocol: Protocol, world: World) -> World:
+    """`switching.switch`: every PE of the held units begins with a boundary commit, higher than all before."""
+    topology = protocol.topology
+    held = members(topology, world.held)
+    epoch = max(world.units[unit].completed for unit in world.held)
+    batch = max(row.batch for row in world.carried) + 1
+    generation = _generation(world) + 1
+    states = divided(protocol, world)
+    pes, streams = list(world.pes), list(world.streams)
+    boundaries, flights = list(world.boundaries), list(world.flights)
+    for pe, row in zip(held, world.carried, strict=True):
+        exhausted = protocol.inflows(pe) <= set(row.done)
+        pes[pe] = Pe(
+            batch, epoch + 1, exhausted, False, row.inputs, row.offset, row.done, row.written, states[pe]
+        )  # fmt: skip
+        boundaries[pe] = (Boundary(epoch, pes[pe]),) if protocol.boundary_commits else ()
+        if set(topology.readers[pe]) <= set(held):
+            streams[pe] = ()
+        flights[pe] = tuple(sorted(flight._replace(current=False) for flight in flights[pe]))
+    units = tuple(
+        Unit(generation, epoch, epoch, current=epoch + 1) if number in world.held else unit
+        for number, unit in enumerate(world.units)
+    )
+    return world._replace(
+        pes=tuple(pes), units=units, streams=tuple(streams), boundaries=tuple(boundaries), flights=tuple(flights),
+        plan=world.plan + 1, held=(), carried=(), carried_at=0,
+    )  # fmt: skip
