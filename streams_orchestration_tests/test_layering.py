@@ -31,7 +31,7 @@ COMPILER_LAYERS = (
 RUNTIME_LAYERS = (
     *("limits", "errors", "logs", "processes", "settings"),
     *("storage", "catalog", "programs", "transport", "tasks", "sinks", "units", "queries", "engine", "hosts"),
-    *("deployment", "redeployment", "observing", "api"),
+    *("deployment", "redeployment", "savepoints", "observing", "api"),
 )
 """The same within the runtime: what all its packages share, the packages, and what others use of it."""
 INNER = {"compiler": COMPILER_LAYERS, "runtime": RUNTIME_LAYERS}

@@ -15,8 +15,11 @@ from streams_orchestration.cli.options import (
     compile_options,
     decoupling_option,
     document_option,
+    drop_state_option,
     format_option,
     fresh_option,
+    from_option,
+    name_option,
     output_option,
     spec_argument,
     width_option,
@@ -31,6 +34,8 @@ MAX_ROWS = 40
 @spec_argument
 @compile_options
 @fresh_option
+@from_option
+@drop_state_option
 @click.option(
     "--max-rows",
     type=click.IntRange(min=0),
@@ -45,6 +50,8 @@ def run() -> None:
     """Compile an application, run it to its end, show the result.
 
     Ctrl-C stops it cleanly, and running it again goes on from there. What fails goes back to its last complete epoch.
+    With --from it begins where a savepoint was taken; state that does not fit keeps it from that, unless --drop-state
+    says that it may be lost.
     """
 
 
@@ -52,24 +59,26 @@ def run() -> None:
 @spec_argument
 @compile_options
 @fresh_option
+@from_option
+@drop_state_option
 @document_option
 @loaded(f"{CLI}.deploying:deploy")
 def deploy() -> None:
-    """Compile an application and start it in the background."""
+    """Compile an application and start it in the background.
+
+    With --from it begins where a savepoint was taken; state that does not fit keeps it from that, unless --drop-state
+    says that it may be lost.
+    """
 
 
 @command()
 @spec_argument
+@name_option
 @width_option
 @decoupling_option
 @fresh_option
 @click.option("--dry-run", is_flag=True, help="Show what would become of units, operators and their state; do nothing.")
-@click.option(
-    "--drop-state",
-    multiple=True,
-    metavar="NAME",
-    help="An operator whose state may be lost; may be repeated.",
-)
+@drop_state_option
 @document_option
 @loaded(f"{CLI}.redeploying:redeploy")
 def redeploy() -> None:

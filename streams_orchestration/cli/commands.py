@@ -20,6 +20,7 @@ from streams_orchestration.cli.command import Group, command
 from streams_orchestration.cli.compiler_commands import compile_, decouple, diff, explain, graph, lineage
 from streams_orchestration.cli.loading import loaded
 from streams_orchestration.cli.options import document_option
+from streams_orchestration.cli.savepoint_commands import savepoint
 
 CLI = "streams_orchestration.cli"
 _COMPLETION_HELP = """Print a script that has the shell complete commands, options, applications, specs and operators.
@@ -88,7 +89,7 @@ def completion_() -> None:
 
 for _command in (
     *(compile_, explain, diff, decouple),
-    *(run, deploy, redeploy, cancel, reset, status, logs, profile),
+    *(run, deploy, redeploy, savepoint, cancel, reset, status, logs, profile),
     *(graph, lineage, ui, catalog, completion_),
 ):
     streams.add_command(_command)

@@ -31,6 +31,16 @@ def complete_application(_context: click.Context, _parameter: click.Parameter, s
     return sorted(path.name for path in logs.glob(f"{start}*") if path.is_dir())
 
 
+def complete_savepoint(_context: click.Context, _parameter: click.Parameter, start: str) -> list[str]:
+    """Savepoints of this state directory, as APP/NAME."""
+    try:
+        places = (Home.default().root / "savepoints").glob("*/[!.]*")
+    except StreamsRuntimeError:
+        return []
+    names = sorted(f"{path.parent.name}/{path.name}" for path in places)
+    return [name for name in names if name.startswith(start)]
+
+
 def complete_spec(_context: click.Context, _parameter: click.Parameter, start: str) -> list[CompletionItem]:
     """Files that may be specs, and directories; those under `specs` before anything is written."""
     where, name = os.path.split(start)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 from pathlib import Path
+from typing import Any
 
 from streams_orchestration.cli.catalogs import upgrade_catalog
 from streams_orchestration.cli.compiling import compiled
@@ -13,6 +14,7 @@ from streams_orchestration.cli.jobs import Jobs
 from streams_orchestration.cli.messages import error as show_error
 from streams_orchestration.cli.messages import note
 from streams_orchestration.cli.observing import status_document
+from streams_orchestration.cli.restoring import begin_from, require_origin
 from streams_orchestration.cli.starting import locked_start
 from streams_orchestration.compiler.options import Options
 from streams_orchestration.runtime.engine.spark.java import require_java
@@ -22,26 +24,39 @@ from streams_orchestration.runtime.storage.home import Home
 from streams_orchestration.runtime.units.failures import failed_units
 
 
-def deploy(spec: Path, options: Options, *, fresh: bool) -> int:
+def deploy(spec: Path, options: Options, origin: str | None, drop_state: tuple[str, ...], *, fresh: bool) -> int:
     """Compile an application and start it in the background."""
-    return deploy_compiled("streams deploy", spec, options, fresh=fresh)
+    return deploy_compiled("streams deploy", spec, options, fresh=fresh, origin=origin, drop_state=drop_state)
 
 
-def deploy_compiled(command: str, spec: Path, options: Options, *, fresh: bool) -> int:
+def deploy_compiled(
+    command: str,
+    spec: Path,
+    options: Options,
+    *,
+    fresh: bool,
+    origin: str | None = None,
+    drop_state: tuple[str, ...] = (),
+) -> int:
     """Compile an application and start it in the background, for a command of this name."""
+    require_origin(origin, drop_state)
     compilation = compiled(spec, options, deployable=True)
     name = compilation.logical.application
     require_java()
     home = Home.default().prepare()
+    facts: dict[str, Any] = {}
     with locked_start(home, name, command):
         upgrade_catalog(home)
         jobs = Jobs(home, name)
         stop_orphans(jobs)
         note(f"Starting {name} ...")
+        if origin is not None:
+            facts = begin_from(home, spec, compilation, origin, drop_state, fresh=fresh)
+            fresh = False
         jobs.deploy(spec, compilation, fresh=fresh)
     status = jobs.status()
     text = f"{name} is {status.state}. `streams status {name}` shows it, `streams cancel {name}` stops it."
-    return answer(lambda: {"state": status.state, "status": status_document(home, status)}, text)
+    return answer(lambda: {**facts, "state": status.state, "status": status_document(home, status)}, text)
 
 
 def stop_orphans(jobs: Jobs) -> None:

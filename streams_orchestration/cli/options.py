@@ -12,7 +12,7 @@ from typing import Any, TypeVar, cast, get_args, get_type_hints
 
 import click
 
-from streams_orchestration.cli.completing import complete_application, complete_spec
+from streams_orchestration.cli.completing import complete_application, complete_savepoint, complete_spec
 from streams_orchestration.cli.loading import load
 from streams_orchestration.compiler.options import Options
 from streams_orchestration.model.diagnostics import ApplicationError
@@ -48,6 +48,21 @@ output_option = click.option(
 )
 
 
+drop_state_option = click.option(
+    "--drop-state",
+    multiple=True,
+    metavar="NAME",
+    help="An operator whose state may be lost; may be repeated.",
+)
+from_option = click.option(
+    "--from",
+    "origin",
+    metavar="SAVEPOINT",
+    shell_complete=complete_savepoint,
+    help="Start from a savepoint: its name, or the directory that it was exported to.",
+)
+
+
 class CompilerOption(click.Option):
     """An option of the compiler; the help of a command lists these in a section of their own."""
 
@@ -60,6 +75,15 @@ class _Assignment(click.ParamType):
         if not equals or not re.fullmatch(r"[A-Za-z_]\w*", name):
             self.fail(f"{value!r} is not NAME=VALUE. Write for example --set width=4.", param, ctx)
         return name, text
+
+
+class _Name(click.ParamType):
+    name = "NAME"
+
+    def convert(self, value: str, param: click.Parameter | None, ctx: click.Context | None) -> str:
+        if not re.fullmatch(r"[A-Za-z_]\w*", value, re.ASCII):
+            self.fail(f"{value!r} is no name: letters, digits and _, not starting with a digit.", param, ctx)
+        return value
 
 
 class _Width(click.ParamType):
@@ -124,7 +148,15 @@ decoupling_option = compiler_option(
     metavar="FILE",
     help="A decision which operators of a PE go to machines of their own; PEs are split accordingly.",
 )
+name_option = compiler_option(
+    "--name",
+    "named",
+    type=_Name(),
+    metavar="NAME",
+    help="Of the application, in place of the one in its spec: a clone, with state and results of its own.",
+)
 _OPTIONS = (
+    name_option,
     compiler_option(
         "--set",
         "submission",
@@ -169,6 +201,8 @@ _OPTIONS = (
     decoupling_option,
     compiler_option("--faithful", is_flag=True, help="Plan as Streams does, without our improvements."),
 )
+_PLAIN = ("fusion", "pes", "pe_capacity", "channel_fusion", "threading", "decoupling", "faithful")
+"""Those that the compiler takes as they come."""
 
 
 def _combined(profiles: Iterable[Any]) -> Any:
@@ -188,29 +222,15 @@ def compile_options(command: Declared) -> Declared:
     @functools.wraps(command)
     def with_options(
         *,
+        named: str | None,
         submission: Iterable[tuple[str, str]],
         widths: Iterable[tuple[str, int]],
-        fusion: Any,
-        pes: int | None,
-        pe_capacity: float,
-        channel_fusion: Any,
-        threading: Any,
         profiles: Iterable[Any],
-        decoupling: Any,
-        faithful: bool,
         **others: Any,
     ) -> Any:
+        plain = {name: others.pop(name) for name in _PLAIN}
         options = Options(
-            submission=dict(submission),
-            widths=tuple(widths),
-            fusion=fusion,
-            pes=pes,
-            pe_capacity=pe_capacity,
-            channel_fusion=channel_fusion,
-            threading=threading,
-            profile=_combined(profiles),
-            decoupling=decoupling,
-            faithful=faithful,
+            name=named, submission=dict(submission), widths=tuple(widths), profile=_combined(profiles), **plain
         )
         return command(options=options, **others)
 

@@ -31,6 +31,7 @@ from streams_orchestration.runtime.storage.home import Home
 
 def redeploy(
     spec: Path,
+    named: str | None,
     widths: tuple[tuple[str, int], ...],
     decoupling: Assignment | None,
     drop_state: tuple[str, ...],
@@ -42,16 +43,16 @@ def redeploy(
     if fresh and (dry_run or drop_state):
         message = "--fresh drops everything, so there is nothing to preview or to name. Leave it or the others out."
         raise click.UsageError(message, click.get_current_context())
-    home, name = Home.default(), load_application(spec).application
+    home, application = Home.default(), named or load_application(spec).application
 
     def change(kept: Options) -> Options:
-        wider = kept.with_widths(widths)
+        wider = replace(kept.with_widths(widths), name=named)
         return wider if decoupling is None else replace(wider, decoupling=decoupling)
 
-    options, left_out = fitting(spec, last_options(home, name), change)
+    options, left_out = fitting(spec, last_options(home, application), change)
     for each in left_out:
-        warning(f"{name}: {each}.")
-    if fresh or (not dry_run and status_if_deployed(home, name) is None):
+        warning(f"{application}: {each}.")
+    if fresh or (not dry_run and status_if_deployed(home, application) is None):
         return deploy_compiled("streams redeploy", spec, options, fresh=fresh)
     if not dry_run:
         return _redeploy(home, spec, compiled(spec, options, deployable=True), drop_state)

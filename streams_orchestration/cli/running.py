@@ -11,6 +11,7 @@ from streams_orchestration.cli.failing import APPLICATION
 from streams_orchestration.cli.invocation import answer, current
 from streams_orchestration.cli.messages import note
 from streams_orchestration.cli.observing import status_document, status_if_deployed
+from streams_orchestration.cli.restoring import begin_from, require_origin
 from streams_orchestration.cli.starting import locked_start
 from streams_orchestration.cli.terminal import results
 from streams_orchestration.compiler.compilation import Compilation
@@ -23,15 +24,18 @@ from streams_orchestration.runtime.observing.status import ApplicationStatus
 from streams_orchestration.runtime.storage.home import Home
 
 
-def run(spec: Path, options: Options, max_rows: int, *, fresh: bool) -> int:
+def run(
+    spec: Path, options: Options, max_rows: int, origin: str | None, drop_state: tuple[str, ...], *, fresh: bool
+) -> int:
     """Compile an application, run it to its end, show the result; the exit status."""
+    require_origin(origin, drop_state)
     compilation = compiled_only(spec, options)
     name, home = compilation.logical.application, Home.default()
-    if fresh or not _is_complete(home, compilation):
+    if fresh or origin is not None or not _is_complete(home, compilation):
         require_deployable(compilation)
     with locked_start(home.prepare(), name, "streams run") as lock:
         upgrade_catalog(home)
-        before = None if fresh else status_if_deployed(home, name)
+        before = None if fresh or origin is not None else status_if_deployed(home, name)
         if before is not None and before.fingerprint != fingerprint(compilation):
             raise ApplicationChangedError(name, difference(deployed_compilation(home, name), compilation))
         if before is not None and before.state == "COMPLETED":
@@ -43,6 +47,9 @@ def run(spec: Path, options: Options, max_rows: int, *, fresh: bool) -> int:
         elif before is not None:
             note(f"{name}: going on from {_place(before)}; `--fresh` would start anew.")
         require_java()
+        if origin is not None:
+            begin_from(home, spec, compilation, origin, drop_state, fresh=fresh)
+            fresh = False
         # loads what deploys, which an application that is complete does without
         from streams_orchestration.cli.foreground import run_application
 

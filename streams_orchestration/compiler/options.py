@@ -14,6 +14,8 @@ from streams_orchestration.model.profile import Profile
 class Options:
     """What the command line, or the Dagster run config, says beyond the spec."""
 
+    name: str | None = None
+    """Of the application; that of the spec when None."""
     submission: dict[str, str] = field(default_factory=dict[str, str])
     widths: tuple[tuple[str, int], ...] = ()
     """(pattern of logical region names, width), first match wins (rule 6)."""

@@ -48,6 +48,7 @@ class CompileOptions(dg.Config):
     def options(self, defaults: Options) -> Options:
         """As the compiler takes them."""
         return Options(
+            name=defaults.name,
             submission={**defaults.submission, **self.submission},
             widths=defaults.with_widths((each.pattern, each.width) for each in self.widths).widths,
             fusion=defaults.fusion if self.fusion == "default" else self.fusion,

@@ -149,8 +149,9 @@ def _read(source: ApplicationSource, options: Options) -> tuple[Progress, dict[s
     application, diagnostics = read_application(source.spec)
     if application is None or errors_of(diagnostics):
         raise failure(source, in_order(diagnostics))
-    if application.application != source.name:
-        raise OtherApplicationError(source, application.application)
+    described = options.name or application.application
+    if described != source.name:
+        raise OtherApplicationError(source, described)
     return Progress(options, application, diagnostics=tuple(diagnostics)), inputs
 
 

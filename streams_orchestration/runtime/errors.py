@@ -247,10 +247,7 @@ class RedeployRefusedError(StreamsRuntimeError):
     """State would be lost, or cannot be brought to the new plan; nothing was changed."""
 
     def __init__(self, redeployment: Redeployment) -> None:
-        lost = [each for each in redeployment.operators if each.action == "refused" or each.lossy]
-        reasons = "".join(
-            f"\n  {each.operator}: {each.text}" for each in lost if each.operator not in redeployment.allowed
-        )
-        message = f"{redeployment.application} runs on as it is, since the new plan would lose state:{reasons}"
+        message = f"{redeployment.application} runs on as it is, since the new plan would lose state:"
+        message += redeployment.losses
         super().__init__(message)
         self.redeployment = redeployment

@@ -5,7 +5,7 @@ from __future__ import annotations
 from streams_orchestration.compiler.compilation import Compilation, need
 from streams_orchestration.compiler.redeployment.numbered import at_run_time
 from streams_orchestration.compiler.redeployment.outcome import Redeployment
-from streams_orchestration.runtime.redeployment.deployed import _deployed, preview_redeploy
+from streams_orchestration.runtime.redeployment.deployed import deployed_plan, preview_redeploy
 from streams_orchestration.runtime.redeployment.draining import close_epochs, hold, under_way
 from streams_orchestration.runtime.redeployment.redeploying import _switch
 from streams_orchestration.runtime.sinks.delivering import deliverers
@@ -34,7 +34,7 @@ def redeploy(local: LocalApplication, wanted: Compilation, *, drops: bool = Fals
 def adopt(local: LocalApplication) -> None:
     """Load the deployed plan, as hosts do."""
     with local.catalog.read() as connection:
-        local.compilation = _deployed(connection, local.home, local.name)
+        local.compilation = deployed_plan(connection, local.home, local.name)
     local.programs = need(local.compilation.deployment).programs
     local.units = tuple({program.unit for program in local.programs})
     local.deliverers = deliverers(local.catalog, local.home, local.name, local.programs)

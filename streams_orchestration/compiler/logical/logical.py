@@ -49,6 +49,8 @@ def build_logical_graph(application: Application, options: Options) -> tuple[Log
         options: of the compiler.
     """
     diagnostics: list[Diagnostic] = []
+    if options.name is not None:
+        application = application.model_copy(update={"application": options.name})
     substitution = Substitution(application, options, diagnostics)
     operators = count_operators(application)
     if operators > MAX_OPERATORS:

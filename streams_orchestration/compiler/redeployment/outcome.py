@@ -144,6 +144,12 @@ class Redeployment:
         lost = {each.operator for each in self.operators if each.lossy}
         return self.verdict != "refused" and lost <= self.allowed
 
+    @property
+    def losses(self) -> str:
+        """What would be lost that may not be, and why: a line for each operator."""
+        lost = [each for each in self.operators if each.action == "refused" or each.lossy]
+        return "".join(f"\n  {each.operator}: {each.text}" for each in lost if each.operator not in self.allowed)
+
     def document(self) -> dict[str, Any]:
         """As JSON."""
         return {

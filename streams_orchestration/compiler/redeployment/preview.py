@@ -23,6 +23,7 @@ def preview(
     *,
     states: Mapping[str, StoredState] | None = None,
     drop: Collection[str] = (),
+    drained: bool = False,
     predicted_seconds: float | None = None,
 ) -> Redeployment:
     """What becomes of an application when another plan takes the place of its own.
@@ -32,6 +33,7 @@ def preview(
         wanted: with its deployment plan.
         states: what is stored, by physical operator, of those that have something; None where that is not known.
         drop: operators whose state may be lost, by their logical or physical names.
+        drained: nothing is under way between units, so that it does not matter which ones feed one another.
         predicted_seconds: how long nothing will be committed, if that is known.
 
     Raises:
@@ -43,7 +45,7 @@ def preview(
     numbers = numbering(old, new)
     units = unit_actions(old, new, numbers)
     decided = list(Decisions(old, new, numbers, states).all())
-    if circle := circle_of_changed(old, units):
+    if not drained and (circle := circle_of_changed(old, units)):
         decided = [_held_up(each, old, circle) for each in decided]
     loss = _Loss(drop, {name for plan in (old, new) for name in plan.names})
     decided = [loss.allow(each) for each in decided]

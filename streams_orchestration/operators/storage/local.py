@@ -11,7 +11,7 @@ from pathlib import Path
 from streams_orchestration.operators.files import resolve_inputs
 from streams_orchestration.operators.storage.port import File
 
-_NO_LINKS = (errno.EPERM, errno.ENOTSUP, errno.EOPNOTSUPP, errno.ENOSYS, errno.EMLINK)
+NO_LINKS = (errno.EPERM, errno.ENOTSUP, errno.EOPNOTSUPP, errno.ENOSYS, errno.EMLINK)
 """What file systems say that know no hard links."""
 
 
@@ -44,7 +44,7 @@ class LocalStorage:
             if not is_same(pending, target):
                 raise
         except OSError as error:
-            if error.errno not in _NO_LINKS:
+            if error.errno not in NO_LINKS:
                 raise
             if target.exists():
                 raise FileExistsError(errno.EEXIST, os.strerror(errno.EEXIST), final) from None

@@ -70,8 +70,8 @@ def _deploy(home: Home, compilation: Compilation, plan: DeploymentPlan, *, fresh
     application, identity = compilation.logical.application, fingerprint(compilation)
     catalog = create_catalog(home)
     if fresh:
-        _refuse_running(home, application)
-        _forget(home, catalog, application, plan.programs)
+        refuse_running(home, application)
+        forget(home, catalog, application, plan.programs)
     a = tables.application
     with catalog.read() as connection:
         known = connection.scalar(select(a.c.name).where(a.c.name == application)) is not None
@@ -117,8 +117,8 @@ def deployment_plan(compilation: Compilation) -> DeploymentPlan:
     return plan
 
 
-def _refuse_running(home: Home, application: str) -> None:
-    """What runs is not dropped."""
+def refuse_running(home: Home, application: str) -> None:
+    """Raises NotDeployableError when an application runs: then it is not dropped."""
     if application not in deployed_applications(home):
         return
     status = read_units(home, application)
@@ -133,9 +133,20 @@ def _refuse_running(home: Home, application: str) -> None:
 
 def _insert(connection: Connection, compilation: Compilation, identity: str, plan: DeploymentPlan) -> None:
     application = compilation.logical.application
+    insert_application(connection, compilation, identity)
+    for unit in plan.units:
+        insert_unit(connection, application, unit)
+    for host in plan.hosts:
+        connection.execute(insert(tables.host).values(application=application, id=host, state="STOPPED"))
+    for pe in plan.pes:
+        insert_pe(connection, pe)
+
+
+def insert_application(connection: Connection, compilation: Compilation, identity: str) -> None:
+    """Enter an application that is wanted to run, with a life of its own; units and PEs are entered apart."""
     connection.execute(
         insert(tables.application).values(
-            name=application,
+            name=compilation.logical.application,
             life=uuid.uuid4().hex,
             fingerprint=identity,
             compilation=stored(compilation),
@@ -146,12 +157,6 @@ def _insert(connection: Connection, compilation: Compilation, identity: str, pla
             deployed_at=time.time(),
         )
     )
-    for unit in plan.units:
-        insert_unit(connection, application, unit)
-    for host in plan.hosts:
-        connection.execute(insert(tables.host).values(application=application, id=host, state="STOPPED"))
-    for pe in plan.pes:
-        insert_pe(connection, pe)
 
 
 def insert_unit(connection: Connection, application: str, unit: Unit, **values: Any) -> None:
@@ -234,8 +239,8 @@ def resume(connection: Connection, application: str, state: str) -> None:
     )
 
 
-def _forget(home: Home, catalog: Catalog, application: str, programs: tuple[PeProgram, ...]) -> None:
-    """Stop the application's hosts and remove all that is kept of it."""
+def forget(home: Home, catalog: Catalog, application: str, programs: tuple[PeProgram, ...]) -> None:
+    """Stop the application's hosts and remove all that is kept of it, but its savepoints."""
     if application in deployed_applications(home):
         cancel(home, application, STOP_SECONDS)
     for path in _published(home, programs):

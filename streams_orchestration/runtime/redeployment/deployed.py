@@ -67,17 +67,17 @@ def preview_redeploy(
 
 def _read_plan(home: Home, application: str) -> Compilation:
     with opened_catalog(home, application).read() as connection:
-        return _deployed(connection, home, application)
+        return deployed_plan(connection, home, application)
 
 
 def _read(home: Home, application: str) -> tuple[Compilation, dict[str, StoredState]]:
     """What is deployed, and what it keeps; files that are collected while it runs are looked up again."""
     for last in (False, False, True):
         with opened_catalog(home, application).read() as connection:
-            deployed = _deployed(connection, home, application)
+            deployed = deployed_plan(connection, home, application)
             chains = _state_chains(connection, application, deployed)
         try:
-            facts = {chain.operator: _facts(read_state(chain), chain) for chain in chains}
+            facts = {chain.operator: state_facts(read_state(chain), chain) for chain in chains}
         except OperatorError:
             if last:
                 raise
@@ -86,7 +86,7 @@ def _read(home: Home, application: str) -> tuple[Compilation, dict[str, StoredSt
     raise AssertionError
 
 
-def _deployed(connection: Connection, home: Home, application: str) -> Compilation:
+def deployed_plan(connection: Connection, home: Home, application: str) -> Compilation:
     """As it is deployed, with the programs that its PEs run."""
     p, u = tables.pe, tables.unit
     compilation = load(Compilation, application_row(connection, home, application).compilation)
@@ -118,7 +118,7 @@ def _state_chains(connection: Connection, application: str, deployed: Compilatio
     return [chain for pe in pes for chain in newest_states(connection, application, pe).values()]
 
 
-def _facts(state: State, chain: StateChain) -> StoredState | None:
+def state_facts(state: State, chain: StateChain) -> StoredState | None:
     """What a state holds, None when that is nothing but positions of round robins; rows are values without tables."""
     parts = {name: part for name, part in state.items() if name != SPLITTERS}
     if not parts:

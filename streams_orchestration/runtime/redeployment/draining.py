@@ -45,8 +45,9 @@ def release(catalog: Catalog, application: str) -> None:
 
 
 def drain(
-    catalog: Catalog, application: str, programs: Sequence[PeProgram], units: Collection[str], until: float
-) -> str:
+    catalog: Catalog, application: str, programs: Sequence[PeProgram], units: Collection[str], until: float,
+    *, mend: bool = True,
+) -> str:  # fmt: skip
     """Wait until units that are held stand at cuts, with nothing unread between them.
 
     Args:
@@ -55,6 +56,7 @@ def drain(
         programs: of all its PEs.
         units: that are held.
         until: seconds of the monotonic clock.
+        mend: take units that have failed back to their last cut, instead of waiting until they are reset.
 
     Returns:
         What is still under way when the time is over; empty when nothing is.
@@ -71,7 +73,8 @@ def drain(
             rest = _stay(catalog, application, programs, units)
         if not rest or time.monotonic() >= until:
             return rest
-        fall_back(catalog, application, units)
+        if mend:
+            fall_back(catalog, application, units)
         close_epochs(catalog, application, units)
         catalog.changes.wait(mark, min(LOOK_SECONDS, until - time.monotonic()))
 

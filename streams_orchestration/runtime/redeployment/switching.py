@@ -74,7 +74,34 @@ def switch(
     u = tables.unit
     rows = {row.name: row for row in UnitRow.all(connection, select(u).where(u.c.application == application))}
     garbage = _remove(connection, application, programs, changed)
-    plan = need(wanted.deployment)
+    begin(connection, home, wanted, redeployment, cut, carried, rows)
+    streams = {name for each in need(wanted.deployment).programs for name in each.consumers}
+    garbage += drop_unread_exports(connection, application, streams)
+    left = state_files(connection, application)
+    return [*garbage, *(path for path in cut.files() if path not in left)]
+
+
+def begin(
+    connection: Connection,
+    home: Home,
+    wanted: Compilation,
+    redeployment: Redeployment,
+    cut: CommonCut,
+    carried: Carried,
+    rows: Mapping[str, UnitRow],
+) -> None:
+    """Enter the units that begin, and what the application is from now on.
+
+    Args:
+        connection: in a transaction that writes.
+        home: the state directory.
+        wanted: the new plan, with the numbers that it has at run time.
+        redeployment: which units begin, and which operators go on from which.
+        cut: where these stand.
+        carried: with what they go on.
+        rows: the units that there were, by name.
+    """
+    application, plan = redeployment.application, need(wanted.deployment)
     begins = {each.unit for each in redeployment.units if each.action in ("restart", "start")}
     # higher than all before: a query of a PE that has come into another unit is not taken for one of that unit
     generation = cut.generation + 1
@@ -92,9 +119,6 @@ def switch(
     _place_hosts(connection, application, plan.hosts)
     _place_sinks(connection, home, application, plan.programs, begins, formers)
     _write_application(connection, wanted, redeployment.after)
-    garbage += drop_unread_exports(connection, application, {name for each in plan.programs for name in each.consumers})
-    left = state_files(connection, application)
-    return [*garbage, *(path for path in cut.files() if path not in left)]
 
 
 def _remove(connection: Connection, application: str, programs: list[PeProgram], units: Collection[str]) -> list[str]:

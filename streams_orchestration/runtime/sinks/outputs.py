@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import re
+from collections.abc import Collection, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -35,6 +36,12 @@ def unpublished_files(home: Home, program: PeProgram) -> list[Path]:
         for _, operator, context, parameters in operators_of(home, program)
         for path in operator.unpublished(context, parameters)
     ]
+
+
+def newest_name(files: Collection[File]) -> str | None:
+    """The name of the last file that a sink has published: numbers in their names only grow."""
+    names = (path.name for path in files)
+    return max(names, key=lambda name: [int(digits) for digits in re.findall(r"\d+", name)], default=None)
 
 
 def operators_of(home: Home, program: PeProgram) -> Iterator[tuple[str, type[Operator], OperatorContext, BaseModel]]:

@@ -67,6 +67,10 @@ class Home:
         """All logs of one application: `host-<n>.log` and `pe-<n>.log`."""
         return self.root / "logs" / application
 
+    def savepoints(self, application: str) -> Path:
+        """Savepoints of one application, a directory for each; nothing but their removal takes them away."""
+        return self.root / "savepoints" / application
+
     def results(self, application: str) -> Path:
         """Where sinks with a relative path write."""
         return self.root / "results" / application

@@ -1,0 +1,156 @@
+"""`streams savepoint`: take, list, show, export, import and remove savepoints."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+from rich.console import Group, RenderableType
+from rich.table import Table
+from rich.text import Text
+
+from streams_orchestration.cli.invocation import answer, current
+from streams_orchestration.cli.messages import note
+from streams_orchestration.cli.names import count, plural
+from streams_orchestration.cli.terminal import write_table
+from streams_orchestration.runtime.savepoints.copying import export_savepoint, import_savepoint
+from streams_orchestration.runtime.savepoints.creating import create_savepoint
+from streams_orchestration.runtime.savepoints.manifest import Manifest, SavepointError, read_manifest
+from streams_orchestration.runtime.savepoints.places import remove as remove_savepoint
+from streams_orchestration.runtime.savepoints.places import saved, savepoint_of
+from streams_orchestration.runtime.storage.home import Home
+
+
+def create(application: str, name: str | None, within: float) -> int:
+    """Take a savepoint of an application."""
+    home = Home.default()
+    current().application = application
+    note(f"Taking a savepoint of {application} ...")
+    created = create_savepoint(home, application, name, within=within)
+    facts = _facts(created.manifest, created.place) | {"pausedSeconds": created.paused_seconds}
+    text = f"{created.manifest.title}: {_holds(created.manifest)}. {application} stood still for "
+    return answer(lambda: facts, f"{text}{created.paused_seconds:.1f} s.")
+
+
+def list_(application: str | None) -> int:
+    """List the savepoints of one application, or of all."""
+    home = Home.default()
+    current().application = application
+    found = [(path, _read(path)) for path in saved(home, application)]
+    if not current().json:
+        if found:
+            write_table(_table(found), None)
+        else:
+            note("There is no savepoint. `streams savepoint create APP` takes one.")
+    return answer(lambda: {"savepoints": [_listed(path, manifest) for path, manifest in found]})
+
+
+def show(reference: str) -> int:
+    """Show what a savepoint holds."""
+    place = savepoint_of(Home.default(), reference)
+    manifest = read_manifest(place)
+    current().application = manifest.application
+    if not current().json:
+        write_table(_details(place, manifest), None)
+    return answer(lambda: _facts(manifest, place))
+
+
+def export(reference: str, directory: Path) -> int:
+    """Write a savepoint into a directory."""
+    copied = export_savepoint(Home.default(), reference, directory)
+    current().application = copied.manifest.application
+    text = f"{copied.manifest.title} is in {copied.place}: {_holds(copied.manifest)}."
+    return answer(lambda: _facts(copied.manifest, copied.place), text)
+
+
+def import_(directory: Path, name: str | None) -> int:
+    """Take a savepoint that was exported into this state directory."""
+    copied = import_savepoint(Home.default(), directory, name)
+    current().application = copied.manifest.application
+    text = f"{copied.manifest.title}: {_holds(copied.manifest)}."
+    if not copied.new:
+        text = f"{copied.manifest.title} was there already."
+    return answer(lambda: _facts(copied.manifest, copied.place), text)
+
+
+def remove(reference: str) -> int:
+    """Remove a savepoint."""
+    title = remove_savepoint(Home.default(), reference)
+    current().application = title.partition("/")[0]
+    return answer(lambda: {"removed": title}, f"{title} is removed.")
+
+
+def _facts(manifest: Manifest, place: Path) -> dict[str, Any]:
+    return {"savepoint": manifest.document() | {"path": str(place), "bytes": manifest.size}}
+
+
+def _listed(path: Path, manifest: Manifest | SavepointError) -> dict[str, Any]:
+    base = {"application": path.parent.name, "name": path.name, "path": str(path)}
+    if isinstance(manifest, SavepointError):
+        return base | {"error": str(manifest)}
+    return base | {
+        "createdAt": manifest.created_at,
+        "epoch": manifest.epoch,
+        "complete": manifest.complete,
+        "rows": _rows(manifest),
+        "bytes": manifest.size,
+        "error": None,
+    }
+
+
+def _read(path: Path) -> Manifest | SavepointError:
+    """One that cannot be read does not keep others from being listed."""
+    try:
+        return read_manifest(path)
+    except SavepointError as error:
+        return error
+
+
+def _rows(manifest: Manifest) -> int:
+    return sum(state.rows for state in manifest.states)
+
+
+def _holds(manifest: Manifest) -> str:
+    states = plural(len(manifest.states), "state")
+    return f"epoch {manifest.epoch}, {states} with {plural(_rows(manifest), 'row')}, {count(manifest.size)} bytes"
+
+
+def _table(found: list[tuple[Path, Manifest | SavepointError]]) -> RenderableType:
+    table = Table(box=None, padding=(0, 2, 0, 0), header_style="bold")
+    for title in ("savepoint", "taken", "epoch", "states", "rows", "bytes"):
+        table.add_column(title, justify="left" if title in ("savepoint", "taken") else "right", overflow="fold")
+    notes: list[RenderableType] = []
+    for path, manifest in found:
+        if isinstance(manifest, SavepointError):
+            notes.append(Text(str(manifest), "red"))
+            continue
+        numbers = (manifest.epoch, len(manifest.states), _rows(manifest), manifest.size)
+        title = f"{path.parent.name}/{path.name}"
+        table.add_row(title, manifest.created_at, *map(count, numbers))
+    return Group(table, *notes)
+
+
+def _details(place: Path, manifest: Manifest) -> RenderableType:
+    state = "complete" if manifest.complete else f"at epoch {manifest.epoch}"
+    lines: list[RenderableType] = [
+        Text.assemble((manifest.title, "bold"), f"  {state}, taken {manifest.created_at} by {manifest.product}"),
+        Text(str(place), "dim"),
+        Text(),
+    ]
+    table = Table(box=None, padding=(0, 2, 0, 0), header_style="bold")
+    for title in ("state of", "rows", "bytes", "files"):
+        table.add_column(title, justify="left" if title == "state of" else "right", overflow="fold")
+    for each in manifest.states:
+        size = sum(file.size for file in each.files)
+        table.add_row(each.operator, *map(count, (each.rows, size, len(each.files))))
+    positions = manifest.positions
+    lines.append(table)
+    for source, offset in positions.sources.items():
+        ended = " (ended)" if source in positions.ended else ""
+        lines.append(Text(f"source {source}{ended}  {offset}"))
+    for each in positions.imports:
+        lines.append(Text(f"import {each.name}  {each.application}: {each.stream}, segment {each.position}"))
+    for each in manifest.sinks:
+        files = f", {plural(each.files, 'file')}" if each.files else ""
+        lines.append(Text(f"sink {each.operator}  {each.place}{files}"))
+    return Group(*lines)

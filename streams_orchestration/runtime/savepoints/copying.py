@@ -1,0 +1,83 @@
+"""Savepoints that go to other places, and come from there."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+
+from streams_orchestration.runtime.savepoints.manifest import (
+    Manifest,
+    SavepointError,
+    read_file,
+    read_manifest,
+    write_manifest,
+)
+from streams_orchestration.runtime.savepoints.places import new_directory, place_of, savepoint_of, sweep
+from streams_orchestration.runtime.storage.files import write_durably
+from streams_orchestration.runtime.storage.home import Home
+from streams_orchestration.runtime.storage.start_lock import lock_start
+
+
+@dataclass(frozen=True)
+class Copied:
+    """A savepoint that is in one more place."""
+
+    manifest: Manifest
+    place: Path
+    new: bool = True
+    """It was not there before."""
+
+
+def export_savepoint(home: Home, reference: str, directory: Path) -> Copied:
+    """Write a savepoint into a directory that is complete by itself; every file is read and checked.
+
+    Args:
+        home: the state directory.
+        reference: of the savepoint.
+        directory: that is not there, or empty.
+
+    Raises:
+        SavepointError: there is no such savepoint, it is damaged, or the directory cannot be written.
+    """
+    source = savepoint_of(home, reference)
+    manifest = read_manifest(source)
+    target = directory.absolute()
+    if target.exists() and not target.is_dir():
+        message = f"{target} is a file. Name a directory that is not there yet."
+        raise SavepointError(message)
+    if target.exists() and next(target.iterdir(), None) is not None:
+        message = f"{target} is not empty. Name a directory that is not there yet, or empty it."
+        raise SavepointError(message)
+    _copy(source, manifest, target)
+    return Copied(manifest, target)
+
+
+def import_savepoint(home: Home, directory: Path, name: str | None = None) -> Copied:
+    """Take a savepoint that was exported into a state directory; nothing changes if it is there already.
+
+    Args:
+        home: the state directory.
+        directory: that was exported.
+        name: that it gets; its own when None.
+
+    Raises:
+        SavepointError: it is no savepoint, is damaged, was made by a newer version, or another one has its name.
+    """
+    manifest = read_manifest(directory)
+    manifest = manifest.model_copy(update={"name": name or manifest.name})
+    with lock_start(home.prepare(), manifest.application, "streams savepoint import"):
+        sweep(home, manifest.application)
+        there = home.savepoints(manifest.application) / manifest.name
+        if there.exists() and read_manifest(there).id == manifest.id:
+            return Copied(manifest, there, new=False)
+        place = place_of(home, manifest.application, manifest.name)
+        _copy(directory, manifest, place)
+    return Copied(manifest, place)
+
+
+def _copy(source: Path, manifest: Manifest, target: Path) -> None:
+    """One file after another, the manifest last."""
+    with new_directory(target) as place:
+        for file in manifest.files:
+            write_durably(place / file.name, read_file(source, file))
+        write_manifest(place, manifest)

@@ -1,0 +1,234 @@
+"""Taking a savepoint: the application stands still at a cut for as long as its states get other names, and runs on."""
+
+from __future__ import annotations
+
+import time
+import uuid
+from collections.abc import Generator, Iterable, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
+from datetime import UTC, datetime
+from importlib.metadata import version
+from pathlib import Path
+
+from sqlalchemy import Connection, select
+
+from streams_orchestration.compiler.compilation import Compilation
+from streams_orchestration.compiler.pe_program import PeProgram
+from streams_orchestration.runtime.catalog import tables
+from streams_orchestration.runtime.catalog.catalog import Catalog
+from streams_orchestration.runtime.catalog.rows import ApplicationRow, ConnectionRow
+from streams_orchestration.runtime.deployment.control import cancel, launch
+from streams_orchestration.runtime.deployment.deployment import STOP_SECONDS, resume
+from streams_orchestration.runtime.hosts.launcher import HostLauncher
+from streams_orchestration.runtime.hosts.pes import deployed_pes
+from streams_orchestration.runtime.programs.batches import StateFile, StoredState
+from streams_orchestration.runtime.redeployment.carrying import CommonCut, read_cut
+from streams_orchestration.runtime.redeployment.deployed import deployed_plan, state_facts
+from streams_orchestration.runtime.redeployment.draining import drain, hold, release, under_way
+from streams_orchestration.runtime.savepoints.manifest import (
+    SCHEMA_VERSION,
+    STATES,
+    Manifest,
+    Positions,
+    SavedFile,
+    SavedImport,
+    SavedSink,
+    SavedState,
+    SavepointError,
+    write_manifest,
+    write_plan,
+)
+from streams_orchestration.runtime.savepoints.places import keep_file, new_directory, place_of, sweep
+from streams_orchestration.runtime.savepoints.surroundings import sinks
+from streams_orchestration.runtime.sinks.outputs import newest_name
+from streams_orchestration.runtime.storage.home import Home
+from streams_orchestration.runtime.storage.start_lock import lock_start
+from streams_orchestration.runtime.tasks.state_files import read_state
+from streams_orchestration.runtime.units.failures import failures
+from streams_orchestration.runtime.units.reading import application_row, opened_catalog, read_units
+
+WITHIN_SECONDS = 120.0
+"""In which the application must come to a cut."""
+
+
+@dataclass(frozen=True)
+class Created:
+    """A new savepoint."""
+
+    manifest: Manifest
+    place: Path
+    paused_seconds: float
+    """How long nothing came in."""
+
+
+@dataclass(frozen=True)
+class _Taken:
+    """Where the whole application stood."""
+
+    row: ApplicationRow
+    plan: Compilation
+    cut: CommonCut
+    """Its states are in files of the savepoint."""
+    imports: tuple[SavedImport, ...]
+    sinks: tuple[SavedSink, ...]
+
+
+def create_savepoint(
+    home: Home,
+    application: str,
+    name: str | None = None,
+    *,
+    within: float = WITHIN_SECONDS,
+    launcher: HostLauncher | None = None,
+) -> Created:
+    """Take a savepoint of an application, which runs on; one that was stopped amid an epoch runs up to its cut.
+
+    Args:
+        home: the state directory.
+        application: its name.
+        name: of the savepoint; the time, UTC, when None.
+        within: seconds in which the application must come to a cut.
+        launcher: of hosts; see `launch`.
+
+    Raises:
+        NotDeployedError: the catalog does not know the application.
+        SavepointError: it did not come to a cut in time, or the savepoint cannot be written; nothing is left of it.
+        BeingStartedError: another process has been starting, or redeploying, the application for too long.
+        OperatorError: a state cannot be read.
+    """
+    catalog = opened_catalog(home, application)
+    with catalog.read() as connection:
+        application_row(connection, home, application)
+    with lock_start(home.prepare(), application, "streams savepoint create"):
+        sweep(home, application)
+        place = place_of(home, application, name or time.strftime("%Y%m%d-%H%M%S", time.gmtime()))
+        programs = [pe.program for pe in deployed_pes(catalog, application)]
+        began = time.monotonic()
+        with new_directory(place) as directory:
+            with _at_rest(home, catalog, application, programs, within, launcher):
+                taken = _take(home, catalog, application, programs, directory)
+            paused = time.monotonic() - began
+            manifest = _described(directory, place.name, taken)
+            write_manifest(directory, manifest)
+    return Created(manifest, place, paused)
+
+
+@contextmanager
+def _at_rest(
+    home: Home, catalog: Catalog, application: str, programs: Sequence[PeProgram], within: float,
+    launcher: HostLauncher | None,
+) -> Generator[None]:  # fmt: skip
+    """The application stands at a cut, with nothing unread between its units; afterwards it does what it did before."""
+    units = {program.unit for program in programs}
+    status = read_units(home, application)
+    hopeless = [failure for failure in failures(status, time.time()) if failure.exhausted]
+    if status.state == "RUNNING" and hopeless:
+        message = (
+            f"{application}: no savepoint can be taken, since {hopeless[0].unit} has failed and is reset no more: "
+            f"{hopeless[0].reason}. Mend the cause and reset it: streams reset {application} --force"
+        )
+        raise SavepointError(message)
+    resumed = False
+    hold(catalog, application, units)
+    try:
+        rest = drain(catalog, application, programs, units, 0.0, mend=False)
+        if rest:
+            resumed = status.state == "STOPPED"
+            with catalog.write() as connection:
+                resume(connection, application, application_row(connection, home, application).state)
+            launch(home, application, launcher=launcher)
+            rest = drain(catalog, application, programs, units, time.monotonic() + within, mend=False)
+        if rest:
+            message = (
+                f"{application} is as it was, and no savepoint was taken: {_standing(home, application, rest)} after "
+                f"{within:.0f} s. See `streams status {application}` for what holds it up, then try again, or wait "
+                "longer with --within"
+            )
+            raise SavepointError(message)
+        yield
+    finally:
+        if resumed:
+            cancel(home, application, STOP_SECONDS)
+        release(catalog, application)
+
+
+def _standing(home: Home, application: str, rest: str) -> str:
+    """What is under way, and which units do not work."""
+    states = {unit.name: unit.state for unit in read_units(home, application).units}
+    failing = [f"{name} is {state}" for name, state in states.items() if state in ("UNHEALTHY", "RESETTING")]
+    return ", ".join([rest, *failing])
+
+
+def _take(home: Home, catalog: Catalog, application: str, programs: Sequence[PeProgram], directory: Path) -> _Taken:
+    """Read where the application stands, and give its states names in the savepoint; files are looked at later."""
+    units = {program.unit for program in programs}
+    with catalog.read() as connection:
+        if rest := under_way(connection, application, programs, units):
+            message = f"{application} has gone on while its savepoint was taken: {rest}. Try again."
+            raise SavepointError(message)
+        row = application_row(connection, home, application)
+        plan = deployed_plan(connection, home, application)
+        cut = read_cut(connection, application, programs, units)
+        imports = tuple(_imports(connection, application, cut))
+    states = {name: _kept(state, directory / STATES, number) for number, (name, state) in enumerate(cut.states.items())}
+    written = tuple(
+        SavedSink(operator=name, place=place, files=len(files), newest=newest_name(files))
+        for name, place, files in sinks(home, programs)
+    )
+    return _Taken(row, plan, replace(cut, states=states), imports, written)
+
+
+def _kept(state: StoredState, directory: Path, number: int) -> StoredState:
+    files: list[StateFile] = []
+    for place, file in enumerate(state.files):
+        path = directory / f"{number}-{place}.state"
+        keep_file(Path(file.path), path)
+        files.append(replace(file, path=str(path)))
+    return StoredState(state.operator, tuple(files))
+
+
+def _imports(connection: Connection, application: str, cut: CommonCut) -> Iterable[SavedImport]:
+    k, a = tables.stream_connection, tables.application
+    lives = {row.name: row.life for row in connection.execute(select(a.c.name, a.c.life))}
+    links = select(k).where(k.c.application == application, k.c.problem.is_(None)).order_by(k.c.key)
+    for link in ConnectionRow.all(connection, links):
+        position = cut.inputs.get((link.pe, link.key), link.first)
+        yield SavedImport(
+            name=link.name, operator=link.operator, port=link.port, application=link.exporter, stream=link.stream,
+            life=lives.get(link.exporter, ""), position=position,
+        )  # fmt: skip
+
+
+def _described(directory: Path, name: str, taken: _Taken) -> Manifest:
+    """The manifest, once every file was read and is what the catalog says."""
+    cut, row = taken.cut, taken.row
+    ended = tuple(sorted(cut.exhausted & cut.sources.keys()))
+    return Manifest(
+        schema_version=SCHEMA_VERSION,
+        product=version("streams-orchestration"),
+        id=uuid.uuid4().hex,
+        application=row.name,
+        name=name,
+        created_at=datetime.now(UTC).isoformat(timespec="seconds"),
+        life=row.life,
+        fingerprint=row.fingerprint,
+        epoch=cut.epoch,
+        batch=cut.batch,
+        complete=row.state == "COMPLETED",
+        plan=write_plan(directory, taken.plan),
+        positions=Positions(sources=cut.sources, ended=ended, imports=taken.imports),
+        states=tuple(_described_state(directory, state) for state in cut.states.values()),
+        sinks=taken.sinks,
+    )
+
+
+def _described_state(directory: Path, state: StoredState) -> SavedState:
+    facts = state_facts(read_state(state), state)
+    files = tuple(
+        SavedFile(
+            name=str(Path(file.path).relative_to(directory)), size=file.size, checksum=file.checksum, batch=file.batch
+        )
+        for file in state.files
+    )
+    return SavedState(operator=state.operator, rows=facts.rows if facts is not None else 0, files=files)

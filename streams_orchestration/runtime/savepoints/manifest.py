@@ -1,0 +1,251 @@
+"""What a savepoint holds: its manifest, and the files that this names."""
+
+from __future__ import annotations
+
+import json
+import zlib
+from pathlib import Path
+from typing import Any
+
+from pydantic import BaseModel, ConfigDict, Field, ValidationError
+from pydantic.alias_generators import to_camel
+
+from streams_orchestration.compiler.compilation import Compilation
+from streams_orchestration.compiler.documents import dump, load
+from streams_orchestration.runtime.errors import StreamsRuntimeError
+from streams_orchestration.runtime.programs.batches import StateFile, StoredState
+from streams_orchestration.runtime.storage.files import write_durably
+
+SCHEMA_VERSION = 1
+"""Of the manifest and of what it names."""
+MANIFEST = "manifest.json"
+PLAN = "plan.json"
+STATES = "states"
+NAME = r"^[A-Za-z0-9][A-Za-z0-9_.-]{0,99}$"
+"""Of a savepoint."""
+
+
+class SavepointError(StreamsRuntimeError):
+    """A savepoint cannot be made, read, or used."""
+
+
+class _Part(BaseModel):
+    model_config = ConfigDict(frozen=True, alias_generator=to_camel, populate_by_name=True)
+
+
+class SavedFile(_Part):
+    """A file of the savepoint."""
+
+    name: str = Field(pattern=r"^(plan\.json|states/\d+-\d+\.state)$")
+    """Its path within the directory."""
+    size: int
+    """Bytes."""
+    checksum: int
+    """CRC-32."""
+    batch: int = 0
+    """Of a state, the batch that wrote it."""
+
+
+class SavedState(_Part):
+    """The state of an operator."""
+
+    operator: str
+    """Physical name."""
+    rows: int
+    files: tuple[SavedFile, ...]
+    """The whole of it first, then what changed, in order."""
+
+
+class SavedImport(_Part):
+    """How far a stream of another application was read."""
+
+    name: str
+    """Of the Import, a replica."""
+    operator: str
+    """That gets its tuples: physical name."""
+    port: int
+    application: str
+    stream: str
+    life: str
+    """Of the exporting application, its first digits."""
+    position: int
+    """The number of the next segment to read."""
+
+
+class SavedSink(_Part):
+    """Where a sink writes, and what there was of it."""
+
+    operator: str
+    place: str
+    files: int
+    """That it had published."""
+    newest: str | None = None
+    """The last of their names."""
+
+
+class Positions(_Part):
+    """From where the application goes on."""
+
+    sources: dict[str, dict[str, Any]]
+    """Operator -> its offset."""
+    ended: tuple[str, ...]
+    """Sources that have no more tuples."""
+    imports: tuple[SavedImport, ...]
+
+
+class Manifest(_Part):
+    """All that is known of a savepoint."""
+
+    schema_version: int
+    product: str
+    """Version of the product that made it."""
+    id: str
+    application: str = Field(pattern=r"^[A-Za-z_]\w*$")
+    name: str = Field(pattern=NAME)
+    created_at: str
+    """ISO 8601, UTC."""
+    life: str
+    """Of the application when it was taken."""
+    fingerprint: str
+    """Of its plan as it was compiled."""
+    epoch: int
+    """The highest complete one."""
+    batch: int
+    """The highest one."""
+    complete: bool
+    """The application had come to its end."""
+    plan: SavedFile
+    positions: Positions
+    states: tuple[SavedState, ...]
+    sinks: tuple[SavedSink, ...]
+
+    @property
+    def files(self) -> tuple[SavedFile, ...]:
+        """All that the directory holds but the manifest."""
+        return (self.plan, *(file for state in self.states for file in state.files))
+
+    @property
+    def title(self) -> str:
+        """By which a user names it, whatever the application."""
+        return f"{self.application}/{self.name}"
+
+    @property
+    def size(self) -> int:
+        """Bytes of its files."""
+        return sum(file.size for file in self.files)
+
+    def document(self) -> dict[str, Any]:
+        """As JSON."""
+        return self.model_dump(mode="json", by_alias=True)
+
+    def stored_states(self, directory: Path) -> dict[str, StoredState]:
+        """Operator -> its state, in the files of a directory."""
+        return {
+            state.operator: StoredState(
+                state.operator,
+                tuple(StateFile(str(directory / f.name), f.size, f.checksum, f.batch) for f in state.files),
+            )
+            for state in self.states
+        }
+
+
+def write_manifest(directory: Path, manifest: Manifest) -> None:
+    """Write it, durably and with a checksum of its own; the last of a savepoint's files."""
+    content = manifest.document()
+    text = json.dumps(content | {"checksum": _checksum(content)}, indent=2, ensure_ascii=False)
+    write_durably(directory / MANIFEST, text.encode() + b"\n")
+
+
+def read_manifest(directory: Path) -> Manifest:
+    """The manifest of a directory.
+
+    Raises:
+        SavepointError: the directory is no savepoint, or one that this version of the product cannot read.
+    """
+    path = directory / MANIFEST
+    try:
+        content: Any = json.loads(path.read_bytes())
+    except (FileNotFoundError, NotADirectoryError) as error:
+        message = f"{directory} is no savepoint: it has no {MANIFEST}. Name one that `streams savepoint export` wrote."
+        raise SavepointError(message) from error
+    except OSError as error:
+        message = f"{path} cannot be read: {error.strerror}. Give read permission, or name another savepoint."
+        raise SavepointError(message) from error
+    except ValueError as error:
+        raise damaged(path, "it is no JSON document") from error
+    version = content.get("schemaVersion") if isinstance(content, dict) else None
+    if not isinstance(version, int):
+        message = f"{directory} is no savepoint: its {MANIFEST} has no schemaVersion. Name another directory."
+        raise SavepointError(message)
+    if version > SCHEMA_VERSION:
+        message = (
+            f"{path}: the savepoint is of schema version {version}, made by version {content.get('product')} of the "
+            f"product; this one reads up to {SCHEMA_VERSION}. Use that version of the product, or a newer one."
+        )
+        raise SavepointError(message)
+    checksum = content.pop("checksum", None)
+    if checksum != _checksum(content):
+        raise damaged(path, "it was altered")
+    try:
+        return Manifest.model_validate(content)
+    except ValidationError as error:
+        raise damaged(path, f"{error.error_count()} of its values are not what they should be") from error
+
+
+def check_file(path: Path, file: SavedFile, content: bytes) -> None:
+    """Raises SavepointError when a file does not hold what the manifest says."""
+    if len(content) != file.size:
+        raise damaged(path, f"it has {len(content)} of {file.size} bytes")
+    if zlib.crc32(content) != file.checksum:
+        raise damaged(path, "it was altered")
+
+
+def read_file(directory: Path, file: SavedFile) -> bytes:
+    """What a file of a savepoint holds.
+
+    Raises:
+        SavepointError: it is gone, cannot be read, or was altered.
+    """
+    path = directory / file.name
+    try:
+        content = path.read_bytes()
+    except FileNotFoundError as error:
+        raise damaged(path, "it is gone") from error
+    except OSError as error:
+        message = f"{path} cannot be read: {error.strerror}. Mend that, or name another savepoint."
+        raise SavepointError(message) from error
+    check_file(path, file, content)
+    return content
+
+
+def write_plan(directory: Path, plan: Compilation) -> SavedFile:
+    """Write the plan that the savepoint was taken of, with its programs."""
+    content = dump(plan)
+    write_durably(directory / PLAN, content)
+    return SavedFile(name=PLAN, size=len(content), checksum=zlib.crc32(content))
+
+
+def read_plan(directory: Path, manifest: Manifest) -> Compilation:
+    """The plan that a savepoint was taken of.
+
+    Raises:
+        SavepointError: it is gone, was altered, or is that of a version of the product which plans otherwise.
+    """
+    content = read_file(directory, manifest.plan)
+    try:
+        return load(Compilation, content)
+    except ValidationError as error:
+        message = (
+            f"{directory / manifest.plan.name}: the plan was made by version {manifest.product} of the product, and "
+            "this version cannot read it. Start from the savepoint with that version."
+        )
+        raise SavepointError(message) from error
+
+
+def damaged(path: Path, reason: str) -> SavepointError:
+    """The error of a file that is not what the savepoint was made with."""
+    return SavepointError(f"{path} is damaged: {reason}. Bring it back from a copy, or use another savepoint.")
+
+
+def _checksum(content: dict[str, Any]) -> int:
+    return zlib.crc32(json.dumps(content, sort_keys=True).encode())

@@ -1,0 +1,221 @@
+"""Starting an application from a savepoint: a redeploy from the plan that it was taken of."""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+from sqlalchemy import select
+
+from streams_orchestration.compiler.compilation import Compilation, need
+from streams_orchestration.compiler.redeployment.numbered import at_run_time
+from streams_orchestration.compiler.redeployment.outcome import Redeployment, UnitAction
+from streams_orchestration.compiler.redeployment.preview import NothingToDropError, preview
+from streams_orchestration.runtime.catalog import tables
+from streams_orchestration.runtime.catalog.catalog import Catalog
+from streams_orchestration.runtime.catalog.creation import create_catalog
+from streams_orchestration.runtime.deployment.deployment import (
+    base_directory,
+    deployment_plan,
+    forget,
+    insert_application,
+    refuse_running,
+)
+from streams_orchestration.runtime.errors import CommitUnknownError
+from streams_orchestration.runtime.programs.batches import StateFile
+from streams_orchestration.runtime.redeployment.carrying import Carried, Carrier, CommonCut
+from streams_orchestration.runtime.redeployment.deployed import DropStateError, state_facts
+from streams_orchestration.runtime.redeployment.switching import begin
+from streams_orchestration.runtime.savepoints.manifest import (
+    Manifest,
+    SavepointError,
+    read_file,
+    read_manifest,
+    read_plan,
+)
+from streams_orchestration.runtime.savepoints.places import keep_file
+from streams_orchestration.runtime.savepoints.surroundings import (
+    go_on_reading,
+    refuse_doubled_exports,
+    refuse_other_files,
+    refuse_shared_targets,
+)
+from streams_orchestration.runtime.settings import Settings
+from streams_orchestration.runtime.storage.directories import directories_of
+from streams_orchestration.runtime.storage.files import remove_files, write_durably
+from streams_orchestration.runtime.storage.home import Home
+from streams_orchestration.runtime.storage.start_lock import lock_start
+from streams_orchestration.runtime.tasks.state_files import read_state
+
+
+@dataclass(frozen=True)
+class Restored:
+    """An application that was deployed from a savepoint."""
+
+    manifest: Manifest
+    redeployment: Redeployment
+    notes: tuple[str, ...] = ()
+    """What is not as it was, in words."""
+
+
+def restore(
+    home: Home, compilation: Compilation, directory: Path, *, drop: Collection[str] = (), fresh: bool = False
+) -> Restored:
+    """Deploy an application that goes on from a savepoint; hosts are started by `launch`.
+
+    Args:
+        home: the state directory.
+        compilation: the application, under the savepoint's name or, as a clone, under one that its options give it.
+        directory: of the savepoint, wherever it is; it stays as it is.
+        drop: operators whose state may be lost.
+        fresh: drop what is deployed under its name, published results too.
+
+    Raises:
+        SavepointError: it is no savepoint, is damaged, is of another application, or does not fit the plan; the
+            application is deployed already; or what it would write to belongs to another one.
+        DropStateError: see there.
+        NotDeployableError: an operator cannot run, or the application runs and was to be dropped.
+        StateRefusedError, MisplacedKeysError: a state does not fit the new plan.
+        StateDirectoryError, CatalogError, BeingStartedError: see there.
+    """
+    wanted = replace(compilation, deployment=deployment_plan(compilation))
+    application = wanted.logical.application
+    Settings.from_environment()
+    with lock_start(home.prepare(), application, "deploy"):
+        catalog = create_catalog(home)
+        manifest = read_manifest(directory)
+        _refuse_other_application(manifest, wanted)
+        if not fresh:
+            _refuse_deployed(catalog, application)
+        saved = read_plan(directory, manifest)
+        redeployment = preview_restore(directory, manifest, saved, wanted, drop)
+        if not redeployment.acceptable:
+            message = f"{manifest.title} does not fit {application} as it is now, state would be lost:"
+            message += redeployment.losses
+            raise SavepointError(message)
+        after = at_run_time(wanted, redeployment.numbering)
+        refuse_shared_targets(home, catalog, after, manifest)
+        if fresh:
+            refuse_running(home, application)
+            forget(home, catalog, application, need(after.deployment).programs)
+        refuse_other_files(home, after, manifest)
+        return _Restoring(home, catalog, directory, manifest).restore(saved, after, redeployment)
+
+
+def preview_restore(
+    directory: Path, manifest: Manifest, saved: Compilation, wanted: Compilation, drop: Collection[str]
+) -> Redeployment:
+    """What becomes of the states of a savepoint in an application; every file is read and checked.
+
+    Raises:
+        SavepointError: a file of the savepoint is damaged.
+        DropStateError: see there.
+    """
+    for state in manifest.states:
+        for file in state.files:
+            read_file(directory, file)
+    facts = {name: state_facts(read_state(chain), chain) for name, chain in manifest.stored_states(directory).items()}
+    states = {name: each for name, each in facts.items() if each is not None}
+    try:
+        outcome = preview(saved, wanted, states=states, drop=drop, drained=True)
+    except NothingToDropError as error:
+        raise DropStateError(manifest.title, str(error)) from error
+    units = tuple(UnitAction(outcome.numbering.units[unit.name], "start") for unit in need(wanted.deployment).units)
+    return replace(outcome, before=manifest.fingerprint, units=units)
+
+
+class _Restoring:
+    """One application from one savepoint."""
+
+    def __init__(self, home: Home, catalog: Catalog, directory: Path, manifest: Manifest) -> None:
+        self._home = home
+        self._catalog = catalog
+        self._directory = directory
+        self._manifest = manifest
+        self._written: list[str] = []
+        """Files; garbage until the catalog names them."""
+
+    def restore(self, saved: Compilation, after: Compilation, redeployment: Redeployment) -> Restored:
+        """Carry the states over, and enter the application."""
+        manifest, positions = self._manifest, self._manifest.positions
+        cut = CommonCut(
+            epoch=manifest.epoch,
+            batch=manifest.batch,
+            sources=positions.sources,
+            exhausted=frozenset(positions.ended),
+            states=manifest.stored_states(self._directory),
+        )
+        plans = need(saved.deployment).programs, need(after.deployment).programs
+        carrier = Carrier(self._home, base_directory(after), *plans, cut)
+        try:
+            carried = self._own(after, carrier.carry(redeployment))
+            return self._enter(after, redeployment, cut, carried)
+        except BaseException as error:
+            if not isinstance(error, CommitUnknownError):
+                remove_files([*carrier.written, *self._written])
+            if isinstance(error, OSError):
+                place, reason = error.filename or self._home.root, error.strerror or error
+                message = (
+                    f"{redeployment.application} was not started from {manifest.title}: {place} cannot be written: "
+                    f"{reason}. Make room, then try again."
+                )
+                raise SavepointError(message) from error
+            raise
+
+    def _own(self, after: Compilation, carried: Carried) -> Carried:
+        """The same with files of the application's own in place of those of the savepoint."""
+        places = {
+            operator.name: Path(directories_of(self._home, program.application, program.pe).states) / f"pe-{program.pe}"
+            for program in need(after.deployment).programs
+            for operator in program.operators.values()
+        }
+        states = {
+            name: replace(state, files=tuple(self._file(file, places[name]) for file in state.files))
+            for name, state in carried.states.items()
+        }
+        return replace(carried, states=states)
+
+    def _file(self, file: StateFile, place: Path) -> StateFile:
+        path = Path(file.path)
+        if self._directory not in path.parents:
+            return file
+        place.mkdir(parents=True, exist_ok=True)
+        own = place / f"{self._manifest.id[:8]}-{path.name}"
+        self._written.append(str(own))
+        if self._home.root in path.parents:
+            keep_file(path, own)
+        else:  # what was exported may be changed by whoever has it
+            write_durably(own, path.read_bytes())
+        return replace(file, path=str(own))
+
+    def _enter(self, after: Compilation, redeployment: Redeployment, cut: CommonCut, carried: Carried) -> Restored:
+        application = redeployment.application
+        with self._catalog.write() as connection:
+            insert_application(connection, after, redeployment.after)
+            begin(connection, self._home, after, redeployment, cut, carried, {})
+            refuse_doubled_exports(connection, application, self._manifest)
+            notes = go_on_reading(connection, redeployment, self._manifest)
+        return Restored(self._manifest, redeployment, notes)
+
+
+def _refuse_other_application(manifest: Manifest, wanted: Compilation) -> None:
+    application = wanted.logical.application
+    if manifest.application != application and wanted.options.name is None:
+        message = (
+            f"{manifest.title} is a savepoint of {manifest.application}, and the spec describes {application}. Name a "
+            f"savepoint of {application}, or say with --name that this is a clone: --name {application}"
+        )
+        raise SavepointError(message)
+
+
+def _refuse_deployed(catalog: Catalog, application: str) -> None:
+    a = tables.application
+    with catalog.read() as connection:
+        if connection.scalar(select(a.c.name).where(a.c.name == application)) is None:
+            return
+    message = (
+        f"{application} is deployed and goes on from where it stands. Drop that, its published results too, with "
+        "--fresh, or start a clone from the savepoint with --name OTHER."
+    )
+    raise SavepointError(message)

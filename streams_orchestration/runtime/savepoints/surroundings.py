@@ -1,0 +1,118 @@
+"""What an application from a savepoint shares with others: what they write to, and the streams between applications."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+
+from sqlalchemy import Connection, func, select, update
+
+from streams_orchestration.compiler.compilation import Compilation, need
+from streams_orchestration.compiler.pe_program import PeProgram
+from streams_orchestration.compiler.redeployment.outcome import Redeployment
+from streams_orchestration.operators.contract import Operator
+from streams_orchestration.operators.storage.port import File, StorageError
+from streams_orchestration.runtime.catalog import tables
+from streams_orchestration.runtime.catalog.catalog import Catalog
+from streams_orchestration.runtime.catalog.rows import ConnectionRow
+from streams_orchestration.runtime.savepoints.manifest import Manifest, SavedSink, SavepointError
+from streams_orchestration.runtime.sinks.outputs import newest_name, operators_of
+from streams_orchestration.runtime.storage.home import Home
+
+_k = tables.stream_connection
+
+
+def refuse_shared_targets(home: Home, catalog: Catalog, after: Compilation, manifest: Manifest) -> None:
+    """Raises SavepointError when a sink would write to what another application writes to, the cloned one too."""
+    application, s = after.logical.application, tables.sink
+    taken: dict[str, str] = {}
+    if manifest.application != application:  # elsewhere a reference to the environment may mean another place
+        taken = {sink.place: manifest.application for sink in manifest.sinks if "{env:" not in sink.place}
+    with catalog.read() as connection:
+        rows = connection.execute(select(s.c.place, s.c.application).where(s.c.application != application)).all()
+    taken |= {row.place: row.application for row in rows}
+    for operator, place, _ in sinks(home, need(after.deployment).programs):
+        if place and place in taken:
+            message = (
+                f"{operator} of {application} would write to {place}, as {taken[place]} does: what is there would be "
+                f"doubled. Give {application} a place of its own, by a submission-time value of the spec (--set), say."
+            )
+            raise SavepointError(message)
+
+
+def refuse_other_files(home: Home, after: Compilation, manifest: Manifest) -> None:
+    """Raises SavepointError when a sink has published files that are not just those of the savepoint."""
+    application = after.logical.application
+    known: dict[str, SavedSink] = {}
+    if manifest.application == application:
+        known = {sink.operator: sink for sink in manifest.sinks} | {sink.place: sink for sink in manifest.sinks}
+    for operator, place, files in sinks(home, need(after.deployment).programs):
+        before = known.get(place) or known.get(operator)
+        if files and (before is None or (before.files, before.newest) != (len(files), newest_name(files))):
+            there = "none" if before is None or not before.files else f"{before.files} up to {before.newest}"
+            message = (
+                f"{place}: {len(files)} files are there, up to {newest_name(files)}, and at the savepoint there were "
+                f"{there}. What came after it would be doubled: move those files away."
+            )
+            raise SavepointError(message)
+
+
+def sinks(home: Home, programs: Iterable[PeProgram]) -> Iterator[tuple[str, str, tuple[File, ...]]]:
+    """Name, place and published files of every sink.
+
+    Raises:
+        SavepointError: a place cannot be looked at.
+    """
+    for program in programs:
+        for name, implementation, context, parameters in operators_of(home, program):
+            if implementation.prepare_commit is not Operator.prepare_commit:
+                place = implementation.destination(context, parameters)
+                try:
+                    yield name, place, implementation.published(context, parameters)
+                except StorageError as error:
+                    message = f"{name} has a place that cannot be looked at: {error}. Mend that, then try again."
+                    raise SavepointError(message) from error
+
+
+def refuse_doubled_exports(connection: Connection, application: str, manifest: Manifest) -> None:
+    """Raises SavepointError when an Import would read a clone's streams beside those that it was cloned from."""
+    readers = {
+        (row.application, row.name, row.exporter)
+        for row in ConnectionRow.all(connection, select(_k).where(_k.c.application != application))
+    }
+    for reader, name, exporter in sorted(readers):
+        if exporter == application and (reader, name, manifest.application) in readers:
+            message = (
+                f"{application} would feed {name} of {reader} with what {manifest.application} feeds it with already. "
+                f"Give the Exports of {application} other properties, or leave them out."
+            )
+            raise SavepointError(message)
+
+
+def go_on_reading(connection: Connection, redeployment: Redeployment, manifest: Manifest) -> tuple[str, ...]:
+    """Let Imports go on where they were, as far as what they have not read is there; what is not so, in words."""
+    a, s, application = tables.application, tables.segment, redeployment.application
+    formers = redeployment.formers
+    lives = {row.name: row.life for row in connection.execute(select(a.c.name, a.c.life))}
+    links = {
+        (link.name, formers.get(link.operator), link.port, link.exporter, link.stream): link
+        for link in ConnectionRow.all(connection, select(_k).where(_k.c.application == application))
+    }
+    notes: list[str] = []
+    for each in manifest.positions.imports:
+        link = links.get((each.name, each.operator, each.port, each.application, each.stream))
+        read = f"{each.name} has read {each.stream} of {each.application}"
+        if each.application not in lives:
+            notes.append(f"{read}, which is not deployed here: it reads on when it is, what comes from then on")
+        elif link is None:
+            notes.append(f"{read}, and is not connected with it any more")
+        elif lives[each.application] != each.life:
+            notes.append(f"{read}, which was started anew since then: it reads what comes from now on")
+        elif each.position < link.first:
+            written = (s.c.application == link.exporter, s.c.stream == link.stream)
+            oldest = connection.scalar(select(func.min(s.c.number)).where(*written))
+            if oldest is None or oldest > each.position:
+                notes.append(f"{read}, which has dropped what came since then: it reads what comes from now on")
+            else:
+                mine = (_k.c.application == application, _k.c.key == link.key)
+                connection.execute(update(_k).where(*mine).values(first=each.position))
+    return tuple(notes)

@@ -1,0 +1,153 @@
+"""`streams savepoint`, and `--from`."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from streams_orchestration.cli import deploying, main
+from streams_orchestration.compiler.compiling import compile_spec
+from streams_orchestration.runtime.deployment.deployment import deploy
+from streams_orchestration.runtime.storage.home import Home
+from streams_orchestration.runtime.units.reading import deployed_applications
+from streams_orchestration_tests.cli.made_up import status
+from streams_orchestration_tests.cli.test_redeploying import SPEC
+
+Capture = pytest.CaptureFixture[str]
+
+
+@pytest.fixture
+def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Home:
+    """With an application that was deployed and has not begun, so that it is at its first cut."""
+    monkeypatch.setenv("STREAMS_HOME", str(tmp_path / "home"))
+    (tmp_path / "app.yaml").write_text(SPEC)
+    made = Home(tmp_path / "home")
+    deploy(made, compile_spec(tmp_path / "app.yaml"))
+    return made
+
+
+def answered(capsys: Capture, *arguments: str, exit_status: int = 0) -> Any:
+    assert main([*arguments, "--format", "json"]) == exit_status
+    return json.loads(capsys.readouterr().out)
+
+
+def test_a_savepoint_is_made_shown_and_removed(home: Home, capsys: Capture):
+    created = answered(capsys, "savepoint", "create", "app", "first")
+    assert created["application"] == "app"
+    assert created["command"] == "savepoint create"
+    assert created["pausedSeconds"] >= 0
+    assert created["savepoint"]["path"] == str(home.savepoints("app") / "first")
+    (listed,) = answered(capsys, "savepoint", "list", "app")["savepoints"]
+    assert (listed["application"], listed["name"], listed["error"]) == ("app", "first", None)
+    assert answered(capsys, "savepoint", "show", "first")["savepoint"] == created["savepoint"]
+    assert answered(capsys, "savepoint", "remove", "app/first")["removed"] == "app/first"
+    assert answered(capsys, "savepoint", "list")["savepoints"] == []
+
+
+def test_it_is_text_to_read_too(home: Home, capsys: Capture):
+    assert main(["savepoint", "create", "app", "first"]) == 0
+    assert capsys.readouterr().out.startswith("app/first: epoch 0, 0 states with 0 rows")
+    assert main(["savepoint", "list"]) == 0
+    assert "app/first" in capsys.readouterr().out
+    assert main(["savepoint", "show", "first"]) == 0
+    assert "sink Snk" in capsys.readouterr().out
+
+
+def test_one_that_is_damaged_does_not_hide_the_others(home: Home, capsys: Capture):
+    for name in ("first", "second"):
+        answered(capsys, "savepoint", "create", "app", name)
+    (home.savepoints("app") / "first" / "manifest.json").write_text("{}")
+    first, second = answered(capsys, "savepoint", "list")["savepoints"]
+    assert "no schemaVersion" in first["error"]
+    assert second["error"] is None
+    assert main(["savepoint", "list"]) == 0
+    assert "app/second" in capsys.readouterr().out
+    assert answered(capsys, "savepoint", "show", "first", exit_status=1)["error"]["kind"] == "runtime"
+
+
+def test_it_goes_out_and_comes_in(home: Home, capsys: Capture, tmp_path: Path):
+    answered(capsys, "savepoint", "create", "app", "first")
+    exported = tmp_path / "exported"
+    assert answered(capsys, "savepoint", "export", "first", str(exported))["savepoint"]["path"] == str(exported)
+    assert answered(capsys, "savepoint", "import", str(exported), "second")["savepoint"]["name"] == "second"
+    assert main(["savepoint", "import", str(exported)]) == 0
+    assert capsys.readouterr().out == "app/first was there already.\n"
+
+
+ERRORS: dict[str, tuple[list[str], int, str]] = {
+    "no application": (["create", "ap"], 1, "ap: no such application"),
+    "no name": (["create", "app", "a/b"], 1, "'a/b' cannot be the name of a savepoint"),
+    "no savepoint": (["show", "frist"], 1, "frist: no savepoint has this name, and it is no directory; the nearest is"),
+    "no directory": (["import", "nowhere"], 2, "Directory 'nowhere' does not exist"),
+    "an empty directory": (["import", "."], 1, "is no savepoint: it has no manifest.json"),
+    "a full directory": (["export", "first", "full"], 1, "full is not empty"),
+    "no time": (["create", "app", "--within", "0"], 2, "--within"),
+}
+
+
+@pytest.mark.parametrize("case", ERRORS)
+def test_errors(home: Home, capsys: Capture, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, case: str):
+    arguments, exit_status, message = ERRORS[case]
+    answered(capsys, "savepoint", "create", "app", "first")
+    (tmp_path / "empty" / "full" / "x").mkdir(parents=True)
+    monkeypatch.chdir(tmp_path / "empty")
+    assert message in answered(capsys, "savepoint", *arguments, exit_status=exit_status)["error"]["message"]
+
+
+class FakeJobs:
+    """Starts nothing."""
+
+    def __init__(self, _home: Home, application: str) -> None:
+        self.application = application
+
+    def deploy(self, *_: Any, fresh: bool) -> None:
+        assert not fresh
+
+    def stop_orphans(self) -> tuple[Any, ...]:
+        return ()
+
+    def status(self) -> Any:
+        return status(state="STOPPED")
+
+
+@pytest.fixture
+def no_jobs(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(deploying, "Jobs", FakeJobs)
+    monkeypatch.setattr(deploying, "require_java", lambda: None)
+    monkeypatch.setattr(deploying, "status_document", lambda *_: {})
+
+
+@pytest.mark.usefixtures("no_jobs")
+def test_an_application_is_deployed_from_one(home: Home, capsys: Capture, tmp_path: Path):
+    answered(capsys, "savepoint", "create", "app", "first")
+    spec = str(tmp_path / "app.yaml")
+    refused = answered(capsys, "deploy", spec, "--from", "first", exit_status=1)
+    assert "app is deployed and goes on from where it stands" in refused["error"]["message"]
+    clone = answered(capsys, "deploy", spec, "--from", "first", "--name", "other")
+    assert clone["application"] == "other"
+    assert (clone["from"]["savepoint"], clone["from"]["verdict"], clone["from"]["notes"]) == ("app/first", "kept", [])
+    assert deployed_applications(home) == ("app", "other")
+    assert answered(capsys, "deploy", spec, "--from", "first", "--fresh")["from"]["epoch"] == 0
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        (["--drop-state", "New"], "--drop-state is about the state of a savepoint"),
+        (["--name", "2nd"], "'2nd' is no name"),
+        (["--name", ""], "'' is no name"),
+    ],
+)
+@pytest.mark.parametrize("command", ["run", "deploy"])
+def test_options_that_say_nothing(
+    home: Home, capsys: Capture, tmp_path: Path, command: str, options: list[str], message: str
+):
+    refused = answered(capsys, command, str(tmp_path / "app.yaml"), *options, exit_status=2)
+    assert message in refused["error"]["message"]
+
+
+def test_another_name_is_that_of_the_application(home: Home, capsys: Capture, tmp_path: Path):
+    assert answered(capsys, "compile", str(tmp_path / "app.yaml"), "--name", "other")["application"] == "other"

@@ -1,0 +1,35 @@
+"""Savepoints of applications whose PEs are stepped by hand."""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+from pathlib import Path
+from typing import Any
+from unittest.mock import patch
+
+from streams_orchestration.compiler.compilation import Compilation
+from streams_orchestration.runtime.savepoints import creating
+from streams_orchestration.runtime.savepoints.creating import Created, create_savepoint
+from streams_orchestration.runtime.savepoints.restoring import restore
+from streams_orchestration.runtime.storage.home import Home
+from streams_orchestration_tests.runtime.local import LocalApplication
+from streams_orchestration_tests.runtime.redeployed import adopt, drained
+
+
+def take(local: LocalApplication, name: str = "point") -> Created:
+    """Take a savepoint of an application that runs: its PEs are stepped until it is at rest."""
+
+    def step(_catalog: Any, _application: str, _programs: Any, units: Collection[str], _until: float, **_: Any) -> str:
+        drained(local, list(units))
+        return ""
+
+    with patch.object(creating, "drain", step):
+        return create_savepoint(local.home, local.name, name)
+
+
+def begun(home: Home, compilation: Compilation, place: Path, *drop: str, fresh: bool = False) -> LocalApplication:
+    """An application that goes on from a savepoint."""
+    restore(home, compilation, place, drop=drop, fresh=fresh)
+    local = LocalApplication(home, compilation, source_limit=4)
+    adopt(local)
+    return local

@@ -1,0 +1,237 @@
+"""A savepoint is there whole or not at all, and its application runs on whatever becomes of it."""
+
+from __future__ import annotations
+
+import errno
+import shutil
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+from sqlalchemy import select, update
+
+from streams_orchestration.runtime.catalog import tables
+from streams_orchestration.runtime.deployment.control import cancel
+from streams_orchestration.runtime.deployment.deployment import deploy
+from streams_orchestration.runtime.errors import NotDeployedError
+from streams_orchestration.runtime.savepoints import copying, creating, manifest, places
+from streams_orchestration.runtime.savepoints.copying import export_savepoint, import_savepoint
+from streams_orchestration.runtime.savepoints.creating import create_savepoint
+from streams_orchestration.runtime.savepoints.manifest import SavepointError, read_manifest
+from streams_orchestration.runtime.savepoints.places import remove, saved, savepoint_of
+from streams_orchestration.runtime.storage.home import Home
+from streams_orchestration.runtime.units.garbage import collect_garbage
+from streams_orchestration.runtime.units.region_machine import LIMIT
+from streams_orchestration_tests.runtime.applications import published, rows
+from streams_orchestration_tests.runtime.local import LocalApplication
+from streams_orchestration_tests.runtime.redeployment.test_switching import COUNT, counts, run_some, visits
+from streams_orchestration_tests.runtime.running import FakeHosts
+from streams_orchestration_tests.runtime.saved import begun, take
+
+
+@pytest.fixture
+def local(tmp_path: Path) -> LocalApplication:
+    application = LocalApplication(Home(tmp_path / "home"), visits(tmp_path, 2, 3), source_limit=4)
+    run_some(application, 4)
+    return application
+
+
+def expected() -> dict[str, int]:
+    keys = [key for key, _ in set(rows(COUNT))]
+    return {key: keys.count(key) for key in keys}
+
+
+def held(local: LocalApplication) -> bool:
+    u = tables.unit
+    with local.catalog.read() as connection:
+        return connection.execute(select(u.c.name).where(u.c.held_until.is_not(None))).first() is not None
+
+
+def test_the_application_runs_on(local: LocalApplication):
+    created = take(local)
+    assert created.manifest.title == "app/point"
+    assert {state.operator for state in created.manifest.states} >= {"Counted[0].Seen", "Counted[1].Kept"}
+    assert not held(local)
+    local.run()
+    assert counts(local) == expected()
+
+
+def test_its_files_outlive_the_collection_and_the_application(local: LocalApplication, tmp_path: Path):
+    created = take(local)
+    local.run()
+    collect_garbage(local.catalog, local.name, local.programs)
+    deploy(local.home, local.compilation, fresh=True)
+    other = begun(Home(tmp_path / "other"), visits(tmp_path, 2, 3), created.place)
+    other.run()
+    assert max(counts(other).values()) == max(expected().values())
+
+
+def test_a_name_is_taken_once_and_is_plain(local: LocalApplication):
+    take(local)
+    with pytest.raises(SavepointError, match="app has a savepoint point already"):
+        take(local)
+    with pytest.raises(SavepointError, match=r"'\.\./x' cannot be the name"):
+        take(local, "../x")
+    with pytest.raises(NotDeployedError, match="nobody: no such application"):
+        create_savepoint(local.home, "nobody")
+
+
+def test_without_a_name_it_is_called_by_the_time(local: LocalApplication):
+    assert take(local, "").manifest.name.startswith("2")
+
+
+def test_what_does_not_come_to_a_cut_runs_on_without_a_savepoint(local: LocalApplication, hosts: FakeHosts):
+    with pytest.raises(SavepointError, match=r"no savepoint was taken: region-0 has not closed its epoch after 0 s"):
+        create_savepoint(local.home, "app", "point", within=0.0)
+    assert list(saved(local.home)) == []
+    assert not held(local)
+    local.run()
+    assert counts(local) == expected()
+
+
+def test_what_failed_is_not_taken_back_for_it(local: LocalApplication, hosts: FakeHosts):
+    with local.catalog.write() as connection:
+        connection.execute(update(tables.unit).values(state="UNHEALTHY"))
+    with pytest.raises(SavepointError, match=r"has not closed its epoch, region-0 is UNHEALTHY"):
+        create_savepoint(local.home, "app", "point", within=0.0)
+
+
+def test_what_is_reset_no_more_is_refused_at_once(local: LocalApplication, hosts: FakeHosts):
+    with local.catalog.write() as connection:
+        connection.execute(update(tables.unit).values(state=LIMIT, attempts=99))
+    with pytest.raises(SavepointError, match=r"region-0 has failed and is reset no more.*--force"):
+        create_savepoint(local.home, "app", "point", within=0.0)
+
+
+def test_of_one_that_was_stopped_at_its_cut_nothing_is_started(local: LocalApplication, hosts: FakeHosts):
+    take(local, "first")
+    cancel(local.home, "app", 1.0)
+    second = create_savepoint(local.home, "app", "second").manifest
+    first = read_manifest(savepoint_of(local.home, "first"))
+    assert hosts.launched == []
+    assert (second.positions, second.epoch) == (first.positions, first.epoch)
+
+
+def test_one_that_was_stopped_amid_an_epoch_runs_up_to_its_cut_and_is_stopped_again(
+    local: LocalApplication, hosts: FakeHosts, tmp_path: Path
+):
+    cancel(local.home, "app", 1.0)
+    created = take_with_hosts(local)
+    with local.catalog.read() as connection:
+        assert connection.scalar(select(tables.application.c.state)) == "STOPPED"
+    assert hosts.launched
+    other = begun(Home(tmp_path / "other"), visits(tmp_path, 2, 3), created)
+    other.run()
+    assert counts(local) | counts(other) == expected()
+
+
+def take_with_hosts(local: LocalApplication) -> Path:
+    """Only the second look steps the PEs: the hosts are up by then."""
+    looks: list[str] = ["the unit has not closed its epoch"]
+    whole = creating.drain
+    stepping = take.__globals__["drained"]
+
+    def drain(*arguments: Any, **named: Any) -> str:
+        if looks:
+            return looks.pop()
+        stepping(local, list(arguments[3]))
+        return whole(*arguments, **named)
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(creating, "drain", drain)
+        patch.setattr(creating, "cancel", lambda home, name, _: cancel(home, name, 0.0))
+        return create_savepoint(local.home, "app", "point").place
+
+
+def test_one_of_a_complete_application_gives_nothing_twice(local: LocalApplication, tmp_path: Path):
+    local.run()
+    created = create_savepoint(local.home, "app", "end")
+    assert created.manifest.complete
+    other = begun(Home(tmp_path / "other"), visits(tmp_path, 2, 3), created.place)
+    other.run()
+    assert published(other.published("Out")) == []
+
+
+Step = Callable[[LocalApplication, Path], object]
+STEPS: dict[str, Step] = {
+    "create": lambda local, _: take(local, "other"),
+    "export": lambda local, place: export_savepoint(local.home, "point", place / "exported"),
+    "import": lambda _, place: import_savepoint(Home(place / "second"), place / "kept"),
+}
+
+
+@pytest.mark.parametrize("step", STEPS)
+@pytest.mark.parametrize("survived", [0, 1, 3])
+def test_a_disk_that_is_full_leaves_nothing(
+    local: LocalApplication, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, step: str, survived: int
+):
+    take(local)
+    export_savepoint(local.home, "point", tmp_path / "kept")
+    writes = [0]
+
+    def full(write: Callable[..., None]) -> Callable[..., None]:
+        def call(*arguments: Any) -> None:
+            writes[0] += 1
+            if writes[0] > survived:
+                raise OSError(errno.ENOSPC, "No space left on device", str(arguments[-1]))
+            write(*arguments)
+
+        return call
+
+    for module in (creating, copying, manifest):
+        for name in ("keep_file", "write_durably"):
+            if hasattr(module, name):
+                monkeypatch.setattr(module, name, full(getattr(module, name)))
+    with pytest.raises(SavepointError, match=r"cannot be written: No space left on device\. Nothing is left of it"):
+        STEPS[step](local, tmp_path)
+    assert [path.name for path in saved(local.home)] == ["point"]
+    assert list(saved(Home(tmp_path / "second"))) == []
+    assert not (tmp_path / "exported").exists()
+    assert not list(tmp_path.rglob("*.partial"))
+    monkeypatch.undo()
+    local.run()
+    assert counts(local) == expected()
+
+
+@pytest.mark.parametrize("step", STEPS)
+def test_what_was_killed_leaves_nothing_half_and_may_be_repeated(
+    local: LocalApplication, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, step: str
+):
+    take(local)
+    export_savepoint(local.home, "point", tmp_path / "kept")
+
+    class KilledError(BaseException):
+        """The process is gone: nothing that it would clean up is cleaned up."""
+
+    def killed(*_: object) -> None:
+        raise KilledError
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(places.shutil, "rmtree", lambda *_, **__: None)
+        for module in (creating, copying):
+            patch.setattr(module, "write_manifest", killed)
+        with pytest.raises(KilledError):
+            STEPS[step](local, tmp_path)
+    assert [path.name for path in saved(local.home)] == ["point"]
+    assert not (tmp_path / "exported").exists()
+    assert list(tmp_path.rglob("*.partial"))
+    STEPS[step](local, tmp_path)
+    assert not list(tmp_path.rglob("*.partial"))
+
+
+def test_removed_is_gone_whole(local: LocalApplication):
+    place = take(local).place
+    assert remove(local.home, "point") == "app/point"
+    assert not place.exists()
+    assert list(saved(local.home)) == []
+    with pytest.raises(SavepointError, match="There are none"):
+        remove(local.home, "point")
+
+
+def test_what_was_exported_is_no_savepoint_of_the_state_directory(local: LocalApplication, tmp_path: Path):
+    take(local)
+    exported = export_savepoint(local.home, "point", tmp_path / "exported").place
+    with pytest.raises(SavepointError, match="is no savepoint of"):
+        remove(local.home, str(exported))
+    shutil.rmtree(exported)

@@ -1,0 +1,224 @@
+"""Savepoints from which nothing begins, and why; what is there stays as it is."""
+
+from __future__ import annotations
+
+import errno
+import json
+import zlib
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from streams_orchestration.compiler.compilation import Compilation
+from streams_orchestration.runtime.errors import NotDeployableError, StreamsRuntimeError
+from streams_orchestration.runtime.redeployment.deployed import DropStateError
+from streams_orchestration.runtime.savepoints import restoring
+from streams_orchestration.runtime.savepoints.copying import export_savepoint, import_savepoint
+from streams_orchestration.runtime.savepoints.manifest import MANIFEST, SavepointError
+from streams_orchestration.runtime.savepoints.places import savepoint_of
+from streams_orchestration.runtime.savepoints.restoring import restore
+from streams_orchestration.runtime.storage.home import Home
+from streams_orchestration.runtime.units.reading import deployed_applications
+from streams_orchestration_tests.runtime.applications import compiled, node, sink, source, write_rows
+from streams_orchestration_tests.runtime.local import LocalApplication
+from streams_orchestration_tests.runtime.redeployment.test_switching import COUNT, kept_of, run_some, visits
+from streams_orchestration_tests.runtime.saved import begun, take
+
+
+@pytest.fixture(scope="module")
+def directory(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return tmp_path_factory.mktemp("data")
+
+
+@pytest.fixture(scope="module")
+def taken(directory: Path) -> LocalApplication:
+    """An application that runs, with the savepoint `point`."""
+    local = LocalApplication(Home(directory / "home"), visits(directory, 2, 3), source_limit=4)
+    run_some(local, 4)
+    take(local)
+    return local
+
+
+@pytest.fixture
+def exported(taken: LocalApplication, tmp_path: Path) -> Path:
+    return export_savepoint(taken.home, "point", tmp_path / "exported").place
+
+
+def edit(directory: Path, *, sealed: bool = True, **changes: Any) -> None:
+    """Write other values into the manifest, with a checksum that fits or not."""
+    path = directory / MANIFEST
+    content = json.loads(path.read_text()) | changes
+    if sealed:
+        del content["checksum"]
+        content["checksum"] = zlib.crc32(json.dumps(content, sort_keys=True).encode())
+    path.write_text(json.dumps(content))
+
+
+def state_of(directory: Path) -> Path:
+    return sorted((directory / "states").iterdir())[0]
+
+
+Change = Callable[[Path], object]
+DAMAGES: dict[str, tuple[Change, str]] = {
+    "no manifest": (lambda d: (d / MANIFEST).unlink(), "is no savepoint: it has no manifest.json"),
+    "no JSON": (lambda d: (d / MANIFEST).write_text("{"), "manifest.json is damaged: it is no JSON document"),
+    "a list": (lambda d: (d / MANIFEST).write_text("[]"), "is no savepoint: its manifest.json has no schemaVersion"),
+    "edited": (lambda d: edit(d, sealed=False, epoch=99), "manifest.json is damaged: it was altered"),
+    "other values": (lambda d: edit(d, epoch="many"), "manifest.json is damaged: 1 of its values"),
+    "a path": (
+        lambda d: edit(d, plan={"name": "../plan.json", "size": 1, "checksum": 1}),
+        "manifest.json is damaged: 1 of its values",
+    ),
+    "newer": (
+        lambda d: edit(d, schemaVersion=2, product="7.0"),
+        r"schema version 2, made by version 7\.0 of the product; this one reads up to 1",
+    ),
+    "a file gone": (lambda d: state_of(d).unlink(), r"states/0-0\.state is damaged: it is gone"),
+    "cut short": (
+        lambda d: state_of(d).write_bytes(state_of(d).read_bytes()[:-1]),
+        r"states/0-0\.state is damaged: it has \d+ of \d+ bytes",
+    ),
+    "altered": (
+        lambda d: state_of(d).write_bytes(b"x" + state_of(d).read_bytes()[1:]),
+        r"states/0-0\.state is damaged: it was altered",
+    ),
+    "another plan": (lambda d: (d / "plan.json").write_text("{}"), r"plan\.json is damaged"),
+    "a plan of another version": (
+        lambda d: (
+            edit(d, plan={"name": "plan.json", "size": 2, "checksum": zlib.crc32(b"{}")})
+            or (d / "plan.json").write_text("{}")
+        ),
+        r"plan\.json: the plan was made by version .* of the product, and this version cannot read it",
+    ),
+}
+
+
+@pytest.mark.parametrize("damage", DAMAGES)
+def test_what_is_damaged_names_the_file(damage: str, exported: Path, directory: Path, tmp_path: Path):
+    change, message = DAMAGES[damage]
+    change(exported)
+    home = Home(tmp_path / "other")
+    with pytest.raises(SavepointError, match=message):
+        restore(home, visits(directory, 2, 3), exported)
+    assert deployed_applications(home) == ()
+    if damage != "a plan of another version":  # that is whole, and may go to where that version is
+        with pytest.raises(SavepointError, match=message):
+            import_savepoint(home, exported)
+        assert not list(home.root.glob("savepoints/*/*"))
+
+
+def other_types(directory: Path) -> Compilation:
+    """The same operators over a column that is narrower."""
+    file = write_rows(directory / "rows.parquet", COUNT)
+    graph = [
+        source("Rows", file, outputs=[{"stream": "Rows", "schema": "k string, n int"}]),
+        node("Kept", "DeDuplicate", "Rows", schema="k string, n int", parameters={"key": ["n"]}),
+        sink("Out", "Kept"),
+    ]
+    return compiled(graph)
+
+
+def wide_types(directory: Path) -> Compilation:
+    file = write_rows(directory / "rows.parquet", COUNT)
+    return compiled(
+        [source("Rows", file), node("Kept", "DeDuplicate", "Rows", parameters={"key": ["n"]}), sink("Out", "Kept")]
+    )
+
+
+def test_other_types_are_named_both(directory: Path, tmp_path: Path):
+    local = LocalApplication(Home(tmp_path / "home"), wide_types(directory), source_limit=4)
+    run_some(local, 3)
+    place = take(local).place
+    with pytest.raises(SavepointError, match=r"(?s)does not fit app as it is now.*n was bigint, and is int"):
+        restore(Home(tmp_path / "other"), other_types(directory), place)
+
+
+def test_state_is_lost_by_name_only(taken: LocalApplication, directory: Path, tmp_path: Path):
+    place = savepoint_of(taken.home, "point")
+    unkeyed = visits(directory, 3, 3, kept=["n"])
+    with pytest.raises(SavepointError, match=r"app/point does not fit app as it is now, state would be lost:\n  Count"):
+        restore(Home(tmp_path / "other"), unkeyed, place)
+    with pytest.raises(DropStateError, match="app/point: "):
+        restore(Home(tmp_path / "other"), unkeyed, place, drop=["Out"])
+    begun(Home(tmp_path / "other"), unkeyed, place, "Counted.Kept").run()
+
+
+def test_a_savepoint_of_another_application_needs_a_name(taken: LocalApplication, directory: Path, tmp_path: Path):
+    file = write_rows(directory / "rows.parquet", COUNT)
+    other = compiled([source("Rows", file), sink("Out", "Rows")], application="other")
+    with pytest.raises(SavepointError, match=r"app/point is a savepoint of app, and the spec describes other.*--name"):
+        restore(Home(tmp_path / "other"), other, savepoint_of(taken.home, "point"))
+
+
+def test_what_is_deployed_is_not_replaced(taken: LocalApplication, directory: Path):
+    before = kept_of(taken)
+    with pytest.raises(SavepointError, match=r"app is deployed and goes on.*--fresh.*--name OTHER"):
+        restore(taken.home, visits(directory, 2, 3), savepoint_of(taken.home, "point"))
+    assert kept_of(taken) == before
+
+
+def test_a_spec_that_cannot_run_is_refused_first(directory: Path, tmp_path: Path):
+    file = write_rows(directory / "rows.parquet", COUNT)
+    bad = compiled([source("Rows", file), sink("Out", "Rows", parameters={"file": "Out", "format": "none"})])
+    with pytest.raises(NotDeployableError):
+        restore(Home(tmp_path / "other"), bad, tmp_path)
+
+
+def test_a_full_disk_leaves_nothing(
+    taken: LocalApplication, directory: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+):
+    place, home = savepoint_of(taken.home, "point"), Home(tmp_path / "other")
+    files = [0]
+
+    def full(path: Path, other: Path | bytes) -> None:
+        files[0] += 1
+        if files[0] > 2:
+            raise OSError(errno.ENOSPC, "No space left on device", str(path))
+
+    for name in ("keep_file", "write_durably"):
+        monkeypatch.setattr(restoring, name, full)
+    with pytest.raises(SavepointError, match=r"was not started from app/point: .* No space left on device"):
+        restore(home, visits(directory, 2, 3), place)
+    assert deployed_applications(home) == ()
+    assert not list(home.root.rglob("*.state"))
+
+
+NAMES: dict[str, tuple[str, str]] = {
+    "misspelt": ("pont", "pont: no savepoint has this name, and it is no directory; the nearest is point"),
+    "of another application": ("apt/point", "the nearest is app/point"),
+    "a directory": (".", "is no savepoint: it has no manifest.json"),
+}
+
+
+@pytest.mark.parametrize("case", NAMES)
+def test_a_name_that_is_not_there(taken: LocalApplication, tmp_path: Path, case: str):
+    name, message = NAMES[case]
+    with pytest.raises(StreamsRuntimeError, match=message):
+        export_savepoint(taken.home, name, tmp_path / "exported")
+
+
+def test_several_of_one_name_are_told_apart(taken: LocalApplication, exported: Path, tmp_path: Path):
+    home = Home(tmp_path / "home")
+    import_savepoint(home, exported)
+    edit(exported, application="later")
+    import_savepoint(home, exported)
+    with pytest.raises(SavepointError, match="point is the name of several savepoints: name one of app/point, later/p"):
+        savepoint_of(home, "point")
+    assert savepoint_of(home, "point", "later").parent.name == "later"
+    assert savepoint_of(home, "app/point").parent.name == "app"
+
+
+def test_directories_that_are_taken(taken: LocalApplication, exported: Path, tmp_path: Path):
+    with pytest.raises(SavepointError, match="exported is not empty"):
+        export_savepoint(taken.home, "point", exported)
+    with pytest.raises(SavepointError, match="is a file"):
+        export_savepoint(taken.home, "point", exported / MANIFEST)
+    (tmp_path / "empty").mkdir()
+    export_savepoint(taken.home, "point", tmp_path / "empty")
+    assert import_savepoint(taken.home, tmp_path / "empty").new is False
+    edit(exported, id="another")
+    with pytest.raises(SavepointError, match="app has a savepoint point already"):
+        import_savepoint(taken.home, exported)
+    assert import_savepoint(taken.home, exported, "renamed").manifest.title == "app/renamed"

@@ -1,0 +1,73 @@
+"""An application that begins at a savepoint has the results of one that has run through."""
+
+from __future__ import annotations
+
+from collections import Counter
+from pathlib import Path
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from streams_orchestration.runtime.savepoints.copying import export_savepoint, import_savepoint
+from streams_orchestration.runtime.storage.home import Home
+from streams_orchestration_tests.runtime.applications import (
+    RowTuple,
+    expected_of_network,
+    network,
+    published,
+    rows,
+)
+from streams_orchestration_tests.runtime.local import LocalApplication
+from streams_orchestration_tests.runtime.redeployment.test_switching import COUNT, counts, run_some, visits
+from streams_orchestration_tests.runtime.saved import begun, take
+
+
+def results(local: LocalApplication) -> dict[str, list[RowTuple]]:
+    return {name: published(local.published(name)) for name in expected_of_network(COUNT)}
+
+
+def together(*parts: dict[str, list[RowTuple]]) -> dict[str, list[RowTuple]]:
+    return {name: sorted(row for part in parts for row in part[name]) for name in parts[0]}
+
+
+@settings(max_examples=10, deadline=None)
+@given(turns=st.integers(0, 12), pes=st.integers(1, 5))
+def test_what_begins_at_a_savepoint_gives_the_rest(tmp_path_factory: pytest.TempPathFactory, turns: int, pes: int):
+    directory = tmp_path_factory.mktemp("run")
+    plan = network(directory, COUNT, fusion="manual", pes=3)
+    local = LocalApplication(Home(directory / "home"), plan, source_limit=4)
+    run_some(local, turns)
+    created = take(local)
+    before = results(local)
+    local.run()
+    assert results(local) == expected_of_network(COUNT)
+    other = begun(Home(directory / "other"), network(directory, COUNT, fusion="manual", pes=pes), created.place)
+    other.run()
+    assert together(before, results(other)) == expected_of_network(COUNT)
+
+
+@settings(max_examples=10, deadline=None)
+@given(turns=st.integers(0, 12), width=st.integers(1, 4))
+def test_a_width_may_be_another_one(tmp_path_factory: pytest.TempPathFactory, turns: int, width: int):
+    directory = tmp_path_factory.mktemp("run")
+    local = LocalApplication(Home(directory / "home"), visits(directory, 2, 3), source_limit=4)
+    run_some(local, turns)
+    created = take(local)
+    other = begun(Home(directory / "other"), visits(directory, width, 2), created.place)
+    other.run()
+    last = counts(local) | counts(other)
+    assert last == Counter(key for key, _ in set(rows(COUNT)))
+
+
+def test_it_goes_to_another_catalog_and_back(tmp_path: Path, database: str):
+    plan = visits(tmp_path, 2, 3)
+    local = LocalApplication(Home(tmp_path / "home"), plan, source_limit=4)
+    run_some(local, 4)
+    export_savepoint(local.home, take(local).manifest.title, tmp_path / "exported")
+    second = Home(tmp_path / "second")
+    other = begun(second, plan, import_savepoint(second, tmp_path / "exported").place)
+    run_some(other, 2)
+    third = begun(Home(tmp_path / "third"), plan, take(other, "again").place)
+    third.run()
+    assert counts(local) | counts(other) | counts(third) == Counter(key for key, _ in set(rows(COUNT)))
