@@ -24,8 +24,8 @@ _CANNOT_LIVE = frozenset(("TCPSource", "TCPSink", "UDPSource", "Gate", "Switch")
 _CANNOT_START = frozenset(
     (
         *("Aggregate", "Barrier", "CharacterTransform", "DeDuplicate", "Delay", "DeltaSink", "DynamicFilter"),
-        *("FileSink", "Filter", "Format", "Functor", "Join", "MetricsSink", "Pair", "Parse", "Punctor", "Selector"),
-        *("Sort", "Split", "SqlSink", "ThreadedSplit", "Throttle", "UDPSink", "Union", "XMLParse"),
+        *("FileSink", "Filter", "Format", "Functor", "IcebergSink", "Join", "MetricsSink", "Pair", "Parse", "Punctor"),
+        *("Selector", "Sort", "Split", "SqlSink", "ThreadedSplit", "Throttle", "UDPSink", "Union", "XMLParse"),
     )
 )
 _STATEFUL = frozenset(
@@ -33,7 +33,7 @@ _STATEFUL = frozenset(
         *("Aggregate", "Barrier", "Beacon", "Buffer", "Custom", "DeDuplicate", "Delay", "DeltaSink", "DeltaSource"),
         *("DirectoryScan", "DynamicFilter", "FileSink", "FileSource", "Gate", "Join", "KeyedAggregate", "KeyedDelay"),
         *("KeyedJoin", "Marker", "Normalize", "Pair", "PunctMerger", "Selector", "Sort", "SqlSink", "Switch"),
-        *("Throttle",),
+        *("IcebergSink", "Throttle"),
     )
 )
 
@@ -63,6 +63,7 @@ _TABLE: dict[str, tuple[SingleThreadedMode, str, str]] = {
     "Format": ("Always", "c", "Mp"),
     "Functor": ("Always", "c", "Mp Mp*"),
     "Gate": ("Always", "c cx", "cp"),
+    "IcebergSink": ("Always", "c", ""),
     "Import": ("Always", "", "cg"),
     "JavaOp": ("Never", "cw*", "Mg*"),
     "JobControlPlane": ("Always", "", ""),

@@ -43,7 +43,13 @@ def test_model_values(name: str, mode: str, inputs: str, outputs: str) -> None:
 
 
 def test_all_standard_operators_are_in_the_table() -> None:
-    assert {name for name, *_ in models()} | {"DeltaSink", "DeltaSource", "JobControlPlane", "SqlSink"} == set(STANDARD)
+    assert {name for name, *_ in models()} | {
+        "DeltaSink",
+        "DeltaSource",
+        "IcebergSink",
+        "JobControlPlane",
+        "SqlSink",
+    } == set(STANDARD)
 
 
 @pytest.mark.parametrize(

@@ -45,23 +45,26 @@ class DataFile(NamedTuple):
         return f"{self.directory}/{self.name}" if self.directory else self.name
 
 
-def write_data_files(batches: Sequence[pa.RecordBatch], partition_by: Sequence[str], into: Path) -> list[PendingFile]:
+def write_data_files(
+    batches: Sequence[pa.RecordBatch], partition_by: Sequence[str], into: Path, *, whole: bool
+) -> list[PendingFile]:
     """Write tuples to a file for each partition.
 
     Args:
         batches: the tuples, by column.
         partition_by: columns whose values name directories.
         into: the directory for them.
+        whole: files have the columns that they are partitioned by, too.
     """
     table = pa.Table.from_batches(batches)
-    parts = partitioned(table, partition_by) if partition_by else [("", table)]
+    parts = partitioned(table, partition_by, keep=whole) if partition_by else [("", table)]
     return [_written(into / directory / f"{uuid.uuid4().hex}.parquet", part) for directory, part in parts]
 
 
 def _written(path: Path, table: pa.Table) -> PendingFile:
     path.parent.mkdir(parents=True, exist_ok=True)
     with durable(path) as file:
-        pq.write_table(table, file)
+        pq.write_table(table, file, store_decimal_as_integer=True)
     return PendingFile(path, None, table.num_rows, path.stat().st_size)
 
 

@@ -72,6 +72,8 @@ class LakeSink(EpochSink):
     module: ClassVar[str]
     """Of the library, that must be installed."""
     extra: ClassVar[str]
+    whole: ClassVar[bool] = False
+    """Data files have the columns that the table is partitioned by, too."""
 
     @classmethod
     def mentions(cls, parameters: LakeSinkParameters) -> Mentions:
@@ -118,7 +120,7 @@ class LakeSink(EpochSink):
             return super().prepare_commit()
         kept: list[pa.RecordBatch] = self.__dict__.pop("_kept", [])
         waiting = waiting_directory(self.context)
-        return tuple(write_data_files(kept, self.parameters.partition_by, waiting)) if kept else ()
+        return tuple(write_data_files(kept, self.parameters.partition_by, waiting, whole=self.whole)) if kept else ()
 
 
 def target_columns_of(context: OperatorContext, parameters: LakeSinkParameters) -> dict[str, str]:

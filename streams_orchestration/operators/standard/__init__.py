@@ -13,6 +13,7 @@ STANDARD: dict[str, str] = {
     "FileSource": "streams_orchestration.operators.standard.file_source:FileSource",
     "Filter": "streams_orchestration.operators.standard.filter:Filter",
     "Functor": "streams_orchestration.operators.standard.functor:Functor",
+    "IcebergSink": "streams_orchestration.operators.standard.iceberg_sink:IcebergSink",
     "Join": "streams_orchestration.operators.standard.join:Join",
     "Punctor": "streams_orchestration.operators.standard.punctor:Punctor",
     "Split": "streams_orchestration.operators.standard.split:Split",

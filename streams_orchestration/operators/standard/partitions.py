@@ -32,14 +32,19 @@ def check_partitions(schema: pa.Schema, names: Sequence[str]) -> None:
             raise ValueError(message)
 
 
-def partitioned(table: pa.Table, names: Sequence[str]) -> Iterator[tuple[str, pa.Table]]:
-    """The tuples of each directory, in order, without the attributes that name it; directories in order, too.
+def partitioned(table: pa.Table, names: Sequence[str], *, keep: bool = False) -> Iterator[tuple[str, pa.Table]]:
+    """The tuples of each directory, in order; directories in order, too.
+
+    Args:
+        table: the tuples.
+        names: attributes whose values name directories.
+        keep: these attributes stay among the others.
 
     Raises:
         DataError: a value is too long for the name of a directory.
     """
     places = _directories(table, names).dictionary_encode()
-    rest = table.drop_columns(list(names))
+    rest = table if keep else table.drop_columns(list(names))
     codes = places.indices.to_numpy(zero_copy_only=False)
     order = np.argsort(codes, kind="stable")
     bounds = np.searchsorted(codes[order], np.arange(len(places.dictionary) + 1))

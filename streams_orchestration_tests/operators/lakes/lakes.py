@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import shutil
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -14,11 +15,16 @@ import polars as pl
 import pyarrow as pa
 from deltalake.schema import PrimitiveType
 from deltalake.table import TableMerger
+from pyiceberg.catalog import load_catalog
+from pyiceberg.table import Table, Transaction
+from pyiceberg.types import LongType
 
 from streams_orchestration.operators.epoch_sink import DeliveryKey, EpochSink
 from streams_orchestration.operators.standard.delta_sink import DeltaSink
+from streams_orchestration.operators.standard.iceberg_sink import IcebergSink
 from streams_orchestration_tests.operators.harness import Bench, Row
 
+FACT = "streams.epoch"
 SCHEMA = "k string, n bigint"
 
 
@@ -42,6 +48,10 @@ class Delta:
     @property
     def place(self) -> str:
         return str(self.directory / "table")
+
+    @property
+    def files(self) -> Path:
+        return Path(self.place)
 
     def sink(self, schema: str = SCHEMA, **parameters: Any) -> Bench:
         return Bench(DeltaSink, [schema], **self.parameters() | parameters, results=self.directory)
@@ -70,9 +80,10 @@ class Delta:
         return _sorted(pl.read_delta(self.place).rows())
 
     def rows_of_duckdb(self) -> list[Row]:
-        files = deltalake.DeltaTable(self.place).file_uris()
+        table = deltalake.DeltaTable(self.place)
+        files, names = table.file_uris(), ", ".join(field.name for field in table.schema().fields)
         with duckdb.connect() as connection:
-            found = connection.execute(f"SELECT * FROM read_parquet({files}, hive_partitioning = true)")
+            found = connection.execute(f"SELECT {names} FROM read_parquet({files}, hive_partitioning = true)")
             return _sorted(found.fetchall())
 
     def commits(self) -> list[dict[str, Any]]:
@@ -81,7 +92,83 @@ class Delta:
         return [entry for entry in history if "streams.epoch" in entry]
 
 
-LAKES = {"delta": Delta}
+@dataclass
+class Iceberg:
+    """A table of Iceberg, in a catalog in SQLite."""
+
+    directory: Path
+    operator = "IcebergSink"
+    source_operator = "IcebergSource"
+    library = "pyiceberg"
+    extra = "iceberg"
+    commit = (Transaction, "commit_transaction")
+    upsert_commit = commit
+
+    @property
+    def place(self) -> str:
+        return "lake.table"
+
+    @property
+    def files(self) -> Path:
+        return self.directory / "warehouse"
+
+    def sink(self, schema: str = SCHEMA, **parameters: Any) -> Bench:
+        return Bench(IcebergSink, [schema], **self.parameters() | parameters, results=self.directory)
+
+    def catalog(self) -> dict[str, str]:
+        files = {"uri": f"sqlite:///{self.directory}/catalog.db", "warehouse": f"file://{self.files}"}
+        return {"type": "sql", **files}
+
+    def parameters(self) -> dict[str, Any]:
+        return {"catalog": self.catalog(), "table": self.place, "createTable": True}
+
+    def source_parameters(self) -> dict[str, Any]:
+        return {"catalog": self.catalog(), "table": self.place}
+
+    def make(self, table: pa.Table, partition_by: Sequence[str] = ()) -> None:
+        self._make(table.schema, partition_by).append(table)
+
+    def _make(self, schema: pa.Schema, partition_by: Sequence[str] = ()) -> Table:
+        catalog = load_catalog("default", **self.catalog())
+        catalog.create_namespace_if_not_exists("lake")
+        with catalog.create_table_transaction(self.place, schema) as transaction, transaction.update_spec() as spec:
+            for name in partition_by:
+                spec.add_identity(name)
+        return self.table()
+
+    def table(self) -> Table:
+        return load_catalog("default", **self.catalog()).load_table(self.place)
+
+    def add_column(self, name: str) -> None:
+        with self.table().update_schema() as update:
+            update.add_column(name, LongType())
+
+    def make_empty(self) -> None:
+        self._make(pa.schema([("k", pa.string()), ("n", pa.int64())]))
+
+    def drop(self) -> None:
+        load_catalog("default", **self.catalog()).drop_table(self.place)
+
+    def rows(self) -> list[Row]:
+        """What Polars reads."""
+        return _sorted(pl.scan_iceberg(self.table()).collect().rows())
+
+    def rows_of_duckdb(self) -> list[Row]:
+        files = [task.file.file_path.removeprefix("file://") for task in self.table().scan().plan_files()]
+        with duckdb.connect() as connection:
+            return _sorted(connection.execute(f"SELECT * FROM read_parquet({files})").fetchall())
+
+    def commits(self) -> list[dict[str, Any]]:
+        """What each commit with an epoch says of itself, oldest first; one may be several snapshots."""
+        summaries = [snapshot.summary for snapshot in self.table().snapshots() if snapshot.summary]
+        named = [
+            dict(each.additional_properties) for each in summaries if "streams.epoch" in each.additional_properties
+        ]
+        commits = [{key: value for key, value in each.items() if key.startswith("streams.")} for each in named]
+        return [each | {"streams.epoch": int(each["streams.epoch"])} for each, _ in itertools.groupby(commits)]
+
+
+LAKES: dict[str, Any] = {"delta": Delta, "iceberg": Iceberg}
 
 
 def deliver(bench: Bench, rows: Sequence[Row], key: DeliveryKey | None = None, batches: int = 1) -> None:

@@ -15,8 +15,9 @@ import pytest
 from streams_orchestration.operators.epoch_sink import EpochSink, WaitingFileError
 from streams_orchestration.operators.lakes import data_files
 from streams_orchestration.operators.lakes.errors import LakeError
-from streams_orchestration_tests.operators.lakes.lakes import LAKES, SCHEMA, Delta, deliver, delivery
+from streams_orchestration_tests.operators.lakes.lakes import LAKES, SCHEMA, Delta, Iceberg, deliver, delivery
 
+pytestmark = pytest.mark.filterwarnings("ignore:Iceberg scan planning")
 ROWS = [("a", 1), ("b", 2), ("a", 3)]
 AT = datetime.datetime(2024, 1, 2, 3, 4, 5, 678901)
 
@@ -46,15 +47,15 @@ def test_each_sink_has_a_mark_of_its_own(lake: Delta, other: dict[str, Any]):
 def test_small_files_of_an_epoch_and_a_partition_become_one(lake: Delta):
     rows = [(letter, number) for number in range(10) for letter in "abc"]
     deliver(lake.sink(partitionBy=["k"]), rows, batches=7)
-    assert sorted((k, n) for n, k in lake.rows_of_duckdb()) == lake.rows() == sorted(rows)
-    assert len(list(Path(lake.place).rglob("part-*.parquet"))) == 3
+    assert lake.rows_of_duckdb() == lake.rows() == sorted(rows)
+    assert len(list(lake.files.rglob("part-*.parquet"))) == 3
 
 
 def test_large_files_are_taken_as_they_are(lake: Delta, monkeypatch: pytest.MonkeyPatch):
     monkeypatch.setattr(data_files, "SMALL_BYTES", 1)
     deliver(lake.sink(), ROWS, batches=3)
     assert lake.rows() == sorted(ROWS)
-    assert len(list(Path(lake.place).rglob("part-*.parquet"))) == 3
+    assert len(list(lake.files.rglob("part-*.parquet"))) == 3
 
 
 def test_a_repeated_delivery_leaves_no_files_behind(lake: Delta, monkeypatch: pytest.MonkeyPatch):
@@ -76,7 +77,7 @@ def test_a_repeated_delivery_leaves_no_files_behind(lake: Delta, monkeypatch: py
     operator.open()
     operator.deliver_files(delivery(2), files)
     assert lake.rows() == sorted(3 * ROWS)
-    assert len(list(Path(lake.place).rglob("part-*.parquet"))) == 2
+    assert len(list(lake.files.rglob("part-*.parquet"))) == 2
     assert not list((lake.directory / "_outputs" / "_merging").rglob("*.parquet"))
 
 
@@ -271,3 +272,31 @@ def test_parameters_that_do_not_fit_are_named(lake: Delta, parameters: dict[str,
     schema = f"{SCHEMA}, l array<int>" if "l" in str(parameters) else SCHEMA
     with pytest.raises(ValueError, match=message):
         lake.sink(schema, **parameters)
+
+
+CATALOGS: list[tuple[dict[str, str], str]] = [
+    ({"type": "sql"}, "catalog: uri is missing"),
+    ({"uri": "http://x", "token": "gertrude"}, "catalog: token: a secret stands in it"),
+    ({"uri": "http://x", "s3.secret-access-key": "gertrude"}, "catalog: s3.secret-access-key: a secret stands in it"),
+    ({"uri": "postgresql://me:gertrude@x/db"}, "catalog: uri: a password stands in it"),
+]
+
+
+@pytest.mark.parametrize(("catalog", "message"), CATALOGS)
+def test_a_catalog_that_cannot_be_used_is_refused(tmp_path: Path, catalog: dict[str, str], message: str):
+    with pytest.raises(ValueError, match=message) as raised:
+        Iceberg(tmp_path).sink(catalog=catalog)
+    assert "gertrude" not in str(raised.value)
+
+
+def test_secrets_of_a_catalog_are_read_where_they_are_used(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setenv("HIDDEN", "gertrude")
+    catalog = {
+        "type": "rest",
+        "uri": "http://127.0.0.1:9/${env:HIDDEN}",
+        "token": "${env:HIDDEN}",
+    }
+    bench = Iceberg(tmp_path).sink(catalog=catalog)
+    with pytest.raises(LakeError, match=r"the catalog http://127.0.0.1:9/\$\{env:HIDDEN\} cannot be") as raised:
+        deliver(bench, ROWS)
+    assert "gertrude" not in str(raised.value)

@@ -21,7 +21,7 @@ from streams_orchestration_tests.operators.lakes.lakes import LAKES, Delta
 from streams_orchestration_tests.runtime.applications import PERIODIC, compiled, published, rows, source, write_rows
 from streams_orchestration_tests.runtime.local import LocalApplication
 
-pytestmark = pytest.mark.usefixtures("no_hosts")
+pytestmark = [pytest.mark.usefixtures("no_hosts"), pytest.mark.filterwarnings("ignore:Iceberg scan planning")]
 
 COUNT = 20
 
@@ -132,7 +132,8 @@ def test_rows_are_those_of_an_undisturbed_run(lake: Delta, key: list[str], fault
     assert (sink.rows, sink.waiting, sink.error) == (count, 0, None)
 
 
-def test_a_table_becomes_another_one_over_resets(lake: Delta):
+def test_a_table_becomes_another_one_over_resets(tmp_path: Path):
+    lake = Delta(tmp_path)
     first = application(lake, 60)
     first.run()
     graph = [
@@ -190,5 +191,5 @@ def test_the_status_names_the_table(lake: Delta):
     local = application(lake)
     local.run()
     sink = read_status(local.home, local.name).sinks[0]
-    assert (sink.kind, sink.place, sink.rows) == (lake.operator, lake.place, COUNT)
+    assert (sink.kind, sink.rows, sink.place.startswith(lake.place)) == (lake.operator, COUNT, True)
     assert not due(local.catalog, local.name, files=False)

@@ -1,0 +1,68 @@
+"""Catalogs of Iceberg: as a spec names them, with secrets as references."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from typing import Any
+
+from streams_orchestration.operators.lakes.errors import LakeError
+from streams_orchestration.operators.references import is_reference, resolved
+
+_SECRET = re.compile(r"token|secret|password|credential|account-key|access-key|sas", re.IGNORECASE)
+_PLAIN = frozenset(("oauth2-server-uri", "auth.type"))
+_PASSWORD = re.compile(r"://[^/@:]*:(?!\$?\{)[^/@]+@")
+
+
+def check_catalog(properties: Mapping[str, str]) -> None:
+    """Find what is wrong with the properties of a catalog, without reading any variable.
+
+    Raises:
+        ValueError: one is missing, or a secret stands in it, which the message does not repeat.
+    """
+    if "uri" not in properties:
+        message = (
+            "catalog: uri is missing: {type: sql, uri: sqlite:////data/lake/catalog.db, warehouse: file:///data/lake}"
+        )
+        raise ValueError(message)
+    for name, value in properties.items():
+        if _SECRET.search(name) and name not in _PLAIN and not is_reference(value):
+            message = (
+                f"catalog: {name}: a secret stands in it, and would stand in plans and logs, too; name where it is: "
+                "${env:NAME} or ${file:PATH}"
+            )
+            raise ValueError(message)
+        if _PASSWORD.search(value):
+            message = (
+                f"catalog: {name}: a password stands in it, and would stand in plans and logs, too; use ${{env:NAME}}"
+            )
+            raise ValueError(message)
+
+
+def load_catalog(properties: Mapping[str, str]) -> Any:
+    """The library's catalog; raises LakeError, ReferenceError."""
+    from pyiceberg import catalog
+
+    values = {name: resolved(value, f"catalog: {name}") for name, value in properties.items()}
+    try:
+        return catalog.load_catalog(values.pop("name", "default"), **values)
+    except Exception as error:
+        message = f"the catalog {shown_catalog(properties)} cannot be used: {without_secrets(str(error), properties)}"
+        raise LakeError(message) from error
+
+
+def shown_catalog(properties: Mapping[str, str]) -> str:
+    """The address of a catalog for people: without user, password and options."""
+    uri = properties.get("uri", "")
+    return re.sub(r"://[^/@]*@", "://", uri).partition("?")[0]
+
+
+def without_secrets(text: str, properties: Mapping[str, str]) -> str:
+    """A text of the library in one line, without the values that references stand for."""
+    for name, value in properties.items():
+        if "{" in value:
+            try:
+                text = text.replace(resolved(value, name), "***")
+            except ValueError:
+                continue
+    return " ".join(text.split())
