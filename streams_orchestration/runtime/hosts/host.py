@@ -32,7 +32,7 @@ from streams_orchestration.runtime.sinks.publishing import complete
 from streams_orchestration.runtime.storage.directories import directories_of
 from streams_orchestration.runtime.storage.home import Home
 from streams_orchestration.runtime.units.cut_files import check_cuts
-from streams_orchestration.runtime.units.garbage import Garbage, sweep
+from streams_orchestration.runtime.units.garbage import Garbage, sweep, unknown_pes
 from streams_orchestration.runtime.units.region_machine import LIMIT
 from streams_orchestration.runtime.units.repeated_failures import failed_again
 from streams_orchestration.runtime.units.unit_status import LOST_REMEDY
@@ -161,6 +161,7 @@ class Host:
             if self._done():
                 self.stop_all()
                 self.garbage.collect()
+                self._sweep_all()
                 return "COMPLETED"
             next_turn = TICK_SECONDS if self.news else LOOK_SECONDS if observes else OBSERVE_SECONDS
             self._rest(mark, began, began + next_turn)
@@ -279,6 +280,12 @@ class Host:
     def _busy(self) -> list[int]:
         """Processes that have a task to run."""
         return [pid for query in tuple(self.queries.values()) for pid in query.busy()]
+
+    def _sweep_all(self) -> None:
+        """Remove what publishers and redeploys left that have died: no query starts any more that would do it."""
+        timed = {pe: program for pe, program in self.programs.items() if program.unit in self.timed}
+        pes = (*timed, *unknown_pes(self.catalog, self.home, self.application))
+        sweep(self.catalog, self.home, self.application, pes, timed.values())
 
     def _sweep(self, pe: int) -> None:
         removed = sweep(self.catalog, self.home, self.application, [pe], [self.programs[pe]])

@@ -189,3 +189,23 @@ def sweep(
         f = tables.sink_file
         named |= set(connection.scalars(select(f.c.pending).where(f.c.application == application)))
     return remove_files(path for path in candidates if str(path) not in named)
+
+
+def unknown_pes(catalog: Catalog, home: Home, application: str) -> tuple[int, ...]:
+    """PEs with files that are not deployed, of a redeploy that died before it switched; none while one is under way.
+
+    Args:
+        catalog: of the application.
+        home: the state directory.
+        application: its name.
+    """
+    # as in `sweep`, looked for before the catalog is asked: whoever writes for a new plan holds units before that
+    directories = [path for kind in ("streams", "states") for path in (home.data(application) / kind).glob("pe-*")]
+    numbers = {int(path.name.removeprefix("pe-")) for path in directories}
+    p, u = tables.pe, tables.unit
+    with catalog.read() as connection:
+        held = select(u.c.name).where(u.c.application == application, u.c.held_until > time.time())
+        if connection.execute(held.limit(1)).first() is not None:
+            return ()
+        deployed = connection.scalars(select(p.c.id).where(p.c.application == application))
+        return tuple(sorted(numbers - set(deployed)))
