@@ -33,7 +33,7 @@ _STATEFUL = frozenset(
         *("Aggregate", "Barrier", "Beacon", "Buffer", "Custom", "DeDuplicate", "Delay", "DeltaSink", "DeltaSource"),
         *("DirectoryScan", "DynamicFilter", "FileSink", "FileSource", "Gate", "Join", "KeyedAggregate", "KeyedDelay"),
         *("KeyedJoin", "Marker", "Normalize", "Pair", "PunctMerger", "Selector", "Sort", "SqlSink", "Switch"),
-        *("IcebergSink", "Throttle"),
+        *("IcebergSink", "IcebergSource", "Throttle"),
     )
 )
 
@@ -64,6 +64,7 @@ _TABLE: dict[str, tuple[SingleThreadedMode, str, str]] = {
     "Functor": ("Always", "c", "Mp Mp*"),
     "Gate": ("Always", "c cx", "cp"),
     "IcebergSink": ("Always", "c", ""),
+    "IcebergSource": ("Always", "", "M"),
     "Import": ("Always", "", "cg"),
     "JavaOp": ("Never", "cw*", "Mg*"),
     "JobControlPlane": ("Always", "", ""),

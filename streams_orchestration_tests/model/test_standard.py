@@ -47,6 +47,7 @@ def test_all_standard_operators_are_in_the_table() -> None:
         "DeltaSink",
         "DeltaSource",
         "IcebergSink",
+        "IcebergSource",
         "JobControlPlane",
         "SqlSink",
     } == set(STANDARD)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any, TypeVar
 from urllib.parse import unquote
 
@@ -132,6 +132,10 @@ class DeltaHistory:
         while self._opened is None:
             self.newest()
         return pa.schema(self._opened.schema().to_arrow())
+
+    def columns_in(self, file: pa.Schema, names: Sequence[str]) -> Mapping[str, str]:
+        """By name."""
+        return {name: name for name in names if name in file.names}
 
     def open(self, part: DataPart) -> Any:
         """A data file."""

@@ -114,6 +114,10 @@ class TableHistory(Protocol):
         """Of the newest version."""
         ...
 
+    def columns_in(self, file: pa.Schema, names: Sequence[str]) -> Mapping[str, str]:
+        """Column of the table -> its name in a data file, of those that are in it."""
+        ...
+
     def open(self, part: DataPart) -> IO[bytes] | Any:
         """A data file; raises FileNotFoundError."""
         ...

@@ -227,21 +227,23 @@ class LakeSource(SourceOperator):
             {"_change_type": pa.array(["insert"]), "_commit_version": pa.array([position.version])},
         )
         with pq.ParquetFile(self._table.open(part)) as file:
-            names = [name for name in self._schema.names if name in file.schema_arrow.names]
+            wanted = [name for name in self._schema.names if name not in FEED]
+            names = self._table.columns_in(file.schema_arrow, wanted)
+            inside = list(names.values())
             for group in range(file.num_row_groups):
                 rows = file.metadata.row_group(group).num_rows
                 if first >= rows:
                     first -= rows
                     continue
-                for batch in file.iter_batches(READ_ROWS, row_groups=[group], columns=names, use_threads=False):
+                for batch in file.iter_batches(READ_ROWS, row_groups=[group], columns=inside, use_threads=False):
                     skipped = min(first, batch.num_rows)
                     first -= skipped
                     if skipped < batch.num_rows:
-                        yield self._complete(batch.slice(skipped), {**feed, **part.values})
+                        yield self._complete(batch.slice(skipped), names, {**feed, **part.values})
 
-    def _complete(self, batch: pa.RecordBatch, values: Mapping[str, Any]) -> pa.RecordBatch:
+    def _complete(self, batch: pa.RecordBatch, names: Mapping[str, str], values: Mapping[str, Any]) -> pa.RecordBatch:
         """With the columns that are not in the file: values of its partition, or null."""
-        columns = dict(zip(batch.schema.names, batch.columns, strict=True))
+        columns: dict[str, Any] = {name: batch.column(inside) for name, inside in names.items()}
         for field in self._schema:
             if field.name not in columns:
                 value = values.get(field.name, pa.nulls(1, field.type))

@@ -14,6 +14,7 @@ STANDARD: dict[str, str] = {
     "Filter": "streams_orchestration.operators.standard.filter:Filter",
     "Functor": "streams_orchestration.operators.standard.functor:Functor",
     "IcebergSink": "streams_orchestration.operators.standard.iceberg_sink:IcebergSink",
+    "IcebergSource": "streams_orchestration.operators.standard.iceberg_source:IcebergSource",
     "Join": "streams_orchestration.operators.standard.join:Join",
     "Punctor": "streams_orchestration.operators.standard.punctor:Punctor",
     "Split": "streams_orchestration.operators.standard.split:Split",

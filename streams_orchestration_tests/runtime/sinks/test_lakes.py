@@ -132,8 +132,7 @@ def test_rows_are_those_of_an_undisturbed_run(lake: Delta, key: list[str], fault
     assert (sink.rows, sink.waiting, sink.error) == (count, 0, None)
 
 
-def test_a_table_becomes_another_one_over_resets(tmp_path: Path):
-    lake = Delta(tmp_path)
+def test_a_table_becomes_another_one_over_resets(lake: Delta):
     first = application(lake, 60)
     first.run()
     graph = [

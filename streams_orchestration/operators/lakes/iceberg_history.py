@@ -1,0 +1,211 @@
+"""The history of a table of Iceberg: what each snapshot of its main branch has added."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import pyarrow as pa
+from pyiceberg.exceptions import NoSuchNamespaceError, NoSuchTableError
+from pyiceberg.manifest import DataFile, ManifestContent, ManifestEntryStatus
+from pyiceberg.table import Table
+from pyiceberg.table.snapshots import Operation, Snapshot
+from pyiceberg.transforms import IdentityTransform
+
+from streams_orchestration.operators.errors import DataError
+from streams_orchestration.operators.lakes.errors import LakeError
+from streams_orchestration.operators.lakes.history import (
+    Changed,
+    DataPart,
+    LostVersionsError,
+    Position,
+    Start,
+    StartAt,
+    VersionParts,
+)
+from streams_orchestration.operators.lakes.iceberg_catalog import load_catalog, without_secrets
+
+NOTHING = 0
+"""Stands for the time before the first snapshot."""
+_FIELD_ID = b"PARQUET:field_id"
+
+
+class IcebergHistory:
+    """One table."""
+
+    def __init__(self, catalog: Mapping[str, str], name: str) -> None:
+        """Read nothing yet.
+
+        Args:
+            catalog: its properties, with references.
+            name: of the table, with its namespace.
+        """
+        self.properties = dict(catalog)
+        self.place = name
+        self._catalog: Any = None
+        self._loaded: Table | None = None
+
+    def start(self, start: Start) -> Position:
+        """Where a source begins."""
+        newest = self.newest()
+        lineage = self._lineage()
+        match start:
+            case "snapshot":
+                return Position(newest, whole=True) if newest else Position(NOTHING, done=True)
+            case "latest":
+                return Position(newest, done=True)
+            case "earliest":
+                return Position(lineage[0].snapshot_id, whole=True) if lineage else Position(NOTHING, done=True)
+            case StartAt(version=int(version)):
+                if version not in _ids(lineage):
+                    known = ", ".join(map(str, _ids(lineage)[-5:])) or "none"
+                    message = f"startAt: the table {self.place} has no snapshot {version}; its newest are {known}"
+                    raise DataError(message)
+                return Position(version)
+            case _:
+                assert start.time is not None
+                moment = start.time.timestamp() * 1000
+                later = [each.snapshot_id for each in lineage if each.timestamp_ms >= moment]
+                return Position(later[0]) if later else Position(newest, done=True)
+
+    def newest(self) -> int:
+        """The newest snapshot."""
+        try:
+            if self._catalog is None:
+                self._catalog = load_catalog(self.properties)
+            self._loaded = self._catalog.load_table(self.place)
+            current = self._table.current_snapshot()
+        except LakeError:
+            raise
+        except (NoSuchTableError, NoSuchNamespaceError):
+            message = f"there is no table {self.place} in the catalog; make it, or name another one"
+            raise LakeError(message) from None
+        except Exception as error:
+            text = without_secrets(f"{type(error).__name__}: {error}", self.properties)
+            message = f"the table {self.place} cannot be read: {text}; see that it is there, and the rights"
+            raise LakeError(message) from error
+        return NOTHING if current is None else current.snapshot_id
+
+    def following(self, version: int) -> int | None:
+        """The next snapshot.
+
+        Raises:
+            LostVersionsError: it has expired.
+        """
+        self.newest()
+        lineage = self._lineage()
+        if not lineage:
+            return None
+        ids = _ids(lineage)
+        if version in ids:
+            return next(iter(ids[ids.index(version) + 1 :]), None)
+        if (lineage[0].parent_snapshot_id or NOTHING) == version:
+            return ids[0]
+        if self._table.snapshot_by_id(version) is not None:
+            message = (
+                f"the table {self.place} was taken back behind snapshot {version}, which was read; "
+                "start anew with --fresh"
+            )
+            raise DataError(message)
+        what = f"snapshots between {version} and {ids[0]}" if version else f"snapshots before {ids[0]}"
+        raise LostVersionsError(what, ids[0])
+
+    def is_at(self, version: int, until: int) -> bool:
+        """By the order of snapshots; one that has expired comes before those that are there."""
+        ids = [NOTHING, *_ids(self._lineage())]
+        place = {each: number for number, each in enumerate(ids)}
+        return version == until or place.get(version, -1) >= place.get(until, 0) > 0
+
+    def parts(self, position: Position) -> VersionParts:
+        """The files of a snapshot, or those that it has added.
+
+        Raises:
+            LostVersionsError: it has expired.
+        """
+        snapshot = self._table.snapshot_by_id(position.version)
+        try:
+            if snapshot is None:
+                raise FileNotFoundError
+            return VersionParts(self._whole(snapshot)) if position.whole else self._added(snapshot)
+        except FileNotFoundError as error:
+            following = _ids(self._lineage())
+            what = f"snapshot {position.version}"
+            raise LostVersionsError(what, following[0] if following else None) from error
+
+    def feed(self, version: int) -> pa.Table:
+        """There is none."""
+        raise NotImplementedError
+
+    def columns(self) -> pa.Schema:
+        """Of the newest snapshot."""
+        if self._loaded is None:
+            self.newest()
+        return self._table.schema().as_arrow()
+
+    def columns_in(self, file: pa.Schema, names: Sequence[str]) -> Mapping[str, str]:
+        """By the ids of columns, which stay when these are renamed; by name where a file has no ids."""
+        by_id = {
+            int((field.metadata or {})[_FIELD_ID]): field.name for field in file if _FIELD_ID in (field.metadata or {})
+        }
+        schema = self._table.schema()
+        ids = {name: schema.find_field(name).field_id for name in names}
+        if not by_id:
+            return {name: name for name in names if name in file.names}
+        missing = {field_id for field_id in ids.values() if field_id not in by_id}
+        for field in self._table.spec().fields:
+            if field.source_id in missing and isinstance(field.transform, IdentityTransform):
+                message = (
+                    f"a data file of {self.place} does not have the column {schema.find_column_name(field.source_id)} "
+                    "that it is partitioned by, and cannot be read; have the table rewritten"
+                )
+                raise DataError(message)
+        return {name: by_id[field_id] for name, field_id in ids.items() if field_id in by_id}
+
+    def open(self, part: DataPart) -> Any:
+        """A data file."""
+        return self._table.io.new_input(part.path).open()
+
+    @property
+    def _table(self) -> Table:
+        assert self._loaded is not None
+        return self._loaded
+
+    def _lineage(self) -> list[Snapshot]:
+        """The snapshots that led to the newest one, oldest first, as far as they are known."""
+        snapshots: list[Snapshot] = []
+        snapshot = self._table.current_snapshot()
+        while snapshot is not None:
+            snapshots.append(snapshot)
+            parent = snapshot.parent_snapshot_id
+            snapshot = None if parent is None else self._table.snapshot_by_id(parent)
+        return snapshots[::-1]
+
+    def _whole(self, snapshot: Snapshot) -> list[DataPart]:
+        tasks = list(self._table.scan(snapshot_id=snapshot.snapshot_id).plan_files())
+        if any(task.delete_files for task in tasks):
+            message = (
+                f"snapshot {snapshot.snapshot_id} of {self.place} has delete files, which cannot be read; "
+                "have the table rewritten (rewrite_data_files)"
+            )
+            raise DataError(message)
+        return [self._part(file) for file in sorted((task.file for task in tasks), key=lambda file: file.file_path)]
+
+    def _added(self, snapshot: Snapshot) -> VersionParts:
+        operation = snapshot.summary.operation if snapshot.summary else Operation.APPEND
+        if operation == Operation.REPLACE:
+            return VersionParts(())
+        parts = [
+            self._part(entry.data_file)
+            for manifest in snapshot.manifests(self._table.io)
+            if manifest.added_snapshot_id == snapshot.snapshot_id and manifest.content == ManifestContent.DATA
+            for entry in manifest.fetch_manifest_entry(self._table.io)
+            if entry.status == ManifestEntryStatus.ADDED
+        ]
+        return VersionParts(parts, None if operation == Operation.APPEND else Changed(operation.value))
+
+    def _part(self, file: DataFile) -> DataPart:
+        return DataPart(file.file_path, {})
+
+
+def _ids(lineage: Sequence[Snapshot]) -> list[int]:
+    return [snapshot.snapshot_id for snapshot in lineage]

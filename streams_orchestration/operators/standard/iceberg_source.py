@@ -1,0 +1,44 @@
+"""IcebergSource: the tuples of a table of Iceberg, replayable from any row of any snapshot."""
+
+from __future__ import annotations
+
+from typing import Literal
+
+from pydantic import ConfigDict, Field, field_validator
+
+from streams_orchestration.operators.lakes.history import TableHistory
+from streams_orchestration.operators.lakes.iceberg_catalog import check_catalog
+from streams_orchestration.operators.lakes.source import LakeSource, LakeSourceParameters
+
+
+class IcebergSourceParameters(LakeSourceParameters):
+    """Parameters of `IcebergSource`; a version is the id of a snapshot."""
+
+    model_config = ConfigDict(hide_input_in_errors=True)
+
+    catalog: dict[str, str] = Field(
+        repr=False, description="properties of the catalog, as pyiceberg has them: name, type, uri, warehouse"
+    )
+    table: str = Field(pattern=r"^[^.]+(\.[^.]+)+$", description="namespace.name")
+    on_change: Literal["fail", "skip", "rewritten"] = Field(  # type: ignore[assignment]
+        default="fail",
+        alias="onChange",
+        description="of a snapshot that deletes or updates rows; skip: nothing of it; rewritten: the rows of all files "
+        "that it adds, also those that are as before",
+    )
+
+    _catalog = field_validator("catalog")(lambda value: check_catalog(value) or value)
+
+
+class IcebergSource(LakeSource):
+    """Reads the files that each snapshot of the main branch adds; those that only rewrite files add nothing."""
+
+    Parameters = IcebergSourceParameters
+    module = "pyiceberg"
+    extra = "iceberg"
+
+    def history(self) -> TableHistory:
+        """In the catalog."""
+        from streams_orchestration.operators.lakes.iceberg_history import IcebergHistory
+
+        return IcebergHistory(self.parameters.catalog, self.parameters.table)
