@@ -165,7 +165,8 @@ def sweep(
 ) -> int:
     """Remove files of these PEs that no commit names: what killed or failed tasks left.
 
-    Call only while no query of these PEs runs.
+    Call only while no query of these PEs runs. States stay while a redeploy is under way: it writes those of its plan
+    before the switch names them.
 
     Args:
         catalog: of the application.
@@ -177,17 +178,20 @@ def sweep(
     Returns:
         How many files were removed.
     """
-    directories = [home.data(application) / kind / f"pe-{pe}" for pe in pes for kind in ("streams", "states")]
+    data, numbers = home.data(application), list(pes)
     # Looked for before the catalog is asked: a host that was paused in between, and that another one has
-    # taken the place of, does not see the files of the other one.
-    candidates = [path for directory in directories for path in directory.glob("*")]
+    # taken the place of, does not see the files of the other one; a redeploy holds units before it writes.
+    candidates = [path for pe in numbers for path in (data / "streams" / f"pe-{pe}").glob("*")]
     candidates += [path for program in programs for path in unpublished_files(home, program)]
+    states = [path for pe in numbers for path in (data / "states" / f"pe-{pe}").glob("*")]
     with catalog.read() as connection:
         s = tables.segment
         named = set(connection.scalars(select(s.c.path).where(s.c.application == application)))
         named |= state_files(connection, application)
         f = tables.sink_file
         named |= set(connection.scalars(select(f.c.pending).where(f.c.application == application)))
+        if not _is_redeployed(connection, application):
+            candidates += states
     return remove_files(path for path in candidates if str(path) not in named)
 
 
@@ -199,13 +203,19 @@ def unknown_pes(catalog: Catalog, home: Home, application: str) -> tuple[int, ..
         home: the state directory.
         application: its name.
     """
-    # as in `sweep`, looked for before the catalog is asked: whoever writes for a new plan holds units before that
+    # looked for before the catalog is asked, as in `sweep`
     directories = [path for kind in ("streams", "states") for path in (home.data(application) / kind).glob("pe-*")]
     numbers = {int(path.name.removeprefix("pe-")) for path in directories}
-    p, u = tables.pe, tables.unit
+    p = tables.pe
     with catalog.read() as connection:
-        held = select(u.c.name).where(u.c.application == application, u.c.held_until > time.time())
-        if connection.execute(held.limit(1)).first() is not None:
+        if _is_redeployed(connection, application):
             return ()
         deployed = connection.scalars(select(p.c.id).where(p.c.application == application))
         return tuple(sorted(numbers - set(deployed)))
+
+
+def _is_redeployed(connection: Connection, application: str) -> bool:
+    """Whether units are held for another plan."""
+    u = tables.unit
+    held = select(u.c.name).where(u.c.application == application, u.c.held_until > time.time())
+    return connection.execute(held.limit(1)).first() is not None

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import pytest
+
 from streams_orchestration.runtime.redeployment.draining import hold, release
 from streams_orchestration.runtime.storage.home import Home
 from streams_orchestration.runtime.units.garbage import sweep, unknown_pes
@@ -11,16 +13,36 @@ from streams_orchestration_tests.runtime.applications import compiled, sink, sou
 from streams_orchestration_tests.runtime.local import LocalApplication
 
 
-def test_states_for_a_plan_that_never_came_are_removed_unless_a_redeploy_is_under_way(tmp_path: Path):
+@pytest.fixture
+def local(tmp_path: Path) -> LocalApplication:
     file = write_rows(tmp_path / "rows.parquet", 4)
-    local = LocalApplication(Home(tmp_path / "home"), compiled([source("Rows", file), sink("Out", "Rows")]))
-    written = local.home.data(local.name) / "states" / "pe-7" / "g2-b1-o0-12345678.state"
-    written.parent.mkdir(parents=True)
-    written.touch()
+    return LocalApplication(Home(tmp_path / "home"), compiled([source("Rows", file), sink("Out", "Rows")]))
+
+
+def written_state(local: LocalApplication, pe: int) -> Path:
+    """A file as a redeploy writes it before it switches."""
+    path = local.home.data(local.name) / "states" / f"pe-{pe}" / "g2-b1-o0-12345678.state"
+    path.parent.mkdir(parents=True)
+    path.touch()
+    return path
+
+
+def test_states_for_a_plan_that_never_came_are_removed_unless_a_redeploy_is_under_way(local: LocalApplication):
+    written = written_state(local, 7)
     hold(local.catalog, local.name, local.units)
     assert unknown_pes(local.catalog, local.home, local.name) == ()
     release(local.catalog, local.name)
     left = unknown_pes(local.catalog, local.home, local.name)
     assert left == (7,)
     sweep(local.catalog, local.home, local.name, left)
+    assert not written.exists()
+
+
+def test_a_query_that_starts_in_the_middle_of_a_redeploy_leaves_the_states_of_the_new_plan(local: LocalApplication):
+    written = written_state(local, 0)
+    hold(local.catalog, local.name, local.units)
+    sweep(local.catalog, local.home, local.name, [0])
+    assert written.exists()
+    release(local.catalog, local.name)
+    sweep(local.catalog, local.home, local.name, [0])
     assert not written.exists()
