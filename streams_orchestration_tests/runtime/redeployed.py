@@ -6,13 +6,15 @@ from streams_orchestration.compiler.compilation import Compilation, need
 from streams_orchestration.compiler.redeployment.numbered import at_run_time
 from streams_orchestration.compiler.redeployment.outcome import Redeployment
 from streams_orchestration.runtime.redeployment.deployed import deployed_plan, preview_redeploy
-from streams_orchestration.runtime.redeployment.draining import close_epochs, hold, under_way
+from streams_orchestration.runtime.redeployment.draining import close_epochs, give_up_epochs, hold, under_way
 from streams_orchestration.runtime.redeployment.redeploying import _switch
 from streams_orchestration.runtime.sinks.delivering import deliverers
 from streams_orchestration.runtime.storage.files import remove_files
 from streams_orchestration_tests.runtime.local import LocalApplication
 
 TURNS = 200
+PATIENCE = 20
+"""Turns after which regions that an operator drives go back to their last cut."""
 
 
 def redeploy(local: LocalApplication, wanted: Compilation, *, drops: bool = False) -> Redeployment:
@@ -23,7 +25,6 @@ def redeploy(local: LocalApplication, wanted: Compilation, *, drops: bool = Fals
         redeployment = preview_redeploy(local.home, wanted, gone)
     assert redeployment.acceptable, redeployment.document()
     changed = [each.unit for each in redeployment.units if each.action in ("restart", "stop")]
-    hold(local.catalog, local.name, changed)
     drained(local, changed)
     after = at_run_time(wanted, redeployment.numbering)
     remove_files(_switch(local.home, local.catalog, local.programs, after, redeployment, changed))
@@ -45,8 +46,11 @@ def adopt(local: LocalApplication) -> None:
 def drained(local: LocalApplication, units: list[str]) -> None:
     """Step all PEs until nothing is under way."""
     rest = ""
-    for _ in range(TURNS):
+    for turn in range(TURNS):
         local.report_running()
+        if turn == PATIENCE:
+            give_up_epochs(local.catalog, local.name, units)
+        hold(local.catalog, local.name, units)  # again and again, however slow the machine is
         close_epochs(local.catalog, local.name, units)
         for program in local.programs:
             local.step(program)

@@ -40,6 +40,9 @@ class ApplicationRow(CatalogRow):
     state: ApplicationState
     deployed_at: float
     plan: int
+    last_epoch: int
+    last_batch: int
+    last_generation: int
 
 
 @dataclass(frozen=True, slots=True)

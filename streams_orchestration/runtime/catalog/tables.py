@@ -34,6 +34,10 @@ application = Table(
     Column("state", String, nullable=False),
     Column("deployed_at", Float, nullable=False),
     Column("plan", Integer, nullable=False, default=1),  # how many plans there were: hosts load a new one
+    # what no part of a new plan is below, since names of files and marks of sinks hold them: units come and go
+    Column("last_epoch", Count, nullable=False, default=0),
+    Column("last_batch", Count, nullable=False, default=-1),
+    Column("last_generation", Integer, nullable=False, default=0),
 )
 
 host = Table(

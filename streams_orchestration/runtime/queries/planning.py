@@ -56,7 +56,8 @@ class PeView:
     """The unit goes back to its cut: what is done before that is in vain."""
     draining: frozenset[str] | None = None
     """The unit is drained for another plan: its sources stand still, and of the streams from outside only these are
-    read, which come from units that are drained, too. None while it works."""
+    read, which come from units that are drained, too. None while it works, and where it is on its way to the end of an
+    epoch that only its trigger operator can end."""
     outstanding: int = 0
     """Segments that the slowest consumer of any of its streams has still to read, or complete epochs of a sink that it
     could not make visible, whichever is more."""

@@ -76,7 +76,11 @@ def read_view(catalog: Catalog, program: PeProgram) -> PeView:
             waits=row.unit_state in ("UNHEALTHY", LIMIT),
             streams=_streams(connection, program, (*program.inputs, *imported), position),
             imported=imported,
-            draining=_drained_streams(connection, program) if is_held(row.held_until) else None,
+            draining=(
+                _drained_streams(connection, program)
+                if is_held(row.held_until) and not (program.driven and _has_begun(connection, program))
+                else None
+            ),
             outstanding=max(
                 outstanding(connection, program, position, row.completed_epoch),
                 late_epochs(connection, program.application, program.pe, row.completed_epoch) if program.sinks else 0,
@@ -87,6 +91,18 @@ def read_view(catalog: Catalog, program: PeProgram) -> PeView:
 def is_held(until: float | None) -> bool:
     """Whether a unit is being drained; a redeploy that died holds nothing up for long."""
     return until is not None and until > time.time()
+
+
+def _has_begun(connection: Connection, program: PeProgram) -> bool:
+    """The PE has committed something of the epoch that it works in."""
+    p, c = tables.pe, tables.commit
+    closed = (c.c.application == p.c.application) & (c.c.pe == p.c.id) & (c.c.batch == p.c.batch) & c.c.boundary
+    begun = (
+        select(p.c.id)
+        .outerjoin(c, closed)
+        .where(p.c.application == program.application, p.c.id == program.pe, p.c.batch >= 0, c.c.pe.is_(None))
+    )
+    return connection.execute(begun).first() is not None
 
 
 def _drained_streams(connection: Connection, program: PeProgram) -> frozenset[str]:

@@ -14,7 +14,7 @@ from streams_orchestration.compiler.redeployment.outcome import Redeployment, St
 from streams_orchestration.operators.contract import Operator
 from streams_orchestration.operators.implementation import import_operator
 from streams_orchestration.runtime.catalog import tables
-from streams_orchestration.runtime.catalog.rows import PeRow, UnitRow
+from streams_orchestration.runtime.catalog.rows import ApplicationRow, PeRow, UnitRow
 from streams_orchestration.runtime.programs.batches import StoredState
 from streams_orchestration.runtime.redeployment.rescaling import carried_state, divided_states
 from streams_orchestration.runtime.storage.directories import directories_of
@@ -29,9 +29,9 @@ class CommonCut:
     """What the units that change have where they stand."""
 
     epoch: int = 0
-    """The highest complete one."""
+    """The highest complete one, of these units and of all that there were before an earlier redeploy."""
     batch: int = -1
-    """The highest one."""
+    """The highest one, likewise."""
     generation: int = 0
     """The highest one of all units."""
     inputs: dict[tuple[int, str], int] = field(default_factory=dict[tuple[int, str], int])
@@ -44,6 +44,8 @@ class CommonCut:
     """Sources that have ended."""
     ended: frozenset[tuple[int, str]] = frozenset()
     """(PE, stream) of streams from outside that have ended and that the PE has read to the end."""
+    finished: frozenset[str] = frozenset()
+    """Operators of PEs that have made their last commit."""
     states: dict[str, StoredState] = field(default_factory=dict[str, StoredState])
 
     def files(self) -> set[str]:
@@ -64,18 +66,20 @@ def read_cut(
     """
     changed = set(units)
     members = {program.pe for program in programs if program.unit in changed}
-    u, p = tables.unit, tables.pe
+    a, u, p = tables.application, tables.unit, tables.pe
+    before = ApplicationRow.one(connection, select(a).where(a.c.name == application))
     rows = UnitRow.all(connection, select(u).where(u.c.application == application))
     pes = PeRow.all(connection, select(p).where(p.c.application == application, p.c.id.in_(members)))
     return CommonCut(
-        epoch=max((row.completed_epoch for row in rows if row.name in changed), default=0),
-        batch=max((row.batch for row in pes), default=-1),
-        generation=max((row.generation for row in rows), default=0),
+        epoch=max((before.last_epoch, *(row.completed_epoch for row in rows if row.name in changed))),
+        batch=max((before.last_batch, *(row.batch for row in pes))),
+        generation=max((before.last_generation, *(row.generation for row in rows))),
         inputs={(row.id, stream): number for row in pes for stream, number in row.position["inputs"].items()},
         outputs={stream: number for row in pes for stream, number in row.position["outputs"].items()},
         sources={source: offset for row in pes for source, offset in row.position["sources"].items()},
         exhausted=frozenset(name for row in pes for name in _exhausted(row, "sources")),
         ended=frozenset((row.id, name) for row in pes for name in _exhausted(row, "inputs")),
+        finished=frozenset(name for row in pes if row.final for name in row.operators),
         states={name: state for row in pes for name, state in newest_states(connection, application, row.id).items()},
     )
 

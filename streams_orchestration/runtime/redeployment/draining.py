@@ -26,6 +26,9 @@ HOLD_SECONDS = 30.0
 
 LOOK_SECONDS = 0.5
 
+OWN_CUT_SECONDS = 10.0
+"""How long a region that its trigger operator drives may take to its own next cut, or half the time there is."""
+
 
 def hold(catalog: Catalog, application: str, units: Collection[str]) -> None:
     """Let nothing more into some units for a while."""
@@ -61,7 +64,8 @@ def drain(
     Returns:
         What is still under way when the time is over; empty when nothing is.
     """
-    renewed = time.monotonic()
+    renewed = began = time.monotonic()
+    given_up: set[str] = set()
     while True:
         mark = catalog.changes.mark()
         if time.monotonic() - renewed > HOLD_SECONDS / 3:
@@ -75,6 +79,8 @@ def drain(
             return rest
         if mend:
             fall_back(catalog, application, units)
+            if time.monotonic() - began >= min(OWN_CUT_SECONDS, (until - began) / 2):
+                given_up |= give_up_epochs(catalog, application, set(units) - given_up)
         close_epochs(catalog, application, units)
         catalog.changes.wait(mark, min(LOOK_SECONDS, until - time.monotonic()))
 
@@ -100,17 +106,48 @@ def fall_back(catalog: Catalog, application: str, units: Collection[str]) -> Non
     garbage: list[str] = []
     with catalog.write() as connection:
         for unit in UnitRow.all(connection, select(u).where(*failed)):
-            garbage += roll_back(connection, unit, unit.completed_epoch + 1)
-            connection.execute(
-                update(u)
-                .where(u.c.application == application, u.c.name == unit.name)
-                .values(
-                    generation=unit.generation + 1, state="STARTED", dirty=False, timer=None, deadline=None, cause=None,
-                    trigger_epoch=unit.completed_epoch, current_epoch=unit.completed_epoch + 1, drain_asked=None,
-                )
-            )  # fmt: skip
+            garbage += _go_back(connection, unit)
     remove_files(garbage)
     retract(catalog, application)
+
+
+def give_up_epochs(catalog: Catalog, application: str, units: Collection[str]) -> set[str]:
+    """Take regions that an operator drives, and that are in the middle of an epoch, back to their last cut.
+
+    Returns:
+        Their names.
+    """
+    u = tables.unit
+    mine = (u.c.application == application, u.c.name.in_(units), u.c.region.is_not(None))
+    driven = (*mine, u.c.period.is_(None), u.c.state == "PROCESSING")
+    with catalog.read() as connection:
+        if all(_at_cut(connection, application, name) for name in connection.scalars(select(u.c.name).where(*driven))):
+            return set()
+    names: set[str] = set()
+    garbage: list[str] = []
+    with catalog.write() as connection:
+        for unit in UnitRow.all(connection, select(u).where(*driven)):
+            if not _at_cut(connection, application, unit.name):
+                garbage += _go_back(connection, unit)
+                names.add(unit.name)
+    remove_files(garbage)
+    retract(catalog, application)
+    return names
+
+
+def _go_back(connection: Connection, unit: UnitRow) -> list[str]:
+    """Take a unit back to its cut; the files that nobody names any more."""
+    u = tables.unit
+    garbage = roll_back(connection, unit, unit.completed_epoch + 1)
+    connection.execute(
+        update(u)
+        .where(u.c.application == unit.application, u.c.name == unit.name)
+        .values(
+            generation=unit.generation + 1, state="STARTED", dirty=False, timer=None, deadline=None, cause=None,
+            trigger_epoch=unit.completed_epoch, current_epoch=unit.completed_epoch + 1, drain_asked=None,
+        )
+    )  # fmt: skip
+    return garbage
 
 
 def close_epochs(catalog: Catalog, application: str, units: Collection[str]) -> None:

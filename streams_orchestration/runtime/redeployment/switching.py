@@ -105,20 +105,25 @@ def begin(
     begins = {each.unit for each in redeployment.units if each.action in ("restart", "start")}
     # higher than all before: a query of a PE that has come into another unit is not taken for one of that unit
     generation = cut.generation + 1
-    for unit in plan.units:
-        if unit.name in begins:
-            values = _unit_values(rows.get(unit.name), cut)
-            insert_unit(connection, application, unit, generation=generation, **values)
-            _complete(connection, application, unit, cut)
     formers = redeployment.formers
     read = carry_connections(connection, application, formers)
-    for pe in plan.pes:
-        if pe.program.unit in begins:
-            position = _position(pe, cut, carried, formers)
-            _begin(connection, pe, generation, cut, carried, _continued(connection, pe.program, position, cut, read))
+    for unit in plan.units:
+        if unit.name in begins:
+            pes = [pe for pe in plan.pes if pe.program.unit == unit.name]
+            final = _is_finished(pes, formers, cut.finished)
+            ended = True
+            for pe in pes:
+                position = _position(pe, cut, carried, formers)
+                position = _continued(connection, pe.program, position, cut, read)
+                ended &= _begin(connection, pe, generation, cut, carried, position, final=final)
+            values = _unit_values(rows.get(unit.name), cut)
+            if final or ended:  # the last epoch is behind it, or the next one
+                values["final_epoch"] = cut.epoch if final else cut.epoch + 1
+            insert_unit(connection, application, unit, generation=generation, **values)
+            _complete(connection, application, unit, cut)
     _place_hosts(connection, application, plan.hosts)
     _place_sinks(connection, home, application, plan.programs, begins, formers)
-    _write_application(connection, wanted, redeployment.after)
+    _write_application(connection, wanted, redeployment.after, cut)
 
 
 def _remove(connection: Connection, application: str, programs: list[PeProgram], units: Collection[str]) -> list[str]:
@@ -140,6 +145,13 @@ def _remove(connection: Connection, application: str, programs: list[PeProgram],
     connection.execute(delete(u).where(u.c.application == application, u.c.name.in_(units)))
     connection.execute(delete(e).where(e.c.application == application, e.c.unit.in_(units)))
     return garbage
+
+
+def _is_finished(pes: Iterable[DeployedPe], formers: Mapping[str, str], finished: frozenset[str]) -> bool:
+    """All that a unit consists of has made its last commit; operators that are new to it have nothing to read."""
+    former = {formers.get(each.name) for pe in pes for each in pe.program.operators.values()} - {None}
+    sources = {name for pe in pes for name in pe.initial}
+    return bool(former) and former <= finished and sources <= formers.keys()
 
 
 def _unit_values(former: UnitRow | None, cut: CommonCut) -> dict[str, Any]:
@@ -167,26 +179,29 @@ def _begin(
     cut: CommonCut,
     carried: Carried,
     begins: Position,
-) -> None:
-    """Enter a PE, its boundary commit and the states of its operators."""
+    *,
+    final: bool,
+) -> bool:
+    """Enter a PE, its boundary commit and the states of its operators; whether nothing comes into it any more."""
     program, now = pe.program, time.time()
     key = {"application": program.application, "batch": cut.batch + 1}
     position = asdict(begins)
     exhausted = _is_exhausted(program, position)
     insert_pe(
         connection, pe, batch=cut.batch + 1, epoch=cut.epoch + 1, position=position, exhausted=exhausted,
-        committed_at=now,
+        final=final, state="COMPLETED" if final else "WANTED", committed_at=now,
     )  # fmt: skip
     connection.execute(
         insert(tables.commit).values(
             **key, pe=program.pe, generation=generation, epoch=cut.epoch, boundary=True, exhausted=exhausted,
-            final=False, position=position, rows_in=0, rows_out=0, busy_seconds=0.0, committed_at=now,
+            final=final, position=position, rows_in=0, rows_out=0, busy_seconds=0.0, committed_at=now,
         )
     )  # fmt: skip
     for operator in program.operators.values():
         if operator.name in carried.states:
             files = [asdict(file) for file in carried.states[operator.name].files]
             connection.execute(insert(tables.state).values(**key, operator=operator.name, pe=program.pe, files=files))
+    return exhausted
 
 
 def _position(pe: DeployedPe, cut: CommonCut, carried: Carried, formers: Mapping[str, str]) -> Position:
@@ -206,12 +221,9 @@ def _position(pe: DeployedPe, cut: CommonCut, carried: Carried, formers: Mapping
 
 
 def _continued(
-    connection: Connection,
-    program: PeProgram,
-    position: Position,
-    cut: CommonCut,
+    connection: Connection, program: PeProgram, position: Position, cut: CommonCut,
     read: Mapping[str, Mapping[str, int]],
-) -> Position:
+) -> Position:  # fmt: skip
     """A position with what the PE goes on to import, and with exported streams that an earlier plan has written."""
     imported = {
         key: cut.inputs[former, key]
@@ -267,7 +279,7 @@ def _place_sinks(
                 connection.execute(update(f).where(*old).values(operator=operator.name, pe=program.pe))
 
 
-def _write_application(connection: Connection, wanted: Compilation, fingerprint: str) -> None:
+def _write_application(connection: Connection, wanted: Compilation, fingerprint: str, cut: CommonCut) -> None:
     a = tables.application
     connection.execute(
         update(a)
@@ -277,6 +289,9 @@ def _write_application(connection: Connection, wanted: Compilation, fingerprint:
             compilation=stored(wanted),
             base=str(base_directory(wanted)),
             plan=a.c.plan + 1,
+            last_epoch=cut.epoch,
+            last_batch=cut.batch + 1,
+            last_generation=cut.generation + 1,
         )
     )
     declare(connection, wanted)

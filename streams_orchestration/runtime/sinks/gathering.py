@@ -114,8 +114,9 @@ class Gatherer:
             if size >= roll.size:
                 return number + 1
         passed = self.clock() - self._since[first.pending] >= roll.seconds
+        held = first.held_until is not None and first.held_until > time.time()
         closed = first.completed_epoch - first.epoch + 1 >= roll.epochs
-        return len(rows) if passed or closed or first.ended or first.held_until or self.flushing else 0
+        return len(rows) if passed or closed or first.ended or held or self.flushing else 0
 
     def _send(self, row: DueOutput) -> None:
         """Publish a file in an object store. Its epoch is complete, so that no reset takes it back."""

@@ -39,6 +39,17 @@ class Trouble:
     next_try: float = 0.0
 
 
+def _writes_alike(one: Deliverer | Gatherer, other: Deliverer | Gatherer) -> bool:
+    return (
+        type(one.sink) is type(other.sink)
+        and one.sink.parameters == other.sink.parameters
+        and (
+            (one.sink.context.channel, one.sink.context.inputs)
+            == (other.sink.context.channel, other.sink.context.inputs)
+        )
+    )
+
+
 class Publisher:
     """Publishes for one application; what fails is written down and tried again, and holds nothing else up.
 
@@ -78,11 +89,14 @@ class Publisher:
             self._thread.join(END_SECONDS)
 
     def deliver_to(self, deliverers: Mapping[str, Deliverer | Gatherer]) -> None:
-        """Take other sinks; those that were there already go on as they are."""
-        before = self.deliverers
-        self.deliverers = {name: before.get(name, deliverer) for name, deliverer in deliverers.items()}
-        for name in before.keys() - deliverers.keys():
-            before[name].close()
+        """Take other sinks; those that were there already, and write as they did, go on as they are."""
+        before, after = self.deliverers, dict(deliverers)
+        for name, former in before.items():
+            if name in after and _writes_alike(former, after[name]):
+                after[name] = former
+            else:
+                former.close()
+        self.deliverers = after
 
     def _last_turn(self) -> None:
         """What waits to be gathered waits no longer."""

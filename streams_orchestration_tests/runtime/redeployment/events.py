@@ -9,6 +9,8 @@ from streams_orchestration.runtime.queries.commits import commit_batch
 from streams_orchestration.runtime.units.garbage import collect_garbage
 from streams_orchestration_tests.runtime.local import LocalApplication
 
+Events = list[tuple[str, int]]
+
 EVENTS = st.lists(
     st.tuples(st.sampled_from(["step"] * 6 + ["trigger"] * 2 + ["killed", "reset", "collect"]), st.integers(0, 99)),
     max_size=12,

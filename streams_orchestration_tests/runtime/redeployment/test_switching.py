@@ -149,6 +149,38 @@ def test_a_plan_that_is_only_written_in_another_order_is_known_from_then_on(tmp_
     assert published(local.published("OutA")) == published(local.published("OutB")) == sorted(rows(COUNT))
 
 
+def test_a_sink_that_goes_and_comes_back_publishes_behind_what_it_has_published(tmp_path: Path):
+    local = LocalApplication(Home(tmp_path / "home"), two_chains(tmp_path, "AB"), source_limit=8)
+    for _ in range(3):
+        run_some(local, 6)
+    before = Counter(published(local.published("OutB")))
+    assert before
+    redeploy(local, two_chains(tmp_path, "A"), drops=True)
+    redeploy(local, two_chains(tmp_path, "AB"))
+    local.run()
+    assert Counter(published(local.published("OutB"))) - before == Counter(rows(COUNT))
+    assert published(local.published("OutA")) == sorted(rows(COUNT))
+
+
+def test_a_unit_that_is_complete_stays_so_while_others_run_on(tmp_path: Path):
+    file, few = write_rows(tmp_path / "rows.parquet", COUNT), write_rows(tmp_path / "few.parquet", 1)
+    graph = [source("Few", few), node("Held", "Holding", "Few"), sink("OutFew", "Held")]
+    graph += [source("Many", file), sink("Out", "Many")]
+    local = LocalApplication(Home(tmp_path / "home"), compiled(graph, fusion="legacy"), source_limit=4)
+    while not all(local.plan(program) is None for program in local.programs if program.unit == "region-0"):
+        run_some(local, 3)
+    steps = len(local.results)
+    redeploy(local, compiled(graph, fusion="manual", pes=1))
+    redeploy(local, compiled(graph, fusion="manual", pes=4))
+    ids = {program.pe for program in local.programs if program.unit == "region-0"}
+    assert len(ids) > 1
+    assert [local.plan(program) for program in local.programs if program.pe in ids] == [None] * len(ids)
+    local.run()
+    assert len(local.results) > steps
+    assert published(local.published("OutFew")) == rows(1)
+    assert published(local.published("Out")) == sorted(rows(COUNT))
+
+
 PLANS = st.tuples(st.integers(0, 4), st.integers(1, 4), st.integers(1, 4))
 """Turns before the change, the width and the number of PEs from then on."""
 

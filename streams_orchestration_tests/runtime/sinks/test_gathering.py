@@ -18,6 +18,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from sqlalchemy import select
 
+from streams_orchestration.compiler.compilation import need
 from streams_orchestration.operators.standard.partitions import NULL
 from streams_orchestration.runtime.catalog import tables
 from streams_orchestration.runtime.deployment.reset import reset
@@ -347,3 +348,17 @@ def test_a_waiting_file_that_is_gone_is_said(tmp_path: Path, per_file: int):
     ) as raised:
         out.turn()
     assert raised.value.permanent
+
+
+@pytest.mark.parametrize("epochs", [3, 5])
+def test_a_publisher_keeps_the_sinks_of_another_plan_that_write_as_before(tmp_path: Path, epochs: int):
+    out = Sink(tmp_path, made_up(5), {"closeMode": "epochs", "epochsPerFile": 3})
+    publisher = Publisher(out.local.catalog, out.local.name, out.local.deliverers)
+    (before,) = publisher.deliverers.values()
+    written = sink("Out", "Rows", parameters={"file": "Out", "format": "jsonl", "closeMode": "epochs"})
+    written["parameters"]["epochsPerFile"] = epochs
+    plan = compiled([source("Rows", tmp_path / "rows.parquet"), written], fusion="manual", pes=1)
+    programs = need(plan.deployment).programs
+    publisher.deliver_to(deliverers(out.local.catalog, out.local.home, out.local.name, programs))
+    (after,) = publisher.deliverers.values()
+    assert (after is before) == (epochs == 3)

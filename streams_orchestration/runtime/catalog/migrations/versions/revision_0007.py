@@ -1,4 +1,4 @@
-"""Imports by the names of operators, which a redeploy keeps, and connections that a redeploy has ended."""
+"""Imports by the names of operators, connections that a redeploy has ended, and numbers that none is to use again."""
 
 import json
 from collections.abc import Mapping
@@ -15,6 +15,9 @@ Count = sa.BigInteger().with_variant(sa.Integer(), "sqlite")
 
 def upgrade() -> None:
     """What took tuples by its number in the program of its PE does so by its name."""
+    op.add_column("application", sa.Column("last_epoch", Count, nullable=False, server_default="0"))
+    op.add_column("application", sa.Column("last_batch", Count, nullable=False, server_default="-1"))
+    op.add_column("application", sa.Column("last_generation", sa.Integer(), nullable=False, server_default="0"))
     rows = op.get_bind().execute(sa.text("SELECT application, id, program FROM pe")).all()
     names = {(row.application, row.id): _names(row.program) for row in rows}
     for table, columns in (("stream_import", _import()), ("stream_connection", _connection())):

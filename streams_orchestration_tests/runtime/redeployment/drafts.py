@@ -1,0 +1,209 @@
+"""Applications that are drawn, and drafts of one application: other plans with the same results."""
+
+from __future__ import annotations
+
+import functools
+import itertools
+import sqlite3
+from collections import Counter
+from contextlib import closing
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import pyarrow.parquet as pq
+from hypothesis import strategies as st
+
+from streams_orchestration.compiler.compilation import Compilation
+from streams_orchestration_tests.compiler.assignments import forward
+from streams_orchestration_tests.runtime.applications import (
+    PERIODIC,
+    compiled,
+    expected_totals,
+    node,
+    rows,
+    sink,
+    source,
+)
+from streams_orchestration_tests.runtime.local import LocalApplication
+
+COUNT = 48
+DATABASES = "DRAFTS_DATABASES"
+"""Variable with the directory of the databases that are written to."""
+OUTSIDE: dict[str, Any] = {"annotations": {"autonomous": True}}
+FUSIONS: list[dict[str, Any]] = [
+    {"fusion": "legacy"},
+    {"fusion": "manual", "pes": 1},
+    {"fusion": "manual", "pes": 2},
+    {"fusion": "manual", "pes": 4},
+    {"fusion": "automatic"},
+]
+
+
+@dataclass(frozen=True)
+class Application:
+    """What is drawn once for a run."""
+
+    sinks: str
+    """How what is counted leaves: `batch`, `gathered`, `partitioned`, `uncommitted`, `sql`."""
+    parallel_sinks: bool
+    """Each channel has a sink of its own."""
+    tail: bool
+    """There is a stateful consumer outside of regions."""
+    row: bool
+    """There is a second region behind the first one."""
+    aggregates: bool
+    """There is an aggregation by key in the parallel region, in windows of four tuples."""
+
+
+@dataclass(frozen=True)
+class Draft:
+    """What a redeploy changes."""
+
+    width: int
+    fusion: int
+    passes: bool
+    """There is an operator more that hands tuples on."""
+    branch: bool
+    """There is a stateful branch with a source and a sink more."""
+    renamed: bool
+    """Operators with a uid have other names."""
+    limit: int
+    """A parameter that lets everything through, whatever its value."""
+    reversed: bool
+    """The graph is written from its end."""
+
+
+APPLICATIONS = st.builds(
+    Application,
+    st.sampled_from(["batch", "gathered", "partitioned", "uncommitted", "sql"]),
+    *[st.booleans()] * 4,
+)
+DRAFTS = st.builds(
+    Draft, st.integers(1, 4), st.integers(0, len(FUSIONS) - 1), *[st.booleans()] * 3, st.integers(-3, 0), st.booleans()
+)
+
+
+@functools.cache
+def drafted(directory: Path, application: Application, draft: Draft) -> Compilation:
+    """An application by one of its drafts."""
+    composites = {"PerKey": _per_key(application, draft)}
+    graph = _graph(directory, application, draft)
+    if draft.reversed:
+        graph.reverse()
+    options = FUSIONS[draft.fusion]
+    done = compiled(graph, composites, **options)
+    if options["fusion"] != "automatic":
+        return done
+    steps = itertools.cycle([0, 1])
+    return compiled(graph, composites, **options, decoupling=forward(done, lambda: next(steps)))
+
+
+def _graph(directory: Path, application: Application, draft: Draft) -> list[dict[str, Any]]:
+    file = directory / "rows.parquet"
+    by_key = {"parallel": {"width": draft.width, "partitionBy": [{"port": "In", "attributes": ["k"]}]}}
+    name = "Other" if draft.renamed else "Totals"
+    graph = [
+        source("Rows", file),
+        node("Given", "Filter", "Rows", parameters={"filter": f"n >= {draft.limit}"}),
+        {"name": "Counted", "operator": "PerKey", "inputs": ["Given"], "outputs": ["Counted"], "annotations": by_key},
+        sink("Counts", "Counted"),
+        node(name, "RunningTotals", "Given", schema="Total", uid="totals"),
+        _sink(f"{name}Out", name, "Totals", application) | {"uid": "totals-out"},
+    ]
+    if application.tail:
+        if draft.passes:
+            graph.append(node("Passed", "Passing", "Rows", **OUTSIDE))
+        read = "Passed" if draft.passes else "Rows"
+        graph += [node("Tail", "KeyedTotals", read, schema="Total", **OUTSIDE), sink("Tails", "Tail", **OUTSIDE)]
+    if application.row:
+        graph += [
+            node("Held", "Holding", "Rows"),
+            node("Behind", "RunningTotals", "Held", schema="Total", annotations=PERIODIC),
+            sink("Row", "Behind"),
+        ]
+    if draft.branch:
+        graph += [
+            source("More", file),
+            node("First", "DeDuplicate", "More", parameters={"key": ["k", "n"]}),
+            sink("Firsts", "First"),
+        ]
+    return graph
+
+
+def _per_key(application: Application, draft: Draft) -> dict[str, Any]:
+    inner = [node("Kept", "DeDuplicate", "In", parameters={"key": ["k", "n"]}), node("Seen", "Visits", "Kept")]
+    if draft.passes:
+        inner[1:] = [node("Handed", "Passing", "Kept"), node("Seen", "Visits", "Handed")]
+    if application.aggregates:
+        window = {"window": "tumbling, count(4), partitioned", "partitionBy": ["k"], "groupBy": ["k"]}
+        output = {"output": {"n": "Sum(n)"}}
+        inner += [node("Fours", "Aggregate", "In", parameters=window | output), sink("FoursOut", "Fours")]
+    if application.parallel_sinks:
+        name = "Distinct" if draft.renamed else "Once"
+        inner.append(_sink(name, "Kept", "Once", application) | {"uid": "once"})
+    return {"inputs": ["In"], "outputs": ["Seen"], "graph": inner}
+
+
+def _sink(name: str, stream: str, place: str, application: Application) -> dict[str, Any]:
+    if application.sinks == "sql":
+        parameters = {"url": f"sqlite:///{{env:{DATABASES}}}/{place}.db", "table": "t", "createTable": True}
+        return {"name": name, "operator": "SqlSink", "inputs": [stream], "parameters": parameters}
+    files: dict[str, dict[str, Any]] = {
+        "batch": {"closeMode": "batch"},
+        "gathered": {"closeMode": "epochs", "epochsPerFile": 3},
+        "partitioned": {"closeMode": "batch", "partitionBy": ["k"]},
+        "uncommitted": {"closeMode": "batch", "visibility": "read_uncommitted"},
+    }
+    return sink(name, stream, parameters={"file": place, **files[application.sinks]})
+
+
+def results(local: LocalApplication, application: Application) -> dict[str, Counter[tuple[Any, ...]]]:
+    """All rows of every sink, but of those that may come and go."""
+    own = ["Totals", *(["Once"] if application.parallel_sinks else [])]
+    files = [] if application.sinks == "sql" else own
+    files += ["Tails"] * application.tail + ["Row"] * application.row + ["FoursOut"] * application.aggregates
+    found = {place: _of_files(local.home.results(local.name) / place) for place in files}
+    if application.sinks == "sql":
+        found |= {place: _of_table(local.home.root / f"{place}.db") for place in own}
+    return found
+
+
+def wanted(application: Application) -> dict[str, Counter[tuple[Any, ...]]]:
+    """What they hold whatever redeploys there are."""
+    data = rows(COUNT)
+    totals = Counter[tuple[Any, ...]](expected_totals(data, factor=1))
+    expected = {"Totals": totals}
+    if application.tail:
+        expected["Tails"] = totals
+    if application.row:
+        expected["Row"] = totals
+    if application.parallel_sinks:
+        expected["Once"] = Counter(set(data))
+    if application.aggregates:
+        keyed = {key: [n for k, n in data if k == key] for key, _ in data}
+        fours = [(k, sum(ns[i : i + 4])) for k, ns in keyed.items() for i in range(0, len(ns) - 3, 4)]
+        expected["FoursOut"] = Counter(fours)
+    return expected
+
+
+def last_counts(local: LocalApplication) -> dict[str, int]:
+    """The last count of every key; they are those of distinct tuples."""
+    last: dict[str, int] = {}
+    for key, count in _of_files(local.home.results(local.name) / "Counts"):
+        last[key] = max(count, last.get(key, 0))
+    return last
+
+
+def _of_files(directory: Path) -> Counter[tuple[Any, ...]]:
+    found: Counter[tuple[Any, ...]] = Counter()
+    for path in directory.rglob("*.parquet"):
+        if "_pending" not in path.parts:
+            keys = tuple(part.partition("=")[2] for part in path.relative_to(directory).parts[:-1])
+            found.update((*keys, *row.values()) for row in pq.ParquetFile(path).read().to_pylist())
+    return found
+
+
+def _of_table(file: Path) -> Counter[tuple[Any, ...]]:
+    with closing(sqlite3.connect(file)) as connection:
+        return Counter(connection.execute("SELECT * FROM t").fetchall())

@@ -1,0 +1,57 @@
+"""Chains of redeploys of drawn applications at any moment: the results are those of a run without any."""
+
+from __future__ import annotations
+
+import tempfile
+from collections import Counter
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from streams_orchestration.runtime.storage.home import Home
+from streams_orchestration_tests.examples import examples
+from streams_orchestration_tests.runtime.applications import rows, write_rows
+from streams_orchestration_tests.runtime.local import LocalApplication
+from streams_orchestration_tests.runtime.redeployed import redeploy
+from streams_orchestration_tests.runtime.redeployment.drafts import (
+    APPLICATIONS,
+    COUNT,
+    DATABASES,
+    DRAFTS,
+    Application,
+    Draft,
+    drafted,
+    last_counts,
+    results,
+    wanted,
+)
+from streams_orchestration_tests.runtime.redeployment.events import EVENTS, Events, happens
+
+pytestmark = [pytest.mark.slow, pytest.mark.usefixtures("no_hosts", "database")]
+
+
+@given(application=APPLICATIONS, first=DRAFTS, chain=st.lists(st.tuples(EVENTS, DRAFTS), min_size=1, max_size=5))
+@examples(12)
+def test_chains_of_redeploys_change_no_result(
+    data: Path, monkeypatch: pytest.MonkeyPatch, application: Application, first: Draft,
+    chain: list[tuple[Events, Draft]],
+):  # fmt: skip
+    with tempfile.TemporaryDirectory() as directory:
+        monkeypatch.setenv(DATABASES, directory)
+        run(data, Path(directory), application, first, chain)
+
+
+def run(data: Path, directory: Path, application: Application, first: Draft, chain: list[tuple[Events, Draft]]) -> None:
+    """One chain, and what came of it."""
+    if not (data / "rows.parquet").exists():
+        write_rows(data / "rows.parquet", COUNT)
+    local = LocalApplication(Home(directory), drafted(data, application, first), source_limit=4)
+    for events, draft in chain:
+        for event in events:
+            happens(local, *event)
+        redeploy(local, drafted(data, application, draft), drops=True)
+    local.run()
+    assert results(local, application) == wanted(application)
+    assert last_counts(local) == Counter(k for k, _ in set(rows(COUNT)))
