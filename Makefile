@@ -3,7 +3,7 @@ BIN := .venv/bin
 PYTEST := $(BIN)/python -m pytest -n auto --dist loadgroup
 
 .DEFAULT_GOAL := help
-.PHONY: help run quick test deep bench ui lint docs lock clean setup
+.PHONY: help run quick test deep bench ui kafka lint docs lock clean setup
 
 help: ## this list
 	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "  make %-6s %s\n", $$1, $$2 }' Makefile
@@ -26,6 +26,9 @@ bench: ## measured ratios to the targets, some 15 minutes (one of them, quicker:
 
 ui: setup ## Dagster's UI and daemon, on this machine only (another port: make ui ARGS='--port 3001')
 	@$(BIN)/streams ui $(ARGS)
+
+kafka: setup ## a Kafka broker for trying out, on this machine only, until Ctrl-C (make kafka ARGS='--topics clicks:4')
+	@$(BIN)/python -m streams_orchestration_tests.servers.kafka $(ARGS)
 
 lint: setup ## format, lint rules and types
 	@$(BIN)/ruff check

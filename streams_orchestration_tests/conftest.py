@@ -15,9 +15,10 @@ from streams_orchestration_tests.examples import register_profiles
 if TYPE_CHECKING:
     from streams_orchestration_tests import mariadb as mariadb_server
     from streams_orchestration_tests.postgresql import Server
+    from streams_orchestration_tests.servers.kafka import Broker
     from streams_orchestration_tests.servers.s3 import S3
 
-SERVERS = {"postgresql", "mariadb", "s3"}
+SERVERS = {"postgresql", "mariadb", "s3", "kafka"}
 """Fixtures."""
 MOST_WORKERS = 4
 """More would need more memory than a machine for tests has."""
@@ -109,4 +110,18 @@ def s3(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory)
         patch = stack.enter_context(pytest.MonkeyPatch.context())
         for name, value in server.credentials.items():
             patch.setenv(name, value)
+        yield server
+
+
+@pytest.fixture(scope="session")
+def kafka(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Broker]:
+    """A broker for all tests of a worker; each test takes topics of its own. They are marked `java`."""
+    from streams_orchestration_tests.servers.jars import NotToBeHadError
+    from streams_orchestration_tests.servers.kafka import broker
+
+    with contextlib.ExitStack() as stack:
+        try:
+            server = stack.enter_context(broker(tmp_path_factory.mktemp("kafka")))
+        except NotToBeHadError as error:
+            pytest.skip(f"Kafka: {error}")
         yield server

@@ -24,8 +24,9 @@ _CANNOT_LIVE = frozenset(("TCPSource", "TCPSink", "UDPSource", "Gate", "Switch")
 _CANNOT_START = frozenset(
     (
         *("Aggregate", "Barrier", "CharacterTransform", "DeDuplicate", "Delay", "DeltaSink", "DynamicFilter"),
-        *("FileSink", "Filter", "Format", "Functor", "IcebergSink", "Join", "MetricsSink", "Pair", "Parse", "Punctor"),
-        *("Selector", "Sort", "Split", "SqlSink", "ThreadedSplit", "Throttle", "UDPSink", "Union", "XMLParse"),
+        *("FileSink", "Filter", "Format", "Functor", "IcebergSink", "Join", "KafkaSink", "MetricsSink", "Pair"),
+        *("Parse", "Punctor", "Selector", "Sort", "Split", "SqlSink", "ThreadedSplit", "Throttle", "UDPSink", "Union"),
+        *("XMLParse",),
     )
 )
 _STATEFUL = frozenset(
@@ -33,7 +34,7 @@ _STATEFUL = frozenset(
         *("Aggregate", "Barrier", "Beacon", "Buffer", "Custom", "DeDuplicate", "Delay", "DeltaSink", "DeltaSource"),
         *("DirectoryScan", "DynamicFilter", "FileSink", "FileSource", "Gate", "Join", "KeyedAggregate", "KeyedDelay"),
         *("KeyedJoin", "Marker", "Normalize", "Pair", "PunctMerger", "Selector", "Sort", "SqlSink", "Switch"),
-        *("IcebergSink", "IcebergSource", "Throttle"),
+        *("IcebergSink", "IcebergSource", "KafkaSink", "KafkaSource", "Throttle"),
     )
 )
 
@@ -69,6 +70,8 @@ _TABLE: dict[str, tuple[SingleThreadedMode, str, str]] = {
     "JavaOp": ("Never", "cw*", "Mg*"),
     "JobControlPlane": ("Always", "", ""),
     "Join": ("WindowEvictionBound", "c c", "Mg M? M?"),
+    "KafkaSink": ("Always", "c", ""),
+    "KafkaSource": ("Always", "", "M M?"),
     "KeyedAggregate": ("Always", "c", "M"),
     "KeyedDelay": ("Always", "c", "M"),
     "KeyedJoin": ("Always", "c c", "M"),

@@ -7,6 +7,10 @@ class DataError(ValueError):
     """The data is wrong, and would be wrong again after a reset: the application stops instead of trying once more."""
 
 
+class RefusedError(ValueError):
+    """What a sink delivers to refuses for good, a right or a place that is not there: trying again does not help."""
+
+
 class ResultError(DataError):
     """An operator returned, yielded or submitted what it may not; its code would do so again."""
 

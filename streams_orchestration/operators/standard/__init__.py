@@ -16,6 +16,8 @@ STANDARD: dict[str, str] = {
     "IcebergSink": "streams_orchestration.operators.standard.iceberg_sink:IcebergSink",
     "IcebergSource": "streams_orchestration.operators.standard.iceberg_source:IcebergSource",
     "Join": "streams_orchestration.operators.standard.join:Join",
+    "KafkaSink": "streams_orchestration.operators.standard.kafka_sink:KafkaSink",
+    "KafkaSource": "streams_orchestration.operators.standard.kafka_source:KafkaSource",
     "Punctor": "streams_orchestration.operators.standard.punctor:Punctor",
     "Split": "streams_orchestration.operators.standard.split:Split",
     "SqlSink": "streams_orchestration.operators.standard.sql_sink:SqlSink",

@@ -15,11 +15,11 @@ from streams_orchestration.operators.storage.port import File
 BLOCK_BYTES = 4 << 20
 
 
-def check_json_schema(schema: pa.Schema) -> None:
-    """Raises ValueError when an attribute has a type that a line of JSON cannot hold."""
+def check_json_schema(schema: pa.Schema, format: str = "jsonl") -> None:
+    """Raises ValueError when an attribute has a type that an object of JSON cannot hold."""
     for field in schema:
         if not _is_representable(field.type, outermost=True):
-            message = f"format jsonl: the attribute {field.name} is {field.type}, which jsonl cannot hold"
+            message = f"format {format}: the attribute {field.name} is {field.type}, which {format} cannot hold"
             raise ValueError(message)
 
 
@@ -49,13 +49,13 @@ def _rows(path: File, lines: list[bytes], schema: pa.Schema, start: Place, *, pe
     if not full:
         return Rows(pa.RecordBatch.from_pylist([], schema=schema))
     try:
-        return Rows(_parse([row.text for row in full], schema))
+        return Rows(parse_objects([row.text for row in full], schema))
     except (pa.ArrowInvalid, pa.ArrowNotImplementedError, DataError) as error:
         if not permissive:
             message = f"{path}, {_place(lines, start.line - 1, schema)}"
             raise DataError(message) from error
         suspects = [(i, False) for i, row in enumerate(full) if not _is_object(row.text)]
-        return sift(full, lambda part: _parse([row.text for row in part], schema), suspects, _explain, schema)
+        return sift(full, lambda part: parse_objects([row.text for row in part], schema), suspects, _explain, schema)
 
 
 def _is_object(text: bytes) -> bool:
@@ -73,7 +73,12 @@ def _explain(row: RawRow, error: Exception) -> tuple[str, str]:
     return "", wrong or str(error)
 
 
-def _parse(lines: list[bytes], schema: pa.Schema) -> pa.RecordBatch:
+def parse_objects(lines: list[bytes], schema: pa.Schema) -> pa.RecordBatch:
+    """The objects of lines, one on each, as attributes of `schema`.
+
+    Raises:
+        pyarrow.ArrowInvalid, pyarrow.ArrowNotImplementedError, DataError: one does not fit.
+    """
     read_as = pa.schema([field.with_type(pa.string()) if _is_time(field.type) else field for field in schema])
     content = b"\n".join(lines)
     options = pa_json.ReadOptions(use_threads=False, block_size=len(content) + 1)
@@ -93,7 +98,7 @@ def _place(lines: list[bytes], before: int, schema: pa.Schema) -> str:
         try:
             if not isinstance(json.loads(line), dict):
                 return f"line {number}: an object is wanted, one on each line"
-            _parse([line], schema)
+            parse_objects([line], schema)
         except (ValueError, pa.ArrowNotImplementedError) as error:
             return f"line {number}: {error}"
     return f"lines {before + 1} to {before + len(lines)}: they do not fit together"

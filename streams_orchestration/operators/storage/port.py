@@ -7,6 +7,8 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import IO, Any, Literal, Protocol
 
+from streams_orchestration.operators.errors import RefusedError
+
 _ADDRESS = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*://")
 
 
@@ -18,7 +20,7 @@ class StorageAwayError(StorageError):
     """It cannot be reached, or is overloaded: it is tried again, nothing is lost."""
 
 
-class StorageRefusedError(StorageError, ValueError):
+class StorageRefusedError(StorageError, RefusedError):
     """It refuses for good: no such bucket, a missing right, wrong credentials. Trying again does not help."""
 
 

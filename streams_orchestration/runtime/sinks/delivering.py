@@ -11,6 +11,7 @@ from sqlalchemy import select
 
 from streams_orchestration.compiler.pe_program import PeProgram
 from streams_orchestration.operators.epoch_sink import DeliveryKey, EpochSink, WaitingFileError
+from streams_orchestration.operators.errors import RefusedError
 from streams_orchestration.operators.gathering import GatheringSink
 from streams_orchestration.runtime.catalog import tables
 from streams_orchestration.runtime.catalog.catalog import Catalog
@@ -83,6 +84,9 @@ class Deliverer:
             if not waits(self.catalog, self.application, str(error.path)):
                 return  # another process has delivered it, or a reset has taken it back
             raise self._lost(error) from error
+        except RefusedError as error:
+            self.close()
+            raise OutputError(self.name, str(error), refused=True) from error
         except Exception as error:
             log.debug("operator %s: delivery %s failed", self.name, key, exc_info=True)
             self.close()

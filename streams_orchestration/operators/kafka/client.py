@@ -1,0 +1,163 @@
+"""What KafkaSource and KafkaSink know of the client library: how a cluster is reached, and what its errors mean."""
+
+from __future__ import annotations
+
+import importlib.util
+import logging
+import re
+from typing import Any
+
+from pydantic import Field, field_validator
+
+from streams_orchestration.operators.contract import Parameters
+from streams_orchestration.operators.errors import RefusedError
+from streams_orchestration.operators.references import ReferenceError, is_reference, resolved
+
+REACH_SECONDS = 5.0
+"""How long one try to reach a cluster takes at most."""
+_SECRET = re.compile(r"password|secret|\bkey(\.pem)?$|jaas|token|oauthbearer\.config")
+_OWN = frozenset(
+    (
+        *("bootstrap.servers", "group.id", "enable.auto.commit", "auto.offset.reset", "isolation.level"),
+        *("transactional.id", "enable.idempotence", "enable.partition.eof", "error_cb"),
+    )
+)
+"""Settings that the operators make themselves."""
+
+
+_SILENT = logging.getLogger("streams.kafka")
+"""Takes the library's own log, whose errors come by the callback, too."""
+_SILENT.addHandler(logging.NullHandler())
+_SILENT.propagate = False
+
+
+class KafkaAwayError(Exception):
+    """The cluster cannot be reached, or cannot do it now: it is tried again, nothing is lost."""
+
+
+class KafkaRefusedError(RefusedError):
+    """The cluster refuses for good: a topic that is not there, a right, credentials, a setting."""
+
+
+class KafkaParameters(Parameters):
+    """How a cluster is reached: what both operators take."""
+
+    brokers: str = Field(min_length=1, description="host:port, several with commas between them")
+    client: dict[str, str | int | float | bool] = Field(
+        default_factory=dict, repr=False, description="settings of librdkafka; secrets as ${env:NAME} or ${file:PATH}"
+    )
+
+    @field_validator("client")
+    @classmethod
+    def _check_client(cls, client: dict[str, Any]) -> dict[str, Any]:
+        for name, value in client.items():
+            if name in _OWN:
+                message = f"{name} is set by the operator itself; leave it out"
+                raise ValueError(message)
+            if _SECRET.search(name) and not is_reference(str(value)):
+                message = (
+                    f"{name}: a secret stands in it, and would stand in plans and logs, too; name where it is: "
+                    "${env:NAME} or ${file:PATH}"
+                )
+                raise ValueError(message)
+        return client
+
+
+def require_kafka(operator: str) -> None:
+    """See that the library is installed; nothing is imported.
+
+    Raises:
+        ValueError: it is not; names the extra to install.
+    """
+    if importlib.util.find_spec("confluent_kafka") is None:
+        message = (
+            f"{operator} needs the Python package confluent-kafka, which is not installed here: "
+            "pip install 'streams-orchestration[kafka]'"
+        )
+        raise ValueError(message)
+
+
+class Cluster:
+    """A cluster as one client sees it: settings with secrets in place, and the last errors that it told of."""
+
+    def __init__(self, parameters: KafkaParameters) -> None:
+        self.brokers = parameters.brokers
+        self._parameters = parameters
+        self._secrets: list[str] = []
+        self._error: Any = None
+
+    def settings(self, **own: Any) -> dict[str, Any]:
+        """For a client of the library: what the user says goes before what the operator would have by itself.
+
+        Args:
+            own: what the operator sets, or would have.
+
+        Raises:
+            KafkaRefusedError: a reference cannot be resolved.
+        """
+        settings: dict[str, Any] = {"bootstrap.servers": self.brokers, "client.id": "streams-orchestration"}
+        self._secrets = []
+        for name, value in self._parameters.client.items():
+            try:
+                settings[name] = resolved(value, f"client: {name}") if isinstance(value, str) else value
+            except ReferenceError as error:
+                raise KafkaRefusedError(str(error)) from None
+            if isinstance(value, str) and is_reference(value):
+                self._secrets.append(str(settings[name]))
+        forced = {name: value for name, value in own.items() if name in _OWN}
+        return own | settings | forced | {"error_cb": self._heard, "logger": _SILENT}
+
+    def _heard(self, error: Any) -> None:
+        """The client tells of an error of its own; called while it is polled."""
+        self._error = error
+
+    def reached(self) -> None:
+        """The cluster has answered: what was heard before is over."""
+        self._error = None
+
+    def check(self) -> None:
+        """Raise what was heard since the cluster answered last, if that keeps it from answering."""
+        from confluent_kafka import KafkaError
+
+        error = self._error
+        if error is not None and (error.fatal() or error.code() in (
+            KafkaError._ALL_BROKERS_DOWN, KafkaError._AUTHENTICATION, KafkaError._SSL, KafkaError._RESOLVE
+        )):  # fmt: skip
+            raise self.translated(error)
+
+    def translated(self, error: Any, about: str = "") -> KafkaAwayError | KafkaRefusedError:
+        """An error of the library in words that name the cluster, and never a secret.
+
+        Args:
+            error: a KafkaError, or a KafkaException that holds one.
+            about: what it is about, as a topic.
+        """
+        from confluent_kafka import KafkaError
+
+        heard, kafka = self._error, getattr(error, "args", [error])[0]
+        refused = kafka_refusals()
+        if heard is not None and heard.code() in refused:
+            kafka = heard
+        text = str(kafka.str()) if isinstance(kafka, KafkaError) else str(error)
+        for secret in self._secrets:
+            text = text.replace(secret, "***")
+        place = f"{about} at {self.brokers}" if about else f"Kafka at {self.brokers}"
+        if isinstance(kafka, KafkaError) and kafka.code() in refused:
+            return KafkaRefusedError(f"{place}: refused: {text}; see the topic, the rights and the credentials")
+        if not isinstance(kafka, KafkaError):
+            return KafkaRefusedError(f"{place}: {text}")
+        if kafka.code() in (KafkaError._FENCED, KafkaError.INVALID_PRODUCER_EPOCH, KafkaError.PRODUCER_FENCED):
+            return KafkaAwayError(f"{place}: another process has taken over: {text}")
+        return KafkaAwayError(f"{place}: cannot be reached: {text}")
+
+
+def kafka_refusals() -> frozenset[int]:
+    """Codes of errors for which trying again does not help."""
+    from confluent_kafka import KafkaError as K
+
+    return frozenset((
+        K._AUTHENTICATION, K._SSL, K._INVALID_ARG, K._UNKNOWN_TOPIC, K._UNKNOWN_PARTITION, K.UNKNOWN_TOPIC_OR_PART,
+        K.TOPIC_AUTHORIZATION_FAILED, K.GROUP_AUTHORIZATION_FAILED, K.CLUSTER_AUTHORIZATION_FAILED,
+        K.TRANSACTIONAL_ID_AUTHORIZATION_FAILED, K.SASL_AUTHENTICATION_FAILED, K.UNSUPPORTED_SASL_MECHANISM,
+        K.TOPIC_EXCEPTION, K.MSG_SIZE_TOO_LARGE, K.INVALID_RECORD, K.UNSUPPORTED_VERSION, K.POLICY_VIOLATION,
+    ))  # fmt: skip

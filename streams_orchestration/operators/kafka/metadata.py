@@ -1,0 +1,54 @@
+"""What a message has beside its value, as attributes: key, topic, partition, offset, timestamp, headers."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from streams_orchestration.operators.libraries import compute as pc
+from streams_orchestration.operators.libraries import pa
+
+
+def check_metadata(attribute: str, type: pa.DataType, kind: str) -> None:
+    """Raises ValueError when an attribute cannot have what is wanted of it."""
+    types = pa.types
+    known: dict[str, tuple[str, Sequence[Callable[[Any], bool]]]] = {
+        "topic": ("a string", (types.is_string,)),
+        "partition": ("an int or bigint", (types.is_int32, types.is_int64)),
+        "offset": ("a bigint", (types.is_int64,)),
+        "timestamp": ("a timestamp, or a bigint of milliseconds", (types.is_timestamp, types.is_int64)),
+    }
+    wanted, checks = known.get(kind, ("a string or binary", (types.is_string, types.is_binary)))
+    if not any(check(type) for check in checks):
+        message = f"metadata: {attribute} is {type}; {kind} is {wanted}"
+        raise ValueError(message)
+
+
+def metadata_column(messages: Sequence[Any], kind: str, type: pa.DataType) -> pa.Array:
+    """One attribute of all messages. Bytes that are no UTF-8 text have U+FFFD in their place in a string."""
+    match kind:
+        case "topic":
+            return pa.array([message.topic() for message in messages], type)
+        case "partition":
+            return pa.array([message.partition() for message in messages], type)
+        case "offset":
+            return pa.array([message.offset() for message in messages], type)
+        case "timestamp":
+            stamps = pa.array([_timestamp(message) for message in messages], pa.int64())
+            return stamps if pa.types.is_int64(type) else pc.cast(pc.cast(stamps, pa.timestamp("ms")), type)
+        case "key":
+            return _bytes([message.key() for message in messages], type)
+        case _:
+            name = kind.partition(".")[2]
+            return _bytes([dict(message.headers() or ()).get(name) for message in messages], type)
+
+
+def _timestamp(message: Any) -> int | None:
+    kind, milliseconds = message.timestamp()
+    return milliseconds if kind else None
+
+
+def _bytes(values: Sequence[bytes | None], type: pa.DataType) -> pa.Array:
+    if pa.types.is_binary(type):
+        return pa.array(values, type)
+    return pa.array([None if value is None else value.decode(errors="replace") for value in values], type)

@@ -1,0 +1,77 @@
+"""Where a KafkaSource stands: the next offset of every partition; and how partitions are shared out to channels."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from streams_orchestration.operators.rescaling import RescaleError
+
+Partition = tuple[str, int]
+"""Topic and number."""
+
+
+@dataclass
+class Positions:
+    """Of the partitions of one channel."""
+
+    next: dict[Partition, int] = field(default_factory=dict)
+    """The offset that is read next."""
+    end: dict[Partition, int] | None = None
+    """The offset at which a finite run ends; None where it does not end."""
+
+    @classmethod
+    def of(cls, offset: dict[str, Any]) -> Positions:
+        """From an offset of the source, which is JSON."""
+        end = _flat(offset["end"]) if "end" in offset else None
+        return cls(_flat(offset.get("next", {})), end)
+
+    def offset(self) -> dict[str, Any]:
+        """As JSON."""
+        return {"next": _nested(self.next)} | ({} if self.end is None else {"end": _nested(self.end)})
+
+    def exhausted(self) -> bool:
+        """Has a finite run read all that it is to read?"""
+        return self.end is not None and all(self.next[partition] >= end for partition, end in self.end.items())
+
+
+def mine(partitions: Iterable[Partition], channel: int, width: int) -> list[Partition]:
+    """The partitions that a channel reads: those whose number is its own, modulo the width."""
+    return sorted(each for each in partitions if width < 2 or each[1] % width == channel)
+
+
+def divided(offsets: Sequence[dict[str, Any]], width: int) -> list[dict[str, Any]]:
+    """The offsets of channels among the channels that there will be.
+
+    Raises:
+        RescaleError: some channels have begun and others have not.
+    """
+    begun = [Positions.of(offset) for offset in offsets if offset]
+    if not begun:
+        return [{} for _ in range(width)]
+    if len(begun) < len(offsets):
+        message = "has channels that have not begun to read; redeploy when all have"
+        raise RescaleError(message)
+    every = {partition: next for each in begun for partition, next in each.next.items()}
+    ends = {partition: end for each in begun for partition, end in (each.end or {}).items()}
+    finite = any(each.end is not None for each in begun)
+    return [
+        Positions(_of(every, channel, width), _of(ends, channel, width) if finite else None).offset()
+        for channel in range(width)
+    ]
+
+
+def _of(values: dict[Partition, int], channel: int, width: int) -> dict[Partition, int]:
+    return {partition: values[partition] for partition in mine(values, channel, width)}
+
+
+def _flat(nested: dict[str, dict[str, int]]) -> dict[Partition, int]:
+    return {(topic, int(number)): value for topic, values in nested.items() for number, value in values.items()}
+
+
+def _nested(flat: dict[Partition, int]) -> dict[str, dict[str, int]]:
+    nested: dict[str, dict[str, int]] = {}
+    for (topic, number), value in sorted(flat.items()):
+        nested.setdefault(topic, {})[str(number)] = value
+    return nested

@@ -1,0 +1,145 @@
+"""Writing to Kafka in transactions, each with the mark of the delivery that it was."""
+
+from __future__ import annotations
+
+import contextlib
+import json
+from collections.abc import Callable, Iterable
+from typing import Any, NamedTuple
+
+from streams_orchestration.operators.epoch_sink import DeliveryKey
+from streams_orchestration.operators.kafka.client import REACH_SECONDS, Cluster, KafkaParameters, KafkaRefusedError
+
+COMMIT_SECONDS = 60.0
+"""How long the end of a transaction may take in one try."""
+TRANSACTION_MILLISECONDS = 300_000
+"""After so long the cluster ends a transaction of a process that died, and readers go on."""
+
+
+class Message(NamedTuple):
+    """One message that is to be written."""
+
+    value: bytes | None
+    key: bytes | None = None
+    partition: int = -1
+    """-1: by the key."""
+    timestamp: int = 0
+    """Milliseconds; 0 for now."""
+    headers: list[tuple[str, bytes | None]] | None = None
+
+
+class TransactionalProducer:
+    """Of one channel of a sink. A second one with the same name fences the first: what that has begun never ends.
+
+    All methods raise `KafkaAwayError` and `KafkaRefusedError`. Then it is to be closed, and made anew.
+    """
+
+    def __init__(self, parameters: KafkaParameters, topic: str, key: DeliveryKey) -> None:
+        from confluent_kafka import Consumer, KafkaException, Producer
+
+        self.name = f"streams.{key.application}.{key.operator}.{key.channel}"
+        self._topic = topic
+        self._cluster = Cluster(parameters)
+        self._failed: Any = None
+        """The first error of a message."""
+        try:
+            self._producer: Any = Producer(self._cluster.settings(**{
+                "transactional.id": self.name, "transaction.timeout.ms": TRANSACTION_MILLISECONDS,
+                "delivery.report.only.error": True, "linger.ms": 5, "compression.type": "lz4",
+                "queue.buffering.max.messages": 1_000_000, "message.timeout.ms": 60_000,
+                "allow.auto.create.topics": False,
+            }))  # fmt: skip
+            # the mark is an offset of a group that nobody is in, so that one transaction writes it with the messages
+            self._group: Any = Consumer(self._cluster.settings(**{
+                "group.id": self.name, "enable.auto.commit": False, "isolation.level": "read_committed",
+            }))  # fmt: skip
+        except KafkaException as error:
+            raise KafkaRefusedError(str(self._cluster.translated(error, "client"))) from None
+        self._check_topic()
+        self._do(lambda: self._producer.init_transactions(2 * REACH_SECONDS))
+        self.mark = self._read_mark()
+        """(life, generation, number) of the last delivery that was made; None when there was none."""
+
+    def write(self, key: DeliveryKey, messages: Iterable[Iterable[Message]]) -> None:
+        """One transaction: messages, in order, and the mark."""
+        from confluent_kafka import TopicPartition
+
+        self._do(self._producer.begin_transaction)
+        for part in messages:
+            self._do(lambda part=part: self._send(part))
+        mark = json.dumps([key.life, key.generation, key.number])
+        position = TopicPartition(self._topic, 0, key.number, metadata=mark)
+        group = self._group.consumer_group_metadata()
+        self._do(lambda: self._producer.send_offsets_to_transaction([position], group, COMMIT_SECONDS))
+        self._do(lambda: self._producer.commit_transaction(COMMIT_SECONDS))
+        self.mark = (key.life, key.generation, key.number)
+
+    def close(self) -> None:
+        """Disconnect. What was begun and not ended is never seen."""
+        from confluent_kafka import KafkaException
+
+        self._group.close()
+        with contextlib.suppress(KafkaException):  # of a producer that has failed
+            self._producer.purge()
+            self._producer.flush(0)
+
+    def is_made(self, key: DeliveryKey) -> bool:
+        """Was this delivery, or a later one, made before?"""
+        return self.mark is not None and self.mark[0] == key.life and (key.generation, key.number) <= self.mark[1:]
+
+    def _check_topic(self) -> None:
+        known = self._do(lambda: self._group.list_topics(self._topic, timeout=REACH_SECONDS)).topics
+        error = known[self._topic].error if self._topic in known else None
+        if error is not None:
+            raise self._cluster.translated(error, f"topic {self._topic}")
+        self._cluster.reached()
+
+    def _read_mark(self) -> tuple[str, int, int] | None:
+        from confluent_kafka import TopicPartition
+
+        wanted = [TopicPartition(self._topic, 0)]
+        found = self._do(lambda: self._group.committed(wanted, timeout=REACH_SECONDS))[0]
+        if found.offset < 0 or not found.metadata:
+            return None
+        life, generation, number = json.loads(found.metadata)
+        return life, generation, number
+
+    def _send(self, messages: Iterable[Message]) -> None:
+        for message in messages:
+            while not self._is_queued(message):  # what was sent before is still under way
+                self._producer.poll(0.1)
+                self._check()
+        self._producer.poll(0)
+        self._check()
+
+    def _is_queued(self, message: Message) -> bool:
+        options: dict[str, Any] = {} if message.headers is None else {"headers": message.headers}
+        try:
+            self._producer.produce(
+                self._topic, message.value, message.key, partition=message.partition, timestamp=message.timestamp,
+                on_delivery=self._reported, **options,
+            )  # fmt: skip
+        except BufferError:
+            return False
+        return True
+
+    def _reported(self, error: Any, _message: Any) -> None:
+        if error is not None and self._failed is None:
+            self._failed = error
+
+    def _check(self) -> None:
+        if self._failed is not None:
+            raise self._cluster.translated(self._failed, f"topic {self._topic}")
+
+    def _do(self, action: Callable[[], Any]) -> Any:
+        """A call of the library; of its errors that of a message comes first, since it is the cause."""
+        from confluent_kafka import KafkaException
+
+        try:
+            return action()
+        except KafkaException as error:
+            for client in (self._producer, self._group):
+                with contextlib.suppress(KafkaException):
+                    client.poll(0)  # lets the clients tell why
+            self._check()
+            raise self._cluster.translated(error, f"topic {self._topic}") from None

@@ -1,0 +1,192 @@
+"""Reading partitions of Kafka from given offsets on."""
+
+from __future__ import annotations
+
+import contextlib
+import re
+import time
+from collections.abc import Iterable, Sequence
+from typing import Any
+
+from streams_orchestration.operators.kafka.client import (
+    REACH_SECONDS,
+    Cluster,
+    KafkaParameters,
+    KafkaRefusedError,
+)
+from streams_orchestration.operators.kafka.offsets import Partition
+
+MOST_AT_ONCE = 10_000
+"""Messages that are taken from the library in one call."""
+WAIT_SECONDS = 0.05
+"""For messages when there are none."""
+FIRST_SECONDS = 2.0
+"""The same, after reading was begun somewhere else."""
+AHEAD_KIB = 64 << 10
+"""What the library reads ahead at most, of all partitions together."""
+
+
+class OutOfRangeError(Exception):
+    """An offset that is to be read is not there any more, or not yet."""
+
+    def __init__(self, partition: Partition) -> None:
+        super().__init__(partition)
+        self.partition = partition
+
+
+class KafkaReader:
+    """A client that reads partitions which are assigned to it, in no group: where it stands only its owner knows.
+
+    All methods raise `KafkaAwayError` and `KafkaRefusedError`.
+    """
+
+    def __init__(self, parameters: KafkaParameters, *, committed: bool) -> None:
+        from confluent_kafka import Consumer, KafkaException
+
+        self._cluster = Cluster(parameters)
+        self._at: dict[Partition, int] = {}
+        """Where the library reads on."""
+        self._waits: set[Partition] = set()
+        """Partitions of which nothing came since reading was begun there."""
+        settings = self._cluster.settings(**{
+            "group.id": "streams-orchestration", "enable.auto.commit": False, "enable.auto.offset.store": False,
+            "auto.offset.reset": "error", "enable.partition.eof": True,
+            "isolation.level": "read_committed" if committed else "read_uncommitted",
+            "queued.max.messages.kbytes": AHEAD_KIB, "allow.auto.create.topics": False,
+        })  # fmt: skip
+        try:
+            self._consumer: Any = Consumer(settings)
+        except KafkaException as error:
+            raise KafkaRefusedError(str(self._cluster.translated(error, "client"))) from None
+
+    def close(self) -> None:
+        """Disconnect."""
+        self._consumer.close()
+
+    def partitions(self, topics: Sequence[str], pattern: str | None) -> list[Partition]:
+        """All partitions of topics, and of those whose names match a pattern."""
+        from confluent_kafka import KafkaException
+
+        try:
+            known = self._consumer.list_topics(timeout=REACH_SECONDS).topics
+        except KafkaException as error:
+            with contextlib.suppress(KafkaException):
+                self._consumer.poll(0)  # lets the client tell why
+            raise self._cluster.translated(error) from None
+        self._cluster.reached()
+        names = list(topics) if pattern is None else sorted(name for name in known if re.fullmatch(pattern, name))
+        if pattern is not None and not names:
+            message = f"no topic at {self._cluster.brokers} matches {pattern}"
+            raise KafkaRefusedError(message)
+        for name in names:
+            if name not in known:
+                message = f"topic {name}: there is no such topic at {self._cluster.brokers}, or no right to see it"
+                raise KafkaRefusedError(message)
+            if known[name].error is not None:
+                raise self._cluster.translated(known[name].error, f"topic {name}")
+        return [(name, number) for name in names for number in known[name].partitions]
+
+    def range_of(self, partition: Partition) -> tuple[int, int]:
+        """The first offset that there is, and the one behind the last."""
+        from confluent_kafka import KafkaException, TopicPartition
+
+        try:
+            return self._consumer.get_watermark_offsets(TopicPartition(*partition), timeout=REACH_SECONDS)
+        except KafkaException as error:
+            raise self._cluster.translated(error, shown(partition)) from None
+
+    def at_time(self, partitions: Iterable[Partition], milliseconds: int) -> dict[Partition, int]:
+        """The first offset whose message is as young as a time, or the end."""
+        from confluent_kafka import KafkaException, TopicPartition
+
+        wanted = [TopicPartition(*partition, milliseconds) for partition in partitions]
+        try:
+            answers = self._consumer.offsets_for_times(wanted, timeout=REACH_SECONDS)
+        except KafkaException as error:
+            raise self._cluster.translated(error) from None
+        there = {(each.topic, each.partition): each.offset for each in answers}
+        return {each: offset if offset >= 0 else self.range_of(each)[1] for each, offset in there.items()}
+
+    def lag(self) -> int:
+        """Messages of the partitions that are not read yet, as far as the library has heard."""
+        from confluent_kafka import TopicPartition
+
+        behind = 0
+        for partition, next in self._at.items():
+            _, end = self._consumer.get_watermark_offsets(TopicPartition(*partition), cached=True)
+            behind += max(end - next, 0)
+        return behind
+
+    def read(self, positions: dict[Partition, int], limit: int) -> list[Any]:
+        """The next messages from some positions on, which are moved behind them.
+
+        Raises:
+            OutOfRangeError: a position is not there. Nothing was moved.
+        """
+        if not positions:
+            return []
+        wait = WAIT_SECONDS
+        if self._at != positions:
+            self._assign(positions)
+            wait = FIRST_SECONDS
+        messages = self._take(limit, wait)
+        if not messages:
+            self._cluster.check()
+        positions.update(self._at)
+        return messages
+
+    def _assign(self, positions: dict[Partition, int]) -> None:
+        from confluent_kafka import KafkaException, TopicPartition
+
+        self._at = {}
+        try:
+            self._consumer.assign([TopicPartition(*each, offset) for each, offset in positions.items()])
+        except KafkaException as error:
+            raise self._cluster.translated(error) from None
+        self._at, self._waits = dict(positions), set(positions)
+
+    def _take(self, limit: int, wait: float) -> list[Any]:
+        from confluent_kafka import KafkaException
+
+        messages: list[Any] = []
+        until = time.monotonic() + wait
+        while len(messages) < limit:
+            left = WAIT_SECONDS if self._waits else 0.0
+            try:
+                taken = self._consumer.consume(min(limit - len(messages), MOST_AT_ONCE), left)
+            except KafkaException as error:
+                raise self._cluster.translated(error) from None
+            for message in taken:
+                if message.error() is None:
+                    messages.append(message)
+                    self._at[message.topic(), message.partition()] = message.offset() + 1
+                else:
+                    self._told(message)
+            if not taken and (messages or not self._waits or time.monotonic() > until):
+                break
+        if messages:
+            self._cluster.reached()
+            self._waits.clear()
+        return messages
+
+    def _told(self, message: Any) -> None:
+        """What comes in place of a message."""
+        from confluent_kafka import KafkaError
+
+        partition = (message.topic(), message.partition())
+        match message.error().code():
+            case KafkaError._PARTITION_EOF:  # behind marks of transactions, which are no messages
+                self._cluster.reached()
+                self._waits.discard(partition)
+                self._at[partition] = max(self._at.get(partition, 0), message.offset())
+            case KafkaError._AUTO_OFFSET_RESET | KafkaError.OFFSET_OUT_OF_RANGE:
+                self._at = {}
+                raise OutOfRangeError(partition)
+            case _:
+                self._at = {}
+                raise self._cluster.translated(message.error(), shown(partition))
+
+
+def shown(partition: Partition) -> str:
+    """A partition in errors."""
+    return f"topic {partition[0]}, partition {partition[1]}"

@@ -1,0 +1,75 @@
+"""What may stand under `parameters` of a KafkaSource."""
+
+from __future__ import annotations
+
+import re
+from datetime import datetime
+from typing import Literal
+
+from pydantic import Field, model_validator
+
+from streams_orchestration.operators.kafka.client import KafkaParameters
+from streams_orchestration.operators.messages.decoders import MessageFormat
+
+METADATA = ("key", "topic", "partition", "offset", "timestamp")
+HEADER = "header."
+
+
+class KafkaSourceParameters(KafkaParameters):
+    """Parameters of `KafkaSource`."""
+
+    topic: str | list[str] | None = Field(default=None, description="one, or several; or a pattern")
+    pattern: str | None = Field(default=None, description="regular expression: topics whose whole name matches")
+    format: MessageFormat = "json"
+    separator: str = Field(default=",", min_length=1, max_length=1, description="csv")
+    metadata: dict[str, str] = Field(
+        default_factory=dict, description="attribute: key, topic, partition, offset, timestamp or header.NAME"
+    )
+    start_at: str = Field(default="earliest", alias="startAt", description="earliest, latest or a time in ISO 8601")
+    until: Literal["latest"] | None = Field(
+        default=None, description="latest: the run ends with what is there when it begins"
+    )
+    on_bad_tuple: Literal["fail", "drop", "stream"] = Field(default="fail", alias="onBadTuple")
+    on_lost_data: Literal["fail", "skip"] = Field(default="fail", alias="onLostData")
+    isolation: Literal["read_committed", "read_uncommitted"] = "read_committed"
+    discovery: float = Field(default=30.0, gt=0, description="seconds between two looks for new partitions")
+
+    @model_validator(mode="after")
+    def _go_together(self) -> KafkaSourceParameters:
+        if (self.topic is None) == (self.pattern is None) or self.topic == []:
+            message = "name what is read with topic or with pattern, one of them"
+            raise ValueError(message)
+        if self.pattern is not None:
+            try:
+                re.compile(self.pattern)
+            except re.error as error:
+                message = f"pattern: {self.pattern} is no regular expression: {error}"
+                raise ValueError(message) from None
+        if self.start_at not in ("earliest", "latest"):
+            self.start_time()
+        for attribute, kind in self.metadata.items():
+            if kind not in METADATA and not (kind.startswith(HEADER) and kind != HEADER):
+                message = f"metadata: {attribute}: {kind} is none of {', '.join(METADATA)} and header.NAME"
+                raise ValueError(message)
+        return self
+
+    @property
+    def topics(self) -> list[str]:
+        """Those that are named."""
+        return [self.topic] if isinstance(self.topic, str) else list(self.topic or ())
+
+    def start_time(self) -> int:
+        """`startAt` as milliseconds.
+
+        Raises:
+            ValueError: it is no time.
+        """
+        try:
+            moment = datetime.fromisoformat(self.start_at)
+        except ValueError:
+            message = f"startAt is earliest, latest or a time as 2026-01-31T12:00:00+00:00, not {self.start_at!r}"
+            raise ValueError(message) from None
+        if moment.tzinfo is None:
+            message = f"startAt: {self.start_at} has no zone; write one, as +00:00"
+            raise ValueError(message)
+        return int(moment.timestamp() * 1000)

@@ -1,0 +1,145 @@
+"""KafkaSink: writes tuples as messages of a topic, each exactly once."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+from pydantic import Field, model_validator
+
+from streams_orchestration.model.names import nearest
+from streams_orchestration.model.visibility import Visibility
+from streams_orchestration.operators.batch import TupleBatch
+from streams_orchestration.operators.contract import OperatorContext
+from streams_orchestration.operators.epoch_sink import DeliveryKey, EpochSink
+from streams_orchestration.operators.errors import UnknownAttributeError
+from streams_orchestration.operators.kafka.client import KafkaParameters, require_kafka
+from streams_orchestration.operators.kafka.producer import Message, TransactionalProducer
+from streams_orchestration.operators.libraries import compute as pc
+from streams_orchestration.operators.libraries import pa
+from streams_orchestration.operators.mentions import Mentions
+from streams_orchestration.operators.messages.decoders import MessageFormat
+from streams_orchestration.operators.messages.encoders import check_encodable, encode, texts
+
+
+class KafkaSinkParameters(KafkaParameters):
+    """Parameters of `KafkaSink`."""
+
+    topic: str = Field(min_length=1)
+    format: MessageFormat = "json"
+    separator: str = Field(default=",", min_length=1, max_length=1, description="csv")
+    key: str | None = Field(default=None, description="attribute that is the key of the message")
+    partition: str | None = Field(
+        default=None, description="attribute with the number of the partition; else by the key"
+    )
+    timestamp: str | None = Field(
+        default=None, description="attribute with the time of the message; else when it is sent"
+    )
+    headers: dict[str, str] = Field(default_factory=dict, description="header: attribute")
+    suppress: list[str] = Field(default_factory=list, description="attributes that are not in the value")
+    visibility: Visibility = Field(
+        default="read_committed", description="read_uncommitted: messages are sent with their batch, and stay"
+    )
+
+    @model_validator(mode="after")
+    def _go_together(self) -> KafkaSinkParameters:
+        if self.format != "csv" and self.separator != ",":
+            message = "separator goes with format csv only"
+            raise ValueError(message)
+        return self
+
+    def named(self) -> Iterator[tuple[str, str]]:
+        """Parameter and attribute."""
+        for parameter in ("key", "partition", "timestamp"):
+            if (attribute := getattr(self, parameter)) is not None:
+                yield parameter, attribute
+        yield from (("headers", attribute) for attribute in self.headers.values())
+        yield from (("suppress", attribute) for attribute in self.suppress)
+
+
+class KafkaSink(EpochSink):
+    """Every epoch is a transaction, which also writes the mark that it was made.
+
+    What is repeated after a crash finds the mark and sends nothing; a process that slept meanwhile is fenced. Those who
+    read committed messages see an epoch whole or not at all. With `visibility: read_uncommitted` every batch is a
+    transaction; a reset cannot take messages back, so a replay sends them again.
+    """
+
+    Parameters = KafkaSinkParameters
+
+    @classmethod
+    def mentions(cls, parameters: KafkaSinkParameters) -> Mentions:
+        """Those that are named for any reason."""
+        return Mentions(inputs=[attribute for _, attribute in parameters.named()])
+
+    @classmethod
+    def check(cls, context: OperatorContext, parameters: KafkaSinkParameters) -> None:
+        """Raises ValueError when attributes and messages do not go together; connects to nothing."""
+        schema = context.inputs[0]
+        for parameter, name in parameters.named():
+            if name not in schema.names:
+                message = f"{parameter}: the input stream has no attribute {name}{nearest(name, schema.names)}"
+                raise UnknownAttributeError(message)
+        types = pa.types
+        partition, timestamp = parameters.partition, parameters.timestamp
+        if partition is not None and not types.is_integer(schema.field(partition).type):
+            message = f"partition: {partition} is {schema.field(partition).type}, an int or bigint is wanted"
+            raise ValueError(message)
+        if timestamp is not None and not types.is_timestamp(schema.field(timestamp).type):
+            message = f"timestamp: {timestamp} is {schema.field(timestamp).type}, a timestamp is wanted"
+            raise ValueError(message)
+        check_encodable(_written(schema, parameters), parameters.format)
+        require_kafka("KafkaSink")
+
+    @classmethod
+    def destination(cls, context: OperatorContext, parameters: KafkaSinkParameters) -> str:
+        """Topic and cluster."""
+        return f"{parameters.topic} at {parameters.brokers}"
+
+    def open(self) -> None:
+        """Nothing is connected before it is known what is delivered, which names the producer."""
+        self.producer: TransactionalProducer | None = None
+
+    def deliver(self, key: DeliveryKey, batches: Iterator[TupleBatch]) -> None:
+        """Send them, unless that was done before."""
+        if self.producer is None:
+            self.producer = TransactionalProducer(self.parameters, self.parameters.topic, key)
+        if not self.producer.is_made(key):
+            self.producer.write(key, (self._messages(batch.arrow) for batch in batches))
+
+    def close(self) -> None:
+        """Disconnect."""
+        producer: TransactionalProducer | None = getattr(self, "producer", None)
+        if producer is not None:
+            self.producer = None
+            producer.close()
+
+    def _messages(self, batch: pa.RecordBatch) -> Iterator[Message]:
+        """One for each tuple."""
+        settings, count = self.parameters, batch.num_rows
+        names = _written(batch.schema, settings).names
+        values = encode(batch.select(names), settings.format, settings.separator)
+        keys = [None] * count if settings.key is None else texts(batch.column(settings.key))
+        partitions = [-1] * count if settings.partition is None else _partitions(batch.column(settings.partition))
+        times = [0] * count if settings.timestamp is None else _times(batch.column(settings.timestamp))
+        if not settings.headers:
+            return map(Message, values, keys, partitions, times)
+        columns = [texts(batch.column(attribute)) for attribute in settings.headers.values()]
+        headers = [list(zip(settings.headers, row, strict=True)) for row in zip(*columns, strict=True)]
+        return map(Message, values, keys, partitions, times, headers)
+
+
+def _written(schema: pa.Schema, parameters: KafkaSinkParameters) -> pa.Schema:
+    """What is in the values. Raw has one attribute: what is named for something else is not in it."""
+    left_out = set(parameters.suppress)
+    if parameters.format == "raw":
+        left_out |= {attribute for _, attribute in parameters.named()}
+    return pa.schema([field for field in schema if field.name not in left_out])
+
+
+def _partitions(column: pa.Array) -> Sequence[int]:
+    return pc.fill_null(pc.cast(column, pa.int64()), -1).to_pylist()
+
+
+def _times(column: pa.Array) -> Sequence[int]:
+    milliseconds = pc.cast(pc.cast(column, pa.timestamp("ms"), safe=False), pa.int64())
+    return pc.fill_null(milliseconds, 0).to_pylist()

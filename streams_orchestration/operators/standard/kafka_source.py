@@ -1,0 +1,280 @@
+"""KafkaSource: the messages of topics as tuples, replayable from the offset of every partition."""
+
+from __future__ import annotations
+
+import json
+import os
+import time
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+from streams_orchestration.model.names import nearest
+from streams_orchestration.operators.batch import TupleBatch
+from streams_orchestration.operators.contract import Offset, OperatorContext, ProducedTo, SourceOperator
+from streams_orchestration.operators.epoch_sink import waiting_directory
+from streams_orchestration.operators.errors import DataError, UnknownAttributeError
+from streams_orchestration.operators.hold_up import HoldUp
+from streams_orchestration.operators.kafka.client import (
+    KafkaAwayError,
+    KafkaRefusedError,
+    require_kafka,
+)
+from streams_orchestration.operators.kafka.metadata import check_metadata, metadata_column
+from streams_orchestration.operators.kafka.offsets import Partition, Positions, divided, mine
+from streams_orchestration.operators.kafka.reader import KafkaReader, OutOfRangeError, shown
+from streams_orchestration.operators.kafka.source_parameters import KafkaSourceParameters
+from streams_orchestration.operators.libraries import np, pa
+from streams_orchestration.operators.mentions import Mentions
+from streams_orchestration.operators.messages.decoders import Bad, check_decodable, decode
+from streams_orchestration.operators.rescaling import Route
+from streams_orchestration.operators.state import State
+
+LOGGED = 5
+"""Bad messages that are logged one by one."""
+BAD = {"topic": "string", "partition": "int32", "offset": "int64", "reason": "string", "message": "string"}
+"""Attributes that the second output port may have, with their types."""
+
+
+class KafkaSource(SourceOperator):
+    """Reads topics; the offset is the next offset of every partition. A channel reads `partition % width`.
+
+    Messages of a partition come in order; those of several as they arrive. Where reading begins, and where a finite run
+    ends, is found out once and written down in the state directory, so that a reset to the beginning begins there, too.
+    Partitions that come later are read from their first message on.
+    """
+
+    Parameters = KafkaSourceParameters
+    free_parameters = frozenset((
+        *("brokers", "client", "discovery", "format", "isolation", "metadata", "on_bad_tuple", "on_lost_data"),
+        *("separator", "start_at"),
+    ))  # fmt: skip
+
+    @classmethod
+    def mentions(cls, parameters: KafkaSourceParameters) -> Mentions:
+        """Those of the metadata."""
+        return Mentions(outputs=list(parameters.metadata))
+
+    @classmethod
+    def check(cls, context: OperatorContext, parameters: KafkaSourceParameters) -> None:
+        """Raises ValueError when attributes and messages do not go together; connects to nothing."""
+        schema = context.outputs[0]
+        if schema is None:
+            message = "the output stream needs a schema: outputs: [{stream: Name, schema: Type}]"
+            raise ValueError(message)
+        for attribute in parameters.metadata:
+            if attribute not in schema.names:
+                message = f"metadata: the output stream has no attribute {attribute}{nearest(attribute, schema.names)}"
+                raise UnknownAttributeError(message)
+            check_metadata(attribute, schema.field(attribute).type, parameters.metadata[attribute])
+        check_decodable(_decoded(schema, parameters), parameters.format, parameters.separator)
+        _check_second_port(context, parameters)
+        require_kafka("KafkaSource")
+
+    def setup(self) -> None:
+        """Nothing is connected before the first call of `produce`."""
+        schema = self.context.outputs[0]
+        assert schema is not None
+        self.schema, self.decoded = schema, _decoded(schema, self.parameters)
+        self.hold_up = HoldUp(self.context)
+        self.reader: KafkaReader | None = None
+        self.looked = 0.0
+        """When partitions were looked for last."""
+        self.bad = 0
+        self.read: list[Any] = []
+        """The messages of the last call."""
+
+    def produce(self, offset: Offset, limit: int) -> ProducedTo:
+        """Submit the next messages; none while the cluster cannot be reached.
+
+        Raises:
+            DataError: a message is no tuple, offsets are lost, or the cluster refuses for good.
+        """
+        try:
+            positions, messages = self._read(offset, limit)
+        except KafkaRefusedError as error:
+            raise DataError(str(error)) from error
+        except KafkaAwayError as error:
+            self.hold_up.away(error)
+            self._close()
+            return ProducedTo(offset, exhausted=False)
+        self.hold_up.back()
+        self._measure(messages)
+        if messages:
+            self._submit(messages)
+        return ProducedTo(positions.offset(), positions.exhausted())
+
+    def pause(self) -> float | None:
+        """The time until the next try while the cluster cannot be reached."""
+        return self.hold_up.pause or None
+
+    def place(self) -> str:
+        """The offsets of the messages that were submitted last, by partition."""
+        bounds: dict[Partition, list[int]] = {}
+        for message in self.read:
+            bounds.setdefault((message.topic(), message.partition()), []).append(message.offset())
+        return "; ".join(f"{shown(each)}, offsets {min(found)} to {max(found)}" for each, found in bounds.items())
+
+    def rescale(self, states: Sequence[State], route: Route) -> Sequence[State]:
+        """Partitions go to the channel that reads them now."""
+        return divided([dict(state) for state in states], route.width)
+
+    def _read(self, offset: Offset, limit: int) -> tuple[Positions, list[Any]]:
+        reader = self.reader
+        if reader is None:
+            committed = self.parameters.isolation == "read_committed"
+            reader = self.reader = KafkaReader(self.parameters, committed=committed)
+        positions = Positions.of(offset or self._beginning(reader))
+        if positions.end is None and time.monotonic() - self.looked >= self.parameters.discovery:
+            self._discover(reader, positions)
+        if positions.exhausted():
+            return positions, []
+        try:
+            messages = reader.read(positions.next, limit)
+        except OutOfRangeError as error:
+            self._lost(reader, positions, error.partition)
+            messages = []
+        if positions.end is not None:
+            messages = self._before_end(positions, messages)
+        return positions, messages
+
+    @staticmethod
+    def _before_end(positions: Positions, messages: list[Any]) -> list[Any]:
+        end = positions.end or {}
+        positions.next.update({each: min(next, end[each]) for each, next in positions.next.items()})
+        return [each for each in messages if each.offset() < end[each.topic(), each.partition()]]
+
+    def _mine(self, reader: KafkaReader) -> list[Partition]:
+        self.looked = time.monotonic()
+        every = reader.partitions(self.parameters.topics, self.parameters.pattern)
+        return mine(every, self.context.channel, self.context.max_channels)
+
+    def _discover(self, reader: KafkaReader, positions: Positions) -> None:
+        for partition in self._mine(reader):
+            if partition not in positions.next:
+                positions.next[partition] = reader.range_of(partition)[0]
+                self.context.logger.info("%s is new", shown(partition))
+
+    def _beginning(self, reader: KafkaReader) -> Offset:
+        """Where reading begins, the same whenever it is asked for."""
+        name = f"begin-{self.context.channel}-{self.context.max_channels}.json"
+        place = waiting_directory(self.context) / name
+        if place.exists():
+            return json.loads(place.read_text(encoding="utf-8"))
+        partitions, start = self._mine(reader), self.parameters.start_at
+        ranges = {partition: reader.range_of(partition) for partition in partitions}
+        if start in ("earliest", "latest"):
+            next = {partition: ends[start == "latest"] for partition, ends in ranges.items()}
+        else:
+            next = reader.at_time(partitions, self.parameters.start_time())
+        end = {each: max(last, next[each]) for each, (_, last) in ranges.items()} if self.parameters.until else None
+        offset = Positions(next, end).offset()
+        _write(place, json.dumps(offset))
+        return offset
+
+    def _lost(self, reader: KafkaReader, positions: Positions, partition: Partition) -> None:
+        """A position is not there: skip what is lost, or fail."""
+        first, last = reader.range_of(partition)
+        next = positions.next[partition]
+        text = (
+            f"{shown(partition)}: offset {next} was to be read next, and there are offsets {first} to {last - 1} only"
+        )
+        if self.parameters.on_lost_data == "fail":
+            message = (
+                f"{text}: what lies between is lost, by the topic's retention or since it was made anew; "
+                "with onLostData: skip reading goes on with what there is"
+            )
+            raise KafkaRefusedError(message)
+        self.context.logger.warning("%s: skipped", text)
+        lost = self.context.metrics.counter("lost", "offsets that were gone before they were read")
+        lost.add(max(first - next, 0))
+        positions.next[partition] = first
+
+    def _measure(self, messages: list[Any]) -> None:
+        assert self.reader is not None
+        lag = self.reader.lag()
+        metrics = self.context.metrics
+        metrics.gauge("lag", "messages of its partitions that are not read yet").set(lag)
+        if messages or not lag:
+            behind = time.time() - messages[-1].timestamp()[1] / 1000 if lag else 0.0
+            about = "age of the message that was read last, 0 where all are read"
+            metrics.gauge("lag_seconds", about).set(max(behind, 0.0))
+
+    def _submit(self, messages: list[Any]) -> None:
+        self.read = messages
+        values = [message.value() for message in messages]
+        result = decode(values, self.decoded, self.parameters.format, self.parameters.separator)
+        columns = dict(zip(result.batch.schema.names, result.batch.columns, strict=True))
+        good = messages
+        if result.bad:
+            wrong = {bad.position for bad in result.bad}
+            good = [message for number, message in enumerate(messages) if number not in wrong]
+        for attribute, kind in self.parameters.metadata.items():
+            columns[attribute] = metadata_column(good, kind, self.schema.field(attribute).type)
+        if result.bad:
+            self._set_aside(messages, result.bad)
+        if good:
+            ordered = {name: columns[name] for name in self.schema.names}
+            self.submit(TupleBatch.from_columns(ordered, self.schema))
+
+    def _set_aside(self, messages: Sequence[Any], found: Sequence[Bad]) -> None:
+        """Bad messages fail, are dropped and counted, or go to the second output port."""
+        rows = [(messages[bad.position], bad.reason) for bad in found]
+        first, reason = rows[0]
+        if self.parameters.on_bad_tuple == "fail":
+            place = f"{shown((first.topic(), first.partition()))}, offset {first.offset()}"
+            message = f"{place}: the message is no tuple: {reason}; onBadTuple says what else to do: drop, stream"
+            raise DataError(message)
+        for message, why in rows[: max(LOGGED - self.bad, 0)]:
+            place = f"{shown((message.topic(), message.partition()))}, offset {message.offset()}"
+            self.context.logger.warning("%s: the message is no tuple: %s", place, why)
+        self.bad += len(rows)
+        if self.parameters.on_bad_tuple == "drop":
+            self.context.metrics.dropped.add(len(rows))
+            return
+        about = "messages that are no tuples, sent to the second output port"
+        self.context.metrics.counter("bad", about).add(len(rows))
+        columns = {
+            "topic": [message.topic() for message, _ in rows],
+            "partition": np.array([message.partition() for message, _ in rows], np.int32),
+            "offset": [message.offset() for message, _ in rows],
+            "reason": [why for _, why in rows],
+            "message": [(message.value() or b"").decode(errors="replace") for message, _ in rows],
+        }
+        schema = self.context.outputs[1]
+        assert schema is not None
+        self.submit(TupleBatch.from_columns({name: columns[name] for name in schema.names}, schema), 1)
+
+    def _close(self) -> None:
+        if self.reader is not None:
+            self.reader.close()
+            self.reader = None
+
+
+def _decoded(schema: pa.Schema, parameters: KafkaSourceParameters) -> pa.Schema:
+    """What comes from the values of messages."""
+    return pa.schema([field for field in schema if field.name not in parameters.metadata])
+
+
+def _check_second_port(context: OperatorContext, parameters: KafkaSourceParameters) -> None:
+    second = context.outputs[1] if len(context.outputs) > 1 else None
+    if (parameters.on_bad_tuple == "stream") != (len(context.outputs) > 1):
+        message = "onBadTuple: stream and a second output port, which gets what is no tuple, go together"
+        raise ValueError(message)
+    if len(context.outputs) > 1 and (second is None or any(BAD.get(each.name) != str(each.type) for each in second)):
+        message = (
+            "the second output port has attributes among `topic string, partition int, offset bigint, reason string, "
+            "message string`"
+        )
+        raise ValueError(message)
+
+
+def _write(place: Path, text: str) -> None:
+    """Durably, and whole."""
+    place.parent.mkdir(parents=True, exist_ok=True)
+    aside = place.with_suffix(".part")
+    with aside.open("w", encoding="utf-8") as file:
+        file.write(text)
+        file.flush()
+        os.fsync(file.fileno())
+    aside.rename(place)

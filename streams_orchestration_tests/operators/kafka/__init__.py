@@ -1,0 +1,1 @@
+"""KafkaSource and KafkaSink on a real broker."""

@@ -1,0 +1,202 @@
+"""KafkaSink on a real broker: every delivery once, whoever repeats it, dies within it or sleeps through it."""
+
+from __future__ import annotations
+
+import json
+import time
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from streams_orchestration.operators.batch import TupleBatch
+from streams_orchestration.operators.epoch_sink import DeliveryKey
+from streams_orchestration.operators.errors import UnknownAttributeError
+from streams_orchestration.operators.kafka.client import KafkaAwayError, KafkaRefusedError
+from streams_orchestration.operators.standard.kafka_sink import KafkaSink
+from streams_orchestration_tests.operators.harness import Bench
+from streams_orchestration_tests.servers.kafka import Broker
+
+pytestmark = [pytest.mark.java, pytest.mark.slow]
+
+SCHEMA = "n bigint, s string"
+
+
+def sink(kafka: Broker, topic: str, schema: str = SCHEMA, **options: Any) -> KafkaSink:
+    parameters: dict[str, Any] = {"brokers": kafka.address, "topic": topic} | options
+    operator = Bench(KafkaSink, inputs=[schema], **parameters).operator
+    assert isinstance(operator, KafkaSink)
+    operator.open()
+    return operator
+
+
+def key(topic: str, epoch: int, *, life: str = "life", generation: int = 0) -> DeliveryKey:
+    return DeliveryKey(life, "Out", 0, epoch, generation, epoch, topic)
+
+
+def batch(operator: KafkaSink, rows: list[tuple[Any, ...]]) -> TupleBatch:
+    schema = operator.context.inputs[0]
+    return TupleBatch.from_columns({name: [row[i] for row in rows] for i, name in enumerate(schema.names)}, schema)
+
+
+def deliver(operator: KafkaSink, topic: str, epoch: int, **of_key: Any) -> None:
+    operator.deliver(
+        key(topic, epoch, **of_key), iter([batch(operator, [(epoch, "a")]), batch(operator, [(epoch, "b")])])
+    )
+
+
+def numbers(kafka: Broker, topic: str) -> list[int]:
+    return [json.loads(value)["n"] for value in kafka.values(topic)]
+
+
+def test_epochs_are_there_once_and_in_order_however_often_they_are_delivered(kafka: Broker):
+    topic = kafka.topic()
+    first = sink(kafka, topic)
+    for epoch in (1, 2, 2, 1, 3):
+        deliver(first, topic, epoch)
+    first.close()
+    second = sink(kafka, topic)
+    for epoch in (3, 2, 4):
+        deliver(second, topic, epoch)
+    assert numbers(kafka, topic) == [1, 1, 2, 2, 3, 3, 4, 4]
+
+
+class DiedError(Exception):
+    """A process died here."""
+
+
+class Dying:
+    """The library's producer, whose process dies behind one of its calls."""
+
+    def __init__(self, producer: Any, after: str) -> None:
+        self.producer = producer
+        self.after = after
+
+    def __getattr__(self, name: str) -> Any:
+        call = getattr(self.producer, name)
+
+        def dies(*arguments: Any) -> None:
+            call(*arguments)
+            self.producer.flush(30)
+            raise DiedError
+
+        return dies if name == self.after else call
+
+
+@pytest.mark.parametrize("after", ["begin_transaction", "poll", "send_offsets_to_transaction", "commit_transaction"])
+def test_a_delivery_may_die_at_any_step_and_be_repeated(kafka: Broker, after: str):
+    topic = kafka.topic()
+    first = sink(kafka, topic)
+    deliver(first, topic, 1)
+    assert first.producer is not None
+    first.producer._producer = Dying(first.producer._producer, after)
+    with pytest.raises(DiedError):
+        deliver(first, topic, 2)
+    second = sink(kafka, topic)  # of the next process
+    deliver(second, topic, 2)
+    deliver(second, topic, 3)
+    assert numbers(kafka, topic) == [1, 1, 2, 2, 3, 3]
+
+
+def test_a_process_that_sleeps_within_a_delivery_changes_nothing_when_it_wakes(kafka: Broker):
+    topic = kafka.topic()
+    asleep, awake = sink(kafka, topic), sink(kafka, topic)
+    deliver(asleep, topic, 1)
+
+    def batches() -> Any:
+        yield batch(asleep, [(2, "a")])
+        deliver(awake, topic, 2)
+        deliver(awake, topic, 3)
+        yield batch(asleep, [(2, "b")])
+
+    with pytest.raises(KafkaAwayError, match="another process has taken over"):
+        asleep.deliver(key(topic, 2), batches())
+    asleep.close()
+    asleep.open()
+    deliver(asleep, topic, 2)  # finds that it was made
+    asleep.close()
+    awake.close()
+    awake.open()
+    deliver(awake, topic, 4)
+    assert numbers(kafka, topic) == [1, 1, 2, 2, 3, 3, 4, 4]
+
+
+def test_a_new_life_begins_anew_and_channels_do_not_know_of_each_other(kafka: Broker):
+    topic = kafka.topic(2)
+    first = sink(kafka, topic)
+    deliver(first, topic, 5)
+    first.close()
+    second = sink(kafka, topic)
+    deliver(second, topic, 1, life="another")
+    other = sink(kafka, topic)
+    other.deliver(key(topic, 1)._replace(channel=1), iter([batch(other, [(9, "c")])]))
+    assert sorted(numbers(kafka, topic)) == [1, 1, 5, 5, 9]
+
+
+def test_batches_of_later_generations_come_after_those_before(kafka: Broker):
+    topic = kafka.topic()
+    operator = sink(kafka, topic, visibility="read_uncommitted")
+    for generation, number in ((1, 7), (1, 7), (2, 6), (2, 7), (1, 8)):
+        operator.deliver(key(topic, number, generation=generation), iter([batch(operator, [(number, "a")])]))
+    assert numbers(kafka, topic) == [7, 6, 7]
+
+
+def test_attributes_name_key_partition_time_and_headers(kafka: Broker):
+    topic = kafka.topic(3)
+    schema = "n bigint, k string, p int, t timestamp, h int"
+    options = {
+        "key": "k",
+        "partition": "p",
+        "timestamp": "t",
+        "headers": {"x-h": "h"},
+        "suppress": ["k", "p", "t", "h"],
+    }
+    operator = sink(kafka, topic, schema, **options)
+    moment = datetime.fromtimestamp(int(time.time()) - 100, UTC)
+    rows = [(1, "one", 2, moment, 5), (2, None, 0, moment + timedelta(seconds=1), None)]
+    operator.deliver(key(topic, 1), iter([batch(operator, rows)]))
+    milliseconds = int(moment.timestamp()) * 1000
+    found = [(m.value(), m.key(), m.partition(), m.timestamp()[1], m.headers()) for m in kafka.messages(topic)]
+    assert found == [
+        (b'{"n":2}', None, 0, milliseconds + 1000, [("x-h", None)]),
+        (b'{"n":1}', b"one", 2, milliseconds, [("x-h", b"5")]),
+    ]
+
+
+@pytest.mark.parametrize(("format", "wanted"), [("json", b'{"n":1,"s":"a,b"}'), ("csv", b'1,"a,b"')])
+def test_formats(kafka: Broker, format: str, wanted: bytes):
+    topic = kafka.topic()
+    operator = sink(kafka, topic, format=format)
+    operator.deliver(key(topic, 1), iter([batch(operator, [(1, "a,b")])]))
+    assert kafka.values(topic) == [wanted]
+
+
+def test_what_is_refused_for_good_names_the_topic(kafka: Broker):
+    with pytest.raises(KafkaRefusedError, match=r"topic missing at 127.0.0.1"):
+        deliver(sink(kafka, "missing"), "missing", 1)
+    topic = kafka.topic(max_message_bytes="100")
+    large = sink(kafka, topic)
+    with pytest.raises(KafkaRefusedError, match=topic):
+        large.deliver(key(topic, 1), iter([batch(large, [(1, "x" * 1000)])]))
+    assert kafka.values(topic) == []
+
+
+def test_a_cluster_that_is_away_is_tried_again(kafka: Broker):
+    with pytest.raises(KafkaAwayError, match=r"127.0.0.1:1"):
+        deliver(sink(kafka, "t", brokers="127.0.0.1:1"), "t", 1)
+
+
+@pytest.mark.parametrize(
+    ("parameters", "wanted"),
+    [
+        ({"key": "k"}, "key: the input stream has no attribute k"),
+        ({"partition": "s"}, "partition: s is string"),
+        ({"timestamp": "n"}, "timestamp: n is int64"),
+        ({"suppress": ["n", "s"]}, "no attribute is left"),
+        ({"format": "raw"}, "format raw: one attribute"),
+    ],
+)
+def test_attributes_that_do_not_fit_are_refused(parameters: dict[str, Any], wanted: str, tmp_path: Path):
+    with pytest.raises((ValueError, UnknownAttributeError), match=wanted):
+        Bench(KafkaSink, inputs=[SCHEMA], results=tmp_path, brokers="b:1", topic="t", **parameters)

@@ -1,0 +1,60 @@
+"""Without the extra an application compiles, and its deployment says how it is installed."""
+
+from __future__ import annotations
+
+import importlib.util
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from streams_orchestration.compiler.checking.checking import check_operators, check_parameters
+from streams_orchestration.compiler.compiling import compile_spec
+
+SPEC = """
+specVersion: 1
+application: both
+schemas: {Row: "n bigint"}
+graph:
+  - name: In
+    operator: KafkaSource
+    outputs: [{stream: In, schema: Row}]
+    parameters: {brokers: "localhost:9092", topic: a, client: {sasl.password: "${env:PASSWORD}"}}
+  - {name: Out, operator: KafkaSink, inputs: [In], parameters: {brokers: "localhost:9092", topic: b}}
+"""
+
+
+def test_an_application_compiles_and_its_deployment_names_the_extra(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    find = importlib.util.find_spec
+
+    def without(name: str, *rest: Any) -> Any:
+        return None if name == "confluent_kafka" else find(name, *rest)
+
+    monkeypatch.setattr(importlib.util, "find_spec", without)
+    (tmp_path / "both.yaml").write_text(SPEC)
+    compilation = compile_spec(tmp_path / "both.yaml")
+    assert check_parameters(compilation) == []
+    assert [finding.operator for finding in check_operators(compilation)] == ["In", "Out"]
+    for finding in check_operators(compilation):
+        assert "pip install 'streams-orchestration[kafka]'" in finding.message
+
+
+@pytest.mark.parametrize(
+    ("before", "after", "wanted"),
+    [
+        ("${env:PASSWORD}", "planted", "a secret stands in it"),
+        ("sasl.password", "group.id", "group.id is set by the operator itself"),
+        ("topic: a", "pattern: '['", "is no regular expression"),
+        ("topic: a,", "", "name what is read with topic or with pattern"),
+        ("topic: a", "topic: a, startAt: tomorrow", "startAt is earliest, latest or a time"),
+        ("topic: a", "topic: a, startAt: '2026-01-01T00:00:00'", "has no zone"),
+        ("topic: a", "topic: a, metadata: {n: weather}", "weather is none of key"),
+        ("topic: a", "topic: a, metadata: {n: key}", "n is int64; key is a string or binary"),
+        ("topic: a", "topic: a, onBadTuple: stream", "onBadTuple: stream and a second output port"),
+    ],
+)
+def test_what_is_wrong_is_said_before_it_runs(tmp_path: Path, before: str, after: str, wanted: str):
+    (tmp_path / "both.yaml").write_text(SPEC.replace(before, after, 1))
+    findings = check_operators(compile_spec(tmp_path / "both.yaml"))
+    assert wanted in findings[0].message
+    assert "planted" not in str(findings)

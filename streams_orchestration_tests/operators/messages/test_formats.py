@@ -1,0 +1,99 @@
+"""Tuples become messages and messages tuples again; what is no tuple is told apart, whatever stands beside it."""
+
+from __future__ import annotations
+
+import json
+from typing import Any, get_args
+
+import pyarrow as pa
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from streams_orchestration.operators.arrow_types import arrow_schema
+from streams_orchestration.operators.messages.decoders import MessageFormat, check_decodable, decode
+from streams_orchestration.operators.messages.encoders import check_encodable, encode
+from streams_orchestration_tests.examples import examples
+
+SCHEMA = arrow_schema("n bigint, x double, s string, b boolean")
+TEXTS = st.text(st.characters(codec="utf-8", exclude_characters="\0"), min_size=1, max_size=8)
+ROWS = st.fixed_dictionaries(
+    {
+        "n": st.integers(-(2**63), 2**63 - 1) | st.none(),
+        "x": st.floats(allow_nan=False, allow_infinity=False) | st.none(),
+        "s": TEXTS,
+        "b": st.booleans() | st.none(),
+    }
+)
+
+
+@given(rows=st.lists(ROWS, max_size=20))
+@examples(60)
+def test_json_comes_back_as_it_was(rows: list[dict[str, Any]]):
+    batch = pa.RecordBatch.from_pylist(rows, schema=SCHEMA)
+    values = encode(batch, "json")
+    assert [json.loads(value or b"") for value in values] == rows
+    found = decode(values, SCHEMA, "json")
+    assert (found.batch.to_pylist(), found.bad) == (rows, ())
+
+
+CSV_TEXTS = st.text(st.characters(codec="utf-8", exclude_characters="\0\r"), min_size=1, max_size=8).filter(
+    lambda text: text.strip() == text and text not in ("NA", "N/A", "null", "NULL", "nan", "NaN", "n/a", "#N/A")
+)
+
+
+@given(rows=st.lists(st.fixed_dictionaries({"n": st.integers(0, 99), "s": CSV_TEXTS}), max_size=20))
+@examples(60)
+def test_csv_comes_back_as_it_was(rows: list[dict[str, Any]]):
+    schema = arrow_schema("n bigint, s string")
+    found = decode(encode(pa.RecordBatch.from_pylist(rows, schema=schema), "csv"), schema, "csv")
+    assert (found.batch.to_pylist(), found.bad) == (rows, ())
+
+
+GOOD = {
+    "json": [b'{"n": 1, "s": "a"}', b'{\n "s": "a",\n "n": 1, "more": [1]}\n'],
+    "csv": [b"1,a", b'1,"a"\n', b"1,a\r\n"],
+}
+TWO = [b'{"n": 1}{"n": 2}', b'{"n": 1}\n{"n": 2}']
+BAD = {
+    "json": [b"", None, b" ", b"no", b"[1]", b'{"n": "x"}', *TWO, b'{"n": 1', b"}", b"\xff"],
+    "csv": [b"", None, b"x,a", b"1", b"1,a,b", b"1,a\n2,b", b'1,"a', b'b",2'],
+}
+
+
+@pytest.mark.parametrize("format", ["json", "csv"])
+@given(data=st.data())
+@examples(60)
+def test_what_is_no_tuple_is_told_apart(format: MessageFormat, data: st.DataObject):
+    schema = arrow_schema("n bigint, s string")
+    pool = [(value, True) for value in GOOD[format]] + [(value, False) for value in BAD[format]]
+    chosen = data.draw(st.lists(st.sampled_from(pool), max_size=12))
+    found = decode([value for value, _ in chosen], schema, format)
+    assert [bad.position for bad in found.bad] == [number for number, (_, good) in enumerate(chosen) if not good]
+    assert found.batch.to_pylist() == [{"n": 1, "s": "a"} for _, good in chosen if good]
+    assert all(bad.reason for bad in found.bad)
+
+
+def test_raw_is_the_bytes_themselves():
+    found = decode([b"a", None, b"\xff"], arrow_schema("s binary"), "raw")
+    assert (found.batch.column(0).to_pylist(), found.bad) == ([b"a", None, b"\xff"], ())
+    text = decode([b"a", None, b"\xff", b"b"], arrow_schema("s string"), "raw")
+    assert (text.batch.column(0).to_pylist(), [bad.position for bad in text.bad]) == (["a", None, "b"], [2])
+    assert encode(found.batch, "raw") == [b"a", None, b"\xff"]
+
+
+@pytest.mark.parametrize(
+    ("format", "ddl", "wanted"),
+    [
+        ("raw", "a string, b string", "one attribute"),
+        ("raw", "a int", "string or binary"),
+        ("csv", "a array<int>", "which csv cannot hold"),
+        ("json", "a binary", "which json cannot hold"),
+    ],
+)
+def test_attributes_that_a_format_cannot_hold_are_refused(format: MessageFormat, ddl: str, wanted: str):
+    assert format in get_args(MessageFormat)
+    with pytest.raises(ValueError, match=wanted):
+        check_decodable(arrow_schema(ddl), format, ",")
+    with pytest.raises(ValueError, match=wanted):
+        check_encodable(arrow_schema(ddl), format)

@@ -1,0 +1,99 @@
+"""From Kafka to Kafka through the runtime: every message once, over resets, deaths and sleepers."""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import random
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from streams_orchestration.runtime.deployment.reset import reset
+from streams_orchestration.runtime.errors import OutputError
+from streams_orchestration.runtime.observing.reading import read_status
+from streams_orchestration.runtime.sinks.delivering import deliverers
+from streams_orchestration.runtime.sinks.publishing import due
+from streams_orchestration.runtime.storage.home import Home
+from streams_orchestration_tests.runtime.applications import compiled
+from streams_orchestration_tests.runtime.faults import KilledError, kill_at
+from streams_orchestration_tests.runtime.local import LocalApplication
+from streams_orchestration_tests.servers.kafka import Broker
+
+pytestmark = [pytest.mark.java, pytest.mark.slow, pytest.mark.usefixtures("no_hosts")]
+
+COUNT = 60
+
+
+def application(kafka: Broker, tmp_path: Path, **parameters: Any) -> tuple[LocalApplication, str]:
+    source, target = kafka.topic(3), kafka.topic(2)
+    values = [json.dumps({"k": f"k{number % 5}", "n": number}).encode() for number in range(COUNT)]
+    kafka.send(source, values, partition=[number % 3 for number in range(COUNT)])
+    graph = [
+        {
+            "name": "Rows", "operator": "KafkaSource", "outputs": [{"stream": "Rows", "schema": "Row"}],
+            "parameters": {"brokers": kafka.address, "topic": source, "until": "latest"},
+            "annotations": {"consistent": {"trigger": "periodic", "period": 1.0}},
+        },
+        {
+            "name": "Out", "operator": "KafkaSink", "inputs": ["Rows"],
+            "parameters": {"brokers": kafka.address, "topic": target, "key": "k"} | parameters,
+        },
+    ]  # fmt: skip
+    return LocalApplication(Home(tmp_path / "home"), compiled(graph, fusion="manual", pes=1), 5), target
+
+
+def there(kafka: Broker, topic: str) -> list[int]:
+    return sorted(json.loads(value)["n"] for value in kafka.values(topic))
+
+
+def test_every_message_is_there_once_at_the_end(kafka: Broker, tmp_path: Path):
+    local, target = application(kafka, tmp_path)
+    local.run()
+    assert there(kafka, target) == list(range(COUNT))
+    status = read_status(local.home, local.name)
+    assert (status.sinks[0].rows, status.sinks[0].place) == (COUNT, f"{target} at {kafka.address}")
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_resets_deaths_and_sleepers_lose_and_repeat_nothing(
+    kafka: Broker, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, seed: int
+):
+    local, target = application(kafka, tmp_path)
+    chance = random.Random(seed)
+    (program,) = local.programs
+    sleepers: list[Any] = []
+    for _ in range(8):
+        if local.plan(program) is None:
+            break
+        local.commit(boundary=chance.random() < 0.6)
+        match chance.choice(("die", "sleep", "reset", "go on")):
+            case "die":
+                with monkeypatch.context() as patch:
+                    kill_at(patch, chance.randint(1, 6))
+                    with contextlib.suppress(KilledError):
+                        local.publish()
+                local.deliverers = deliverers(local.catalog, local.home, local.name, local.programs)
+            case "sleep":
+                rows = due(local.catalog, local.name, files=False)
+                sleepers.append((local.deliverers["Out"], rows))
+                local.deliverers = deliverers(local.catalog, local.home, local.name, local.programs)
+            case "reset":
+                reset(local.home, local.name, "region-0")
+                local.report_running()
+            case _:
+                local.publish()
+    local.publish()
+    for sleeper, rows in sleepers:  # they wake up with what was due long ago
+        try:
+            sleeper.deliver(rows)
+        except OutputError as error:
+            assert not error.permanent
+    for _ in range(2):
+        try:
+            local.run()
+            break
+        except OutputError:  # fenced by a sleeper: the next try takes over again
+            local.deliverers = deliverers(local.catalog, local.home, local.name, local.programs)
+    assert there(kafka, target) == list(range(COUNT))
