@@ -13,7 +13,7 @@ import uuid
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import IO, Any, NamedTuple
 
 from streams_orchestration.operators.contract import PendingFile
 from streams_orchestration.operators.epoch_sink import DeliveryKey, WaitingFileError
@@ -157,6 +157,14 @@ def _table(path: Path) -> pa.Table:
     try:
         return pq.ParquetFile(path).read()
     except (OSError, pa.ArrowInvalid) as error:
+        raise WaitingFileError(path) from error
+
+
+def opened(path: Path) -> IO[bytes]:
+    """A waiting file; raises WaitingFileError."""
+    try:
+        return path.open("rb")
+    except OSError as error:
         raise WaitingFileError(path) from error
 
 

@@ -13,6 +13,7 @@ from deltalake.exceptions import DeltaError, TableNotFoundError
 from pyarrow import fs
 
 from streams_orchestration.operators.errors import DataError
+from streams_orchestration.operators.lakes.delta_store import DeltaStore
 from streams_orchestration.operators.lakes.errors import LakeError
 from streams_orchestration.operators.lakes.history import (
     Changed,
@@ -31,13 +32,14 @@ _LOG = "_delta_log"
 class DeltaHistory:
     """One table."""
 
-    def __init__(self, place: str) -> None:
+    def __init__(self, store: DeltaStore) -> None:
         """Read nothing yet.
 
         Args:
-            place: the directory of the table.
+            store: the directory of the table.
         """
-        self.place = place
+        self.store = store
+        self.place = store.place
         self._opened: Any = None
 
     def start(self, start: Start) -> Position:
@@ -63,11 +65,13 @@ class DeltaHistory:
 
         def look() -> int:
             if self._opened is None:
-                self._opened = deltalake.DeltaTable(self.place)
+                self._opened = self._table()
             else:
                 before = self._opened.version()
                 self._opened.update_incremental()
-                if self._opened.version() == before and not deltalake.DeltaTable.is_deltatable(self.place):
+                if self._opened.version() == before and not deltalake.DeltaTable.is_deltatable(
+                    self.place, self.store.options()
+                ):
                     raise TableNotFoundError
             return self._opened.version()
 
@@ -123,7 +127,7 @@ class DeltaHistory:
         """The changes of a version."""
 
         def read() -> pa.Table:
-            return pa.table(deltalake.DeltaTable(self.place).load_cdf(version, version))
+            return pa.table(self._table().load_cdf(version, version))
 
         return self._reached(read)
 
@@ -143,7 +147,10 @@ class DeltaHistory:
 
     @property
     def _files(self) -> Any:
-        return fs.SubTreeFileSystem(self.place, fs.LocalFileSystem())
+        return self.store.files()
+
+    def _table(self, version: int | None = None) -> Any:
+        return deltalake.DeltaTable(self.place, version=version, storage_options=self.store.options())
 
     def _log_of(self, version: int) -> list[Mapping[str, Any]] | None:
         """The actions of a version; None when its file is gone."""
@@ -164,7 +171,7 @@ class DeltaHistory:
             return Position(0)
         for version in versions:
             try:
-                deltalake.DeltaTable(self.place, version=version)
+                self._table(version)
             except DeltaError:
                 continue
             return Position(version, whole=True)
@@ -180,7 +187,7 @@ class DeltaHistory:
 
     def _whole(self, version: int) -> list[DataPart]:
         def read() -> list[DataPart]:
-            table = deltalake.DeltaTable(self.place, version=version)
+            table = self._table(version)
             if pa.table(table.deletion_vectors()).num_rows:
                 raise _deletion_vectors(self.place, version)
             rows = sorted(pa.table(table.get_add_actions(flatten=True)).to_pylist(), key=lambda row: row["path"])
@@ -218,8 +225,9 @@ class DeltaHistory:
             raise LakeError(message) from None
         except (DeltaError, OSError) as error:
             self._opened = None
-            text = " ".join(str(error).replace("\x1b[31m↳\x1b[0m", "").split())
-            message = f"the table {self.place} cannot be read: {text}; see that it is there, and the rights"
+            message = (
+                f"the table {self.place} cannot be read: {self.store.text(error)}; see that it is there, and the rights"
+            )
             raise LakeError(message) from error
 
 

@@ -20,12 +20,15 @@ from streams_orchestration.operators.lakes.data_files import (
     DataFile,
     Statistics,
     link_or_copy,
+    opened,
     read_data_files,
     statistics_of,
 )
+from streams_orchestration.operators.lakes.delta_store import DeltaStore
 from streams_orchestration.operators.lakes.errors import LakeError
 from streams_orchestration.operators.lakes.fitting import Column, Fit, fit
 from streams_orchestration.operators.standard.partitions import partition_values
+from streams_orchestration.operators.storage.port import StorageError
 
 TRIES = 10
 """Of a commit that other writers come before."""
@@ -48,20 +51,21 @@ class DeltaTarget:
     """One table."""
 
     def __init__(
-        self, place: str, schema: pa.Schema, *, partition_by: Sequence[str], key: Sequence[str], create: bool,
+        self, store: DeltaStore, schema: pa.Schema, *, partition_by: Sequence[str], key: Sequence[str], create: bool,
         add_columns: bool,
     ) -> None:  # fmt: skip
         """Read nothing yet.
 
         Args:
-            place: its directory.
+            store: its directory.
             schema: of the tuples, by column.
             partition_by: columns that it is partitioned by.
             key: columns that say which row a tuple replaces.
             create: make it if it is missing.
             add_columns: add columns that it does not have.
         """
-        self.place = place
+        self.store = store
+        self.place = store.place
         self.schema = schema
         self.partition_by = list(partition_by)
         self.key = tuple(key)
@@ -104,14 +108,18 @@ class DeltaTarget:
 
     def _open(self) -> None:
         try:
-            self._opened = deltalake.DeltaTable(self.place)
+            self._opened = deltalake.DeltaTable(self.place, storage_options=self.store.options())
         except TableNotFoundError:
             if not self.create:
                 columns = ", ".join(f"{field.name} {field.type}" for field in self.schema)
                 message = f"there is no Delta table at {self.place}; say createTable: true, or make it with {columns}"
                 raise LakeError(message) from None
             self._opened = deltalake.DeltaTable.create(
-                self.place, self.schema, mode="ignore", partition_by=self.partition_by or None
+                self.place,
+                self.schema,
+                mode="ignore",
+                partition_by=self.partition_by or None,
+                storage_options=self.store.options(),
             )
         self._fit()
 
@@ -194,7 +202,7 @@ class DeltaTarget:
 
     def _add(self, file: DataFile, footer: Statistics) -> AddAction:
         """Bring a file into the table's directory."""
-        link_or_copy(file.path, Path(self.place) / file.place)
+        self._bring(file)
         statistics = {
             "numRecords": footer.rows, "minValues": footer.least, "maxValues": footer.largest, "nullCount": footer.nulls
         }  # fmt: skip
@@ -202,6 +210,13 @@ class DeltaTarget:
             path=file.place, size=file.path.stat().st_size, partition_values=partition_values(file.directory),
             modification_time=int(time.time() * 1000), data_change=True, stats=json.dumps(statistics),
         )  # fmt: skip
+
+    def _bring(self, file: DataFile) -> None:
+        if self.store.is_local:
+            link_or_copy(file.path, Path(self.place) / file.place)
+            return
+        with opened(file.path) as source:
+            self.store.put(source, file.place)
 
     def _rows(self, files: Sequence[DataFile]) -> pa.Table:
         """The tuples of files, with the columns of their directories, as the table has them."""
@@ -232,13 +247,13 @@ class DeltaTarget:
                 if tried == TRIES or _UNSUPPORTED in str(error):
                     raise self._error(error) from error
                 time.sleep(random.uniform(0, LONGEST_PAUSE * tried / TRIES))
-            except (DeltaError, OSError) as error:
+            except (DeltaError, OSError, StorageError) as error:
                 raise self._error(error) from error
         return None
 
     def _error(self, error: Exception) -> LakeError:
         """In words: what the library says, without tuples, and what to do."""
-        text = _text(error)
+        text = self.store.text(error)
         if _UNSUPPORTED in text or isinstance(error, DeltaProtocolError):
             reason = f"needs more than deltalake {deltalake.__version__} can do"
             remedy = "install a newer one, or write another table"
@@ -267,9 +282,3 @@ def _properties(key: DeliveryKey, *, marked: bool = True) -> deltalake.CommitPro
 
 def _quoted(name: str) -> str:
     return "`" + name.replace("`", "``") + "`"
-
-
-def _text(error: Exception) -> str:
-    """The library's words in one line."""
-    words = " ".join(str(error).replace("\x1b[31m↳\x1b[0m", "").split())
-    return words.partition(" Preview of ")[0].rstrip(".: ")

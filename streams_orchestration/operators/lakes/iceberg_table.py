@@ -25,7 +25,13 @@ from pyiceberg.table import Table, Transaction
 from pyiceberg.transforms import IdentityTransform
 
 from streams_orchestration.operators.epoch_sink import DeliveryKey, WaitingFileError, read_batches
-from streams_orchestration.operators.lakes.data_files import DataFile, link_or_copy, read_data_files, statistics_of
+from streams_orchestration.operators.lakes.data_files import (
+    DataFile,
+    link_or_copy,
+    opened,
+    read_data_files,
+    statistics_of,
+)
 from streams_orchestration.operators.lakes.errors import LakeError
 from streams_orchestration.operators.lakes.fitting import Column, Fit, fit
 from streams_orchestration.operators.lakes.iceberg_catalog import load_catalog, without_secrets
@@ -178,11 +184,8 @@ class IcebergTarget:
         if parsed.scheme in ("", "file"):
             link_or_copy(file.path, Path(parsed.path if parsed.scheme else address))
             return address
-        try:
-            with file.path.open("rb") as source, table.io.new_output(address).create(overwrite=True) as target:
-                shutil.copyfileobj(source, target, 4 << 20)
-        except FileNotFoundError as error:
-            raise WaitingFileError(file.path) from error
+        with opened(file.path) as source, table.io.new_output(address).create(overwrite=True) as target:
+            shutil.copyfileobj(source, target, 4 << 20)
         return address
 
     def _as_in_table(self, table: Table, tuples: pa.Table) -> pa.Table:

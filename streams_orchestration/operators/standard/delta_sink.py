@@ -2,17 +2,25 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from pydantic import Field
 
 from streams_orchestration.operators.contract import OperatorContext
+from streams_orchestration.operators.lakes.delta_store import DeltaStore, check_place
 from streams_orchestration.operators.lakes.sink import LakeSink, LakeSinkParameters, LakeTable, key_columns
 from streams_orchestration.operators.lakes.sink import written_schema as schema_of
+from streams_orchestration.operators.storage.options import StorageOptions
+from streams_orchestration.operators.storage.port import is_address
 
 
 class DeltaSinkParameters(LakeSinkParameters):
     """Parameters of `DeltaSink`."""
 
-    table: str = Field(min_length=1, description="directory of the table; a relative one is among the results")
+    table: str = Field(
+        min_length=1, description="directory of the table; a relative one is among the results; or an address"
+    )
+    storage: StorageOptions | None = Field(default=None, repr=False, description="how an object store is reached")
 
 
 class DeltaSink(LakeSink):
@@ -23,17 +31,25 @@ class DeltaSink(LakeSink):
     extra = "delta"
 
     @classmethod
+    def check(cls, context: OperatorContext, parameters: Any) -> None:
+        """Raises ValueError when the address cannot be used, too."""
+        check_place(parameters.table, parameters.storage)
+        super().check(context, parameters)
+
+    @classmethod
     def destination(cls, context: OperatorContext, parameters: DeltaSinkParameters) -> str:
         """The table."""
-        return str(context.results / parameters.table)
+        place = parameters.table
+        return place if is_address(place) else str(context.results / place)
 
     def table(self) -> LakeTable:
         """At the place that `table` names."""
         from streams_orchestration.operators.lakes.delta_table import DeltaTarget
 
         parameters: DeltaSinkParameters = self.parameters
+        store = DeltaStore(self.destination(self.context, parameters), parameters.storage)
         return DeltaTarget(
-            self.destination(self.context, parameters), schema_of(self.context, parameters),
+            store, schema_of(self.context, parameters),
             partition_by=parameters.partition_by, key=key_columns(self.context, parameters),
             create=parameters.create_table, add_columns=parameters.add_columns,
         )  # fmt: skip

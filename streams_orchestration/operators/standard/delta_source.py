@@ -2,16 +2,23 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from pydantic import Field
 
+from streams_orchestration.operators.contract import OperatorContext
+from streams_orchestration.operators.lakes.delta_store import DeltaStore, check_place
 from streams_orchestration.operators.lakes.history import TableHistory
 from streams_orchestration.operators.lakes.source import LakeSource, LakeSourceParameters
+from streams_orchestration.operators.storage.options import StorageOptions
+from streams_orchestration.operators.storage.port import is_address
 
 
 class DeltaSourceParameters(LakeSourceParameters):
     """Parameters of `DeltaSource`."""
 
-    table: str = Field(min_length=1, description="directory of the table; relative to the spec")
+    table: str = Field(min_length=1, description="directory of the table; relative to the spec, or an address")
+    storage: StorageOptions | None = Field(default=None, repr=False, description="how an object store is reached")
 
 
 class DeltaSource(LakeSource):
@@ -21,8 +28,16 @@ class DeltaSource(LakeSource):
     module = "deltalake"
     extra = "delta"
 
+    @classmethod
+    def check(cls, context: OperatorContext, parameters: Any) -> None:
+        """Raises ValueError when the address cannot be used, too."""
+        check_place(parameters.table, parameters.storage)
+        super().check(context, parameters)
+
     def history(self) -> TableHistory:
         """At the place that `table` names."""
         from streams_orchestration.operators.lakes.delta_history import DeltaHistory
 
-        return DeltaHistory(str(self.context.base / self.parameters.table))
+        place = self.parameters.table
+        place = place if is_address(place) else str(self.context.base / place)
+        return DeltaHistory(DeltaStore(place, self.parameters.storage))

@@ -1,0 +1,115 @@
+"""Where tables of Delta Lake lie: the options by which the library reaches an object store."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import IO, Any
+
+from streams_orchestration.operators.storage.addresses import parse_address
+from streams_orchestration.operators.storage.options import SECRETS, StorageOptions
+from streams_orchestration.operators.storage.port import is_address
+from streams_orchestration.operators.storage.remote import BUFFER_BYTES, RemoteStorage
+from streams_orchestration.operators.storage.storages import storage_of
+
+_OPTIONS: Mapping[str, Mapping[str, str]] = {
+    "s3": {
+        "endpoint": "AWS_ENDPOINT_URL",
+        "region": "AWS_REGION",
+        "accessKey": "AWS_ACCESS_KEY_ID",
+        "secretKey": "AWS_SECRET_ACCESS_KEY",
+        "sessionToken": "AWS_SESSION_TOKEN",
+        "roleArn": "AWS_IAM_ROLE_ARN",
+        "anonymous": "AWS_SKIP_SIGNATURE",
+    },
+    "gs": {"anonymous": "GOOGLE_SKIP_SIGNATURE"},
+    "abfs": {
+        "endpoint": "AZURE_ENDPOINT",
+        "accountKey": "AZURE_STORAGE_ACCOUNT_KEY",
+        "sasToken": "AZURE_STORAGE_SAS_KEY",
+        "tenantId": "AZURE_STORAGE_TENANT_ID",
+        "clientId": "AZURE_STORAGE_CLIENT_ID",
+        "clientSecret": "AZURE_STORAGE_CLIENT_SECRET",
+    },
+}
+"""Scheme -> option of a spec -> option of the library."""
+
+
+class DeltaStore:
+    """The directory of a table, on this machine or in an object store."""
+
+    def __init__(self, place: str, storage: StorageOptions | None) -> None:
+        """Connect to nothing yet.
+
+        Args:
+            place: a path of this machine or an address.
+            storage: how an object store is reached.
+        """
+        self.place = place
+        self.storage = storage or StorageOptions()
+
+    @property
+    def is_local(self) -> bool:
+        """Is it on this machine."""
+        return not is_address(self.place)
+
+    def options(self) -> dict[str, str] | None:
+        """As the library takes them; raises ReferenceError."""
+        if self.is_local:
+            return None
+        scheme = parse_address(self.place).scheme
+        values = self.storage.resolved()
+        options = {_OPTIONS[scheme][name]: value for name, value in values.items() if name in _OPTIONS[scheme]}
+        if values.get("endpoint", "").startswith("http://"):
+            options["allow_http"] = "true"
+        return options
+
+    def files(self) -> Any:
+        """The directory as pyarrow's file system."""
+        from pyarrow import fs
+
+        if self.is_local:
+            return fs.SubTreeFileSystem(self.place, fs.LocalFileSystem())
+        from deltalake.fs import DeltaStorageHandler
+
+        return fs.PyFileSystem(DeltaStorageHandler(self.place, options=self.options()))
+
+    def put(self, source: IO[bytes], name: str) -> None:
+        """Write an object of the directory, in an object store, whole or not at all; raises StorageError."""
+        address = f"{self.place.rstrip('/')}/{name}"
+        path = parse_address(address).path
+
+        def send(system: Any) -> None:
+            with system.open_output_stream(path, compression=None) as target:
+                target.upload(source, BUFFER_BYTES)
+
+        storage = storage_of(self.place, options=self.storage)
+        assert isinstance(storage, RemoteStorage)
+        storage.call(address, send)
+
+    def text(self, error: Exception) -> str:
+        """The library's words in one line, without tuples and secrets."""
+        words = " ".join(str(error).replace("\x1b[31m↳\x1b[0m", "").split())
+        words = words.partition(" Preview of ")[0].rstrip(".: ")
+        values: Callable[[], dict[str, str]] = self.storage.resolved
+        try:
+            for name, value in values().items():
+                words = words.replace(value, "***") if name in SECRETS else words
+        except ValueError:
+            return words
+        return words
+
+
+def check_place(place: str, storage: StorageOptions | None) -> None:
+    """Raises ValueError when a table cannot lie there, or an option does not go with it; connects to nothing."""
+    storage_of(place, options=storage)
+    if is_address(place) and parse_address(place).scheme not in _OPTIONS:
+        message = f"table: {place}: tables of Delta Lake lie on this machine, or in {', '.join(_OPTIONS)}"
+        raise ValueError(message)
+    unknown = [
+        name
+        for name in (storage or StorageOptions()).model_dump(by_alias=True, exclude_none=True)
+        if is_address(place) and name not in _OPTIONS[parse_address(place).scheme]
+    ]
+    if unknown:
+        message = f"storage: {unknown[0]} is not known for tables of Delta Lake; leave it out"
+        raise ValueError(message)
