@@ -91,10 +91,8 @@ def launcher(monkeypatch: pytest.MonkeyPatch) -> Iterator[FakeLauncher]:
     monkeypatch.setattr(orphans, "GRACE_SECONDS", 0.01)
     yield fake
     for _, child in fake.started:
-        with suppress(psutil.Error):
-            for each in psutil.Process(child.pid).children(recursive=True):
-                each.kill()
-        child.kill()
+        with suppress(ProcessLookupError):  # the worker, too, which has another parent when the host was killed
+            os.killpg(child.pid, signal.SIGKILL)
         child.wait()
         assert child.stdout is not None
         child.stdout.close()
