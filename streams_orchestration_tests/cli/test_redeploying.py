@@ -16,7 +16,7 @@ from streams_orchestration.operators.keyed_state import KeyedState
 from streams_orchestration.runtime.deployment.deployment import deploy
 from streams_orchestration.runtime.errors import OperatorError
 from streams_orchestration.runtime.observing.reading import read_status
-from streams_orchestration.runtime.programs.batches import StoredState
+from streams_orchestration.runtime.programs.batches import StateFile, StoredState
 from streams_orchestration.runtime.redeployment import deployed
 from streams_orchestration.runtime.redeployment.redeploying import RedeployRefusedError, redeploy
 from streams_orchestration.runtime.storage.home import Home
@@ -222,18 +222,28 @@ def test_what_is_not_deployed_cannot_be_previewed(spec: Path, capsys: Capture):
 def test_a_state_that_is_collected_meanwhile_is_looked_up_again(
     spec: Path, monkeypatch: pytest.MonkeyPatch, capsys: Capture
 ):
-    chain, tries = StoredState("New[0]", ()), [0]
+    newest = [0]
+
+    def chains(*_: object) -> dict[str, StoredState]:
+        newest[0] += 1
+        return {"New[0]": StoredState("New[0]", (StateFile(f"state {newest[0]}", 1, 0, newest[0]),))}
 
     def read(stored: StoredState) -> Any:
-        tries[0] += 1
-        if tries[0] == 1:
+        if stored.files[0].batch < 6:
             raise OperatorError(stored.operator, "it is gone")
         seen = KeyedState("k string")
         seen.add_many({"k": ["a", "b"]})
         return {"seen": seen, "position": 3}
 
-    monkeypatch.setattr(deployed, "_state_chains", lambda *_: [chain])
+    monkeypatch.setattr(deployed, "_state_chains", chains)
     monkeypatch.setattr(deployed, "read_state", read)
     assert main(["redeploy", str(spec), "--dry-run", "--format", "json"]) == 0
     assert {each["operator"]: each["rows"] for each in document(capsys)["operators"]}["New[0]"] == 2
-    assert tries == [2]
+    assert newest == [6]
+
+
+def test_a_state_whose_file_is_lost_is_an_error(spec: Path, monkeypatch: pytest.MonkeyPatch, capsys: Capture):
+    lost = StoredState("New[0]", (StateFile("nowhere", 1, 0, 1),))
+    monkeypatch.setattr(deployed, "_state_chains", lambda *_: {"New[0]": lost})
+    assert main(["redeploy", str(spec), "--dry-run"]) == 1
+    assert "New[0]: its state nowhere cannot be read" in capsys.readouterr().err

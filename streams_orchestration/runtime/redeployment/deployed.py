@@ -21,6 +21,7 @@ from streams_orchestration.operators.libraries import pa
 from streams_orchestration.operators.state import State
 from streams_orchestration.operators.tuple_log import TupleLog
 from streams_orchestration.runtime.catalog import tables
+from streams_orchestration.runtime.catalog.catalog import Catalog
 from streams_orchestration.runtime.errors import OperatorError, StreamsRuntimeError
 from streams_orchestration.runtime.programs.batches import StoredState as StateChain
 from streams_orchestration.runtime.storage.home import Home
@@ -72,18 +73,25 @@ def _read_plan(home: Home, application: str) -> Compilation:
 
 def _read(home: Home, application: str) -> tuple[Compilation, dict[str, StoredState]]:
     """What is deployed, and what it keeps; files that are collected while it runs are looked up again."""
-    for last in (False, False, True):
-        with opened_catalog(home, application).read() as connection:
-            deployed = deployed_plan(connection, home, application)
-            chains = _state_chains(connection, application, deployed)
+    catalog = opened_catalog(home, application)
+    with catalog.read() as connection:
+        deployed = deployed_plan(connection, home, application)
+        chains = _state_chains(connection, application, deployed)
+    facts = {operator: _facts_of(chain, catalog, application, deployed) for operator, chain in chains.items()}
+    return deployed, {operator: each for operator, each in facts.items() if each is not None}
+
+
+def _facts_of(chain: StateChain, catalog: Catalog, application: str, deployed: Compilation) -> StoredState | None:
+    """Of one operator; from its newest state, as often as that takes the place of the one that is read."""
+    while True:
         try:
-            facts = {chain.operator: state_facts(read_state(chain), chain) for chain in chains}
+            return state_facts(read_state(chain), chain)
         except OperatorError:
-            if last:
+            with catalog.read() as connection:
+                newest = _state_chains(connection, application, deployed).get(chain.operator)
+            if newest is None or newest == chain:
                 raise
-        else:
-            return deployed, {operator: each for operator, each in facts.items() if each is not None}
-    raise AssertionError
+            chain = newest
 
 
 def deployed_plan(connection: Connection, home: Home, application: str) -> Compilation:
@@ -112,10 +120,10 @@ def deployed_plan(connection: Connection, home: Home, application: str) -> Compi
     return replace(compilation, deployment=DeploymentPlan(pes, units))
 
 
-def _state_chains(connection: Connection, application: str, deployed: Compilation) -> list[StateChain]:
+def _state_chains(connection: Connection, application: str, deployed: Compilation) -> dict[str, StateChain]:
     assert deployed.deployment is not None
     pes = (program.pe for program in deployed.deployment.programs)
-    return [chain for pe in pes for chain in newest_states(connection, application, pe).values()]
+    return {operator: chain for pe in pes for operator, chain in newest_states(connection, application, pe).items()}
 
 
 def state_facts(state: State, chain: StateChain) -> StoredState | None:
