@@ -130,6 +130,7 @@ def test_an_application_is_deployed_from_one(home: Home, capsys: Capture, tmp_pa
     assert clone["application"] == "other"
     assert (clone["from"]["savepoint"], clone["from"]["verdict"], clone["from"]["notes"]) == ("app/first", "kept", [])
     assert deployed_applications(home) == ("app", "other")
+    assert answered(capsys, "redeploy", spec, "--name", "other", "--dry-run")["verdict"] == "unchanged"
     assert answered(capsys, "deploy", spec, "--from", "first", "--fresh")["from"]["epoch"] == 0
 
 

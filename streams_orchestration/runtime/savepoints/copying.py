@@ -42,14 +42,25 @@ def export_savepoint(home: Home, reference: str, directory: Path) -> Copied:
     source = savepoint_of(home, reference)
     manifest = read_manifest(source)
     target = directory.absolute()
-    if target.exists() and not target.is_dir():
-        message = f"{target} is a file. Name a directory that is not there yet."
-        raise SavepointError(message)
-    if target.exists() and next(target.iterdir(), None) is not None:
-        message = f"{target} is not empty. Name a directory that is not there yet, or empty it."
-        raise SavepointError(message)
+    _refuse_taken(target)
     _copy(source, manifest, target)
     return Copied(manifest, target)
+
+
+def _refuse_taken(target: Path) -> None:
+    try:
+        if not target.exists():
+            return
+        if not target.is_dir():
+            message = f"{target} is a file. Name a directory that is not there yet."
+            raise SavepointError(message)
+        if next(target.iterdir(), None) is not None:
+            message = f"{target} is not empty. Name a directory that is not there yet, or empty it."
+            raise SavepointError(message)
+    except (OSError, ValueError) as error:
+        reason = error.strerror if isinstance(error, OSError) else str(error)
+        message = f"{target} cannot be looked at: {reason}. Name another directory, or give the right to read it."
+        raise SavepointError(message) from error
 
 
 def import_savepoint(home: Home, directory: Path, name: str | None = None) -> Copied:

@@ -154,10 +154,15 @@ def _at_rest(
 
 
 def _standing(home: Home, application: str, rest: str) -> str:
-    """What is under way, and which units do not work."""
-    states = {unit.name: unit.state for unit in read_units(home, application).units}
-    failing = [f"{name} is {state}" for name, state in states.items() if state in ("UNHEALTHY", "RESETTING")]
-    return ", ".join([rest, *failing])
+    """What is under way, which units do not work, and which ones end their epochs as they like."""
+    units = read_units(home, application).units
+    failing = [f"{unit.name} is {unit.state}" for unit in units if unit.state in ("UNHEALTHY", "RESETTING")]
+    driven = [
+        f"{unit.name} ends an epoch only when its operator says so"
+        for unit in units
+        if unit.region is not None and unit.period is None and unit.name in rest
+    ]
+    return ", ".join([rest, *failing, *driven])
 
 
 def _take(home: Home, catalog: Catalog, application: str, programs: Sequence[PeProgram], directory: Path) -> _Taken:
@@ -203,7 +208,7 @@ def _imports(connection: Connection, application: str, cut: CommonCut) -> Iterab
 def _described(directory: Path, name: str, taken: _Taken) -> Manifest:
     """The manifest, once every file was read and is what the catalog says."""
     cut, row = taken.cut, taken.row
-    ended = tuple(sorted(cut.exhausted & cut.sources.keys()))
+    ended = tuple(sorted(cut.exhausted))
     return Manifest(
         schema_version=SCHEMA_VERSION,
         product=version("streams-orchestration"),
@@ -217,7 +222,9 @@ def _described(directory: Path, name: str, taken: _Taken) -> Manifest:
         batch=cut.batch,
         complete=row.state == "COMPLETED",
         plan=write_plan(directory, taken.plan),
-        positions=Positions(sources=cut.sources, ended=ended, imports=taken.imports),
+        positions=Positions(
+            sources=cut.sources, ended=ended, finished=tuple(sorted(cut.finished)), imports=taken.imports
+        ),
         states=tuple(_described_state(directory, state) for state in cut.states.values()),
         sinks=taken.sinks,
     )

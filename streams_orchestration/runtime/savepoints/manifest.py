@@ -90,6 +90,8 @@ class Positions(_Part):
     """Operator -> its offset."""
     ended: tuple[str, ...]
     """Sources that have no more tuples."""
+    finished: tuple[str, ...]
+    """Operators of PEs that have made their last commit."""
     imports: tuple[SavedImport, ...]
 
 

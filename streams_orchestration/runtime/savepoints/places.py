@@ -74,8 +74,9 @@ def savepoint_of(home: Home, reference: str, application: str | None = None) -> 
     if same:
         message = f"{reference} is the name of several savepoints: name one of {', '.join(map(_title, same))}"
         raise SavepointError(message)
-    if Path(reference).is_dir():
-        return Path(reference).absolute()
+    with suppress(OSError, ValueError):  # no path at all, or one that may not be looked at
+        if Path(reference).is_dir():
+            return Path(reference).absolute()
     near = nearest(reference, titles if "/" in reference else {path.name for path in known})
     there = "" if known else ". There are none: `streams savepoint create` makes one"
     message = f"{reference}: no savepoint has this name, and it is no directory{near}{there}"

@@ -144,6 +144,7 @@ class _Restoring:
             batch=manifest.batch,
             sources=positions.sources,
             exhausted=frozenset(positions.ended),
+            finished=frozenset(positions.finished),
             states=manifest.stored_states(self._directory),
         )
         plans = need(saved.deployment).programs, need(after.deployment).programs

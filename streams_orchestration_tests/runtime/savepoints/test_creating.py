@@ -28,6 +28,7 @@ from streams_orchestration_tests.runtime.local import LocalApplication
 from streams_orchestration_tests.runtime.redeployment.test_switching import COUNT, counts, run_some, visits
 from streams_orchestration_tests.runtime.running import FakeHosts
 from streams_orchestration_tests.runtime.saved import begun, take
+from streams_orchestration_tests.runtime.test_shapes import compilation
 
 
 @pytest.fixture
@@ -102,6 +103,13 @@ def test_what_is_reset_no_more_is_refused_at_once(local: LocalApplication, hosts
         connection.execute(update(tables.unit).values(state=LIMIT, attempts=99))
     with pytest.raises(SavepointError, match=r"region-0 has failed and is reset no more.*--force"):
         create_savepoint(local.home, "app", "point", within=0.0)
+
+
+def test_a_region_that_its_operator_drives_is_named(data: Path, tmp_path: Path, hosts: FakeHosts):
+    driven = LocalApplication(Home(tmp_path / "home"), compilation(data, "an operator drives a diamond", 0), 4)
+    run_some(driven, 2)
+    with pytest.raises(SavepointError, match="region-0 ends an epoch only when its operator says so"):
+        create_savepoint(driven.home, driven.name, within=0.0)
 
 
 def test_of_one_that_was_stopped_at_its_cut_nothing_is_started(local: LocalApplication, hosts: FakeHosts):

@@ -188,6 +188,8 @@ def test_a_full_disk_leaves_nothing(
 NAMES: dict[str, tuple[str, str]] = {
     "misspelt": ("pont", "pont: no savepoint has this name, and it is no directory; the nearest is point"),
     "of another application": ("apt/point", "the nearest is app/point"),
+    "no path": ("x" * 5000, "no savepoint has this name"),
+    "no text": ("a\0b", "no savepoint has this name"),
     "a directory": (".", "is no savepoint: it has no manifest.json"),
 }
 
@@ -197,6 +199,11 @@ def test_a_name_that_is_not_there(taken: LocalApplication, tmp_path: Path, case:
     name, message = NAMES[case]
     with pytest.raises(StreamsRuntimeError, match=message):
         export_savepoint(taken.home, name, tmp_path / "exported")
+
+
+def test_a_directory_that_cannot_be(taken: LocalApplication, tmp_path: Path):
+    with pytest.raises(SavepointError, match="cannot be looked at: File name too long"):
+        export_savepoint(taken.home, "point", tmp_path / ("x" * 5000))
 
 
 def test_several_of_one_name_are_told_apart(taken: LocalApplication, exported: Path, tmp_path: Path):

@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 
 from streams_orchestration.runtime.savepoints.copying import export_savepoint, import_savepoint
 from streams_orchestration.runtime.storage.home import Home
+from streams_orchestration_tests.postgresql import Server
 from streams_orchestration_tests.runtime.applications import (
     RowTuple,
     expected_of_network,
@@ -21,6 +22,9 @@ from streams_orchestration_tests.runtime.applications import (
 from streams_orchestration_tests.runtime.local import LocalApplication
 from streams_orchestration_tests.runtime.redeployment.test_switching import COUNT, counts, run_some, visits
 from streams_orchestration_tests.runtime.saved import begun, take
+from streams_orchestration_tests.runtime.shapes import SHAPES
+from streams_orchestration_tests.runtime.test_shapes import compilation
+from streams_orchestration_tests.runtime.test_shapes import results as of_shape
 
 
 def results(local: LocalApplication) -> dict[str, list[RowTuple]]:
@@ -60,7 +64,32 @@ def test_a_width_may_be_another_one(tmp_path_factory: pytest.TempPathFactory, tu
     assert last == Counter(key for key, _ in set(rows(COUNT)))
 
 
-def test_it_goes_to_another_catalog_and_back(tmp_path: Path, database: str):
+@pytest.mark.slow
+@pytest.mark.parametrize("name", [name for name in SHAPES if "operator drives" not in name])
+@pytest.mark.parametrize("turns", [5, 12])
+def test_whatever_the_shape_is_and_whoever_has_ended(name: str, turns: int, data: Path, tmp_path: Path):
+    plan = compilation(data, name, 0)
+    local = LocalApplication(Home(tmp_path / "home"), plan, source_limit=4)
+    run_some(local, turns)
+    place, before = take(local).place, of_shape(local, name)
+    other = begun(Home(tmp_path / "other"), plan, place)
+    other.run()
+    assert together(before, of_shape(other, name)) == SHAPES[name].expected
+
+
+def test_it_goes_from_sqlite_to_postgresql(tmp_path: Path, postgresql: Server, monkeypatch: pytest.MonkeyPatch):
+    plan = visits(tmp_path, 2, 3)
+    local = LocalApplication(Home(tmp_path / "home"), plan, source_limit=4)
+    run_some(local, 4)
+    exported = export_savepoint(local.home, take(local).manifest.title, tmp_path / "exported").place
+    monkeypatch.setenv("STREAMS_CATALOG", postgresql.url("moved"))
+    moved = begun(Home(tmp_path / "moved"), plan, exported)
+    moved.run()
+    assert not moved.home.catalog.exists()
+    assert counts(local) | counts(moved) == Counter(key for key, _ in set(rows(COUNT)))
+
+
+def test_it_goes_to_other_state_directories(tmp_path: Path, database: str):
     plan = visits(tmp_path, 2, 3)
     local = LocalApplication(Home(tmp_path / "home"), plan, source_limit=4)
     run_some(local, 4)
