@@ -46,6 +46,12 @@ OPERATORS: dict[str, Any] = {
         "outputs": [{}],
         "stateful": True,
     },
+    "Last": {
+        "implementation": "streams_orchestration_tests.runtime.redeployment.keyed_operators:Last",
+        "inputs": [{}],
+        "outputs": [{}],
+        "stateful": True,
+    },
     "Holding": {"implementation": f"{HERE}:Holding", "inputs": [{}], "outputs": [{}], "stateful": True},
     "Refusing": {"implementation": f"{HERE}:Refusing", "inputs": [{}], "outputs": [{}]},
     "Marks": {"implementation": f"{HERE}:Marks", "inputs": [{}, {}], "outputs": [{}], "stateful": True},

@@ -33,7 +33,7 @@ pytestmark = [pytest.mark.slow, pytest.mark.usefixtures("no_hosts", "database")]
 
 
 @given(application=APPLICATIONS, first=DRAFTS, chain=st.lists(st.tuples(EVENTS, DRAFTS), min_size=1, max_size=5))
-@examples(12)
+@examples(4)
 def test_chains_of_redeploys_change_no_result(
     data: Path, monkeypatch: pytest.MonkeyPatch, application: Application, first: Draft,
     chain: list[tuple[Events, Draft]],

@@ -28,7 +28,7 @@ EPOCHS = [list(range(10)), list(range(10, 20)), list(range(20, 23))]
     patience=st.sampled_from([0, 20]),
     chain=st.lists(st.tuples(EVENTS, st.integers(1, 4)), min_size=1, max_size=5),
 )
-@examples(8)
+@examples(3)
 def test_redeploys_at_any_time_change_no_epoch(
     monkeypatch: pytest.MonkeyPatch, patience: int, chain: list[tuple[list[tuple[str, int]], int]]
 ):

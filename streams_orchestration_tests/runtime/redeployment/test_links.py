@@ -98,7 +98,7 @@ CHAIN = st.lists(st.tuples(EVENTS, st.one_of(EXPORTERS, IMPORTERS)), min_size=1,
 
 @pytest.mark.parametrize("consistent", [True, False], ids=["regions", "autonomous"])
 @given(how=st.integers(0, 2), first=st.tuples(EXPORTERS, IMPORTERS), chain=CHAIN)
-@examples(8)
+@examples(3)
 def test_redeploys_of_either_side_lose_nothing_and_double_nothing(
     data: Path, consistent: bool, how: int, first: tuple[Any, Any], chain: list[tuple[Any, Any]]
 ):
