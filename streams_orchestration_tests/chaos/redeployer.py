@@ -23,16 +23,21 @@ PLACES = ("hold", "drain", "carry", "switch", "reload")
 WITHIN_SECONDS = 60.0
 
 
-def waiting(place: str, call: Callable[..., Any]) -> Callable[..., Any]:
-    """Do it, then wait, the first time only."""
+def waiting(place: str, call: Callable[..., Any], *, before: bool = False) -> Callable[..., Any]:
+    """Do it, then wait, or the other way round; the first time only."""
     waited: list[str] = []
 
-    def called(*arguments: Any, **named: Any) -> Any:
-        result = call(*arguments, **named)
+    def wait() -> None:
         if not waited:
             waited.append(place)
             print(f"at {place}", flush=True)
             sys.stdin.readline()
+
+    def called(*arguments: Any, **named: Any) -> Any:
+        if before:
+            wait()
+        result = call(*arguments, **named)
+        wait()
         return result
 
     return called
@@ -42,7 +47,7 @@ def main(home: str, plan: str, place: str) -> None:
     """Redeploy, and wait at the place."""
     match place:
         case "hold":
-            redeploying.hold = waiting(place, redeploying.hold)
+            redeploying.drain = waiting(place, redeploying.drain, before=True)
         case "drain":
             draining.close_epochs = waiting(place, draining.close_epochs)
         case "carry":
@@ -50,7 +55,7 @@ def main(home: str, plan: str, place: str) -> None:
         case "switch":
             redeploying.switch = waiting(place, redeploying.switch)
         case "reload":
-            redeploying.release = waiting(place, redeploying.release)
+            redeploying._switch = waiting(place, redeploying._switch)
     try:
         done = redeploying.redeploy(Home(Path(home)), load(Compilation, Path(plan).read_bytes()), within=WITHIN_SECONDS)
         told = {"verdict": done.verdict, "seconds": done.measured_seconds}
