@@ -15,10 +15,11 @@ from streams_orchestration_tests.examples import register_profiles
 if TYPE_CHECKING:
     from streams_orchestration_tests import mariadb as mariadb_server
     from streams_orchestration_tests.postgresql import Server
+    from streams_orchestration_tests.servers.gs import GoogleStorage
     from streams_orchestration_tests.servers.kafka import Broker
     from streams_orchestration_tests.servers.s3 import S3
 
-SERVERS = {"postgresql", "mariadb", "s3", "kafka"}
+SERVERS = {"postgresql", "mariadb", "s3", "gs", "kafka"}
 """Fixtures."""
 MOST_WORKERS = 4
 """More would need more memory than a machine for tests has."""
@@ -110,6 +111,20 @@ def s3(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory)
         patch = stack.enter_context(pytest.MonkeyPatch.context())
         for name, value in server.credentials.items():
             patch.setenv(name, value)
+        yield server
+
+
+@pytest.fixture(scope="session")
+def gs(tmp_path_factory: pytest.TempPathFactory) -> Iterator[GoogleStorage]:
+    """The same of Google Cloud Storage."""
+    from streams_orchestration_tests.servers.gs import google_storage
+    from streams_orchestration_tests.servers.jars import NotToBeHadError
+
+    with contextlib.ExitStack() as stack:
+        try:
+            server = stack.enter_context(google_storage(tmp_path_factory.mktemp("gs")))
+        except NotToBeHadError as error:
+            pytest.skip(str(error))
         yield server
 
 

@@ -38,6 +38,7 @@ def item(*marks: str, fixtures: tuple[str, ...] = (), **parameters: object) -> A
         (item(fixtures=("mariadb",)), "slow"),
         (item(target="mariadb"), "slow"),
         (item(fixtures=("s3",)), "slow"),
+        (item(fixtures=("gs",)), "slow"),
         (item(fixtures=("kafka",)), "slow"),
         (item("deep", database="postgresql"), "deep"),
         (item("deep", "java"), "deep"),

@@ -9,6 +9,7 @@ import re
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
+from datetime import timedelta
 from pathlib import Path, PurePosixPath
 from types import SimpleNamespace
 from typing import IO, Any, Literal, TypeVar
@@ -24,6 +25,8 @@ T = TypeVar("T")
 BUFFER_BYTES = 4 << 20
 """Of one request when a file is read, and when it is sent."""
 CONNECT_SECONDS = 5.0
+RETRY_SECONDS = 10.0
+"""How long Google's library tries by itself; it would go on for a quarter of an hour."""
 _REFUSED = re.compile(
     r"ACCESS_DENIED|NO_SUCH_BUCKET|NO_SUCH_KEY|INVALID_ACCESS_KEY_ID|SIGNATURE_DOES_NOT_MATCH|UNRECOGNIZED_CLIENT"
     r"|INVALID_CLIENT_TOKEN_ID|MISSING_AUTHENTICATION_TOKEN|ExpiredToken|InvalidToken|InvalidBucketName"
@@ -253,8 +256,9 @@ def _connected(address: Address, options: dict[str, str]) -> Any:
             )  # fmt: skip
         case "gs":
             return fs.GcsFileSystem(
-                anonymous=anonymous, endpoint_override=host, scheme=scheme, project_id=options.get("project")
-            )
+                anonymous=anonymous, endpoint_override=host, scheme=scheme, project_id=options.get("project"),
+                retry_time_limit=timedelta(seconds=RETRY_SECONDS),
+            )  # fmt: skip
         case "abfs":
             return fs.AzureFileSystem(
                 address.host, account_key=options.get("accountKey"), sas_token=options.get("sasToken"),
