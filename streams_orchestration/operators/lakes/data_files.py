@@ -18,13 +18,13 @@ from typing import IO, Any, NamedTuple
 from streams_orchestration.operators.contract import PendingFile
 from streams_orchestration.operators.epoch_sink import DeliveryKey, WaitingFileError
 from streams_orchestration.operators.libraries import pa, pq
-from streams_orchestration.operators.standard.file_formats import durable, merge_files
+from streams_orchestration.operators.standard.file_formats import durable
 from streams_orchestration.operators.standard.partitions import partitioned
 
-SMALL_BYTES = 8 << 20
-"""Files below this are merged with others of their epoch and partition."""
-MERGED_BYTES = 128 << 20
-"""Where a merged file ends, about."""
+SMALL_BYTES = 16 << 20
+"""Tuples that take less memory wait as Arrow, and become a data file with others of their epoch and partition."""
+MERGED_BYTES = 256 << 20
+"""Of tuples that become one data file, about."""
 LONGEST_TEXT = 64
 """Characters of a text that is kept as the least or the largest one of a file."""
 
@@ -48,7 +48,7 @@ class DataFile(NamedTuple):
 def write_data_files(
     batches: Sequence[pa.RecordBatch], partition_by: Sequence[str], into: Path, *, whole: bool
 ) -> list[PendingFile]:
-    """Write tuples to a file for each partition.
+    """Write tuples to a file for each partition: a data file, or, where they are few, one that waits for others.
 
     Args:
         batches: the tuples, by column.
@@ -58,19 +58,28 @@ def write_data_files(
     """
     table = pa.Table.from_batches(batches)
     parts = partitioned(table, partition_by, keep=whole) if partition_by else [("", table)]
-    return [_written(into / directory / f"{uuid.uuid4().hex}.parquet", part) for directory, part in parts]
+    return [_written(into / directory, part) for directory, part in parts]
 
 
-def _written(path: Path, table: pa.Table) -> PendingFile:
-    path.parent.mkdir(parents=True, exist_ok=True)
+def _written(directory: Path, table: pa.Table) -> PendingFile:
+    directory.mkdir(parents=True, exist_ok=True)
+    path = directory / f"{uuid.uuid4().hex}{'.arrow' if table.nbytes < SMALL_BYTES else '.parquet'}"
     with durable(path) as file:
-        pq.write_table(table, file, store_decimal_as_integer=True)
+        if path.suffix == ".arrow":
+            with pa.ipc.new_file(file, table.schema) as writer:
+                writer.write_table(table)
+        else:
+            _encode(table, file)
     return PendingFile(path, None, table.num_rows, path.stat().st_size)
+
+
+def _encode(table: pa.Table, file: IO[bytes]) -> None:
+    pq.write_table(table, file, store_decimal_as_integer=True)
 
 
 @contextmanager
 def gathered(key: DeliveryKey, files: Sequence[Path], waiting: Path, scratch: Path) -> Iterator[list[DataFile]]:
-    """The files of an epoch as they become part of the table: small ones of a partition are merged.
+    """The files of an epoch as they become part of the table: small ones of a partition become one.
 
     Args:
         key: of the delivery.
@@ -92,56 +101,50 @@ def _gathered(key: DeliveryKey, files: Sequence[Path], waiting: Path, scratch: P
     ordered = sorted(files, key=lambda path: path.parent)
     for directory, group in itertools.groupby(ordered, key=lambda path: path.parent):
         place = "" if directory == waiting else directory.relative_to(waiting).as_posix()
-        small: list[Path] = []
+        small = []
         for path in group:
-            if _size(path) >= SMALL_BYTES:
-                yield DataFile(path, place, _name(key, path.stem))
-            else:
+            if path.suffix == ".arrow":
                 small.append(path)
+            else:
+                yield DataFile(path, place, _name(key, path.stem))
         for part in _runs(small):
-            yield (
-                DataFile(part[0], place, _name(key, part[0].stem))
-                if len(part) == 1
-                else _merged(key, part, place, scratch)
-            )
+            yield _merged(key, part, place, scratch)
 
 
-def _runs(files: Sequence[Path]) -> Iterator[list[Path]]:
-    run: list[Path] = []
-    size = 0
+def _runs(files: Sequence[Path]) -> Iterator[pa.Table]:
+    """The tuples of files, about as many at once as become one data file."""
+    tables: list[pa.Table] = []
     for path in files:
-        run.append(path)
-        size += path.stat().st_size
-        if size >= MERGED_BYTES:
-            yield run
-            run, size = [], 0
-    if run:
-        yield run
+        tables.append(_read_arrow(path))
+        if sum(table.nbytes for table in tables) >= MERGED_BYTES:
+            yield pa.concat_tables(tables)
+            tables = []
+    if tables:
+        yield pa.concat_tables(tables)
 
 
-def _merged(key: DeliveryKey, files: Sequence[Path], place: str, scratch: Path) -> DataFile:
-    """One file with the tuples of several, named by its content: the same name always means the same bytes."""
+def _read_arrow(path: Path) -> pa.Table:
+    try:
+        with pa.OSFile(str(path), "rb") as file, pa.ipc.open_file(file) as reader:
+            return reader.read_all()
+    except (OSError, pa.ArrowInvalid) as error:
+        raise WaitingFileError(path) from error
+
+
+def _merged(key: DeliveryKey, tuples: pa.Table, place: str, scratch: Path) -> DataFile:
+    """A file of tuples, named by its content: the same name always means the same bytes."""
     scratch.mkdir(parents=True, exist_ok=True)
     path = scratch / f"{uuid.uuid4().hex}.parquet"
-    try:
-        merge_files(files, path, "parquet")
-    except (OSError, pa.ArrowInvalid) as error:
-        raise WaitingFileError(next((file for file in files if not file.exists()), files[0])) from error
+    with durable(path) as file:
+        _encode(tuples, file)
     with path.open("rb") as file:
-        digest = hashlib.file_digest(file, "sha256")
-    digest.update(str(key).encode())
+        digest = hashlib.file_digest(file, "blake2b")
+    digest.update("/".join(map(str, key)).encode())
     return DataFile(path, place, _name(key, digest.hexdigest()[:32]))
 
 
 def _name(key: DeliveryKey, unique: str) -> str:
     return f"part-{key.epoch:06d}-{max(key.channel, 0):03d}-{unique}.parquet"
-
-
-def _size(path: Path) -> int:
-    try:
-        return path.stat().st_size
-    except OSError as error:
-        raise WaitingFileError(path) from error
 
 
 def read_data_files(files: Sequence[DataFile]) -> list[tuple[DataFile, pa.Table]]:

@@ -78,7 +78,7 @@ def test_a_repeated_delivery_leaves_no_files_behind(lake: Delta, monkeypatch: py
     operator.deliver_files(delivery(2), files)
     assert lake.rows() == sorted(3 * ROWS)
     assert len(list(lake.files.rglob("part-*.parquet"))) == 2
-    assert not list((lake.directory / "_outputs" / "_merging").rglob("*.parquet"))
+    assert not list((lake.directory / "_outputs" / "_merging").rglob("*.*"))
 
 
 def test_types_come_back(lake: Delta):

@@ -162,7 +162,7 @@ def test_what_a_reset_takes_back_never_comes_into_the_table(lake: Delta):
     reset(local.home, local.name, "region-0")
     local.run()
     assert lake.rows() == sorted(rows(COUNT))
-    assert not list((local.home.data(local.name) / "outputs").rglob("*.parquet"))
+    assert not list((local.home.data(local.name) / "outputs").rglob("*.*"))
 
 
 def test_a_table_that_is_missing_is_waited_for(lake: Delta):
