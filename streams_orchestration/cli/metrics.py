@@ -9,6 +9,7 @@ from rich.table import Table
 from rich.text import Text
 
 from streams_orchestration.cli.names import count, duration, plural
+from streams_orchestration.operators.metrics import LAG_SECONDS, LAG_TUPLES
 from streams_orchestration.runtime.limits import OUTSTANDING_LIMIT
 from streams_orchestration.runtime.observing.metrics import ApplicationMetrics, CustomMetric, PortMetrics
 
@@ -35,6 +36,10 @@ def facts(metrics: ApplicationMetrics) -> Iterator[Text]:
             waits = f"; from {OUTSTANDING_LIMIT} segments on PE {stream.pe} waits for it" if held else ""
             yield Text(f"behind  PE {reader.pe} reads {stream.name}: {behind}, the oldest {age} old{waits}", "yellow")
     for operator in metrics.operators:
+        own = {metric.name: metric.value for metric in operator.custom}
+        if own.get(LAG_TUPLES):
+            lag = f"{plural(int(own[LAG_TUPLES]), 'tuple')}, {duration(own.get(LAG_SECONDS, 0.0))}"
+            yield Text(f"behind  {operator.name}: {lag}", "yellow")
         for metric in operator.custom:
             if metric.name in POINTED_AT and metric.value:
                 yield Text(f"{metric.name}  {count(metric.value)} by {operator.name}", "yellow")

@@ -34,7 +34,7 @@ _STATEFUL = frozenset(
         *("Aggregate", "Barrier", "Beacon", "Buffer", "Custom", "DeDuplicate", "Delay", "DeltaSink", "DeltaSource"),
         *("DirectoryScan", "DynamicFilter", "FileSink", "FileSource", "Gate", "Join", "KeyedAggregate", "KeyedDelay"),
         *("KeyedJoin", "Marker", "Normalize", "Pair", "PunctMerger", "Selector", "Sort", "SqlSink", "Switch"),
-        *("IcebergSink", "IcebergSource", "KafkaSink", "KafkaSource", "Throttle"),
+        *("IcebergSink", "IcebergSource", "KafkaSink", "KafkaSource", "SqlSource", "Throttle"),
     )
 )
 
@@ -86,6 +86,7 @@ _TABLE: dict[str, tuple[SingleThreadedMode, str, str]] = {
     "Sort": ("WindowEvictionBound", "cw", "Mg"),
     "Split": ("Always", "c", "cp cp*"),
     "SqlSink": ("Always", "c", ""),
+    "SqlSource": ("Always", "", "Mg Mg?"),
     "Switch": ("Always", "c cx", "cp"),
     "TCPSink": ("Always", "c", ""),
     "TCPSource": ("Always", "", "Mg"),

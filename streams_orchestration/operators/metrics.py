@@ -10,6 +10,8 @@ from typing import Any, SupportsIndex, TypeVar
 
 METRICS_LIMIT = 64
 """Metrics that one operator may have: they are few figures with names, not a table by key."""
+LAG_TUPLES, LAG_SECONDS = "lag_tuples", "lag_seconds"
+"""Gauges of a source, see `Metrics.lag`."""
 _NAME = re.compile(r"[A-Za-z_][\w.-]{0,63}")
 
 
@@ -104,6 +106,11 @@ class Metrics:
     def errors(self) -> Counter:
         """Errors that the operator has dealt with itself; `streams status` points at them."""
         return self.counter("errors", "errors that the operator has dealt with itself")
+
+    def lag(self, tuples: int, seconds: float) -> None:
+        """A source is so far behind what it could read now; `streams status` shows it."""
+        self.gauge(LAG_TUPLES, "that could be read and were not read yet").set(tuples)
+        self.gauge(LAG_SECONDS, "since the oldest of them could be read").set(seconds)
 
     @property
     def values(self) -> dict[str, int | float]:

@@ -21,6 +21,7 @@ STANDARD: dict[str, str] = {
     "Punctor": "streams_orchestration.operators.standard.punctor:Punctor",
     "Split": "streams_orchestration.operators.standard.split:Split",
     "SqlSink": "streams_orchestration.operators.standard.sql_sink:SqlSink",
+    "SqlSource": "streams_orchestration.operators.standard.sql_source:SqlSource",
     "Throttle": "streams_orchestration.operators.standard.throttle:Throttle",
     "Union": "streams_orchestration.operators.standard.union:Union",
 }

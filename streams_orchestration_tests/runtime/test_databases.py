@@ -1,4 +1,4 @@
-"""Exactly once into databases: whatever fails, of the product or of the server, a table has each tuple once."""
+"""Exactly once out of and into databases: whatever fails, of the product or of the server, each tuple comes once."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from streams_orchestration.runtime.sinks.delivering import deliverers
 from streams_orchestration.runtime.sinks.publishing import due
 from streams_orchestration.runtime.storage.home import Home
 from streams_orchestration_tests import mariadb, postgresql
-from streams_orchestration_tests.runtime.applications import compiled, rows, source, write_rows
+from streams_orchestration_tests.runtime.applications import compiled, rows, source
 from streams_orchestration_tests.runtime.ordeals import ACTIONS, Ordeal
 from streams_orchestration_tests.targets import Target, target_of
 
@@ -35,10 +35,15 @@ class DatabaseOrdeal(Ordeal):
 
     def __init__(self, directory: Path, server: mariadb.Server | postgresql.Server, target: Target) -> None:
         self.server, self.target, self.away = server, target, False
-        file = write_rows(directory / "rows.parquet", ROWS)
-        parameters = {"url": target.url, "table": "totals", "createTable": True}
-        graph = [source("Rows", file), {"name": "Out", "operator": "SqlSink", "inputs": ["Rows"], "outputs": []}]
-        graph[1]["parameters"] = parameters
+        target.run("CREATE TABLE source (id INT NOT NULL, k CHAR(1), n BIGINT)")
+        # some rows share a value, and so may not be parted
+        target.run("INSERT INTO source VALUES (?, ?, ?)", *((i - i % 3, *row) for i, row in enumerate(rows(ROWS))))
+        origin = {"url": target.url, "table": "source", "column": "id", "until": "latest", "settle": 0}
+        graph = [
+            source("Rows", directory) | {"operator": "SqlSource", "parameters": origin},
+            {"name": "Out", "operator": "SqlSink", "inputs": ["Rows"], "outputs": []},
+        ]
+        graph[1]["parameters"] = {"url": target.url, "table": "totals", "createTable": True}
         super().__init__(Home(directory / "home"), compiled(graph, fusion="manual", pes=1))
         self.late: list[tuple[str, list]] = []
 

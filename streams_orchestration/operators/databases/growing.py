@@ -1,0 +1,160 @@
+"""A table, or a query, that is read by a column whose values grow."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from typing import Any, NamedTuple
+
+import sqlalchemy as sa
+from sqlalchemy import Connection
+from sqlalchemy.exc import NoSuchTableError, SQLAlchemyError
+from sqlalchemy.types import NullType
+
+from streams_orchestration.model.names import nearest
+from streams_orchestration.operators.databases.address import resolve_url
+from streams_orchestration.operators.databases.connecting import engine_of
+from streams_orchestration.operators.databases.errors import DatabaseError, explained
+
+CHUNK = 10_000
+"""Rows that come from the database in one piece."""
+_COLON = re.compile(r"(?<![:\\]):(?!:)")
+
+
+class Range(NamedTuple):
+    """Rows in order of the growing column, those of one value never divided."""
+
+    upper: Any
+    """The largest value of the growing column that any row may have: all up to it were read."""
+    chunks: list[Sequence[Sequence[Any]]]
+    """Rows: the wanted columns, then the growing one."""
+
+    @property
+    def number(self) -> int:
+        """How many."""
+        return sum(map(len, self.chunks))
+
+
+class GrowingTable:
+    """A connection to what is read."""
+
+    def __init__(self, url: str, *, table: str | None, query: str | None, column: str, columns: Mapping[str, str]):
+        """Connect to nothing yet.
+
+        Args:
+            url: with references to environment variables.
+            table: its name, with that of its schema in front if need be; or
+            query: a statement that selects rows.
+            column: the one whose values grow.
+            columns: attribute -> column, of all that is read.
+
+        Raises:
+            DatabaseUrlError: the address cannot be used.
+        """
+        self.name = f"table {table}" if table else "the query"
+        self.column = column
+        self._table = table
+        self._columns = dict(columns)
+        self._url = resolve_url(url)
+        self._engine = engine_of(self._url)
+        self._by: Any = sa.column(column)
+        self._relation: Any = _relation(table, query)
+        self._order: list[str] | None = None
+
+    def highest(self) -> Any:
+        """The largest value of the growing column, None when there is no row.
+
+        Raises:
+            DatabaseError: a column is missing, a row has no value of it, or the database refuses.
+            DatabaseAwayError: the database is not there.
+        """
+        try:
+            with self._engine.connect() as connection:
+                self._prepare(connection)
+                return connection.scalar(sa.select(sa.func.max(self._by)).select_from(self._relation))
+        except SQLAlchemyError as error:
+            raise explained(error, self.name, self._url) from error
+
+    def has_nulls(self) -> bool:
+        """Has a row no value of the growing column, so that it would never be read?"""
+        statement = sa.select(sa.literal_column("1")).select_from(self._relation).where(self._by.is_(None)).limit(1)
+        return self._scalar(statement) is not None
+
+    def count(self, after: Any, upper: Any, most: int) -> int:
+        """Rows behind a value (of all when None) and up to another one (without limit when None), `most` at most."""
+        some = sa.select(sa.literal_column("1").label("one")).select_from(self._relation)
+        inner = some.where(*self._between(after, upper)).limit(most).subquery("counted")
+        return int(self._scalar(sa.select(sa.func.count()).select_from(inner)) or 0)
+
+    def read(self, after: Any, ceiling: Any, limit: int) -> Range:
+        """The rows behind a value (from the first on when None), up to another one; about `limit` of them."""
+        between = self._between(after, ceiling)
+        last = sa.select(self._by).select_from(self._relation).where(*between).order_by(self._by)
+        names = [*self._columns.values(), self.column]
+        try:
+            with self._engine.connect() as connection:
+                self._prepare(connection)
+                upper = connection.scalar(last.limit(1).offset(max(limit, 1) - 1))
+                upper = ceiling if upper is None else upper
+                statement = (
+                    sa.select(*(sa.column(name).label(f"c{number}") for number, name in enumerate(names)))
+                    .select_from(self._relation)
+                    .where(*self._between(after, upper))
+                    .order_by(self._by, *(sa.column(name) for name in self._order or ()))
+                )
+                rows = connection.execution_options(yield_per=CHUNK).execute(statement)
+                return Range(upper, [list(chunk) for chunk in rows.partitions()])
+        except SQLAlchemyError as error:
+            raise explained(error, self.name, self._url) from error
+
+    def close(self) -> None:
+        """Disconnect."""
+        self._engine.dispose()
+
+    def _scalar(self, statement: Any) -> Any:
+        try:
+            with self._engine.connect() as connection:
+                self._prepare(connection)
+                return connection.scalar(statement)
+        except SQLAlchemyError as error:
+            raise explained(error, self.name, self._url) from error
+
+    def _between(self, after: Any, upper: Any) -> list[Any]:
+        conditions: list[Any] = []
+        if after is not None:
+            conditions.append(self._by > sa.bindparam("after", after, type_=NullType()))
+        if upper is not None:
+            conditions.append(self._by <= sa.bindparam("upper", upper, type_=NullType()))
+        return conditions
+
+    def _prepare(self, connection: Connection) -> None:
+        """See that the columns are there; once."""
+        if self._order is not None:
+            return
+        nothing = sa.select(sa.text("*")).select_from(self._relation).where(sa.text("1 = 0"))
+        names = list(connection.execute(nothing).keys())
+        for column in (self.column, *self._columns.values()):
+            if column not in names:
+                message = f"{self.name} has no column {column}{nearest(column, names)}"
+                raise DatabaseError(message)
+        key = self._primary_key(connection) or [self.column, *self._columns.values()]
+        self._order = [name for name in dict.fromkeys(key) if name != self.column]
+
+    def _primary_key(self, connection: Connection) -> list[str]:
+        """By which rows with the same value of the growing column are ordered."""
+        if self._table is None:
+            return []
+        owner, _, name = self._table.rpartition(".")
+        try:
+            key = sa.inspect(connection).get_pk_constraint(name, schema=owner or None)
+        except NoSuchTableError:  # a view
+            return []
+        return list(key["constrained_columns"])
+
+
+def _relation(table: str | None, query: str | None) -> Any:
+    if table is not None:
+        owner, _, name = table.rpartition(".")
+        return sa.table(name, schema=owner or None)
+    text = _COLON.sub(r"\\:", str(query).strip().rstrip(";"))
+    return sa.text(text).columns().subquery("rows_of_the_query")

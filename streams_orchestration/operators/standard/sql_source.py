@@ -1,0 +1,298 @@
+"""SqlSource: the rows of a table or a query, in the order of a column whose values grow."""
+
+from __future__ import annotations
+
+import datetime
+import json
+import time
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from streams_orchestration.operators.batch import TupleBatch
+from streams_orchestration.operators.contract import (
+    Offset,
+    OperatorContext,
+    ProducedTo,
+    Punctuation,
+    SourceOperator,
+)
+from streams_orchestration.operators.databases.address import check_url, shown_url
+from streams_orchestration.operators.errors import DataError
+from streams_orchestration.operators.hold_up import HoldUp
+from streams_orchestration.operators.libraries import pa
+from streams_orchestration.operators.mentions import Mentions
+from streams_orchestration.operators.standard.sql_source_parameters import SqlSourceParameters, source_columns
+
+if TYPE_CHECKING:
+    from streams_orchestration.operators.databases.growing import GrowingTable
+
+RECENT_ROWS = 10_000
+"""Rows behind the position that are counted again, to see whether others have come between them."""
+LOOKS_PER_SETTLE = 10
+LAG_LIMIT = 100_000
+"""More rows are not counted to tell how far the source is behind."""
+
+
+class _Seen(NamedTuple):
+    """The largest value of the growing column at some time."""
+
+    value: Any
+    at: float
+
+
+class SqlSource(SourceOperator):
+    """The offset is the value of the growing column up to which rows were read, and how many rows were read last.
+
+    Rows with one value are never divided between two calls. What was seen as the largest value is read up to when
+    `settle` has gone by since then: a transaction that was slower than others has its rows visible by that time. Rows
+    that come behind the position nevertheless are counted and lost, which fails unless `onLostData: skip`.
+    """
+
+    Parameters = SqlSourceParameters
+    free_parameters = frozenset(("poll_period", "settle", "until", "on_bad_tuple", "on_lost_data"))
+
+    @classmethod
+    def mentions(cls, parameters: SqlSourceParameters) -> Mentions:
+        """Those whose columns have other names."""
+        return Mentions(outputs=list(parameters.columns))
+
+    @classmethod
+    def check(cls, context: OperatorContext, parameters: SqlSourceParameters) -> None:
+        """Raises ValueError when the URL cannot be used, or attributes do not fit; connects to nothing."""
+        check_url(parameters.url)
+        source_columns(context, parameters)
+
+    @classmethod
+    def destination(cls, context: OperatorContext, parameters: SqlSourceParameters) -> str:
+        """Table and database."""
+        return f"{parameters.table or 'a query'} in {shown_url(parameters.url)}"
+
+    def setup(self) -> None:
+        """Connect to nothing yet.
+
+        Raises:
+            DataError: several channels would read the same rows.
+        """
+        if self.context.max_channels > 1 and self.parameters.table is not None:
+            message = (
+                "table: every channel of a parallel region would read all of its rows; put the source in front of the "
+                "region, or name the rows of a channel with query: SELECT * FROM t WHERE MOD(id, ${getMaxChannels()}) "
+                "= ${getChannel()}"
+            )
+            raise DataError(message)
+        schema = self.context.outputs[0]
+        assert schema is not None
+        self.schema = schema
+        self.columns = source_columns(self.context, self.parameters)
+        self._source: GrowingTable | None = None
+        self._hold_up = HoldUp(self.context)
+        self._seen: list[_Seen] = []
+        self._looked = self._inspected = float("-inf")
+        self._warned = False
+        self._more = False
+        self._place = ""
+
+    def produce(self, offset: Offset, limit: int) -> ProducedTo:
+        """Submit the next rows that have settled.
+
+        Raises:
+            DataError: the database refuses for good, a row does not fit, or rows came behind the position.
+        """
+        from streams_orchestration.operators.databases.errors import DatabaseAwayError, DatabaseError
+
+        self._more = False
+        try:
+            produced = self._produce(offset, limit)
+        except DatabaseAwayError as error:
+            self._hold_up.away(error)
+            return ProducedTo(offset, exhausted=False)
+        except DatabaseError as error:
+            raise DataError(str(error)) from error
+        self._hold_up.back()
+        return produced
+
+    def pause(self) -> float | None:
+        """Until rows can have settled, or the table is looked at again."""
+        if self._hold_up.pause:
+            return self._hold_up.pause
+        if self._more:
+            return 0.0
+        settling = (seen.at + self.parameters.settle - time.monotonic() for seen in self._seen)
+        return min([self.parameters.poll_period, *(seconds for seconds in settling if seconds > 0)])
+
+    def place(self) -> str:
+        """The table and its rows that were submitted last."""
+        return self._place
+
+    def _produce(self, offset: Offset, limit: int) -> ProducedTo:
+        from streams_orchestration.operators.databases.growing import GrowingTable, Range
+        from streams_orchestration.operators.databases.values import cut_value, value_of
+
+        if self._source is None:
+            p = self.parameters
+            self._source = GrowingTable(p.url, table=p.table, query=p.query, column=p.column, columns=self.columns)
+        offset = self._begun(offset)
+        until = value_of(offset["until"]) if self.parameters.until else None
+        after = value_of(offset["value"])
+        self._look(until)
+        if until is None and self.parameters.until:
+            return self._ended(offset)
+        offset = self._inspect(offset, after, until)
+        ceiling = self._settled()
+        if ceiling is None:
+            return ProducedTo(offset, exhausted=False)
+        rows = self._source.read(after, ceiling, limit) if after != ceiling else Range(after, [])
+        for chunk in rows.chunks:
+            self._submit(chunk)
+        if rows.number:
+            fresh = offset["rows"] + rows.number > RECENT_ROWS
+            offset = offset | {
+                "value": cut_value(rows.upper),
+                "since": offset["value"] if fresh else offset["since"],
+                "rows": rows.number if fresh else offset["rows"] + rows.number,
+            }
+        self._more = rows.number > 0 and rows.upper != ceiling
+        return self._ended(offset) if until is not None and not self._more else ProducedTo(offset, exhausted=False)
+
+    def _ended(self, offset: Offset) -> ProducedTo:
+        self.punctuate(Punctuation.WINDOW)
+        return ProducedTo(offset, exhausted=True)
+
+    def _begun(self, offset: Offset) -> Offset:
+        """The offset with where production begins, and where it ends if it does."""
+        if "rows" not in offset:
+            start = self.parameters.start_at
+            value = None if start == "earliest" else self._highest() if start == "latest" else start
+            offset = {"value": value, "since": value, "rows": 0}
+        if self.parameters.until and "until" not in offset:
+            offset = offset | {"until": self._highest()}
+        return offset
+
+    def _highest(self) -> Any:
+        """The largest value of the growing column as JSON."""
+        from streams_orchestration.operators.databases.values import cut_value
+
+        assert self._source is not None
+        highest = self._source.highest()
+        try:
+            return None if highest is None else cut_value(highest)
+        except ValueError as error:
+            message = f"{self._source.name}, column {self._source.column}: {error}"
+            raise DataError(message) from error
+
+    def _look(self, until: Any) -> None:
+        """See from time to time how far the table has grown."""
+        from streams_orchestration.operators.databases.values import value_of
+
+        now = time.monotonic()
+        if now < self._looked + self.parameters.settle / LOOKS_PER_SETTLE:
+            return
+        highest = value_of(self._highest()) if until is None else until
+        if highest is not None and (not self._seen or self._seen[-1].value != highest):
+            self._seen.append(_Seen(highest, now))
+        self._looked = now
+
+    def _inspect(self, offset: Offset, after: Any, until: Any) -> Offset:
+        """See now and then whether rows can be read in order, and how many there are to read."""
+        now = time.monotonic()
+        if now < self._inspected + self.parameters.poll_period:
+            return offset
+        self._look_for_nulls()
+        offset = self._look_behind(offset, after)
+        self._measure_lag(after, until)
+        self._inspected = now
+        return offset
+
+    def _settled(self) -> Any:
+        """Up to where no transaction can still add rows; None when that is not known yet."""
+        now = time.monotonic()
+        settled = [seen for seen in self._seen if seen.at + self.parameters.settle <= now]
+        if settled:
+            self._seen = self._seen[len(settled) - 1 :]
+            return settled[-1].value
+        return None
+
+    def _look_for_nulls(self) -> None:
+        assert self._source is not None
+        if self._warned or not self._source.has_nulls():
+            return
+        message = f"{self._source.name}, column {self._source.column}: a row is NULL there, so that it is never read"
+        if self.parameters.on_bad_tuple == "fail":
+            message += "; give it a value and make the column NOT NULL, or say onBadTuple: drop"
+            raise DataError(message)
+        self._warned = True
+        self.context.logger.warning("%s", message)
+
+    def _look_behind(self, offset: Offset, after: Any) -> Offset:
+        """Have rows come between those that were read last?"""
+        from streams_orchestration.operators.databases.values import value_of
+
+        assert self._source is not None
+        if offset["rows"] == 0:
+            return offset
+        late = self._source.count(value_of(offset["since"]), after, offset["rows"] + LAG_LIMIT) - offset["rows"]
+        if late <= 0:
+            return offset
+        message = (
+            f"{self._source.name}: {late} rows came with {self._source.column} up to {after} after these had been "
+            f"read, from a transaction that took longer than settle ({self.parameters.settle:g} s)"
+        )
+        if self.parameters.on_lost_data == "fail":
+            message += "; make settle longer; onLostData: skip goes on without them, --fresh reads everything again"
+            raise DataError(message)
+        self.context.logger.warning("%s; they are left out", message)
+        self.context.metrics.counter("late", "rows that came behind the position and were left out").add(late)
+        return offset | {"rows": offset["rows"] + late}
+
+    def _measure_lag(self, after: Any, until: Any) -> None:
+        from streams_orchestration.operators.databases.values import age_of
+
+        assert self._source is not None
+        behind = self._source.count(after, until, LAG_LIMIT)
+        waiting = [seen.at for seen in self._seen if seen.value != after]
+        age = age_of(after, datetime.datetime.now(datetime.UTC))
+        seconds = age if age is not None else time.monotonic() - min(waiting, default=time.monotonic())
+        self.context.metrics.lag(behind, max(seconds, 0.0) if behind else 0.0)
+
+    def _submit(self, rows: Sequence[Sequence[Any]]) -> None:
+        from streams_orchestration.operators.databases.values import attribute_values
+
+        assert self._source is not None
+        first, last, column = rows[0][-1], rows[-1][-1], self._source.column
+        self._place = f"{self._source.name}, {column} {first} to {last}"
+        arrays: list[pa.Array] = []
+        bad: dict[int, tuple[str, str]] = {}
+        for number, (field, name) in enumerate(zip(self.schema, self.columns.values(), strict=True)):
+            array, misfits = attribute_values([row[number] for row in rows], field.type)
+            arrays.append(array)
+            bad |= {each.row: (name, each.reason) for each in misfits if each.row not in bad}
+        batch = pa.RecordBatch.from_arrays(arrays, schema=self.schema)
+        if bad:
+            self._set_aside(rows, dict(sorted(bad.items())))
+            batch = batch.filter(pa.array([row not in bad for row in range(len(rows))]))
+        self.submit(TupleBatch(batch))
+
+    def _set_aside(self, rows: Sequence[Sequence[Any]], bad: dict[int, tuple[str, str]]) -> None:
+        """Rows that do not fit, with the column and the reason."""
+        assert self._source is not None
+        name, column = self._source.name, self._source.column
+        for row, (wrong, reason) in bad.items():
+            message = f"{name}, {column} {rows[row][-1]}, column {wrong}: {reason}"
+            if self.parameters.on_bad_tuple == "fail":
+                message += "; onBadTuple: drop leaves such rows out"
+                raise DataError(message)
+            self.context.logger.warning("%s", message)
+        if self.parameters.on_bad_tuple == "drop":
+            self.context.metrics.dropped.add(len(bad))
+            return
+        second = self.context.outputs[1]
+        assert second is not None
+        texts = [json.dumps(dict(zip(self.columns.values(), rows[row], strict=False)), default=str) for row in bad]
+        values = {
+            "table": [name] * len(bad),
+            "place": [f"{column} {rows[row][-1]}" for row in bad],
+            "column": [wrong for wrong, _ in bad.values()],
+            "reason": [reason for _, reason in bad.values()],
+            "text": texts,
+        }
+        self.submit(TupleBatch.from_columns({field.name: values[field.name] for field in second}, second), 1)

@@ -1,0 +1,89 @@
+"""The parameters of SqlSource, and the columns that its attributes come from."""
+
+from __future__ import annotations
+
+from typing import Literal
+
+from pydantic import Field, model_validator
+
+from streams_orchestration.model.names import nearest
+from streams_orchestration.operators.contract import OperatorContext, Parameters
+from streams_orchestration.operators.errors import UnknownAttributeError
+from streams_orchestration.operators.libraries import pa
+
+MALFORMED = ("table", "place", "column", "reason", "text")
+"""Attributes of rows that do not fit, all of them texts."""
+
+
+class SqlSourceParameters(Parameters):
+    """Parameters of `SqlSource`."""
+
+    url: str = Field(
+        min_length=1,
+        repr=False,
+        description="SQLAlchemy URL of SQLite, PostgreSQL, MariaDB or MySQL; {env:NAME}: an environment variable",
+    )
+    table: str | None = Field(default=None, pattern=r"^[^.]+(\.[^.]+)?$", description="name, or schema.name")
+    query: str | None = Field(default=None, min_length=1, description="in place of a table: a statement that selects")
+    column: str = Field(min_length=1, description="the column whose values grow from row to row")
+    columns: dict[str, str] = Field(default_factory=dict, description="attribute: column, where the names differ")
+    start_at: int | str = Field(
+        default="earliest", alias="startAt", description="earliest, latest, or the value behind which rows are read"
+    )
+    until: Literal["latest"] | None = Field(
+        default=None, description="latest: it ends with the rows that are there when it begins"
+    )
+    poll_period: float = Field(
+        default=1.0, alias="pollPeriod", ge=0.01, le=3600, description="seconds between two looks for new rows"
+    )
+    settle: float = Field(
+        default=2.0, ge=0, le=3600, description="seconds that a transaction may take from a row to its commit"
+    )
+    on_bad_tuple: Literal["fail", "drop", "stream"] = Field(
+        default="fail", alias="onBadTuple", description="a row that does not fit; stream: to the second output port"
+    )
+    on_lost_data: Literal["fail", "skip"] = Field(
+        default="fail", alias="onLostData", description="rows that come behind the position"
+    )
+
+    @model_validator(mode="after")
+    def _go_together(self) -> SqlSourceParameters:
+        if (self.table is None) == (self.query is None):
+            message = "SqlSource reads a table or a query: name one of them"
+            raise ValueError(message)
+        return self
+
+
+def source_columns(context: OperatorContext, parameters: SqlSourceParameters) -> dict[str, str]:
+    """Attribute -> column, of all that is read.
+
+    Raises:
+        UnknownAttributeError: `columns` names an attribute that the stream does not have.
+        ValueError: an output stream has no schema, or one that columns cannot give.
+    """
+    schema = context.outputs[0] if context.outputs else None
+    if schema is None:
+        message = "the output stream needs a schema: outputs: [{stream: Name, schema: Type}]"
+        raise ValueError(message)
+    for name in parameters.columns:
+        if name not in schema.names:
+            message = f"columns: the output stream has no attribute {name}{nearest(name, schema.names)}"
+            raise UnknownAttributeError(message)
+    for field in schema:
+        if pa.types.is_nested(field.type):
+            message = f"the attribute {field.name}: it is {field.type}, which no column holds"
+            raise ValueError(message)
+    _check_second_port(context, parameters)
+    return {str(name): parameters.columns.get(str(name), str(name)) for name in schema.names}
+
+
+def _check_second_port(context: OperatorContext, parameters: SqlSourceParameters) -> None:
+    wanted = parameters.on_bad_tuple == "stream"
+    if (len(context.outputs) > 1) != wanted:
+        message = "onBadTuple: stream goes with a second output port, which gets the rows that do not fit"
+        raise ValueError(message)
+    second = context.outputs[1] if wanted else None
+    texts = second is not None and all(field.name in MALFORMED and field.type == pa.string() for field in second)
+    if wanted and not texts:
+        message = f"the second output port has attributes among `{', '.join(f'{name} string' for name in MALFORMED)}`"
+        raise ValueError(message)

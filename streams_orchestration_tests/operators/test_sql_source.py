@@ -1,0 +1,360 @@
+"""SqlSource: rows in the order of a column that grows, each once, whatever the divisions and whoever commits late."""
+
+from __future__ import annotations
+
+import datetime
+import random
+from collections.abc import Callable, Iterator
+from decimal import Decimal
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from streams_orchestration.operators.contract import Offset
+from streams_orchestration.operators.errors import DataError
+from streams_orchestration.operators.standard import sql_source
+from streams_orchestration.operators.standard.sql_source import SqlSource
+from streams_orchestration_tests.examples import examples
+from streams_orchestration_tests.operators.harness import Bench, Row
+from streams_orchestration_tests.targets import KINDS, Target, target_of
+
+
+class Clock:
+    """A time that only tests move."""
+
+    def __init__(self) -> None:
+        self.now = 1000.0
+
+    def monotonic(self) -> float:
+        return self.now
+
+
+@pytest.fixture
+def clock(monkeypatch: pytest.MonkeyPatch) -> Clock:
+    made = Clock()
+    monkeypatch.setattr(sql_source, "time", made)
+    return made
+
+
+@pytest.fixture(params=KINDS)
+def target(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Target]:
+    with target_of(request.param, tmp_path, request) as made:
+        yield made
+
+
+def source(target: Target, schema: str = "id bigint, k string", **parameters: Any) -> Bench:
+    if "query" not in parameters:
+        parameters = {"table": "events"} | parameters
+    outputs = [schema, "table string, place string, column string, reason string, text string"]
+    wanted = 2 if parameters.get("onBadTuple") == "stream" else 1
+    return Bench(SqlSource, [], outputs[:wanted], url=target.url, **({"column": "id", "settle": 0} | parameters))
+
+
+def events(target: Target, *rows: Row, definition: str = "id BIGINT NOT NULL, k VARCHAR(9)") -> None:
+    if not target.run(exists(target)):
+        target.run(f"CREATE TABLE events ({definition})")
+    if rows:
+        target.run(f"INSERT INTO events VALUES ({', '.join('?' * len(rows[0]))})", *rows)
+
+
+def exists(target: Target) -> str:
+    if target.kind == "sqlite":
+        return "SELECT 1 FROM sqlite_master WHERE name = 'events'"
+    schema = "current_schema()" if target.kind == "postgresql" else "DATABASE()"
+    return f"SELECT 1 FROM information_schema.tables WHERE table_name = 'events' AND table_schema = {schema}"
+
+
+def drained(bench: Bench, offset: Offset | None = None, limit: int = 1000) -> tuple[Offset, bool]:
+    """Produce until nothing moves; the last offset, and whether the source has ended."""
+    while True:
+        produced = bench.produce(offset, limit)
+        if produced.exhausted or produced.offset == offset:
+            return produced.offset, produced.exhausted
+        offset = produced.offset
+
+
+def test_rows_come_in_the_order_of_the_column_and_then_those_that_are_added(target: Target):
+    events(target, (3, "c"), (1, "a"), (2, "b"))
+    bench = source(target)
+    offset, _ = drained(bench, limit=2)
+    events(target, (4, "d"))
+    drained(bench, offset)
+    assert bench.rows() == [(1, "a"), (2, "b"), (3, "c"), (4, "d")]
+
+
+@given(values=st.lists(st.integers(0, 6), max_size=30), limits=st.lists(st.integers(1, 9), min_size=1, max_size=5))
+@examples(12)
+def test_rows_with_the_same_value_are_neither_lost_nor_doubled(
+    tmp_path_factory: pytest.TempPathFactory, values: list[int], limits: list[int]
+):
+    file = tmp_path_factory.mktemp("sqlite") / "x.db"
+    target = sqlite(file)
+    rows = [(value, f"r{number}") for number, value in enumerate(values)]
+    events(target, *rows)
+    offset: Offset | None = None
+    got: list[Row] = []
+    for turn in range(len(rows) + 2):
+        bench = source(target)  # another process each time
+        produced = bench.produce(offset, limits[turn % len(limits)])
+        replay = source(target)
+        replay.produce(offset, limits[turn % len(limits)])
+        assert replay.rows() == bench.rows()
+        got += bench.rows()
+        offset = produced.offset
+    assert got == sorted(rows)
+
+
+def sqlite(file: Path) -> Target:
+    import sqlite3
+
+    return Target(f"sqlite:///{file}", lambda: sqlite3.connect(file))
+
+
+def test_a_transaction_that_commits_late_is_waited_for(target: Target, clock: Clock):
+    events(target, (1, "a"), (3, "c"))
+    bench = source(target, settle=2)
+    offset = bench.produce(None).offset
+    assert bench.rows() == []
+    pause = bench.operator.pause()  # pyright: ignore[reportAttributeAccessIssue]
+    assert 0 < pause <= 1
+    clock.now += 1.9
+    events(target, (2, "b"))
+    offset = bench.produce(offset).offset
+    assert bench.rows() == []
+    clock.now += 0.1
+    offset, _ = drained(bench, offset)
+    assert bench.rows() == [(1, "a"), (2, "b"), (3, "c")]
+
+
+def test_a_row_that_comes_behind_the_position_is_no_silent_loss(target: Target, clock: Clock):
+    events(target, (1, "a"), (3, "c"))
+    bench = source(target)
+    offset, _ = drained(bench)
+    events(target, (2, "b"), (4, "d"))
+    clock.now += 10
+    with pytest.raises(DataError, match=r"table events: 1 rows came with id up to 3 after .*make settle longer"):
+        bench.produce(offset)
+    bench = source(target, onLostData="skip")
+    offset, _ = drained(bench, offset)
+    clock.now += 10
+    drained(bench, offset)
+    assert bench.rows() == [(4, "d")]
+    assert bench.metrics["late"] == 1
+
+
+def test_rows_that_are_deleted_or_changed_after_they_were_read_do_no_harm(target: Target, clock: Clock):
+    events(target, (1, "a"), (2, "b"), (3, "c"))
+    bench = source(target)
+    offset, _ = drained(bench)
+    target.run("DELETE FROM events WHERE id > 1")
+    clock.now += 10
+    offset, _ = drained(bench, offset)
+    events(target, (2, "x"), (4, "d"))
+    clock.now += 10
+    drained(bench, offset)
+    assert bench.rows()[3:] == [(4, "d")]
+
+
+@pytest.mark.parametrize(("start", "wanted"), [("earliest", "abcd"), ("latest", "d"), (1, "bcd"), ("2", "cd")])
+def test_where_it_begins(target: Target, start: Any, wanted: str):
+    events(target, (1, "a"), (2, "b"), (3, "c"))
+    bench = source(target, startAt=start)
+    offset, _ = drained(bench)
+    events(target, (4, "d"))
+    drained(bench, offset)
+    assert "".join(row[1] for row in bench.rows()) == wanted
+
+
+def test_a_finite_run_ends_with_what_was_there_when_it_began(target: Target, clock: Clock):
+    events(target, (1, "a"), (2, "b"), (3, "c"))
+    bench = source(target, until="latest", settle=1)
+    offset = bench.produce(None, 2).offset
+    events(target, (4, "d"))
+    clock.now += 1
+    offset, exhausted = drained(bench, offset, 2)
+    assert exhausted
+    assert bench.rows() == [(1, "a"), (2, "b"), (3, "c")]
+    assert drained(source(target, until="latest"), offset)[1]
+    target.run("DELETE FROM events")
+    assert drained(source(target, until="latest"))[1], "there is nothing to wait for"
+
+
+def test_a_query_gives_what_a_table_gives(target: Target):
+    events(target, (1, "a"), (2, "b"), (3, "c"), (4, "b:c"))
+    query = "SELECT id AS number, k FROM events WHERE k LIKE '%b%' OR k = 'x:y';"
+    bench = source(target, "n bigint, k string", query=query, column="number", columns={"n": "number"})
+    drained(bench)
+    assert bench.rows() == [(2, "b"), (4, "b:c")]
+
+
+AT = datetime.datetime(2024, 1, 2, 3, 4, 5, 678901)
+COLUMNS = {
+    "sqlite": "BOOLEAN, INT, BIGINT, DOUBLE, TEXT, DATE, TIMESTAMP, TIMESTAMP, BLOB, DECIMAL(10,2)",
+    "postgresql": "BOOLEAN, INT, BIGINT, DOUBLE PRECISION, TEXT, DATE, TIMESTAMPTZ, TIMESTAMP, BYTEA, NUMERIC(10,2)",
+    "mariadb": "BOOLEAN, INT, BIGINT, DOUBLE, TEXT, DATE, TIMESTAMP(6) NULL, DATETIME(6), BLOB, DECIMAL(10,2)",
+}
+SCHEMA = (
+    "b boolean, i int, n bigint, x double, s string, d date, t timestamp, u timestamp_ntz, y binary, q decimal(10,2)"
+)
+VALUES = (True, 5, 1 << 40, 0.1, "ü'\"", AT.date(), AT.replace(tzinfo=datetime.UTC), AT, b"\x00\xff", Decimal("12.30"))
+
+
+def test_types_come_back(target: Target):
+    names = [word.split()[0] for word in SCHEMA.split(", ")]
+    kinds = COLUMNS[target.kind].split(", ")
+    definition = ", ".join(f"{name} {kind}" for name, kind in zip(names, kinds, strict=True))
+    plain: dict[str, Callable[[Any], Any]] = {
+        "sqlite": lambda value: str(value) if isinstance(value, Decimal | datetime.date) else value,
+        "postgresql": lambda value: value,
+        "mariadb": lambda value: value.replace(tzinfo=None) if isinstance(value, datetime.datetime) else value,
+    }
+    stored = tuple(map(plain[target.kind], VALUES))
+    events(target, (1, *stored), (2, *(None,) * 10), definition=f"id INT NOT NULL, {definition}")
+    bench = source(target, SCHEMA)
+    drained(bench)
+    assert bench.rows() == [VALUES, (None,) * 10]
+
+
+GROWING = {
+    "a text": ("VARCHAR(9)", ["a", "b", "ba", "c"]),
+    "a decimal": ("DECIMAL(20, 2)", [Decimal("1.10"), Decimal(2), Decimal("10.5"), Decimal(11)]),
+    "a date": ("DATE", [datetime.date(2024, 1, day) for day in (1, 2, 3, 4)]),
+    "a time": ("TIMESTAMP", [datetime.datetime(2024, 1, day, 5) for day in (1, 2, 3, 4)]),
+}
+
+
+@pytest.mark.parametrize("kind", GROWING)
+def test_what_can_grow(target: Target, kind: str):
+    definition, values = GROWING[kind]
+    plain = float if kind == "a decimal" else str
+    stored = [plain(value) if target.kind == "sqlite" and kind != "a text" else value for value in values]
+    if target.kind == "sqlite" and kind == "a decimal":
+        pytest.skip("SQLite has no decimals")
+    events(target, *zip(stored, "abcd", strict=True), definition=f"v {definition}, k CHAR(1)")
+    bench = source(target, "k string", column="v")
+    offset: Offset | None = None
+    for _ in values:
+        offset = bench.produce(offset, 1).offset
+        bench = source(target, "k string", column="v") if len(bench.rows()) > 9 else bench
+    assert bench.rows() == [("a",), ("b",), ("c",), ("d",)]
+
+
+WRONG = [
+    ("id INT, kk VARCHAR(9)", (), {}, "table events has no column k; the nearest is kk"),
+    ("idd INT, k VARCHAR(9)", (), {}, "table events has no column id; the nearest is idd"),
+    ("id DOUBLE PRECISION, k VARCHAR(9)", (1.5, "a"), {}, "table events, column id: its values are float"),
+    ("id INT, k VARCHAR(9)", (None, "a"), {}, "table events, column id: a row is NULL there, so that it is never read"),
+    ("id INT, k INT", (7, 5), {}, "table events, id 7, column k: 5 is no string; onBadTuple: drop"),
+    ("id BIGINT, k VARCHAR(9)", (1 << 40, "a"), {"schema": "id int"}, "table events, id .*, column id: .* is no int32"),
+    ("id INT, k VARCHAR(9)", (1, "a"), {"table": "nothing"}, "table nothing .*nothing.*; check the table's columns"),
+    ("id INT, k VARCHAR(9)", (1, "a"), {"query": "SELECT nonsense FROM events"}, "the query .*nonsense.*; check the"),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("definition", "row", "parameters", "message"), WRONG)
+def test_what_does_not_fit_is_named_with_table_and_column(
+    target: Target, definition: str, row: Row, parameters: dict[str, Any], message: str
+):
+    events(target, *([row] if row else []), definition=definition)
+    parameters = {"schema": "id bigint, k string"} | parameters
+    bench = source(target, **parameters)
+    with pytest.raises(DataError, match=message):
+        drained(bench)
+
+
+def test_rows_that_do_not_fit_are_dropped_or_sent_elsewhere(target: Target):
+    events(target, (1, "1"), (2, "x"), (3, "3"))
+    schema = {"schema": "id bigint, k int"}
+    dropping = source(target, **schema, query="SELECT id, CASE WHEN k = 'x' THEN NULL ELSE id END AS k FROM events")
+    drained(dropping)
+    assert dropping.rows() == [(1, 1), (2, None), (3, 3)]
+    dropping = source(target, **schema, onBadTuple="drop")
+    drained(dropping)
+    assert (dropping.rows(), dropping.metrics["dropped"]) == ([], 3)
+    sending = source(target, **schema, onBadTuple="stream")
+    drained(sending)
+    assert sending.rows(1)[1] == ("table events", "id 2", "k", "'x' is no int32", '{"id": 2, "k": "x"}')
+
+
+def test_a_table_that_is_dropped_is_named(target: Target):
+    events(target, (1, "a"))
+    bench = source(target)
+    offset, _ = drained(bench)
+    target.run("DROP TABLE events")
+    with pytest.raises(DataError, match=r"table events .*; check the table's columns"):
+        drained(source(target), offset)
+
+
+def test_how_far_it_is_behind_is_measured(target: Target, clock: Clock):
+    events(target, *((number, "a") for number in range(10)))
+    bench = source(target, settle=5)
+    offset = bench.produce(None, 4).offset
+    clock.now += 4
+    bench.produce(offset, 4)
+    assert (bench.metrics["lag_tuples"], bench.metrics["lag_seconds"]) == (10, 4)
+    clock.now += 4
+    offset, _ = drained(bench, offset)
+    clock.now += 4
+    drained(bench, offset)
+    assert (bench.metrics["lag_tuples"], bench.metrics["lag_seconds"]) == (0, 0)
+
+
+def test_a_database_that_is_away_holds_up_with_growing_pauses(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setenv("SECRET_OF_THE_TEST", "p@ss/word")
+    nowhere = f"postgresql://me:{{env:SECRET_OF_THE_TEST}}@/db?host={tmp_path}"
+    bench = Bench(SqlSource, [], ["id bigint"], url=nowhere, table="events", column="id")
+    pauses: list[float] = []
+    for _ in range(3):
+        produced = bench.produce({"value": 5, "since": 4, "rows": 1})
+        assert produced.offset == {"value": 5, "since": 4, "rows": 1}
+        pauses.append(bench.operator.pause())  # pyright: ignore[reportAttributeAccessIssue]
+    assert pauses == sorted(set(pauses))
+    assert bench.metrics["errors"] == 3
+
+
+def test_several_channels_do_not_read_the_same_rows():
+    bench = source(sqlite(Path("x.db")))
+    bench.context.max_channels = 2
+    with pytest.raises(DataError, match="every channel of a parallel region would read all of its rows"):
+        bench.operator.setup()
+
+
+PARAMETERS = [
+    ({}, "SqlSource reads a table or a query: name one of them"),
+    ({"table": "t", "query": "SELECT 1"}, "SqlSource reads a table or a query: name one of them"),
+    ({"table": "t", "columns": {"m": "x"}}, "columns: the output stream has no attribute m"),
+    ({"table": "t", "onBadTuple": "stream"}, "goes with a second output port"),
+    ({"table": "t", "url": "postgresql://me:secret@host/db"}, "a password stands in it"),
+]
+
+
+@pytest.mark.parametrize(("parameters", "message"), PARAMETERS)
+def test_parameters_that_do_not_fit_are_named(parameters: dict[str, Any], message: str):
+    given_: dict[str, Any] = {"url": "sqlite:///x.db", "column": "id"} | parameters
+    with pytest.raises(ValueError, match=message) as raised:
+        Bench(SqlSource, [], ["id bigint"], **given_)
+    assert "secret" not in str(raised.value)
+
+
+def test_transactions_that_commit_late_within_settle_lose_nothing(tmp_path: Path, clock: Clock):
+    chance, target = random.Random(5), sqlite(tmp_path / "x.db")
+    events(target)
+    bench, offset, number, got = source(target, settle=3), None, 0, list[Row]()
+    uncommitted: list[tuple[float, Row]] = []
+    for _ in range(200):
+        clock.now += chance.random()
+        for _ in range(chance.randrange(4)):
+            number += 1
+            uncommitted.append((clock.now + 2.5 * chance.random(), (number, "k")))
+        events(target, *(row for at, row in uncommitted if at <= clock.now))
+        uncommitted = [(at, row) for at, row in uncommitted if at > clock.now]
+        if chance.random() < 0.1:
+            got += bench.rows()
+            bench = source(target, settle=3)
+        offset = bench.produce(offset, chance.randrange(1, 9)).offset
+    got += bench.rows()
+    assert len(got) > 100
+    assert [row[0] for row in got] == list(range(1, len(got) + 1))
