@@ -10,7 +10,7 @@ from typing import Any, SupportsIndex, TypeVar
 
 METRICS_LIMIT = 64
 """Metrics that one operator may have: they are few figures with names, not a table by key."""
-LAG_TUPLES, LAG_SECONDS = "lag_tuples", "lag_seconds"
+LAG_TUPLES, LAG_SECONDS = "lag", "lag_seconds"
 """Gauges of a source, see `Metrics.lag`."""
 _NAME = re.compile(r"[A-Za-z_][\w.-]{0,63}")
 

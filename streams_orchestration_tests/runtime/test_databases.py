@@ -12,12 +12,15 @@ from typing import Any
 
 import pytest
 
+from streams_orchestration.operators.errors import DataError
+from streams_orchestration.operators.standard.sql_source import SqlSource
 from streams_orchestration.runtime.errors import OutputError
 from streams_orchestration.runtime.sinks import delivering
 from streams_orchestration.runtime.sinks.delivering import deliverers
 from streams_orchestration.runtime.sinks.publishing import due
 from streams_orchestration.runtime.storage.home import Home
 from streams_orchestration_tests import mariadb, postgresql
+from streams_orchestration_tests.operators.harness import Bench
 from streams_orchestration_tests.runtime.applications import compiled, rows, source
 from streams_orchestration_tests.runtime.ordeals import ACTIONS, Ordeal
 from streams_orchestration_tests.targets import Target, target_of
@@ -25,6 +28,7 @@ from streams_orchestration_tests.targets import Target, target_of
 pytestmark = pytest.mark.usefixtures("no_hosts")
 
 ROWS = 120
+SECRET = "planted-secret-of-the-test"
 CRASH = {"postgresql": signal.SIGQUIT, "mariadb": signal.SIGKILL}
 FAULTS = ("crash", "leave", "come_back", "end_sessions", "keep_due", "deliver_late", "reset", "execute_only")
 FAULTS += ("forget_delivery",) * 4
@@ -126,3 +130,48 @@ def test_each_tuple_is_there_once_after_25_faults(tmp_path: Path, request: pytes
             ordeal.come_back(0)
         ordeal.finish()
         assert Counter(target.rows()) == Counter(rows(ROWS))
+
+
+LOGINS = [
+    ("mariadb", "mariadb://streams@localhost/nothing?unix_socket={directory}/socket", "Unknown database"),
+    ("mariadb", "mariadb://root:${{env:PLANTED}}@localhost/mysql?unix_socket={directory}/socket", "Access denied"),
+    ("postgresql", "postgresql://streams@/nothing?host={directory}", "does not exist"),
+    ("postgresql", "postgresql://stranger:${{env:PLANTED}}@/postgres?host={directory}", "does not exist"),
+]
+
+
+@pytest.mark.parametrize(("kind", "url", "reason"), LOGINS)
+def test_a_login_that_is_refused_stops_and_shows_no_password(
+    request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch, kind: str, url: str, reason: str
+):
+    monkeypatch.setenv("PLANTED", SECRET)
+    address = url.format(directory=request.getfixturevalue(kind).directory)
+    bench = Bench(SqlSource, [], ["id bigint"], url=address, table="events", column="id")
+    with pytest.raises(DataError, match=rf"{reason}.*check that user, password and database are right") as raised:
+        bench.produce()
+    assert SECRET not in str(raised.value)
+
+
+def test_a_password_is_in_no_file_and_no_error(
+    tmp_path: Path, request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch, mariadb: mariadb.Server
+):
+    monkeypatch.setenv("PLANTED", SECRET)
+    with target_of("mariadb", tmp_path, request) as target:
+        mariadb.run(f"CREATE USER keeper@localhost IDENTIFIED BY '{SECRET}'")
+        mariadb.run("GRANT ALL PRIVILEGES ON *.* TO keeper@localhost")
+        url = target.url.replace("streams@", "keeper:${env:PLANTED}@")
+        ordeal = DatabaseOrdeal(tmp_path, mariadb, Target(url, target.connect))
+        ordeal.commit_only(5)
+        ordeal.trigger(0)
+        ordeal.commit_only(5)
+        ordeal.leave(0)
+        with pytest.raises(OutputError) as raised:
+            ordeal.local.publish()
+        ordeal.commit_only(5)
+        ordeal.finish()
+        mariadb.run("DROP USER keeper@localhost")
+        assert Counter(target.rows()) == Counter(rows(ROWS))
+    files = [path for path in tmp_path.rglob("*") if path.is_file()]
+    assert len(files) > 3
+    assert [path for path in files if SECRET.encode() in path.read_bytes()] == []
+    assert SECRET not in str(raised.value)

@@ -14,8 +14,12 @@ _TUPLES = re.compile(r"((?:Duplicate entry|Incorrect .{1,30} value:|Truncated in
 """Where MariaDB and MySQL name values of a row."""
 _UNREACHABLE = range(2000, 2060)
 """Numbers that their client gives when the server does not answer."""
-_REFUSED = frozenset((1040, 1044, 1045, 1049, 1053, 1129, 1130, 1152, 1184, 1203, 1226, 1927, 3118))
-"""Numbers of theirs about logging in, and about a server that goes down."""
+_BUSY = frozenset((1040, 1053, 1129, 1152, 1184, 1203, 1205, 1213, 1226, 1927))
+"""Numbers of theirs about too many sessions, sessions that are in each other's way, and a server that goes down."""
+_LOGIN = frozenset((1044, 1045, 1049, 1130, 1698, 3118))
+"""Numbers of theirs about logging in."""
+_LOGIN_TEXT = re.compile(r"FATAL: .*(authentication failed|no pg_hba\.conf entry|does not exist|permission denied)")
+"""PostgreSQL's, which has no numbers for that."""
 
 _CONSTRAINTS = frozenset((3819, 4025))
 """Numbers of theirs about a CHECK, which are no IntegrityError."""
@@ -45,6 +49,8 @@ def explained(error: SQLAlchemyError, place: str, url: URL) -> DatabaseError:
         return DatabaseAwayError(message + "check that it is up, and that user, password and database are right")
     if isinstance(error, IntegrityError) or _number(getattr(error, "orig", None)) in _CONSTRAINTS:
         return DatabaseError(message + "a constraint refuses the rows; mend the table or its constraints")
+    if _is_login(error):
+        return DatabaseError(message + "check that user, password and database are right")
     return DatabaseError(message + "check the table's columns and their types, and the rights of the user")
 
 
@@ -55,7 +61,14 @@ def is_away(error: SQLAlchemyError) -> bool:
     if getattr(error.orig, "sqlite_errorname", "") == "SQLITE_ERROR":  # of a statement
         return False
     number = _number(error.orig)
-    return number is None or number in _UNREACHABLE or number in _REFUSED
+    if number is None:
+        return not _is_login(error)
+    return number in _UNREACHABLE or number in _BUSY
+
+
+def _is_login(error: SQLAlchemyError) -> bool:
+    original = getattr(error, "orig", None)
+    return _number(original) in _LOGIN or _LOGIN_TEXT.search(str(original)) is not None
 
 
 def _reason(error: SQLAlchemyError, url: URL) -> str:
