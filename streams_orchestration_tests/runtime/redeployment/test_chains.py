@@ -28,6 +28,9 @@ from streams_orchestration_tests.runtime.redeployment.drafts import (
     wanted,
 )
 from streams_orchestration_tests.runtime.redeployment.events import EVENTS, Events, happens
+from streams_orchestration_tests.runtime.shapes import SHAPES
+from streams_orchestration_tests.runtime.test_shapes import FUSIONS, compilation
+from streams_orchestration_tests.runtime.test_shapes import results as published_of
 
 pytestmark = [pytest.mark.slow, pytest.mark.usefixtures("no_hosts", "database")]
 
@@ -55,3 +58,22 @@ def run(data: Path, directory: Path, application: Application, first: Draft, cha
     local.run()
     assert results(local, application) == wanted(application)
     assert last_counts(local) == Counter(k for k, _ in set(rows(COUNT)))
+
+
+@given(
+    name=st.sampled_from([name for name, shape in SHAPES.items() if shape.fused]),
+    first=st.integers(0, len(FUSIONS) - 1),
+    chain=st.lists(st.tuples(EVENTS, st.integers(0, len(FUSIONS) - 1)), min_size=1, max_size=5),
+)
+@examples(6)
+def test_chains_of_other_pes_change_no_result_of_any_shape(
+    data: Path, name: str, first: int, chain: list[tuple[Events, int]]
+):
+    with tempfile.TemporaryDirectory() as directory:
+        local = LocalApplication(Home(Path(directory)), compilation(data, name, first), source_limit=4)
+        for events, fusion in chain:
+            for event in events:
+                happens(local, *event)
+            redeploy(local, compilation(data, name, fusion))
+        local.run()
+        assert published_of(local, name) == SHAPES[name].expected
