@@ -12,6 +12,7 @@ from rich.text import Text
 from streams_orchestration.cli.invocation import answer, current
 from streams_orchestration.cli.messages import note
 from streams_orchestration.cli.names import count, plural
+from streams_orchestration.cli.starting import locked_start
 from streams_orchestration.cli.terminal import write_table
 from streams_orchestration.runtime.savepoints.copying import export_savepoint, import_savepoint
 from streams_orchestration.runtime.savepoints.creating import create_savepoint
@@ -19,14 +20,17 @@ from streams_orchestration.runtime.savepoints.manifest import Manifest, Savepoin
 from streams_orchestration.runtime.savepoints.places import remove as remove_savepoint
 from streams_orchestration.runtime.savepoints.places import saved, savepoint_of
 from streams_orchestration.runtime.storage.home import Home
+from streams_orchestration.runtime.units.reading import read_units
 
 
 def create(application: str, name: str | None, within: float) -> int:
     """Take a savepoint of an application."""
     home = Home.default()
     current().application = application
-    note(f"Taking a savepoint of {application} ...")
-    created = create_savepoint(home, application, name, within=within)
+    read_units(home, application)
+    with locked_start(home.prepare(), application, "streams savepoint create"):
+        note(f"Taking a savepoint of {application} ...")
+        created = create_savepoint(home, application, name, within=within)
     facts = _facts(created.manifest, created.place) | {"pausedSeconds": created.paused_seconds}
     text = f"{created.manifest.title}: {_holds(created.manifest)}. {application} stood still for "
     return answer(lambda: facts, f"{text}{created.paused_seconds:.1f} s.")

@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from streams_orchestration.cli import deploying, main
+from streams_orchestration.cli import deploying, main, starting
 from streams_orchestration.compiler.compiling import compile_spec
 from streams_orchestration.runtime.deployment.deployment import deploy
 from streams_orchestration.runtime.storage.home import Home
+from streams_orchestration.runtime.storage.start_lock import Starter, StartLock, lock_start
 from streams_orchestration.runtime.units.reading import deployed_applications
 from streams_orchestration_tests.cli.made_up import status
 from streams_orchestration_tests.cli.test_redeploying import SPEC
@@ -95,6 +97,20 @@ def test_errors(home: Home, capsys: Capture, tmp_path: Path, monkeypatch: pytest
     (tmp_path / "empty" / "full" / "x").mkdir(parents=True)
     monkeypatch.chdir(tmp_path / "empty")
     assert message in answered(capsys, "savepoint", *arguments, exit_status=exit_status)["error"]["message"]
+
+
+def test_it_waits_for_whoever_starts_or_redeploys_the_application(
+    home: Home, capsys: Capture, monkeypatch: pytest.MonkeyPatch
+):
+    starter = Starter(4711, 0.0, "streams redeploy")
+
+    def lock(home: Home, application: str, command: str, *, waiting: Callable[[Starter | None], None]) -> StartLock:
+        waiting(starter)
+        return lock_start(home, application, command)
+
+    monkeypatch.setattr(starting, "lock_start", lock)
+    assert main(["savepoint", "create", "app", "first"]) == 0
+    assert "app is being started by `streams redeploy` (pid 4711" in capsys.readouterr().err
 
 
 class FakeJobs:
