@@ -18,6 +18,7 @@ from streams_orchestration.compiler.plan import compile_error_document, plan_tex
 from streams_orchestration.model.diagnostics import ApplicationError
 from streams_orchestration.model.loading import read_application
 from streams_orchestration.operators.standard import STANDARD
+from streams_orchestration.runtime.storage.home import Home
 
 
 def compile_application(spec: Path, options: Options, format_: str, output: Path | None) -> int:
@@ -77,6 +78,14 @@ def compiled(spec: Path, options: Options, *, deployable: bool = False) -> Compi
     compilation = _checked(compiled_only(spec, options), deployable=deployable)
     report_diagnostics(compilation.diagnostics)
     return compilation
+
+
+def as_it_runs(compilation: Compilation) -> Compilation:
+    """The application with the numbers that its PEs have where it is deployed, as `streams status` shows them."""
+    from streams_orchestration.compiler.redeployment.numbered import as_deployed
+    from streams_orchestration.runtime.observing.compilations import deployed_if_any
+
+    return as_deployed(compilation, deployed_if_any(Home.default(), compilation.logical.application))
 
 
 def compiled_only(spec: Path, options: Options) -> Compilation:

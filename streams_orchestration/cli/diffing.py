@@ -10,14 +10,16 @@ from rich.console import Group, RenderableType
 from rich.table import Table
 from rich.text import Text
 
-from streams_orchestration.cli.compiling import check, compiled
+from streams_orchestration.cli.compiling import as_it_runs, check, compiled
 from streams_orchestration.cli.invocation import write_json
 from streams_orchestration.cli.names import plural, short_list
 from streams_orchestration.cli.outcomes import outcome_table
 from streams_orchestration.cli.terminal import write_table
-from streams_orchestration.compiler.changes.widths import WidthChange, width_change
+from streams_orchestration.compiler.changes.pes import PeNumbers
+from streams_orchestration.compiler.changes.widths import Numbering, WidthChange, first_numbering, width_change
 from streams_orchestration.compiler.compilation import Compilation
 from streams_orchestration.compiler.options import Options
+from streams_orchestration.compiler.redeployment.fingerprint import fingerprint
 from streams_orchestration.compiler.redeployment.outcome import Redeployment
 from streams_orchestration.compiler.redeployment.preview import preview
 
@@ -26,18 +28,26 @@ def diff(spec: Path, options: Options, to: tuple[tuple[str, int], ...], format_:
     """Show what changes when parallel regions get other widths."""
     old = compiled(spec, options)
     new = check(spec, replace(options, widths=(*to, *options.widths)), deployable=False)
-    change, outcome = width_change(old, new), _redeployed(old, new)
+    running = as_it_runs(old)
+    change, outcome = width_change(old, new, _numbering(old, running)), _redeployed(old, running, new)
     if format_ == "json":
         write_json(_document(change, outcome), output)
     else:
         write_table(_table(change, outcome), output)
 
 
-def _redeployed(old: Compilation, new: Compilation) -> Redeployment | None:
+def _numbering(old: Compilation, running: Compilation) -> Numbering:
+    """As it is compiled, with the numbers that PEs have where it is deployed."""
+    numbers = {pe.compiled: pe.id for pe in running.fusion.pes}
+    ids = tuple(numbers.get(pe.id, pe.id) for pe in old.fusion.pes)
+    return replace(first_numbering(old), pes=PeNumbers(ids, max(ids, default=-1) + 1))
+
+
+def _redeployed(old: Compilation, running: Compilation, new: Compilation) -> Redeployment | None:
     """What a redeploy would do with the change; None of an application that compiles only."""
     if any(each.deployment is None or each.deployment.refusal for each in (old, new)):
         return None
-    return preview(old, new)
+    return replace(preview(running, new), before=fingerprint(old))
 
 
 def _document(change: WidthChange, outcome: Redeployment | None) -> dict[str, Any]:

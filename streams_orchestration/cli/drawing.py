@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from pathlib import Path
 
-from streams_orchestration.cli.compiling import compiled
+from streams_orchestration.cli.compiling import as_it_runs, compiled
 from streams_orchestration.cli.invocation import current, write_json, write_output
 from streams_orchestration.compiler.compilation import Compilation
 from streams_orchestration.compiler.drawing.drawing import draw_svg, draw_text
@@ -19,7 +19,7 @@ from streams_orchestration.runtime.storage.home import Home
 
 def graph(spec: Path, options: Options, format_: str | None, output: Path | None) -> None:
     """Draw operators, channels, PEs, regions, queues and copies."""
-    compilation = compiled(spec, options)
+    compilation = as_it_runs(compiled(spec, options))
     by_name = "svg" if output is not None and output.suffix == ".svg" else "text"
     draw = draw_svg if (format_ or by_name) == "svg" else draw_text
     write_output(draw(compilation), output)
@@ -38,7 +38,7 @@ def lineage(application: str, name: str, options: Options, format_: str, output:
 def _compilation(application: str, options: Options) -> Compilation:
     """An application by the path of its spec, as it is deployed, or by its name in a spec."""
     if Path(application).is_file():
-        return compiled(Path(application), options)
+        return as_it_runs(compiled(Path(application), options))
     try:
         return deployed_compilation(Home.default(), application)
     except NotDeployedError:

@@ -8,7 +8,7 @@ from rich.console import Group, RenderableType
 from rich.padding import Padding
 from rich.text import Text
 
-from streams_orchestration.cli.compiling import check
+from streams_orchestration.cli.compiling import as_it_runs, check
 from streams_orchestration.cli.invocation import write_json
 from streams_orchestration.cli.terminal import write_table
 from streams_orchestration.compiler.explain import (
@@ -51,7 +51,7 @@ def _answer(spec: Path, options: Options, what: str) -> Explanation:
         if not is_code(what):
             raise
         return code_explanation(code, error.diagnostics)
-    return explain(compilation, what)
+    return explain(as_it_runs(compilation), what)
 
 
 def _text(explanation: Explanation) -> RenderableType:

@@ -68,11 +68,15 @@ class ProcessingElement(NamedTuple):
     """The PE that it was a part of before it was decoupled, whose number its operators still have; -1 for none."""
     machine: int = -1
     """The machine of that PE on which the decision put it."""
+    compiled: int = -1
+    """The number that it was compiled with, where it runs under the one that it had before a redeploy; -1 elsewhere."""
 
     @property
     def original(self) -> int:
-        """The PE as its operators know it."""
-        return self.origin if self.origin >= 0 else self.id
+        """The PE as its operators know it, by the number that it was fused with."""
+        if self.origin >= 0:
+            return self.origin
+        return self.compiled if self.compiled >= 0 else self.id
 
 
 class Network(NamedTuple):

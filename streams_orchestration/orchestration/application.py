@@ -33,11 +33,14 @@ from streams_orchestration.orchestration.lineage_assets import external_assets
 from streams_orchestration.orchestration.profiling import profile_job, profiling_specs
 from streams_orchestration.orchestration.recompiling import recompile_op
 from streams_orchestration.orchestration.redeploy_schedule import redeploy_schedule
+from streams_orchestration.orchestration.region_widths import Rescaling
+from streams_orchestration.orchestration.rescale_sensor import rescale_sensor
 from streams_orchestration.orchestration.sensors import own_sensor
 from streams_orchestration.orchestration.stage_assets import ApplicationSource, stage_asset, stage_spec
 from streams_orchestration.orchestration.state_check import state_check
 from streams_orchestration.orchestration.summaries import pictures
 from streams_orchestration.runtime.errors import StreamsRuntimeError
+from streams_orchestration.runtime.observing.compilations import deployed_if_any
 from streams_orchestration.runtime.storage.home import Home
 
 NIGHTLY = "0 3 * * *"
@@ -56,6 +59,7 @@ def build_application_definitions(
     redeploy: str = NIGHTLY,
     profile: str = HOURLY,
     gain: float = GAIN,
+    rescale: Rescaling | None = None,
     change: SpecChange = lambda asset: asset,
     watched: bool = True,
 ) -> dg.Definitions:
@@ -71,6 +75,7 @@ def build_application_definitions(
         redeploy: cron expression of the schedule that redeploys; the schedule is off until someone starts it.
         profile: the same of the one that profiles, off as well.
         gain: predicted speed-up at which a sensor, off as well, applies a decoupling decision.
+        rescale: when a sensor, off as well, changes the width of a parallel region.
         change: called with every asset's spec, to add owners, tags, a group; it may not change keys.
         watched: with a sensor of its own that resets what fails, and its reset job; False where one sensor brings these
             for many applications, see `failed_units_sensor`.
@@ -96,6 +101,7 @@ def build_application_definitions(
         sensors=[
             *([own_sensor(source.name, reset_job(source.name))] if watched else []),
             gain_sensor(source.name, decoupling, gain),
+            rescale_sensor(source.name, redeploying, rescale or Rescaling()),
         ],
         schedules=[
             redeploy_schedule(source, redeploying, redeploy),
@@ -124,12 +130,12 @@ def application_name(spec: Path) -> str:
 
 
 def known_lineage(source: ApplicationSource, store: ArtifactStore) -> nx.DiGraph:
-    """Lineage of the application as it was last compiled, else as it would be; of a broken spec, the stages only.
+    """Lineage of the application as it is deployed, else as last compiled or as it would be; else the stages only.
 
     Stages and the deployment have a picture in their description, where the application is small enough for one.
     """
     try:
-        compilation = _known_compilation(source, store)
+        compilation = deployed_if_any(Home(Path(store.home)), source.name) or _known_compilation(source, store)
         known = compilation.logical.application == source.name
         graph = lineage_graph(compilation) if known else stage_lineage(source.name)
         drawn = pictures(compilation) if known else {}

@@ -19,6 +19,7 @@ from streams_orchestration.orchestration.application import (
 )
 from streams_orchestration.orchestration.decoupling import GAIN
 from streams_orchestration.orchestration.jobs import reset_job
+from streams_orchestration.orchestration.region_widths import Rescaling
 from streams_orchestration.orchestration.sensors import failed_units_sensor
 from streams_orchestration.orchestration.settings import CompileOptions
 from streams_orchestration.runtime.storage.home import Home
@@ -83,6 +84,10 @@ class StreamsApplicationComponent(dg.Component, dg.Model, dg.Resolvable):
     gain: float = Field(
         default=GAIN, description="Predicted speed-up from which the sensor, which starts off, applies a decision."
     )
+    rescale: dict[str, float] = Field(
+        default_factory=dict,
+        description="When the sensor rescale_of_... changes a width: target, low, least, most, pause.",
+    )
 
     @classmethod
     def get_spec(cls) -> dg.ComponentTypeSpec:
@@ -107,6 +112,7 @@ class StreamsApplicationComponent(dg.Component, dg.Model, dg.Resolvable):
             redeploy=self.redeploy,
             profile=self.measure,
             gain=self.gain,
+            rescale=Rescaling.model_validate(self.rescale),
             change=self.get_asset_spec,
             watched=alone,
         )

@@ -70,7 +70,7 @@ def decouple_op(source: ApplicationSource) -> dg.OpDefinition:
         for each in left_out:
             context.log.warning("%s: %s", name, each)
         options = replace(fit, decoupling=assignment_from_mapping(document))
-        compile_all(context, source, artifact_store, options)
+        compile_all(context, source, artifact_store, options, deployments.deployed(name))
         compilation = artifact_store.compilation(name)
         if config.fresh:
             if _is_deployed(deployments, name):

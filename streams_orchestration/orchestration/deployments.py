@@ -120,6 +120,10 @@ class Deployments(dg.ConfigurableResource):
         """The compiled application as it was deployed."""
         return _runtime().deployed_compilation(self._home, application)
 
+    def deployed(self, application: str) -> Compilation | None:
+        """The same; None when it is not deployed, or when that cannot be known now."""
+        return _runtime().deployed_if_any(self._home, application)
+
     def options(self, application: str) -> Options | None:
         """Those that the application is deployed with; None when it is not."""
         try:
@@ -134,6 +138,10 @@ class Deployments(dg.ConfigurableResource):
         except NotDeployedError:
             return None
         return deployed.fusion if deployed.physical == physical else None
+
+    def redeploying(self, application: str) -> str | None:
+        """What of a redeploy is not over yet, in words; None when nothing is. See `runtime.redeployment.draining`."""
+        return _runtime().redeploy_under_way(self._home, application)
 
     def profile(self, application: str, seconds: float, pause: Callable[[float], bool]) -> Measurement:
         """Measure an application for so many seconds. See `runtime.profiles.measuring.measure`."""

@@ -46,13 +46,17 @@ def recompile_op(source: ApplicationSource) -> dg.OpDefinition:
     ) -> None:
         """Compile every stage and check it."""
         options = chosen(context.log, config, source, artifact_store, deployments)
-        compile_all(context, source, artifact_store, options)
+        compile_all(context, source, artifact_store, options, deployments.deployed(source.name))
 
     return compile_stages
 
 
 def compile_all(
-    context: dg.OpExecutionContext, source: ApplicationSource, store: ArtifactStore, options: Options
+    context: dg.OpExecutionContext,
+    source: ApplicationSource,
+    store: ArtifactStore,
+    options: Options,
+    deployed: Compilation | None,
 ) -> None:
     """Compile all stages, one after another, and record each on its asset.
 
@@ -61,12 +65,13 @@ def compile_all(
         source: the application.
         store: where stages are read and written.
         options: of the compiler.
+        deployed: the plan that runs, whose PEs have the numbers that are shown; None where none does.
 
     Raises:
         Failure: a stage has errors, or its check fails; the stages behind it are not computed.
         OtherApplicationError: the spec is of another application.
     """
-    _record(context, source, store, lambda stage: compile_stage(source, stage, store, options))
+    _record(context, source, store, lambda stage: compile_stage(source, stage, store, options, deployed))
 
 
 def keep_op(source: ApplicationSource, compilation: Compilation) -> dg.OpDefinition:
@@ -78,15 +83,16 @@ def keep_op(source: ApplicationSource, compilation: Compilation) -> dg.OpDefinit
     """
 
     @dg.op(name=f"{source.name}__compile_stages", out=NOTHING)
-    def compile_stages(context: dg.OpExecutionContext, artifact_store: ArtifactStore) -> None:
+    def compile_stages(context: dg.OpExecutionContext, artifact_store: ArtifactStore, deployments: Deployments) -> None:
         """Store every stage as the command has compiled it, and check it."""
+        deployed = deployments.deployed(source.name)
         versions = spec_version(source)
 
         def keep(stage: Stage) -> StageResult:
             inputs = {name: versions[name] for name in stage.inputs or (SPEC,) if name in versions}
             names = (stage.name,) if stage.inputs else (stage.name, "")
             diagnostics = [each for each in compilation.diagnostics if each.stage in names]
-            kept = keep_stage(source, stage, artifact_store, compilation, diagnostics, inputs)
+            kept = keep_stage(source, stage, artifact_store, compilation, diagnostics, inputs, deployed)
             versions[stage.name] = kept.data_version
             return kept
 

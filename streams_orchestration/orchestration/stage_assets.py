@@ -9,11 +9,12 @@ from typing import Any, NamedTuple
 
 import dagster as dg
 
-from streams_orchestration.compiler.compilation import Progress, Stages
+from streams_orchestration.compiler.compilation import Compilation, Progress, Stages
 from streams_orchestration.compiler.compiling import compute
 from streams_orchestration.compiler.options import Options
 from streams_orchestration.compiler.plan import section
 from streams_orchestration.compiler.redeployment.kept_options import fitting
+from streams_orchestration.compiler.redeployment.numbered import as_deployed
 from streams_orchestration.compiler.stage import Stage
 from streams_orchestration.compiler.stages import BY_NAME
 from streams_orchestration.model.diagnostics import Diagnostic, errors_of, in_order
@@ -76,7 +77,9 @@ class StageResult(NamedTuple):
         return metadata
 
 
-def compile_stage(source: ApplicationSource, stage: Stage, store: ArtifactStore, options: Options) -> StageResult:
+def compile_stage(
+    source: ApplicationSource, stage: Stage, store: ArtifactStore, options: Options, deployed: Compilation | None
+) -> StageResult:
     """Compute one stage from the spec or from the stored stages before it, and store it.
 
     Args:
@@ -84,6 +87,7 @@ def compile_stage(source: ApplicationSource, stage: Stage, store: ArtifactStore,
         stage: the stage.
         store: where stages are read and written.
         options: for the first stage; the others go by what is stored with it.
+        deployed: the plan that runs, whose PEs have the numbers that are shown; None where none does.
 
     Raises:
         Failure: the spec has errors that leave no graph, or a stage before this one has errors; the diagnostics are
@@ -99,7 +103,7 @@ def compile_stage(source: ApplicationSource, stage: Stage, store: ArtifactStore,
         raise failure(source, before.diagnostics)
     done, findings = compute(stage, before)
     diagnostics = findings if stage.inputs else [*before.diagnostics, *findings]
-    return keep_stage(source, stage, store, done, diagnostics, inputs)
+    return keep_stage(source, stage, store, done, diagnostics, inputs, deployed)
 
 
 def keep_stage(
@@ -109,6 +113,7 @@ def keep_stage(
     done: Stages,
     diagnostics: Sequence[Diagnostic],
     inputs: Mapping[str, str],
+    deployed: Compilation | None,
 ) -> StageResult:
     """Check the result of a stage, and store it.
 
@@ -119,6 +124,7 @@ def keep_stage(
         done: the results of this stage and of those that it reads.
         diagnostics: what this stage reports; of the first stage also what is wrong with the text.
         inputs: the data versions of what it was computed from.
+        deployed: the plan that runs, whose PEs have the numbers that are shown; None where none does.
     """
     result = plain(getattr(done, stage.field))
     if not stage.inputs:
@@ -135,7 +141,8 @@ def keep_stage(
         violations=violations,
     )
     path = store.write(document)
-    return StageResult(document.data_version, summarise(stage, done, path), violations, tuple(diagnostics))
+    metadata = summarise(stage, as_deployed(done, deployed), path)
+    return StageResult(document.data_version, metadata, violations, tuple(diagnostics))
 
 
 def _read(source: ApplicationSource, options: Options) -> tuple[Progress, dict[str, str]]:
@@ -215,8 +222,11 @@ def stage_asset(source: ApplicationSource, spec: dg.AssetSpec) -> dg.AssetsDefin
     if stage.inputs:
 
         @define
-        def compute(artifact_store: ArtifactStore) -> Iterator[dg.MaterializeResult | dg.AssetCheckResult]:
-            yield from results(compile_stage(source, stage, artifact_store, source.defaults))
+        def compute(
+            artifact_store: ArtifactStore, deployments: Deployments
+        ) -> Iterator[dg.MaterializeResult | dg.AssetCheckResult]:
+            deployed = deployments.deployed(source.name)
+            yield from results(compile_stage(source, stage, artifact_store, source.defaults, deployed))
 
         return compute
 
@@ -228,7 +238,7 @@ def stage_asset(source: ApplicationSource, spec: dg.AssetSpec) -> dg.AssetsDefin
         deployments: Deployments,
     ) -> Iterator[dg.MaterializeResult | dg.AssetCheckResult]:
         options = chosen(context.log, config, source, artifact_store, deployments)
-        yield from results(compile_stage(source, stage, artifact_store, options))
+        yield from results(compile_stage(source, stage, artifact_store, options, deployments.deployed(source.name)))
 
     return compute_first
 

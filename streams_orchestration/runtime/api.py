@@ -6,13 +6,14 @@ from streams_orchestration.runtime.deployment.control import await_running, canc
 from streams_orchestration.runtime.deployment.deployment import deploy, deployment_plan
 from streams_orchestration.runtime.deployment.reset import reset
 from streams_orchestration.runtime.hosts.orphans import stop_orphans
-from streams_orchestration.runtime.observing.compilations import deployed_compilation
+from streams_orchestration.runtime.observing.compilations import deployed_compilation, deployed_if_any
 from streams_orchestration.runtime.observing.metrics_reading import read_metrics
 from streams_orchestration.runtime.observing.profiles.measuring import measure
 from streams_orchestration.runtime.observing.profiles.outcomes import keep_outcome, outcome_of
 from streams_orchestration.runtime.observing.reading import read_cuts, read_status
 from streams_orchestration.runtime.observing.watching import observed_status, watch
 from streams_orchestration.runtime.redeployment.deployed import preview_redeploy
+from streams_orchestration.runtime.redeployment.draining import redeploy_under_way
 from streams_orchestration.runtime.redeployment.redeploying import deploy_or_redeploy
 from streams_orchestration.runtime.sinks.results import first_rows
 from streams_orchestration.runtime.units.cut_files import look_at_cuts
@@ -25,6 +26,7 @@ __all__ = [
     "deploy_or_redeploy",
     "deployed_applications",
     "deployed_compilation",
+    "deployed_if_any",
     "deployment_plan",
     "first_rows",
     "keep_outcome",
@@ -37,6 +39,7 @@ __all__ = [
     "read_cuts",
     "read_metrics",
     "read_status",
+    "redeploy_under_way",
     "reset",
     "stop_orphans",
     "watch",

@@ -75,6 +75,7 @@ class Runtime(SimpleNamespace):
     def __init__(self) -> None:
         super().__init__(calls=[], status=None, orphans=(), generation=1, error=None, refused=None, redeployment=None)
         self.deployed: Any = None
+        self.under_way: str | None = None
 
     def _called(self, name: str, *arguments: Any) -> None:
         self.calls.append((name, *arguments))
@@ -96,6 +97,12 @@ class Runtime(SimpleNamespace):
         """`deployed` is what the catalog has."""
         if self.deployed is None:
             raise NotDeployedError(application, (), home.root)
+        return self.deployed
+
+    def redeploy_under_way(self, home: Home, application: str) -> str | None:
+        return self.under_way
+
+    def deployed_if_any(self, home: Home, application: str) -> Any:
         return self.deployed
 
     def launch(self, home: Home, application: str, *, asked_at: float | None) -> tuple[int, ...]:

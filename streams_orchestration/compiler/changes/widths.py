@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 from streams_orchestration.compiler.changes.pes import PeChange, PeNumbers, match_pes
 from streams_orchestration.compiler.changes.refusal import refusal
-from streams_orchestration.compiler.compilation import Compilation
+from streams_orchestration.compiler.compilation import Compilation, Stages, need
 from streams_orchestration.compiler.logical_graph import LogicalOperator
 from streams_orchestration.compiler.parallel.channels import local_channels
 from streams_orchestration.compiler.physical_graph import PhysicalGraph, PhysicalOperator
@@ -76,12 +76,12 @@ def first_numbering(compilation: Compilation) -> Numbering:
     return Numbering(indexes, len(indexes), PeNumbers(pes, len(pes)))
 
 
-def replicas(compilation: Compilation) -> list[Replica]:
+def replicas(done: Stages) -> list[Replica]:
     """Every physical operator by what it is, in their order."""
-    logical = compilation.logical.operators
+    logical = need(done.logical).operators
     return [
         Replica(logical[each.logical].identity, local_channels(each.channels, each.widths))
-        for each in compilation.physical.operators
+        for each in need(done.physical).operators
     ]
 
 

@@ -16,7 +16,7 @@ def recovery_facts(lookup: Lookup, pe: int) -> Iterator[Fact]:
     if unit is None:
         return
     region_of = lookup.compilation.regions.region_of
-    operators = lookup.fusion.pes[pe].operators
+    operators = lookup.pes[pe].operators
     regions = sorted({region_of[operator] for operator in operators} - {-1})
     autonomous = [operator for operator in operators if region_of[operator] < 0]
     others = [f"PE {other}" for other in unit.pes if other != pe]

@@ -20,7 +20,7 @@ from streams_orchestration.compiler.profiles.costs import MeasuredCosts
 from streams_orchestration.compiler.regions.growth import Growth
 from streams_orchestration.compiler.regions.regions import grow_expanded, grow_logical
 from streams_orchestration.compiler.regions.starts import RegionStarts, find_starts, innermost_annotations
-from streams_orchestration.compiler.stage_results import Network, Queue
+from streams_orchestration.compiler.stage_results import Network, ProcessingElement, Queue
 from streams_orchestration.compiler.threads.origins import ThreadOrigins, find_origins
 
 Port = tuple[int, int]
@@ -135,9 +135,14 @@ class Lookup:
         return costs_of(self.logical, self.physical, self.options)[0]
 
     @cached_property
-    def feeds(self) -> list[set[int]]:
+    def pes(self) -> dict[int, ProcessingElement]:
+        """PEs by number."""
+        return {pe.id: pe for pe in self.fusion.pes}
+
+    @cached_property
+    def feeds(self) -> dict[int, set[int]]:
         """The other PEs that each PE sends tuples to."""
-        feeds: list[set[int]] = [set() for _ in self.fusion.pes]
+        feeds: dict[int, set[int]] = {pe: set() for pe in self.pes}
         for each in self.physical.connections:
             source, target = self.fusion.pe_of[each.source], self.fusion.pe_of[each.target]
             if source != target:

@@ -32,7 +32,7 @@ def operator_explanation(lookup: Lookup, operators: list[int]) -> Explanation:
         ),
         section("Channel", *_channels(lookup, operator)),
         section(f"PE {pe}", *pe_reasons(lookup, pe)),
-        section(f"Host {lookup.fusion.pes[pe].host}", *host_reasons(lookup, pe)),
+        section(f"Host {lookup.pes[pe].host}", *host_reasons(lookup, pe)),
         section("Consistent region", *membership_facts(lookup, operator)),
         section("Threads and lock", model_fact(lookup, operator), *lock_facts(lookup, operator)),
         section("State", *state_facts(lookup, operator)),

@@ -11,7 +11,7 @@ from streams_orchestration.compiler.stage_results import Network
 
 def part_facts(lookup: Lookup, pe: int) -> Iterator[Fact]:
     """Of which PE a PE is a part, and which others are."""
-    element = lookup.fusion.pes[pe]
+    element = lookup.pes[pe]
     if element.origin < 0:
         return
     source = lookup.options.decoupling.location if lookup.options.decoupling else ""
@@ -24,7 +24,7 @@ def part_facts(lookup: Lookup, pe: int) -> Iterator[Fact]:
 
 def parted_facts(lookup: Lookup, first: int, second: int) -> Iterator[Fact]:
     """Why two operators of one PE, as it was fused, are apart."""
-    one, other = (lookup.fusion.pes[lookup.fusion.pe_of[each]] for each in (first, second))
+    one, other = (lookup.pes[lookup.fusion.pe_of[each]] for each in (first, second))
     if one.id != other.id and one.origin == other.origin >= 0:
         yield Fact(
             f"as fused both were in PE {one.origin}; the decoupling decision puts {lookup.name(first)} on machine "

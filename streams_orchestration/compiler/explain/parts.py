@@ -17,7 +17,7 @@ _SHOWN = 12
 
 def pe_explanation(lookup: Lookup, pe: int) -> Explanation:
     """A PE."""
-    element = lookup.fusion.pes[pe]
+    element = lookup.pes[pe]
     sections = [
         section(
             "Operators",
@@ -36,7 +36,7 @@ def pe_explanation(lookup: Lookup, pe: int) -> Explanation:
 
 
 def _ports(lookup: Lookup, pe: int) -> Iterator[Fact]:
-    element = lookup.fusion.pes[pe]
+    element = lookup.pes[pe]
     inputs = [f"{lookup.name(each.operator)}.{each.port}" for each in element.inputs]
     if inputs:
         yield Fact(

@@ -48,7 +48,7 @@ def together_or_apart(lookup: Lookup, first: int, second: int) -> Iterator[Fact]
     if same or not reasons:
         yield from _share(lookup, first)
     if not same and not reasons:
-        pes = [lookup.fusion.pes[lookup.fusion.pe_of[each]] for each in (first, second)]
+        pes = [lookup.pes[lookup.fusion.pe_of[each]] for each in (first, second)]
         sizes = " and ".join(f"PE {pe.id} has {count(len(pe.operators), 'operator')}" for pe in pes)
         how = "shared out by load" if lookup.costs is not None else "filled evenly"
         filled = f"PEs are {how}, with what exchanges most tuples together"
@@ -192,7 +192,7 @@ def _weights(lookup: Lookup) -> str:
 
 def pe_reasons(lookup: Lookup, pe: int) -> Iterator[Fact]:
     """Why a PE has the operators that it has."""
-    element = lookup.fusion.pes[pe]
+    element = lookup.pes[pe]
     yield from part_facts(lookup, pe)
     units = sorted({lookup.unit_of[operator] for operator in element.operators})
     joined = [number for number in units if len(lookup.units[number].operators) > 1]
@@ -221,7 +221,7 @@ def pe_reasons(lookup: Lookup, pe: int) -> Iterator[Fact]:
 
 def pe_flags(lookup: Lookup, pe: int) -> Fact:
     """Restartable and relocatable."""
-    element = lookup.fusion.pes[pe]
+    element = lookup.pes[pe]
     flags = [("restartable", element.restartable), ("relocatable", element.relocatable)]
     text = ", ".join(name if value else f"not {name}" for name, value in flags)
     return Fact(f"{text}: a PE is what all of its operators are", "61")
@@ -229,7 +229,7 @@ def pe_flags(lookup: Lookup, pe: int) -> Fact:
 
 def host_reasons(lookup: Lookup, pe: int) -> Iterator[Fact]:
     """Why a PE is on its host."""
-    element = lookup.fusion.pes[pe]
+    element = lookup.pes[pe]
     placements = lookup.placements
     wishes = 0
     for operator in element.operators:

@@ -74,10 +74,11 @@ class _Question:
         if match is None or what in self._lookup.by_name or what in self._lookup.replicas:
             return None
         kind, number = match.group(1).lower(), int(match.group(2))
-        there = len(self._lookup.fusion.pes) if kind == "pe" else len(self._lookup.compilation.regions.expanded)
-        if number >= there:
+        regions = range(len(self._lookup.compilation.regions.expanded))
+        there = self._lookup.pes.keys() if kind == "pe" else regions
+        if number not in there:
             noun = "PE" if kind == "pe" else "consistent region"
-            message = f"there is no {noun} {number}; {f'the last is {there - 1}' if there else 'there is none'}"
+            message = f"there is no {noun} {number}; {f'the last is {max(there)}' if there else 'there is none'}"
             raise UnknownSubjectError(message)
         return pe_explanation(self._lookup, number) if kind == "pe" else region_explanation(self._lookup, number)
 

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import replace
+from typing import TypeVar
 
-from streams_orchestration.compiler.compilation import Compilation, need
-from streams_orchestration.compiler.deployment_plan import DeploymentPlan
+from streams_orchestration.compiler.compilation import Compilation, Stages, need
+from streams_orchestration.compiler.deployment_plan import DeploymentPlan, Unit
 from streams_orchestration.compiler.pe_program import PeProgram
 from streams_orchestration.compiler.redeployment.outcome import Numbering
+from streams_orchestration.compiler.redeployment.plans import pe_numbers
 from streams_orchestration.compiler.stage_results import FusionPlan
 
 
@@ -26,8 +28,35 @@ def at_run_time(compilation: Compilation, numbers: Numbering) -> Compilation:
     return replace(compilation, fusion=_fusion(compilation.fusion, numbers), deployment=plan)
 
 
+Done = TypeVar("Done", bound=Stages)
+
+
+def as_deployed(done: Done, deployed: Stages | None) -> Done:
+    """A fused application with the numbers that PEs and hosts have, or would get, where it is deployed.
+
+    Units of recovery keep the names that they are compiled with, but for those that are called by their PE.
+
+    Args:
+        done: as compiled, up to any stage.
+        deployed: the plan that runs; None where none does.
+    """
+    if deployed is None or done.logical is None or done.physical is None or done.fusion is None:
+        return done
+    pes, hosts = pe_numbers(deployed, done)
+    plan = done.deployment
+    units = {} if plan is None else {each.name: _unit_name(each, pes) for each in plan.units}
+    numbers = Numbering(pes, hosts, units)
+    return replace(
+        done, fusion=_fusion(done.fusion, numbers), deployment=None if plan is None else numbered(plan, numbers)
+    )
+
+
+def _unit_name(unit: Unit, pes: Mapping[int, int]) -> str:
+    return unit.name if unit.region is not None else f"pe-{pes[unit.pes[0]]}"
+
+
 def _fusion(fusion: FusionPlan, numbers: Numbering) -> FusionPlan:
-    pes = [pe._replace(id=numbers.pes[pe.id], host=numbers.hosts[pe.host]) for pe in fusion.pes]
+    pes = [pe._replace(id=numbers.pes[pe.id], host=numbers.hosts[pe.host], compiled=pe.id) for pe in fusion.pes]
     networks = [
         each._replace(sender=numbers.pes[each.sender], receiver=numbers.pes[each.receiver]) for each in fusion.networks
     ]

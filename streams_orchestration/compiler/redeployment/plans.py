@@ -8,7 +8,7 @@ from functools import cached_property
 
 from streams_orchestration.compiler.changes.matching import best_matches
 from streams_orchestration.compiler.changes.widths import Replica, replicas
-from streams_orchestration.compiler.compilation import Compilation
+from streams_orchestration.compiler.compilation import Compilation, Stages, need
 from streams_orchestration.compiler.deployment_plan import DeployedPe, DeploymentPlan, Unit
 from streams_orchestration.compiler.logical_graph import LogicalGraph, LogicalOperator
 from streams_orchestration.compiler.pe_program import OperatorProgram
@@ -90,7 +90,12 @@ def paired(deployed: Compilation, wanted: Compilation) -> tuple[Operators, Opera
 
     An operator that gets a uid, or loses it, is known by its name still, if that is not the identity of another one.
     """
-    old, new = deployed.logical.operators, wanted.logical.operators
+    return Operators(deployed), Operators(wanted, _identities(deployed.logical, wanted.logical))
+
+
+def _identities(deployed: LogicalGraph, wanted: LogicalGraph) -> dict[str, str]:
+    """Identity of an operator that is wanted -> the other one that it is deployed under."""
+    old, new = deployed.operators, wanted.operators
     before, after = {each.identity for each in old}, {each.identity for each in new}
     by_name = {each.name: each for each in old if each.identity not in after}
     identities: dict[str, str] = {}
@@ -98,15 +103,12 @@ def paired(deployed: Compilation, wanted: Compilation) -> tuple[Operators, Opera
         former = by_name.get(each.name)
         if each.identity not in before and former is not None and not (each.uid and former.uid):
             identities[each.identity] = former.identity
-    return Operators(deployed), Operators(wanted, identities)
+    return identities
 
 
 def numbering(old: Operators, new: Operators) -> Numbering:
     """The numbers at run time: what stays keeps its own, what is new gets numbers and names that nothing has."""
-    pes = _numbers(
-        {pe.program.pe: old.members(pe) for pe in old.plan.pes}, {pe.program.pe: new.members(pe) for pe in new.plan.pes}
-    )
-    hosts = _numbers(_by_host(old), _by_host(new))
+    pes, hosts = pe_numbers(old.compilation, new.compilation)
     groups = [
         {
             number: [replica for pe in operators.unit_pes(unit) for replica in operators.members(pe)]
@@ -129,11 +131,28 @@ def numbering(old: Operators, new: Operators) -> Numbering:
     return Numbering(pes, hosts, names)
 
 
-def _by_host(operators: Operators) -> dict[int, list[Replica]]:
-    members: dict[int, list[Replica]] = defaultdict(list)
-    for pe in operators.plan.pes:
-        members[pe.host] += operators.members(pe)
-    return members
+def pe_numbers(deployed: Stages, wanted: Stages) -> tuple[dict[int, int], dict[int, int]]:
+    """The numbers that PEs and hosts of a wanted plan have at run time, by those that they are compiled with.
+
+    Args:
+        deployed: the plan that runs, with the numbers that it has there.
+        wanted: another one, fused.
+    """
+    identities = _identities(need(deployed.logical), need(wanted.logical))
+    before, after = _Members(deployed, {}), _Members(wanted, identities)
+    return _numbers(before.pes, after.pes), _numbers(before.hosts, after.hosts)
+
+
+class _Members:
+    """The operators of PEs and of hosts, whatever their names."""
+
+    def __init__(self, done: Stages, identities: Mapping[str, str]) -> None:
+        known = [Replica(identities.get(name, name), channels) for name, channels in replicas(done)]
+        self.pes: dict[int, list[Replica]] = {}
+        self.hosts: dict[int, list[Replica]] = defaultdict(list)
+        for pe in need(done.fusion).pes:
+            self.pes[pe.id] = [known[operator] for operator in pe.operators]
+            self.hosts[pe.host] += self.pes[pe.id]
 
 
 def _numbers(before: Mapping[int, list[Replica]], after: Mapping[int, list[Replica]]) -> dict[int, int]:

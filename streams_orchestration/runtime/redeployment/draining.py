@@ -17,6 +17,8 @@ from streams_orchestration.runtime.catalog.catalog import Catalog
 from streams_orchestration.runtime.catalog.rows import UnitRow
 from streams_orchestration.runtime.sinks.retraction import retract
 from streams_orchestration.runtime.storage.files import remove_files
+from streams_orchestration.runtime.storage.home import Home
+from streams_orchestration.runtime.units.reading import opened_catalog
 from streams_orchestration.runtime.units.region_machine import LIMIT
 from streams_orchestration.runtime.units.roll_back import roll_back
 from streams_orchestration.runtime.units.watch import observe
@@ -45,6 +47,19 @@ def release(catalog: Catalog, application: str) -> None:
     with catalog.write() as connection:
         connection.execute(update(u).where(*held, u.c.timer == "period").values(deadline=time.time()))
         connection.execute(update(u).where(*held).values(held_until=None))
+
+
+def redeploy_under_way(home: Home, application: str) -> str | None:
+    """Which units stand still for another plan, in words; None when none does.
+
+    Raises:
+        CatalogError: it cannot be read.
+    """
+    u = tables.unit
+    held = select(u.c.name).where(u.c.application == application, u.c.held_until > time.time()).order_by(u.c.name)
+    with opened_catalog(home, application).read() as connection:
+        names = list(connection.scalars(held))
+    return f"{', '.join(names)} of {application} stand still for another plan" if names else None
 
 
 def drain(

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -10,7 +9,7 @@ import pytest
 from streams_orchestration.compiler.compilation import Compilation
 from streams_orchestration.compiler.compiling import compile_application
 from streams_orchestration.compiler.options import Options
-from streams_orchestration.compiler.redeployment.numbered import numbered
+from streams_orchestration.compiler.redeployment.numbered import at_run_time
 from streams_orchestration.compiler.redeployment.outcome import Redeployment
 from streams_orchestration.compiler.redeployment.preview import preview
 from streams_orchestration_tests.specs import read
@@ -109,8 +108,7 @@ def test_fusion_alone_moves_states_and_loses_none():
 def test_a_plan_keeps_the_numbers_that_earlier_redeploys_have_given_it():
     first, second = compiled(chain("A"), chain("B")), compiled(chain("C"), chain("A"), chain("B"))
     numbers = preview(first, second).numbering
-    assert second.deployment is not None
-    running = replace(second, deployment=numbered(second.deployment, numbers))
+    running = at_run_time(second, numbers)
     again = preview(running, second)
     assert again.verdict == "unchanged"
     assert again.numbering == numbers

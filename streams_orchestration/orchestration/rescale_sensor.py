@@ -1,0 +1,149 @@
+"""The sensor that changes the width of a parallel region by measured load."""
+
+# Dagster reads the annotations of resources here, so they may not be turned into text.
+
+import time
+
+import dagster as dg
+from pydantic import BaseModel, ValidationError
+
+from streams_orchestration.compiler.compilation import Compilation
+from streams_orchestration.compiler.fusion_fingerprint import fusion_fingerprint
+from streams_orchestration.model.profile import Profile
+from streams_orchestration.model.profile_document import profile_from_mapping
+from streams_orchestration.orchestration.artifacts import ArtifactStore
+from streams_orchestration.orchestration.deployments import Deployments
+from streams_orchestration.orchestration.ops import APPLICATION_TAG
+from streams_orchestration.orchestration.profiling import PROFILE
+from streams_orchestration.orchestration.recompiling import RedeployOptions
+from streams_orchestration.orchestration.region_widths import Rescaling, WidthChange, region_loads, width_change
+from streams_orchestration.orchestration.reset_runs import UNDER_WAY
+from streams_orchestration.orchestration.settings import Width
+from streams_orchestration.runtime.errors import StreamsRuntimeError
+from streams_orchestration.runtime.units.failures import failures
+
+FRESH_SECONDS = 900.0
+"""A profile older than that is no reason to change anything."""
+RESCALE_TAG = "streams/rescale"
+"""Run tag of a requested change: fingerprint, region and width."""
+
+
+class Cursor(BaseModel):
+    """What the sensor remembers."""
+
+    measured_at: float = 0.0
+    """Of the last profile that was judged."""
+    requested_at: float = 0.0
+
+
+def rescale_sensor(application: str, job: dg.JobDefinition, policy: Rescaling) -> dg.SensorDefinition:
+    """A sensor that requests the redeploy of an application with another width; off until someone starts it.
+
+    The width becomes an option of what is deployed, so that later redeploys keep it.
+
+    Args:
+        application: its name.
+        job: of `redeploy_job`.
+        policy: when to change a width.
+    """
+
+    @dg.sensor(
+        name=f"rescale_of_{application}",
+        job=job,
+        minimum_interval_seconds=30,
+        default_status=dg.DefaultSensorStatus.STOPPED,
+        description=f"Redeploys {application} with another width of the parallel region whose busiest channel takes "
+        f"more than {policy.target:g} processors, or less than {policy.low:g}, by its last profile. "
+        f"One change at a time, {policy.pause:g} s apart at least; state, positions and results are kept.",
+        tags={APPLICATION_TAG: application},
+    )
+    def rescale(
+        context: dg.SensorEvaluationContext, artifact_store: ArtifactStore, deployments: Deployments
+    ) -> dg.SensorResult | dg.SkipReason:
+        now, cursor = time.time(), _cursor(context.cursor)
+        try:
+            profile = _profile(artifact_store, application, cursor, now)
+            if isinstance(profile, str):
+                return dg.SkipReason(profile)
+            busy = _busy(context.instance, deployments, application)
+            if busy is None and now - cursor.requested_at < policy.pause:
+                busy = f"the last change is {now - cursor.requested_at:.0f} s ago; {policy.pause:g} s are to pass"
+            if busy is not None:
+                return dg.SkipReason(busy)
+            compilation = deployments.compilation(application)
+        except StreamsRuntimeError as error:
+            return dg.SkipReason(str(error))
+        judged = cursor.model_copy(update={"measured_at": profile.measured_at})
+        change = _change(compilation, profile, policy)
+        if isinstance(change, str):
+            return dg.SensorResult(skip_reason=change, cursor=judged.model_dump_json())
+        request = _request(application, profile, change)
+        if failed := _failed(context.instance, request):
+            return dg.SensorResult(skip_reason=failed, cursor=judged.model_dump_json())
+        requested = judged.model_copy(update={"requested_at": now})
+        return dg.SensorResult(run_requests=[request], cursor=requested.model_dump_json())
+
+    return rescale
+
+
+def _cursor(text: str | None) -> Cursor:
+    try:
+        return Cursor.model_validate_json(text or "{}")
+    except ValidationError:  # of another version
+        return Cursor()
+
+
+def _profile(store: ArtifactStore, application: str, cursor: Cursor, now: float) -> Profile | str:
+    """The profile to judge; why there is none."""
+    document = store.get(application, PROFILE)
+    if document is None:
+        return f"{application} was not profiled yet; the schedule profile_{application} does it"
+    profile = profile_from_mapping(document)
+    if profile.measured_at is None or profile.measured_at <= cursor.measured_at:
+        return "there is no new profile since the last look"
+    if now - profile.measured_at > FRESH_SECONDS:
+        return f"the last profile is {now - profile.measured_at:.0f} s old"
+    return profile
+
+
+def _busy(instance: dg.DagsterInstance, deployments: Deployments, application: str) -> str | None:
+    """What else is being done to the application; None when it simply runs."""
+    status = deployments.status(application)
+    if status.state != "RUNNING":
+        return f"{application} is {status.state}"
+    if failed := failures(status, time.time()):
+        return f"{failed[0].unit} of {application} has failed: {failed[0].reason}"
+    unsettled = next((unit for unit in status.units if not unit.works), None)
+    if unsettled is not None:
+        return f"{unsettled.name} of {application} is {unsettled.state}"
+    if under_way := deployments.redeploying(application):
+        return under_way
+    runs = instance.get_runs(dg.RunsFilter(tags={APPLICATION_TAG: application}, statuses=UNDER_WAY))
+    others = (run for run in runs if run.job_name.partition("_")[0] not in ("profile", "compile"))
+    return next((f"run {run.run_id} of {run.job_name} is not over" for run in others), None)
+
+
+def _change(compilation: Compilation, profile: Profile, policy: Rescaling) -> WidthChange | str:
+    running = fusion_fingerprint(compilation.logical, compilation.physical, compilation.fusion)
+    if profile.fingerprint != running:
+        return "the last profile is of another plan than the one that runs"
+    return width_change(region_loads(compilation, profile), policy, profile.processors)
+
+
+def _request(application: str, profile: Profile, change: WidthChange) -> dg.RunRequest:
+    options = RedeployOptions(widths=[Width(pattern=change.region, width=change.width)])
+    return dg.RunRequest(
+        run_key=f"{application}:{change.region}:{change.width}:{profile.measured_at}",
+        run_config=dg.RunConfig(ops={"compile_stages": options}),
+        tags={
+            RESCALE_TAG: f"{application}:{profile.fingerprint}:{change.region}:{change.width}",
+            "streams/reason": change.reason,
+        },
+    )
+
+
+def _failed(instance: dg.DagsterInstance, request: dg.RunRequest) -> str | None:
+    """A run that could not do this change to this plan: another one would fail as well."""
+    mark = {RESCALE_TAG: request.tags[RESCALE_TAG]}
+    runs = instance.get_runs(dg.RunsFilter(tags=mark, statuses=[dg.DagsterRunStatus.FAILURE]), limit=1)
+    return f"run {runs[0].run_id} has failed to do this before: {request.tags['streams/reason']}" if runs else None
