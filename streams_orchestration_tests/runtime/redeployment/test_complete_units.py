@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 from streams_orchestration.compiler.compilation import Compilation
 from streams_orchestration.runtime.queries.views import read_view
@@ -20,7 +21,7 @@ WINDOW = {
 }
 
 
-def two_regions(directory: Path, **options: object) -> Compilation:
+def two_regions(directory: Path, **options: Any) -> Compilation:
     """Rows, of which the first region has fewer -> counted in windows of seven -> a sink, twice."""
     graph = []
     for name, count in (("A", FEW), ("B", COUNT)):
