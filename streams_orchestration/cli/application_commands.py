@@ -21,7 +21,9 @@ from streams_orchestration.cli.options import (
     from_option,
     name_option,
     output_option,
+    revert_option,
     spec_argument,
+    spec_or_name_argument,
     width_option,
 )
 
@@ -72,22 +74,32 @@ def deploy() -> None:
 
 
 @command()
-@spec_argument
+@spec_or_name_argument
 @name_option
 @width_option
 @decoupling_option
 @fresh_option
+@revert_option
 @click.option("--dry-run", is_flag=True, help="Show what would become of units, operators and their state; do nothing.")
 @drop_state_option
+@click.option(
+    "--within",
+    type=FiniteRange(min=0, min_open=True),
+    default=120.0,
+    show_default=True,
+    metavar="SECONDS",
+    help="In which what changes must come to its cut, and then complete an epoch, or the plan before is brought back.",
+)
 @document_option
 @loaded(f"{CLI}.redeploying:redeploy")
 def redeploy() -> None:
     """Deploy again, with the compile options of what is deployed.
 
     What does not change runs on. What does is brought to its last cut and goes on there with the new plan: state,
-    positions and results are kept. Widths and a decision that are given here stay until another redeploy
-    says otherwise. Where state would be lost that --drop-state does not name nothing is changed, and the exit status is
-    1; --dry-run shows it.
+    positions and results are kept. When an operator of the new plan fails, or a unit completes no epoch in time, the
+    plan before is brought back at its cut, and the exit status is 1. Widths and a decision that are given here stay
+    until another redeploy says otherwise. Where state would be lost that --drop-state does not name nothing is changed,
+    and the exit status is 1; --dry-run shows it.
     """
 
 

@@ -24,6 +24,29 @@ spec_argument = click.argument(
     type=click.Path(exists=True, dir_okay=False, readable=True, path_type=Path),
     shell_complete=complete_spec,
 )
+
+
+class _SpecOrName(click.Path):
+    """A spec; where the plan before is to be brought back the name of an application will do."""
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
+        """See `click.Path.convert`."""
+        if ctx is not None and ctx.params.get("revert") and not Path(value).is_file():
+            return str(value)
+        return super().convert(value, param, ctx)
+
+
+spec_or_name_argument = click.argument(
+    "spec",
+    type=_SpecOrName(exists=True, dir_okay=False, readable=True, path_type=Path),
+    shell_complete=complete_spec,
+)
+revert_option = click.option(
+    "--revert",
+    is_flag=True,
+    is_eager=True,
+    help="Bring the plan before back while it is kept; then the name of the application is enough.",
+)
 application_argument = click.argument("application", metavar="APP", shell_complete=complete_application)
 fresh_option = click.option("--fresh", is_flag=True, help="Drop what is kept of an earlier run and start anew.")
 format_option = click.option(

@@ -13,6 +13,7 @@ from streams_orchestration.cli.deploying import deploy_compiled, stop_orphans
 from streams_orchestration.cli.failing import APPLICATION
 from streams_orchestration.cli.invocation import answer, current, write_json
 from streams_orchestration.cli.jobs import Jobs, last_options
+from streams_orchestration.cli.messages import error as show_error
 from streams_orchestration.cli.messages import note, warning
 from streams_orchestration.cli.observing import status_document, status_if_deployed
 from streams_orchestration.cli.outcomes import outcome_table
@@ -24,22 +25,32 @@ from streams_orchestration.compiler.redeployment.kept_options import fitting
 from streams_orchestration.model.assignment import Assignment
 from streams_orchestration.model.loading import load_application
 from streams_orchestration.runtime.engine.spark.java import require_java
+from streams_orchestration.runtime.errors import RevertedError
 from streams_orchestration.runtime.redeployment.deployed import preview_redeploy
 from streams_orchestration.runtime.redeployment.redeploying import redeploy as bring_to
+from streams_orchestration.runtime.redeployment.trying import BY_HAND, revert_redeploy
 from streams_orchestration.runtime.storage.home import Home
 
 
 def redeploy(
-    spec: Path,
+    spec: Path | str,
     named: str | None,
     widths: tuple[tuple[str, int], ...],
     decoupling: Assignment | None,
     drop_state: tuple[str, ...],
+    within: float,
     *,
     fresh: bool,
     dry_run: bool,
+    revert: bool,
 ) -> int:
     """Deploy again, with the compile options of the last time, or show what that would do; the exit status."""
+    if revert:
+        if fresh or dry_run or drop_state or widths or decoupling is not None:
+            message = "--revert brings the plan before back as it was. Leave the other options out."
+            raise click.UsageError(message, click.get_current_context())
+        return _revert(Home.default(), named or (spec if isinstance(spec, str) else load_application(spec).application))
+    spec = Path(spec)
     if fresh and (dry_run or drop_state):
         message = "--fresh drops everything, so there is nothing to preview or to name. Leave it or the others out."
         raise click.UsageError(message, click.get_current_context())
@@ -55,7 +66,7 @@ def redeploy(
     if fresh or (not dry_run and status_if_deployed(home, application) is None):
         return deploy_compiled("streams redeploy", spec, options, fresh=fresh)
     if not dry_run:
-        return _redeploy(home, spec, compiled(spec, options, deployable=True), drop_state)
+        return _redeploy(home, spec, compiled(spec, options, deployable=True), drop_state, within)
     outcome = preview_redeploy(home, compiled(spec, options, deployable=True), drop_state)
     if current().json:
         write_json(outcome.document())
@@ -64,19 +75,31 @@ def redeploy(
     return 0 if outcome.acceptable else APPLICATION
 
 
-def _redeploy(home: Home, spec: Path, compilation: Compilation, drop_state: tuple[str, ...]) -> int:
+def _redeploy(home: Home, spec: Path, compilation: Compilation, drop_state: tuple[str, ...], within: float) -> int:
     """Put the new plan in the place of the one that is deployed, and show what was done."""
     require_java()
     name = compilation.logical.application
+    reverted: RevertedError | None = None
     with locked_start(home.prepare(), name, "streams redeploy"):
         upgrade_catalog(home)
         jobs = Jobs(home, name)
         stop_orphans(jobs)
         note(f"Redeploying {name} ...")
-        outcome = bring_to(home, compilation, drop=drop_state)
-        jobs.deploy(spec, compilation, fresh=False)
+        try:
+            outcome = bring_to(home, compilation, drop=drop_state, within=within)
+        except RevertedError as error:
+            reverted, outcome = error, error.redeployment
+        else:
+            jobs.deploy(spec, compilation, fresh=False)
     status = jobs.status()
-    facts = outcome.document() | {"state": status.state, "status": status_document(home, status)}
+    facts = outcome.document() | {
+        "reverted": None if reverted is None else reverted.cause,
+        "state": status.state,
+        "status": status_document(home, status),
+    }
+    if reverted is not None:
+        show_error(str(reverted))
+        return answer(lambda: facts, status=APPLICATION, error=str(reverted))
     if not current().json:
         write_table(outcome_table(outcome), None)
     paused = (
@@ -85,3 +108,14 @@ def _redeploy(home: Home, spec: Path, compilation: Compilation, drop_state: tupl
         else f" What has changed stood still for {outcome.measured_seconds:.1f} s."
     )
     return answer(lambda: facts, f"{name} is {status.state}.{paused}")
+
+
+def _revert(home: Home, name: str) -> int:
+    """Bring the plan before the last redeploy back."""
+    current().application = name
+    revert_redeploy(home, name)
+    jobs = Jobs(home, name)
+    stop_orphans(jobs)
+    status = jobs.status()
+    facts = {"reverted": BY_HAND, "state": status.state, "status": status_document(home, status)}
+    return answer(lambda: facts, f"{name} is {status.state}, with the plan before the last redeploy.")

@@ -10,7 +10,7 @@ from streams_orchestration.compiler.compilation import Compilation
 from streams_orchestration.compiler.redeployment.outcome import OperatorAction, Redeployment
 from streams_orchestration.orchestration.deployments import Deployments
 from streams_orchestration.orchestration.lineage_assets import asset_key
-from streams_orchestration.runtime.errors import RedeployRefusedError
+from streams_orchestration.runtime.errors import RedeployRefusedError, RevertedError
 
 KEEPS_STATE = "redeploy_keeps_state"
 """The check of a deployment that says whether a redeploy with the spec as it is now would lose state."""
@@ -33,7 +33,8 @@ def put_in_place(
         drop: operators whose state may be lost.
 
     Raises:
-        Failure: state would be lost that may not be; the application runs on as it is.
+        Failure: state would be lost that may not be, and the application runs on as it is; or the new plan did not
+            work, and the plan before was brought back.
     """
     try:
         outcome = deployments.write_changed(compilation, drop)
@@ -42,6 +43,9 @@ def put_in_place(
         raise dg.Failure(
             description=str(error), metadata=redeploy_metadata(error.redeployment), allow_retries=False
         ) from error
+    except RevertedError as error:
+        metadata = redeploy_metadata(error.redeployment) | {"streams/reverted": dg.MetadataValue.text(error.cause)}
+        raise dg.Failure(description=str(error), metadata=metadata, allow_retries=False) from error
     if outcome is None:
         return
     context.add_output_metadata(redeploy_metadata(outcome))

@@ -251,3 +251,15 @@ class RedeployRefusedError(StreamsRuntimeError):
         message += redeployment.losses
         super().__init__(message)
         self.redeployment = redeployment
+
+
+class RevertedError(StreamsRuntimeError):
+    """The new plan did not work, and the plan before was brought back."""
+
+    def __init__(self, redeployment: Redeployment, cause: str) -> None:
+        super().__init__(
+            f"{redeployment.application} runs with the plan before again, at the cut where it was: the new plan was "
+            f"taken back, since {cause}"
+        )
+        self.redeployment = redeployment
+        self.cause = cause

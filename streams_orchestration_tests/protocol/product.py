@@ -35,6 +35,7 @@ from streams_orchestration.runtime.sinks.publishing import complete
 from streams_orchestration.runtime.storage.home import Home
 from streams_orchestration.runtime.tasks.stored_states import newest_states
 from streams_orchestration.runtime.units.garbage import collect_garbage
+from streams_orchestration.runtime.units.trial import _pass, read_trial
 from streams_orchestration.runtime.units.watch import observe
 from streams_orchestration_tests.protocol.steps import Protocol
 from streams_orchestration_tests.protocol.world import Flight, World
@@ -148,7 +149,10 @@ class Product:
             carried.states[operator] = StoredState(operator, (StateFile(str(self._file(items)), 1, 0, 0),))
         try:
             with self.catalog.write() as connection:
-                switch(connection, self.home, programs, self.topology.compilation, redeployment, self.cut, carried)
+                switch(connection, self.home, programs, self.topology.compilation, redeployment, self.cut, carried, 1.0)
+                trial = read_trial(connection, self.name)
+                assert trial is not None
+                _pass(connection, trial)
         except NotDrainedError:
             return False
         self.report_running()

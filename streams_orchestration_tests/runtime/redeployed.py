@@ -5,20 +5,28 @@ from __future__ import annotations
 from streams_orchestration.compiler.compilation import Compilation, need
 from streams_orchestration.compiler.redeployment.numbered import at_run_time
 from streams_orchestration.compiler.redeployment.outcome import Redeployment
+from streams_orchestration.runtime.catalog.rows import TrialRow
 from streams_orchestration.runtime.redeployment.deployed import deployed_plan, preview_redeploy
 from streams_orchestration.runtime.redeployment.draining import close_epochs, give_up_epochs, hold, under_way
 from streams_orchestration.runtime.redeployment.redeploying import _switch
 from streams_orchestration.runtime.sinks.delivering import deliverers
 from streams_orchestration.runtime.storage.files import remove_files
+from streams_orchestration.runtime.units.trial import read_trial
 from streams_orchestration_tests.runtime.local import LocalApplication
 
 TURNS = 200
 PATIENCE = 20
 """Turns after which regions that an operator drives go back to their last cut."""
+WITHIN = 600.0
+"""Seconds that a redeploy may be on trial."""
 
 
 def redeploy(local: LocalApplication, wanted: Compilation, *, drops: bool = False) -> Redeployment:
-    """Drain what changes, and switch to the new plan; with `drops` operators go with their states."""
+    """Drain what changes, and switch to the new plan, when the one before has proved itself.
+
+    With `drops` operators go with their states.
+    """
+    decided(local)
     redeployment = preview_redeploy(local.home, wanted)
     if drops:
         gone = [each.operator for each in redeployment.operators if each.action == "dropped" and each.lossy]
@@ -27,7 +35,7 @@ def redeploy(local: LocalApplication, wanted: Compilation, *, drops: bool = Fals
     changed = [each.unit for each in redeployment.units if each.action in ("restart", "stop")]
     drained(local, changed)
     after = at_run_time(wanted, redeployment.numbering)
-    remove_files(_switch(local.home, local.catalog, local.programs, after, redeployment, changed))
+    remove_files(_switch(local.home, local.catalog, local.programs, after, redeployment, changed, WITHIN))
     adopt(local)
     return redeployment
 
@@ -41,6 +49,21 @@ def adopt(local: LocalApplication) -> None:
     local.deliverers = deliverers(local.catalog, local.home, local.name, local.programs)
     local.scratches.clear()
     local.report_running()
+
+
+def decided(local: LocalApplication) -> TrialRow | None:
+    """Step all PEs until the last redeploy is decided; how it ended."""
+    trial: TrialRow | None = None
+    for _ in range(TURNS):
+        local.report_running()
+        with local.catalog.read() as connection:
+            trial = read_trial(connection, local.name)
+        if trial is None or trial.state != "OPEN":
+            return trial
+        local.trigger()
+        for program in local.programs:
+            local.step(program)
+    raise AssertionError(trial)
 
 
 def drained(local: LocalApplication, units: list[str]) -> None:

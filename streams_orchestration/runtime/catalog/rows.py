@@ -13,6 +13,7 @@ from streams_orchestration.runtime.catalog.states import (
     HostState,
     PeState,
     Timer,
+    TrialState,
     UnitState,
 )
 
@@ -77,6 +78,7 @@ class UnitRow(CatalogRow):
     trigger_epoch: int
     current_epoch: int
     completed_epoch: int
+    shown_epoch: int | None
     held_until: float | None
     drain_asked: int | None
     final_epoch: int | None
@@ -98,6 +100,27 @@ class UnitRow(CatalogRow):
     reset_count: int
     restarts: int
     completed_at: float | None
+
+    @property
+    def shown(self) -> int:
+        """The last epoch that is visible to others."""
+        return self.completed_epoch if self.shown_epoch is None else self.shown_epoch
+
+
+@dataclass(frozen=True, slots=True)
+class TrialRow(CatalogRow):
+    """The trial of the last redeploy of an application."""
+
+    application: str
+    plan: int
+    state: TrialState
+    within: float
+    until: float
+    ended_at: float | None
+    cause: str | None
+    pause: float | None
+    before: bytes | None
+    files: list[str]
 
 
 @dataclass(frozen=True, slots=True)

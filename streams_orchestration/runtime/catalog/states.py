@@ -19,6 +19,8 @@ RegionState = Literal[
 UnitState = RegionState | Literal["COMPLETED", "STOPPED", "FAILED"]
 Timer = Literal["period", "drain", "reset"]
 """What runs out at the deadline of a unit."""
+TrialState = Literal["OPEN", "PASSED", "REVERTED"]
+"""Of a redeploy: it may be reverted yet, or it is there to stay, or the plan before was brought back."""
 EventKind = Literal[
     "unhealthy", "taken up", "reset began", "reset done", "first commit", "attempts used up", "cut lost", "cut restored"
 ]

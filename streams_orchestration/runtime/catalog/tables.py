@@ -14,6 +14,7 @@ from sqlalchemy import (
     String,
     Table,
     Text,
+    func,
 )
 
 metadata = MetaData()
@@ -81,6 +82,7 @@ unit = Table(
     Column("trigger_epoch", Count, nullable=False, default=0),  # start PEs close epochs up to this one
     Column("current_epoch", Count, nullable=False, default=1),  # the sequence id that the next drain has
     Column("completed_epoch", Count, nullable=False, default=0),
+    Column("shown_epoch", Count),  # the last one that others see, while a redeploy is on trial; else all complete ones
     Column("held_until", Float),  # until then nothing new comes in: it is drained for another plan
     Column("drain_asked", Count),  # the sequence id that the trigger operator has begun to drain
     Column("final_epoch", Count),
@@ -102,6 +104,24 @@ unit = Table(
     Column("reset_count", Integer, nullable=False, default=0),
     Column("restarts", Integer, nullable=False, default=0),  # resets of an autonomous PE, one soon after the other
     Column("completed_at", Float),
+)
+
+SHOWN_EPOCH = func.coalesce(unit.c.shown_epoch, unit.c.completed_epoch)
+"""The last epoch of a unit that is visible to others, and that no revert of a redeploy takes back."""
+
+trial = Table(
+    "trial",  # of the last redeploy
+    metadata,
+    Column("application", String, primary_key=True),
+    Column("plan", Integer, nullable=False),  # that was on trial
+    Column("state", String, nullable=False),  # OPEN, PASSED or REVERTED
+    Column("within", Float, nullable=False),  # seconds that it may take
+    Column("until", Float, nullable=False),  # when an open one is reverted
+    Column("ended_at", Float),
+    Column("cause", Text),  # why it was reverted
+    Column("pause", Float),  # seconds between the last commit before and the first one after
+    Column("before", LargeBinary),  # the rows of the plan before at its cut, of an open one
+    Column("files", JSON, nullable=False),  # of states that these name
 )
 
 unit_event = Table(

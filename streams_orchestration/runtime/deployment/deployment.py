@@ -218,6 +218,9 @@ def resume(connection: Connection, application: str, state: str) -> None:
         return
     settings = asdict(Settings.from_environment())
     connection.execute(update(a).where(a.c.name == application).values(state="RUNNING", settings=settings))
+    t = tables.trial  # of a redeploy that was stopped in the middle of it
+    trial = (t.c.application == application, t.c.state == "OPEN")
+    connection.execute(update(t).where(*trial).values(until=time.time() + t.c.within))
     open_units = (u.c.application == application, u.c.state != "COMPLETED")
     connection.execute(
         update(u)

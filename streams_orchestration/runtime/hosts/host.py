@@ -219,8 +219,10 @@ class Host:
         Returns:
             Whether the state of a unit is to change about now.
         """
-        p, u, h = tables.pe, tables.unit, tables.host
+        a, p, u, h = tables.application, tables.pe, tables.unit, tables.host
         with self.catalog.read() as connection:
+            if connection.scalar(select(a.c.plan).where(a.c.name == self.application)) != self.plan:
+                return True  # generations that are read now belong to programs that are not loaded yet
             rows = PeOfUnit.all(
                 connection,
                 select(

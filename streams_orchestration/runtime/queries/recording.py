@@ -95,6 +95,22 @@ def record(connection: Connection, program: PeProgram, counts: Counts, began: fl
     connection.execute(upsert(connection, _m), key | values)
 
 
+def begin_total(connection: Connection, program: PeProgram, counts: Counts, since: float, now: float) -> None:
+    """Write a total with which a PE that takes the place of others begins, and from which its rates are taken.
+
+    Args:
+        connection: in a transaction that writes.
+        program: the PE.
+        counts: what was counted before.
+        since: unix seconds since when.
+        now: unix seconds.
+    """
+    key = {"application": program.application, "pe": program.pe}
+    values = {"since": since, "at": now, "sampled_at": now, "counts": counts}
+    connection.execute(upsert(connection, _m), key | values)
+    _sample(connection, key, now, counts)
+
+
 def _sample(connection: Connection, key: dict[str, Any], at: float, counts: Counts) -> None:
     slot = int(at / SAMPLE_SECONDS) % SAMPLES
     connection.execute(upsert(connection, tables.metrics_sample), {**key, "slot": slot, "at": at, "counts": counts})

@@ -45,6 +45,7 @@ def read_view(catalog: Catalog, program: PeProgram) -> PeView:
                 u.c.drain_asked,
                 u.c.held_until,
                 u.c.completed_epoch,
+                u.c.shown_epoch,
                 u.c.final_epoch,
                 u.c.period,
                 u.c.state.label("unit_state"),
@@ -59,6 +60,8 @@ def read_view(catalog: Catalog, program: PeProgram) -> PeView:
             message = f"PE {program.pe} of {program.application} is no longer in the catalog"
             raise StaleGenerationError(message)
         position = _position.validate_python(row.position)
+        on_trial = row.shown_epoch is not None
+        shown = row.shown_epoch if on_trial else row.completed_epoch
         imported = imported_streams(connection, program) if program.imports else ()
         return PeView(
             life=row.life,
@@ -74,7 +77,7 @@ def read_view(catalog: Catalog, program: PeProgram) -> PeView:
             period=row.period,
             completed_epoch=row.completed_epoch,
             waits=row.unit_state in ("UNHEALTHY", LIMIT),
-            streams=_streams(connection, program, (*program.inputs, *imported), position),
+            streams=_streams(connection, program, (*program.inputs, *imported), position, on_trial=on_trial),
             imported=imported,
             draining=(
                 _drained_streams(connection, program)
@@ -82,8 +85,8 @@ def read_view(catalog: Catalog, program: PeProgram) -> PeView:
                 else None
             ),
             outstanding=max(
-                outstanding(connection, program, position, row.completed_epoch),
-                late_epochs(connection, program.application, program.pe, row.completed_epoch) if program.sinks else 0,
+                outstanding(connection, program, position, row.completed_epoch, shown),
+                late_epochs(connection, program.application, program.pe, shown) if program.sinks else 0,
             ),
         )
 
@@ -119,21 +122,24 @@ def _drained_streams(connection: Connection, program: PeProgram) -> frozenset[st
 
 
 def _streams(
-    connection: Connection, program: PeProgram, inputs: Sequence[InputStream], position: Position
+    connection: Connection, program: PeProgram, inputs: Sequence[InputStream], position: Position, *, on_trial: bool
 ) -> dict[str, StreamView]:
     """What the PE may read; streams that are read uncommitted by producer, since their batches are taken whole."""
     views = {
-        stream.stream: _stream(connection, program.application, stream, position)
+        stream.stream: _stream(connection, program.application, stream, position, on_trial=on_trial)
         for stream in inputs
         if not stream.uncommitted
     }
     for (exporter, pe), streams in uncommitted_streams(inputs).items():
         application = exporter or program.application
-        views |= _uncommitted(connection, application, streams, position, producer_of(connection, application, pe))
+        producer = producer_of(connection, application, pe, on_trial=on_trial and exporter is None)
+        views |= _uncommitted(connection, application, streams, position, producer)
     return views
 
 
-def _stream(connection: Connection, application: str, stream: InputStream, position: Position) -> StreamView:
+def _stream(
+    connection: Connection, application: str, stream: InputStream, position: Position, *, on_trial: bool
+) -> StreamView:
     """The readable segments; of a foreign region only those of complete epochs (read committed)."""
     s, application, name = tables.segment, stream.exporter or application, stream.source or stream.stream
     query = select(s).where(
@@ -147,7 +153,7 @@ def _stream(connection: Connection, application: str, stream: InputStream, posit
             connection, query.where(s.c.number < stream.last).order_by(s.c.number).limit(SEGMENTS_LIMIT + 1)
         )
         return StreamView(_numbered(stream.stream, rows), producer_epoch=0, ended=False)
-    producer = producer_of(connection, application, stream.producer)
+    producer = producer_of(connection, application, stream.producer, on_trial=on_trial and stream.exporter is None)
     if stream.foreign:
         query = query.where(s.c.epoch <= producer.completed)
     rows = SegmentRow.all(connection, query.order_by(s.c.number).limit(SEGMENTS_LIMIT + 1))

@@ -48,10 +48,6 @@ class CommonCut:
     """Operators of PEs that have made their last commit."""
     states: dict[str, StoredState] = field(default_factory=dict[str, StoredState])
 
-    def files(self) -> set[str]:
-        """Paths of the files of all states."""
-        return {file.path for state in self.states.values() for file in state.files}
-
 
 def read_cut(
     connection: Connection, application: str, programs: Iterable[PeProgram], units: Iterable[str]

@@ -6,8 +6,10 @@ flows on: each unit closes epochs until the streams that it reads from the other
 
 from __future__ import annotations
 
+import threading
 import time
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
+from contextlib import contextmanager, suppress
 
 from sqlalchemy import Connection, select, update
 
@@ -15,6 +17,7 @@ from streams_orchestration.compiler.pe_program import PeProgram
 from streams_orchestration.runtime.catalog import tables
 from streams_orchestration.runtime.catalog.catalog import Catalog
 from streams_orchestration.runtime.catalog.rows import UnitRow
+from streams_orchestration.runtime.errors import StreamsRuntimeError
 from streams_orchestration.runtime.sinks.retraction import retract
 from streams_orchestration.runtime.storage.files import remove_files
 from streams_orchestration.runtime.storage.home import Home
@@ -32,12 +35,44 @@ OWN_CUT_SECONDS = 10.0
 """How long a region that its trigger operator drives may take to its own next cut, or half the time there is."""
 
 
+@contextmanager
+def held(catalog: Catalog, application: str, units: Collection[str]) -> Iterator[None]:
+    """Hold units, however long the block takes; then let all go on.
+
+    Args:
+        catalog: of the application.
+        application: its name.
+        units: that are held.
+    """
+    over = threading.Event()
+
+    def renew() -> None:
+        while not over.wait(HOLD_SECONDS / 3):
+            with suppress(StreamsRuntimeError):  # of the catalog: the next time is early enough
+                hold(catalog, application, units)
+
+    hold(catalog, application, units)
+    renewing = threading.Thread(target=renew, name="hold", daemon=True)
+    renewing.start()
+    try:
+        yield
+    finally:
+        over.set()
+        renewing.join()
+        release(catalog, application)
+
+
 def hold(catalog: Catalog, application: str, units: Collection[str]) -> None:
-    """Let nothing more into some units for a while."""
+    """Let nothing more into some units for a while; those that are at a cut stay there."""
     u = tables.unit
+    until = time.time() + HOLD_SECONDS
     with catalog.write() as connection:
+        there = connection.scalars(select(u.c.name).where(u.c.application == application, u.c.name.in_(units))).all()
+        still = [name for name in there if _at_cut(connection, application, name)]
         mine = (u.c.application == application, u.c.name.in_(units))
-        connection.execute(update(u).where(*mine).values(held_until=time.time() + HOLD_SECONDS))
+        connection.execute(update(u).where(*mine).values(held_until=until))
+        periods = (u.c.application == application, u.c.name.in_(still), u.c.timer == "period")
+        connection.execute(update(u).where(*periods).values(deadline=until))
 
 
 def release(catalog: Catalog, application: str) -> None:
@@ -79,13 +114,10 @@ def drain(
     Returns:
         What is still under way when the time is over; empty when nothing is.
     """
-    renewed = began = time.monotonic()
+    began = time.monotonic()
     given_up: set[str] = set()
     while True:
         mark = catalog.changes.mark()
-        if time.monotonic() - renewed > HOLD_SECONDS / 3:
-            renewed = time.monotonic()
-            hold(catalog, application, units)
         with catalog.read() as connection:
             rest = under_way(connection, application, programs, units)
         if not rest:

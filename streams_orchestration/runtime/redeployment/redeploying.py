@@ -15,22 +15,41 @@ from streams_orchestration.compiler.redeployment.outcome import Redeployment
 from streams_orchestration.runtime.catalog import tables
 from streams_orchestration.runtime.catalog.catalog import Catalog
 from streams_orchestration.runtime.catalog.creation import create_catalog
-from streams_orchestration.runtime.deployment.control import launch
+from streams_orchestration.runtime.deployment.control import cancel, launch
 from streams_orchestration.runtime.deployment.deployment import base_directory, deploy, deployment_plan, resume
-from streams_orchestration.runtime.errors import CommitUnknownError, NotDeployableError, RedeployRefusedError
+from streams_orchestration.runtime.errors import (
+    CommitUnknownError,
+    NotDeployableError,
+    RedeployRefusedError,
+    RevertedError,
+    StreamsRuntimeError,
+)
 from streams_orchestration.runtime.hosts.launcher import HostLauncher
 from streams_orchestration.runtime.hosts.pes import deployed_pes
 from streams_orchestration.runtime.redeployment.carrying import Carrier, read_cut
 from streams_orchestration.runtime.redeployment.deployed import preview_redeploy
-from streams_orchestration.runtime.redeployment.draining import drain, hold, release
+from streams_orchestration.runtime.redeployment.draining import drain, held
 from streams_orchestration.runtime.redeployment.switching import NotDrainedError, switch
+from streams_orchestration.runtime.redeployment.trying import await_trial, start
 from streams_orchestration.runtime.storage.files import remove_files
 from streams_orchestration.runtime.storage.home import Home
 from streams_orchestration.runtime.storage.start_lock import lock_start
 from streams_orchestration.runtime.units.reading import deployed_applications
 
 WITHIN_SECONDS = 120.0
-"""In which the units that change must come to their cuts."""
+"""In which the units that change must come to their cuts, and then complete an epoch under the new plan."""
+STOP_SECONDS = 30.0
+
+
+class NotWrittenError(StreamsRuntimeError):
+    """The states of the new plan could not be written; nothing was changed."""
+
+    def __init__(self, application: str, error: OSError) -> None:
+        place = f"{error.filename}: " if error.filename else ""
+        super().__init__(
+            f"{application} runs on as it is: the states of the new plan cannot be written: {place}"
+            f"{error.strerror or error}. Make room there, then redeploy it again"
+        )
 
 
 def redeploy(
@@ -41,36 +60,77 @@ def redeploy(
     within: float = WITHIN_SECONDS,
     launcher: HostLauncher | None = None,
 ) -> Redeployment:
-    """Put a new plan in the place of the deployed one, and start what it needs.
+    """Put a new plan in the place of the deployed one, start what it needs, and wait until it has proved itself.
 
-    Units that do not change run on. The others are drained to their cuts, and go on there with the new plan.
+    Units that do not change run on. The others are drained to their cuts, and go on there with the new plan. When one
+    cannot complete an epoch then, the plan before is brought back.
 
     Args:
         home: the state directory.
         compilation: the new plan.
         drop: operators whose state may be lost.
-        within: seconds in which the units that change must come to their cuts.
+        within: seconds in which the units that change must come to their cuts, and then complete an epoch.
         launcher: of hosts; see `launch`.
 
     Returns:
         What was done.
 
     Raises:
+        RevertedError: the new plan did not work; that before does again.
+        What `begin_redeploy` raises.
+    """
+    application = compilation.logical.application
+    with lock_start(home.prepare(), application, "redeploy"):
+        stopped = _is_stopped(create_catalog(home), application)
+        redeployment = begin_redeploy(home, compilation, drop=drop, within=within, launcher=launcher)
+        trial = await_trial(home, application, launcher)
+        if trial is None or redeployment.verdict == "unchanged":
+            return redeployment
+        if trial.state == "REVERTED":
+            if stopped:
+                cancel(home, application, STOP_SECONDS)
+            raise RevertedError(redeployment, trial.cause or "")
+        return replace(redeployment, measured_seconds=trial.pause)
+
+
+def begin_redeploy(
+    home: Home,
+    compilation: Compilation,
+    *,
+    drop: Collection[str] = (),
+    within: float = WITHIN_SECONDS,
+    launcher: HostLauncher | None = None,
+) -> Redeployment:
+    """The same, but do not wait until the new plan has proved itself: hosts and whoever looks see to it.
+
+    Raises:
         RedeployRefusedError: state would be lost that may not be.
         NotDrainedError: the units did not come to their cuts in time; they go on with the old plan.
+        NotWrittenError: there is no room for the states of the new plan; they go on with the old plan.
         NotDeployableError: the application is complete, or an operator cannot run.
+        OnTrialError: an earlier redeploy of it is on trial, and it is stopped.
         NotDeployedError, CatalogError: see there.
     """
     wanted = replace(compilation, deployment=deployment_plan(compilation))
     application = wanted.logical.application
     with lock_start(home.prepare(), application, "redeploy"):
         catalog = create_catalog(home)
+        await_trial(home, application, launcher)  # of a redeploy whose process has died
         redeployment = preview_redeploy(home, wanted, drop)
         if redeployment.verdict == "unchanged" and redeployment.before == redeployment.after:
             return redeployment
         if not redeployment.acceptable:
             raise RedeployRefusedError(redeployment)
-        return _redeploy(home, catalog, wanted, redeployment, within, launcher)
+        stopped = _is_stopped(catalog, application)
+        try:
+            garbage = _bring_to(home, catalog, wanted, redeployment, within, launcher)
+        except BaseException:
+            if stopped:
+                cancel(home, application, STOP_SECONDS)
+            raise
+        remove_files(garbage)
+        start(home, application, launcher)
+        return redeployment
 
 
 def deploy_or_redeploy(home: Home, compilation: Compilation, *, drop: Collection[str] = ()) -> Redeployment | None:
@@ -97,35 +157,41 @@ def deploy_or_redeploy(home: Home, compilation: Compilation, *, drop: Collection
     return redeployment
 
 
-def _redeploy(
+def _bring_to(
     home: Home, catalog: Catalog, wanted: Compilation, redeployment: Redeployment, within: float,
     launcher: HostLauncher | None,
-) -> Redeployment:  # fmt: skip
+) -> list[str]:  # fmt: skip
+    """Drain what changes, and switch; the files that nobody names any more."""
     application = redeployment.application
     programs = [pe.program for pe in deployed_pes(catalog, application)]
     changed = [each.unit for each in redeployment.units if each.action in ("restart", "stop")]
     after = at_run_time(wanted, redeployment.numbering)
-    began = time.monotonic()
+    until = time.monotonic() + within
     _resume(catalog, application)
-    hold(catalog, application, changed)
     try:
-        while (garbage := _try_switch(home, catalog, programs, after, redeployment, changed)) is None:
-            # else there may be no host that runs, and none is needed
-            launch(home, application, launcher=launcher)
-            if rest := drain(catalog, application, programs, changed, began + within):
-                late = f"{rest} after {within:.0f} s"
-                raise NotDrainedError(late)
+        with held(catalog, application, changed):
+            while (garbage := _try_switch(home, catalog, programs, after, redeployment, changed, within)) is None:
+                # else there may be no host that runs, and none is needed
+                launch(home, application, launcher=launcher)
+                if rest := drain(catalog, application, programs, changed, until):
+                    late = f"{rest} after {within:.0f} s"
+                    raise NotDrainedError(late)
+            return garbage
     except NotDrainedError as error:
         message = (
             f"{application} runs on as it is: {error}. See `streams status {application}` for what holds it up, then "
             "redeploy it again"
         )
         raise NotDrainedError(message) from error
-    finally:
-        release(catalog, application)
-    remove_files(garbage)
-    launch(home, application, launcher=launcher)
-    return replace(redeployment, measured_seconds=time.monotonic() - began)
+    except OSError as error:
+        raise NotWrittenError(application, error) from error
+
+
+def _is_stopped(catalog: Catalog, application: str) -> bool:
+    a = tables.application
+    with catalog.read() as connection:
+        row = connection.execute(select(a.c.wanted, a.c.state).where(a.c.name == application)).one_or_none()
+    return row is not None and "STOPPED" in (row.wanted, row.state)
 
 
 def _resume(catalog: Catalog, application: str) -> None:
@@ -145,20 +211,20 @@ def _resume(catalog: Catalog, application: str) -> None:
 
 def _try_switch(
     home: Home, catalog: Catalog, programs: Sequence[PeProgram], after: Compilation, redeployment: Redeployment,
-    changed: Collection[str],
+    changed: Collection[str], within: float,
 ) -> list[str] | None:  # fmt: skip
     """Switch if all that changes is at rest; None when it is not, or a batch under way was committed meanwhile."""
     if drain(catalog, redeployment.application, programs, changed, 0.0):
         return None
     try:
-        return _switch(home, catalog, programs, after, redeployment, changed)
+        return _switch(home, catalog, programs, after, redeployment, changed, within)
     except NotDrainedError:
         return None
 
 
 def _switch(
     home: Home, catalog: Catalog, programs: Sequence[PeProgram], after: Compilation, redeployment: Redeployment,
-    changed: Collection[str],
+    changed: Collection[str], within: float,
 ) -> list[str]:  # fmt: skip
     """Carry the states over, then switch; the files that nobody names any more."""
     with catalog.read() as connection:
@@ -167,7 +233,7 @@ def _switch(
     try:
         carried = carrier.carry(redeployment)
         with catalog.write() as connection:
-            return switch(connection, home, programs, after, redeployment, cut, carried)
+            return switch(connection, home, programs, after, redeployment, cut, carried, within)
     except BaseException as error:
         if not isinstance(error, CommitUnknownError):
             remove_files(carrier.written)

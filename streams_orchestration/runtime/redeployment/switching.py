@@ -12,10 +12,10 @@ from collections.abc import Collection, Iterable, Mapping
 from dataclasses import asdict, replace
 from typing import Any
 
-from sqlalchemy import Connection, delete, insert, select, update
+from sqlalchemy import Connection, delete, select, update
 
 from streams_orchestration.compiler.compilation import Compilation, need
-from streams_orchestration.compiler.deployment_plan import DeployedPe, Unit
+from streams_orchestration.compiler.deployment_plan import DeployedPe
 from streams_orchestration.compiler.pe_program import PeProgram
 from streams_orchestration.compiler.redeployment.outcome import Redeployment
 from streams_orchestration.runtime.catalog import tables
@@ -24,12 +24,16 @@ from streams_orchestration.runtime.deployment.deployment import base_directory, 
 from streams_orchestration.runtime.errors import StreamsRuntimeError
 from streams_orchestration.runtime.programs.batches import Position
 from streams_orchestration.runtime.redeployment.carrying import Carried, CommonCut, read_cut
+from streams_orchestration.runtime.redeployment.counters import read_counters
 from streams_orchestration.runtime.redeployment.draining import under_way
 from streams_orchestration.runtime.sinks.outputs import insert_sinks
 from streams_orchestration.runtime.storage.home import Home
 from streams_orchestration.runtime.tasks.stored_states import state_files
 from streams_orchestration.runtime.transport.connections import carry_connections, connect, declare, next_number
 from streams_orchestration.runtime.transport.readers import drop_unread_exports
+from streams_orchestration.runtime.units.boundaries import forget_units, insert_cut, insert_states, place_hosts
+from streams_orchestration.runtime.units.plan_before import read_plan
+from streams_orchestration.runtime.units.trial import open_trial
 
 
 class NotDrainedError(StreamsRuntimeError):
@@ -44,8 +48,9 @@ def switch(
     redeployment: Redeployment,
     cut: CommonCut,
     carried: Carried,
+    within: float,
 ) -> list[str]:
-    """Put the new plan in the place of the deployed one.
+    """Put the new plan in the place of the deployed one, on trial.
 
     Args:
         connection: in a transaction that writes.
@@ -55,6 +60,7 @@ def switch(
         redeployment: what becomes of units and operators.
         cut: where the units that change stand.
         carried: with what the operators of the new plan go on.
+        within: seconds in which every unit of the new plan must have completed an epoch.
 
     Returns:
         Files that nobody names any more.
@@ -73,12 +79,18 @@ def switch(
         raise NotDrainedError(message)
     u = tables.unit
     rows = {row.name: row for row in UnitRow.all(connection, select(u).where(u.c.application == application))}
+    before = read_plan(connection, application, changed, redeployment.formers)
+    counters = read_counters(connection, application, [each.pe for each in programs if each.unit in changed])
     garbage = _remove(connection, application, programs, changed)
     begin(connection, home, wanted, redeployment, cut, carried, rows)
+    begins = {each.unit for each in redeployment.units if each.action in ("restart", "start")}
+    begun = [program for program in need(wanted.deployment).programs if program.unit in begins]
+    counters.carry_on(connection, begun, redeployment.formers, time.time())
+    open_trial(connection, application, begins, within, before)
     streams = {name for each in need(wanted.deployment).programs for name in each.consumers}
     garbage += drop_unread_exports(connection, application, streams)
     left = state_files(connection, application)
-    return [*garbage, *(path for path in cut.files() if path not in left)]
+    return [path for path in garbage if path not in left]
 
 
 def begin(
@@ -115,19 +127,19 @@ def begin(
             for pe in pes:
                 position = _position(pe, cut, carried, formers)
                 position = _continued(connection, pe.program, position, cut, read)
-                ended &= _begin(connection, pe, generation, cut, carried, position, final=final)
+                ended &= _begin(connection, pe, cut, carried, position, final=final)
             values = _unit_values(rows.get(unit.name), cut)
             if final or ended:  # the last epoch is behind it, or the next one
                 values["final_epoch"] = cut.epoch if final else cut.epoch + 1
             insert_unit(connection, application, unit, generation=generation, **values)
-            _complete(connection, application, unit, cut)
-    _place_hosts(connection, application, plan.hosts)
+            insert_cut(connection, application, unit.name, cut.epoch, generation)
+    place_hosts(connection, application, plan.hosts)
     _place_sinks(connection, home, application, plan.programs, begins, formers)
     _write_application(connection, wanted, redeployment.after, cut)
 
 
 def _remove(connection: Connection, application: str, programs: list[PeProgram], units: Collection[str]) -> list[str]:
-    """Forget the units that change, but what others still read of them; the files of segments that go."""
+    """Forget the units that change, but what others still read of them; the files of what goes."""
     members = [program for program in programs if program.unit in units]
     ids = [program.pe for program in members]
     read_on = {stream.stream for program in programs if program.unit not in units for stream in program.inputs}
@@ -138,12 +150,10 @@ def _remove(connection: Connection, application: str, programs: list[PeProgram],
     gone = (s.c.application == application, s.c.pe.in_(ids), s.c.stream.not_in(read_on))
     garbage = list(connection.scalars(select(s.c.path).where(*gone)))
     connection.execute(delete(s).where(*gone))
-    for table in (tables.commit, tables.state, tables.pe_metrics, tables.metrics_sample):
-        connection.execute(delete(table).where(table.c.application == application, table.c.pe.in_(ids)))
-    p, u, e = tables.pe, tables.unit, tables.epoch
-    connection.execute(delete(p).where(p.c.application == application, p.c.id.in_(ids)))
-    connection.execute(delete(u).where(u.c.application == application, u.c.name.in_(units)))
-    connection.execute(delete(e).where(e.c.application == application, e.c.unit.in_(units)))
+    states = (tables.state.c.application == application, tables.state.c.pe.in_(ids))
+    stored = connection.scalars(select(tables.state.c.files).where(*states))
+    garbage += [file["path"] for files in stored for file in files]
+    forget_units(connection, application, units)
     return garbage
 
 
@@ -162,45 +172,19 @@ def _unit_values(former: UnitRow | None, cut: CommonCut) -> dict[str, Any]:
     return values | {name: getattr(former, name) for name in kept}
 
 
-def _complete(connection: Connection, application: str, unit: Unit, cut: CommonCut) -> None:
-    """The boundary commits are the cut of the unit."""
-    connection.execute(
-        insert(tables.epoch).values(
-            application=application, unit=unit.name, epoch=cut.epoch,
-            cut={str(pe): cut.batch + 1 for pe in unit.pes}, completed_at=time.time(), seconds=0.0,
-        )
-    )  # fmt: skip
-
-
 def _begin(
-    connection: Connection,
-    pe: DeployedPe,
-    generation: int,
-    cut: CommonCut,
-    carried: Carried,
-    begins: Position,
-    *,
-    final: bool,
+    connection: Connection, pe: DeployedPe, cut: CommonCut, carried: Carried, begins: Position, *, final: bool
 ) -> bool:
-    """Enter a PE, its boundary commit and the states of its operators; whether nothing comes into it any more."""
-    program, now = pe.program, time.time()
-    key = {"application": program.application, "batch": cut.batch + 1}
-    position = asdict(begins)
+    """Enter a PE where it begins, and the states of its operators; whether nothing comes into it any more."""
+    program, position = pe.program, asdict(begins)
     exhausted = _is_exhausted(program, position)
     insert_pe(
         connection, pe, batch=cut.batch + 1, epoch=cut.epoch + 1, position=position, exhausted=exhausted,
-        final=final, state="COMPLETED" if final else "WANTED", committed_at=now,
+        final=final, state="COMPLETED" if final else "WANTED", committed_at=time.time(),
     )  # fmt: skip
-    connection.execute(
-        insert(tables.commit).values(
-            **key, pe=program.pe, generation=generation, epoch=cut.epoch, boundary=True, exhausted=exhausted,
-            final=final, position=position, rows_in=0, rows_out=0, busy_seconds=0.0, committed_at=now,
-        )
-    )  # fmt: skip
-    for operator in program.operators.values():
-        if operator.name in carried.states:
-            files = [asdict(file) for file in carried.states[operator.name].files]
-            connection.execute(insert(tables.state).values(**key, operator=operator.name, pe=program.pe, files=files))
+    names = {operator.name for operator in program.operators.values()}
+    states = [state for name, state in carried.states.items() if name in names]
+    insert_states(connection, program.application, program.pe, cut.batch + 1, states)
     return exhausted
 
 
@@ -243,15 +227,6 @@ def _is_exhausted(program: PeProgram, position: Mapping[str, Any]) -> bool:
     sources = {program.operators[index].name for index in program.sources}
     foreign = {stream.stream for stream in program.inputs if stream.foreign}
     return not program.imports and sources | foreign <= set(position["exhausted"])
-
-
-def _place_hosts(connection: Connection, application: str, hosts: Collection[int]) -> None:
-    """Enter hosts that are new, and forget those that have no PE any more: they end by themselves."""
-    h = tables.host
-    there = set(connection.scalars(select(h.c.id).where(h.c.application == application)))
-    for host in set(hosts) - there:
-        connection.execute(insert(h).values(application=application, id=host, state="STOPPED"))
-    connection.execute(delete(h).where(h.c.application == application, h.c.id.in_(there - set(hosts))))
 
 
 def _place_sinks(

@@ -29,7 +29,7 @@ class DueOutput(Output):
     complete: bool
     """Its epoch is, so that no reset takes it back."""
     completed_epoch: int
-    """Of its unit, the last one."""
+    """Of its unit, the last one that is visible outside."""
     unit: str
     ended: bool
     """Its PE has made the last commit."""
@@ -76,7 +76,7 @@ def due(catalog: Catalog, application: str, *, files: bool) -> list[DueOutput]:
         files: those that become files of this machine; else those that are to be delivered.
     """
     f, s, p, u = tables.sink_file, tables.sink, tables.pe, tables.unit
-    complete, here = f.c.epoch <= u.c.completed_epoch, f.c.final.not_like(ADDRESSES)
+    complete, here = f.c.epoch <= tables.SHOWN_EPOCH, f.c.final.not_like(ADDRESSES)
     with catalog.read() as connection:
         return DueOutput.all(
             connection,
@@ -84,7 +84,7 @@ def due(catalog: Catalog, application: str, *, files: bool) -> list[DueOutput]:
                 f,
                 s.c.visibility,
                 complete.label("complete"),
-                u.c.completed_epoch,
+                tables.SHOWN_EPOCH.label("completed_epoch"),
                 p.c.unit,
                 p.c.final.label("ended"),
                 u.c.held_until,
@@ -177,6 +177,8 @@ def complete(catalog: Catalog, application: str) -> bool:
         waiting = set(
             connection.scalars(select(u.c.name).where(u.c.application == application, u.c.state != "COMPLETED"))
         )
+        on_trial = (u.c.application == application, u.c.shown_epoch.is_not(None))
+        unfinished |= set(connection.scalars(select(u.c.name).where(*on_trial)))
     done = waiting - unfinished
     if done:
         with catalog.write() as connection:

@@ -9,7 +9,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from pathlib import Path
 
-from sqlalchemy import Connection, delete, select, update
+from sqlalchemy import Connection, delete, func, select, update
 
 from streams_orchestration.model.visibility import Visibility
 from streams_orchestration.operators.storage.local import is_same
@@ -55,8 +55,9 @@ def retract(catalog: Catalog, application: str) -> list[OutputError]:
     with catalog.read() as connection:
         rows = Output.all(
             connection,
-            select(f, s.c.visibility)
-            .join(s, (s.c.application == f.c.application) & (s.c.operator == f.c.operator))
+            # what a sink that is no more has shown early is removed all the same
+            select(f, func.coalesce(s.c.visibility, "read_uncommitted").label("visibility"))
+            .outerjoin(s, (s.c.application == f.c.application) & (s.c.operator == f.c.operator))
             .where(f.c.application == application, f.c.retracted),
         )
     errors: dict[str, OutputError] = {}

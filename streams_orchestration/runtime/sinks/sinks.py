@@ -108,7 +108,7 @@ def late_epochs(connection: Connection, application: str, pe: int, completed: in
         connection: of a transaction.
         application: its name.
         pe: the PE.
-        completed: the last complete epoch of its unit.
+        completed: the last complete epoch of its unit that is visible outside.
     """
     f = tables.sink_file
     late = (f.c.application == application, f.c.pe == pe, f.c.epoch <= completed, ~f.c.published, ~f.c.retracted)
@@ -144,7 +144,7 @@ def read_sinks(connection: Connection, application: str) -> tuple[SinkStatus, ..
     """All sinks of an application, by name."""
     s, f, p, u = tables.sink, tables.sink_file, tables.pe, tables.unit
     seen = f.c.published & ~f.c.retracted
-    open_ = case((f.c.epoch > u.c.completed_epoch, 1), else_=0)
+    open_ = case((f.c.epoch > tables.SHOWN_EPOCH, 1), else_=0)
     counts = {
         row.operator: row
         for row in connection.execute(

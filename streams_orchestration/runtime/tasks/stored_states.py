@@ -15,7 +15,7 @@ from streams_orchestration.runtime.catalog import tables
 from streams_orchestration.runtime.catalog.rows import StateRow
 from streams_orchestration.runtime.programs.batches import StateFile, StoredState
 
-_s = tables.state
+_s, _t = tables.state, tables.trial
 
 
 def newest_states(connection: Connection, application: str, pe: int) -> dict[str, StoredState]:
@@ -37,7 +37,13 @@ def newest_states(connection: Connection, application: str, pe: int) -> dict[str
 def state_files(connection: Connection, application: str) -> set[str]:
     """The paths of all files that are needed."""
     stored = connection.scalars(select(_s.c.files).where(_s.c.application == application))
-    return {file["path"] for files in stored for file in files}
+    return {file["path"] for files in stored for file in files} | kept_files(connection, application)
+
+
+def kept_files(connection: Connection, application: str) -> set[str]:
+    """The paths of files that are named outside of the states that operators have now: by a cut that is kept."""
+    kept = connection.scalars(select(_t.c.files).where(_t.c.application == application))
+    return {path for paths in kept for path in paths}
 
 
 def drop_states_after(connection: Connection, application: str, pe: int, batch: int) -> list[str]:
@@ -82,7 +88,9 @@ def _drop(connection: Connection, rows: Iterable[StateRow], keep: set[tuple[str,
     for row in dropped:
         this = and_(_s.c.application == row.application, _s.c.operator == row.operator, _s.c.batch == row.batch)
         connection.execute(delete(_s).where(this))
-    return sorted(_paths(dropped) - _paths(kept))
+    if not dropped:
+        return []
+    return sorted(_paths(dropped) - _paths(kept) - kept_files(connection, dropped[0].application))
 
 
 def _paths(rows: Iterable[StateRow]) -> set[str]:

@@ -50,8 +50,9 @@ class ImportingPe:
 
 
 def outstanding(
-    connection: Connection, program: PeProgram, position: Position, completed: int, now: float | None = None
-) -> int:
+    connection: Connection, program: PeProgram, position: Position, completed: int, shown: int,
+    now: float | None = None,
+) -> int:  # fmt: skip
     """How far the slowest reader that a PE waits for is behind, in segments, over all streams that it writes.
 
     A reader outside of the region cannot read the open epoch, so it is behind in what lies before that only: the
@@ -62,29 +63,32 @@ def outstanding(
         program: the PE.
         position: where it stands.
         completed: the last complete epoch of its unit.
+        shown: the same that is visible to others; lower while a redeploy is on trial.
         now: unix seconds; the clock's when None.
     """
-    application, p = program.application, tables.pe
+    application, p, u = program.application, tables.pe, tables.unit
     pes = {pe for consumers in program.consumers.values() for pe in consumers}
     rows = connection.execute(
-        select(p.c.id, p.c.unit, p.c.position).where(p.c.application == application, p.c.id.in_(pes))
+        select(p.c.id, p.c.unit, p.c.position, u.c.shown_epoch)
+        .join(u, (u.c.application == p.c.application) & (u.c.name == p.c.unit))
+        .where(p.c.application == application, p.c.id.in_(pes))
     )
     members = {row.id: row for row in rows} if pes else {}
     importing = importing_pes(connection, application, time.time() if now is None else now) if program.exports else {}
     most = 0
     for stream, consumers in program.consumers.items():
         written = position.outputs.get(stream, 0)
-        readers: dict[bool, list[int]] = {True: [], False: []}  # seeing all that is written, or complete epochs only
+        readers = defaultdict[int | None, list[int]](list)  # up to the epoch that they see; None: all that is written
         for reader in importing.get(stream, ()):
             if reader.waited:
-                readers[reader.uncommitted].append(reader.position)
+                readers[None if reader.uncommitted else shown].append(reader.position)
         for row in (members[pe] for pe in consumers):
             early = row.unit == program.unit or stream in program.uncommitted
-            readers[early].append(row.position["inputs"].get(stream, 0))
-        for early, positions in readers.items():
+            sees = shown if row.shown_epoch is None else completed
+            readers[None if early else sees].append(row.position["inputs"].get(stream, 0))
+        for sees, positions in readers.items():
             behind = written - min(positions, default=written)
             if behind >= OUTSTANDING_LIMIT:  # numbers have gaps after a reset, and not all are visible outside
-                sees = None if early else completed
                 behind = readable_segments(connection, application, stream, min(positions), sees)
             most = max(most, behind)
     return most
@@ -103,7 +107,7 @@ def importing_pes(connection: Connection, exporter: str, now: float) -> dict[str
     rows = connection.execute(
         select(
             c.c.application, c.c.stream, c.c.key, c.c.first, c.c.last, c.c.waits, c.c.uncommitted, p.c.id, p.c.state,
-            p.c.position, u.c.completed_epoch, a.c.wanted, h.c.heartbeat_at, h.c.launched_at,
+            p.c.position, tables.SHOWN_EPOCH.label("cut"), a.c.wanted, h.c.heartbeat_at, h.c.launched_at,
         )
         .join(p, (p.c.application == c.c.application) & (p.c.id == c.c.pe))
         .join(u, (u.c.application == p.c.application) & (u.c.name == p.c.unit))
@@ -114,7 +118,7 @@ def importing_pes(connection: Connection, exporter: str, now: float) -> dict[str
     for row in rows:
         heard = max(row.heartbeat_at or 0.0, row.launched_at)
         first: int = row.first
-        cut = _cut(connection, row.application, row.id, row.completed_epoch)
+        cut = _cut(connection, row.application, row.id, row.cut)
         present = row.state != "FAILED" and now - heard <= SILENT_SECONDS
         by_stream[row.stream].append(
             ImportingPe(

@@ -18,7 +18,7 @@ class Producer:
     final: bool
     """It has made its last commit."""
     completed: int
-    """Last complete epoch of its region."""
+    """Last complete epoch of its unit that the reader sees."""
 
     @property
     def ended(self) -> bool:
@@ -26,15 +26,23 @@ class Producer:
         return self.final and self.completed >= self.epoch - 1
 
 
-def producer_of(connection: Connection, application: str, pe: int) -> Producer:
-    """Read it from the catalog."""
+def producer_of(connection: Connection, application: str, pe: int, *, on_trial: bool = False) -> Producer:
+    """Read it from the catalog.
+
+    Args:
+        connection: of a transaction.
+        application: its name.
+        pe: the PE.
+        on_trial: for a reader that would be reverted together with it, should the redeploy of both fail: it sees what
+            others do not see yet.
+    """
     p, u = tables.pe, tables.unit
     row = connection.execute(
-        select(p.c.epoch, p.c.final, u.c.completed_epoch)
+        select(p.c.epoch, p.c.final, (u.c.completed_epoch if on_trial else tables.SHOWN_EPOCH).label("completed"))
         .join(u, (u.c.application == p.c.application) & (u.c.name == p.c.unit))
         .where(p.c.application == application, p.c.id == pe)
     ).one()
-    return Producer(row.epoch, row.final, row.completed_epoch)
+    return Producer(row.epoch, row.final, row.completed)
 
 
 def completed_of(connection: Connection, application: str, pe: int) -> int | None:

@@ -47,14 +47,13 @@ class Garbage:
         u, p, now = tables.unit, tables.pe, time.time()
         with self._catalog.read() as connection:
             progress = (
-                select(u.c.name, u.c.completed_epoch, u.c.generation, func.sum(p.c.batch).label("batches"))
+                select(u.c.name, u.c.generation, tables.SHOWN_EPOCH.label("cut"), func.sum(p.c.batch).label("batches"))
                 .join(p, (p.c.application == u.c.application) & (p.c.unit == u.c.name))
                 .where(u.c.application == self._application)
-                .group_by(u.c.name, u.c.completed_epoch, u.c.generation)
+                .group_by(u.c.name, u.c.generation, tables.SHOWN_EPOCH)
             )
             units = {
-                row.name: (row.completed_epoch, row.generation, row.batches // BATCHES)
-                for row in connection.execute(progress)
+                row.name: (row.cut, row.generation, row.batches // BATCHES) for row in connection.execute(progress)
             }
             importers = importing_pes(connection, self._application, now)
         moved = {name for name, row in units.items() if row != self._units.get(name)}
@@ -69,6 +68,8 @@ def collect_garbage(
     catalog: Catalog, application: str, programs: Collection[PeProgram], units: Collection[str] | None = None
 ) -> int:
     """Forget commits, segments and states that lie before the cut of everybody who could need them.
+
+    While a redeploy is on trial this is the cut at which it took place.
 
     Args:
         catalog: of the application.
@@ -92,7 +93,7 @@ def collect_garbage(
                 select(c, p.c.unit)
                 .join(p, (p.c.application == c.c.application) & (p.c.id == c.c.pe))
                 .join(u, (u.c.application == p.c.application) & (u.c.name == p.c.unit))
-                .where(c.c.application == application, c.c.boundary, c.c.epoch == u.c.completed_epoch)
+                .where(c.c.application == application, c.c.boundary, c.c.epoch == tables.SHOWN_EPOCH)
             )
         }
         needed: dict[str, int] = {}

@@ -106,7 +106,7 @@ def read_facts(connection: Connection, units: Iterable[UnitRow], health: Mapping
             unit.asked == unit.generation,
             unit.final_epoch,
             unit.drain_asked,
-            unit.timer == "period" and is_held(connection, unit.application, name, unit.completed_epoch),
+            unit.timer == "period" and is_held(connection, unit.application, name, unit.shown),
         )
         for name, unit in rows.items()
     }

@@ -12,6 +12,8 @@ from streams_orchestration.runtime.catalog.states import EventKind, RegionState
 from streams_orchestration.runtime.units.region_record import RegionRecord, RegionSettings, Times
 from streams_orchestration.runtime.units.unit_facts import Facts
 
+TRIAL_PERIOD = 0.5
+"""Seconds between two epochs, at most, while a redeploy is on trial: what it publishes waits for the first one."""
 STEADY_SECONDS = 60.0
 """A PE outside of regions that ran this long does not count its earlier restarts any more."""
 KEPT_EVENTS = 100
@@ -21,7 +23,9 @@ KEPT_EVENTS = 100
 def settings_of(unit: UnitRow, facts: Facts) -> RegionSettings:
     """The unit's settings."""
     members = frozenset(member.id for member in facts.members)
-    return RegionSettings(members, unit.period, unit.drain_timeout, unit.reset_timeout, unit.configured_attempts)
+    on_trial = unit.period is not None and unit.shown_epoch is not None
+    period = min(unit.period or 0.0, TRIAL_PERIOD) if on_trial else unit.period
+    return RegionSettings(members, period, unit.drain_timeout, unit.reset_timeout, unit.configured_attempts)
 
 
 def record_of(unit: UnitRow) -> RegionRecord:

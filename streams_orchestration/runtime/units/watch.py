@@ -16,10 +16,11 @@ from streams_orchestration.runtime.catalog.states import PeState, Timer, UnitSta
 from streams_orchestration.runtime.storage.files import remove_files
 from streams_orchestration.runtime.units.controller import advance, units_with_news
 from streams_orchestration.runtime.units.health import read_health
+from streams_orchestration.runtime.units.trial import decide, is_on_trial
 
 
 def observe(catalog: Catalog, application: str, units: Iterable[str] | None = None) -> tuple[str, ...]:
-    """Bring the state of units up to date. It only writes when there is news.
+    """Bring the state of units up to date, and decide a redeploy that is on trial. It only writes when there is news.
 
     Args:
         catalog: of the application.
@@ -38,12 +39,15 @@ def observe(catalog: Catalog, application: str, units: Iterable[str] | None = No
         rows = UnitRow.all(connection, select(u).where(u.c.application == application))
         asked = [row for row in rows if units is None or row.name in units]
         news = units_with_news(connection, asked, read_health(connection, application, now), now)
+        on_trial = is_on_trial(connection, application)
     for unit in news:
         with catalog.write() as connection:
             now = time.time()
             health = read_health(connection, application, now).get(unit)
             garbage = advance(connection, application, unit, now, health)
         remove_files(garbage)
+    if on_trial:
+        decide(catalog, application)
     return tuple(news)
 
 

@@ -101,7 +101,7 @@ def test_a_batch_that_is_committed_between_carrying_and_switching_is_drained_too
         return carry(carrier, redeployment)
 
     monkeypatch.setattr(Carrier, "carry", carried)
-    assert redeploying.redeploy(local.home, two_regions(tmp_path, fusion="manual", pes=2)).verdict == "kept"
+    assert redeploying.begin_redeploy(local.home, two_regions(tmp_path, fusion="manual", pes=2)).verdict == "kept"
     assert times == [2]
     adopt(local)
     local.run()

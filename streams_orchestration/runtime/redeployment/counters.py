@@ -1,0 +1,77 @@
+"""Counters of operators and PEs, which go on under another plan."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable, Mapping
+from dataclasses import dataclass
+
+from sqlalchemy import Connection, select, update
+
+from streams_orchestration.compiler.pe_program import PeProgram
+from streams_orchestration.runtime.catalog import tables
+from streams_orchestration.runtime.catalog.rows import PeRow
+from streams_orchestration.runtime.programs.counts import Counts, add
+from streams_orchestration.runtime.queries.recording import begin_total, nothing_yet
+
+
+@dataclass(frozen=True)
+class Counters:
+    """What was counted in the PEs that change."""
+
+    pes: Mapping[int, PeRow]
+    totals: Mapping[int, tuple[float, Counts]]
+    """PE -> since when it is measured, in unix seconds, and what was."""
+
+    def carry_on(
+        self, connection: Connection, programs: Iterable[PeProgram], formers: Mapping[str, str], now: float
+    ) -> None:
+        """Have PEs of the new plan, which were just entered, go on with what was counted.
+
+        Args:
+            connection: in a transaction that writes.
+            programs: of these PEs.
+            formers: operator of the new plan -> its name before.
+            now: unix seconds.
+        """
+        p, c = tables.pe, tables.commit
+        since = min((since for since, _ in self.totals.values()), default=now)
+        for program in programs:
+            if former := self.pes.get(program.pe):
+                counts = {name: getattr(former, name) for name in ("rows_in", "rows_out", "busy_seconds")}
+                this = (p.c.application == program.application, p.c.id == program.pe)
+                connection.execute(update(p).where(*this).values(**counts))
+                first = (c.c.application == program.application, c.c.pe == program.pe)
+                connection.execute(update(c).where(*first).values(**counts))
+            if self.totals:
+                mine = self.totals.get(program.pe, (since, {}))
+                begin_total(connection, program, self._total(program, mine[1], formers), mine[0], now)
+
+    def _total(self, program: PeProgram, mine: Counts, formers: Mapping[str, str]) -> Counts:
+        """Of the PE itself what that with its number has; of operators and streams, wherever they were."""
+        total = add(nothing_yet(program), {name: mine[name] for name in ("batches", "tasks", "read") if name in mine})
+        for operator in program.operators.values():
+            former = formers.get(operator.name)
+            for counts in self._of("operators"):
+                if former in counts:
+                    add(total, {"operators": {operator.name: counts[former]}})
+            for counts in self._of("queues"):
+                queues = {port: counts[name] for name, port in _queues(counts) if name == f"{former}:{port}"}
+                add(total, {"queues": {f"{operator.name}:{port}": queue for port, queue in queues.items()}})
+        for counts in self._of("written"):
+            add(total, {"written": {stream: counts[stream] for stream in program.consumers if stream in counts}})
+        return total
+
+    def _of(self, kind: str) -> list[Counts]:
+        return [counts.get(kind, {}) for _, counts in self.totals.values()]
+
+
+def _queues(counts: Counts) -> list[tuple[str, str]]:
+    return [(name, name.rpartition(":")[2]) for name in counts]
+
+
+def read_counters(connection: Connection, application: str, pes: Collection[int]) -> Counters:
+    """What was counted in some PEs."""
+    p, m = tables.pe, tables.pe_metrics
+    rows = PeRow.all(connection, select(p).where(p.c.application == application, p.c.id.in_(pes)))
+    totals = connection.execute(select(m).where(m.c.application == application, m.c.pe.in_(pes))).all()
+    return Counters({row.id: row for row in rows}, {row.pe: (row.since, row.counts) for row in totals})

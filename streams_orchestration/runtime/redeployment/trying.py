@@ -1,0 +1,132 @@
+"""Trying a new plan: hosts are started and healed until its trial is decided; or it is taken back by hand."""
+
+from __future__ import annotations
+
+import time
+
+from streams_orchestration.runtime.catalog.catalog import Catalog
+from streams_orchestration.runtime.catalog.rows import TrialRow
+from streams_orchestration.runtime.deployment.control import launch
+from streams_orchestration.runtime.errors import CatalogUnavailableError, HostLaunchError, StreamsRuntimeError
+from streams_orchestration.runtime.hosts.launcher import HostLauncher
+from streams_orchestration.runtime.sinks.retraction import retract
+from streams_orchestration.runtime.storage.files import remove_files
+from streams_orchestration.runtime.storage.home import Home
+from streams_orchestration.runtime.units.failures import failures
+from streams_orchestration.runtime.units.reading import opened_catalog, read_units
+from streams_orchestration.runtime.units.trial import read_trial, revert
+from streams_orchestration.runtime.units.watch import observe
+
+LOOK_SECONDS = 0.5
+HEAL_SECONDS = 5.0
+"""Between two starts of what has failed meanwhile."""
+BY_HAND = "it was taken back by hand"
+
+
+class OnTrialError(StreamsRuntimeError):
+    """A redeploy is on trial, and nothing decides it, since the application is stopped."""
+
+    def __init__(self, application: str) -> None:
+        super().__init__(
+            f"{application} was stopped while its last redeploy was on trial. Run it again until that is decided, or "
+            f"take the redeploy back with `streams redeploy {application} --revert`"
+        )
+
+
+class NotRevertedError(StreamsRuntimeError):
+    """There is no plan that could be brought back."""
+
+
+def await_trial(home: Home, application: str, launcher: HostLauncher | None = None) -> TrialRow | None:
+    """Wait until the last redeploy of an application is decided; what of it fails meanwhile is started again.
+
+    Args:
+        home: the state directory.
+        application: its name.
+        launcher: of hosts; see `launch`.
+
+    Returns:
+        How it ended; None when there was none.
+
+    Raises:
+        OnTrialError: the application is stopped.
+        NotDeployedError: the catalog does not know it.
+    """
+    catalog = opened_catalog(home, application)
+    healed = time.monotonic()
+    while True:
+        try:
+            mark = catalog.changes.mark()
+            observe(catalog, application)
+            status = read_units(home, application)
+            with catalog.read() as connection:
+                trial = read_trial(connection, application)
+            if trial is None or trial.state != "OPEN":
+                return trial
+            if status.state == "STOPPED":
+                raise OnTrialError(application)
+            if time.monotonic() - healed > HEAL_SECONDS and failures(status, time.time()):
+                healed = time.monotonic()
+                start(home, application, launcher)
+            catalog.changes.wait(mark, LOOK_SECONDS)
+        except CatalogUnavailableError:
+            time.sleep(LOOK_SECONDS)
+
+
+def start(home: Home, application: str, launcher: HostLauncher | None = None) -> None:
+    """Start the hosts that a new plan needs; when one cannot be started at all, take the plan back."""
+    try:
+        launch(home, application, launcher=launcher)
+    except HostLaunchError as error:
+        if not _take_back(Catalog(home), application, str(error)):
+            raise
+        launch(home, application, launcher=launcher)
+
+
+def revert_redeploy(home: Home, application: str, launcher: HostLauncher | None = None) -> TrialRow:
+    """Bring the plan before the last redeploy back, at its cut, and start what it needs.
+
+    Args:
+        home: the state directory.
+        application: its name.
+        launcher: of hosts; see `launch`.
+
+    Returns:
+        The trial that was ended.
+
+    Raises:
+        NotRevertedError: the plan before is no longer kept; says why.
+        NotDeployedError: the catalog does not know the application.
+    """
+    read_units(home, application)
+    catalog = opened_catalog(home, application)
+    trial = _take_back(catalog, application, BY_HAND)
+    if trial is None:
+        with catalog.read() as connection:
+            raise NotRevertedError(_refusal(application, read_trial(connection, application)))
+    launch(home, application, launcher=launcher)
+    return trial
+
+
+def _take_back(catalog: Catalog, application: str, cause: str) -> TrialRow | None:
+    """Revert an open trial; None when there is none."""
+    with catalog.write() as connection:
+        trial = read_trial(connection, application)
+        if trial is None or trial.state != "OPEN":
+            return None
+        garbage = revert(connection, trial, cause)
+    remove_files(garbage)
+    retract(catalog, application)
+    return trial
+
+
+def _refusal(application: str, trial: TrialRow | None) -> str:
+    if trial is None:
+        return f"{application}: there is no plan before that could be brought back: it was not redeployed yet"
+    clock = time.strftime("%H:%M:%S", time.localtime(trial.ended_at or 0.0))
+    if trial.state == "REVERTED":
+        return f"{application}: the plan before is back already, since {clock}: {trial.cause}"
+    return (
+        f"{application}: the plan before is no longer kept, because the new one had completed an epoch in every unit "
+        f"that was restarted at {clock}. Redeploy the former spec, then state is kept, too"
+    )

@@ -1,0 +1,69 @@
+"""Rows of units that another plan puts in the place of others; their first commits are the cut at which they begin."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Collection, Iterable
+from dataclasses import asdict
+
+from sqlalchemy import Connection, delete, insert, select
+
+from streams_orchestration.runtime.catalog import tables
+from streams_orchestration.runtime.catalog.rows import PeRow
+from streams_orchestration.runtime.programs.batches import StoredState
+
+
+def forget_units(connection: Connection, application: str, units: Collection[str]) -> None:
+    """Forget units and their PEs, but no stream and no sink."""
+    p, u, e = tables.pe, tables.unit, tables.epoch
+    pes = list(connection.scalars(select(p.c.id).where(p.c.application == application, p.c.unit.in_(units))))
+    for table in (tables.commit, tables.state, tables.pe_metrics, tables.metrics_sample):
+        connection.execute(delete(table).where(table.c.application == application, table.c.pe.in_(pes)))
+    connection.execute(delete(p).where(p.c.application == application, p.c.id.in_(pes)))
+    connection.execute(delete(u).where(u.c.application == application, u.c.name.in_(units)))
+    connection.execute(delete(e).where(e.c.application == application, e.c.unit.in_(units)))
+
+
+def insert_cut(connection: Connection, application: str, unit: str, epoch: int, generation: int) -> None:
+    """Where the PEs of a unit stand, as they were entered, is its last complete epoch.
+
+    Args:
+        connection: in a transaction that writes.
+        application: its name.
+        unit: of the PEs.
+        epoch: the complete one.
+        generation: of the commits.
+    """
+    p = tables.pe
+    pes = PeRow.all(connection, select(p).where(p.c.application == application, p.c.unit == unit))
+    kept = ("batch", "exhausted", "final", "position", "rows_in", "rows_out", "busy_seconds")
+    for pe in pes:
+        values = {name: getattr(pe, name) for name in kept} | {"committed_at": pe.committed_at or time.time()}
+        key = {"application": application, "pe": pe.id}
+        connection.execute(
+            insert(tables.commit).values(**key, **values, generation=generation, epoch=epoch, boundary=True)
+        )
+    connection.execute(
+        insert(tables.epoch).values(
+            application=application, unit=unit, epoch=epoch, cut={str(pe.id): pe.batch for pe in pes},
+            completed_at=time.time(), seconds=0.0,
+        )
+    )  # fmt: skip
+
+
+def insert_states(connection: Connection, application: str, pe: int, batch: int, states: Iterable[StoredState]) -> None:
+    """Enter what operators of a PE go on with behind a batch."""
+    for state in states:
+        files = [asdict(file) for file in state.files]
+        values = {"application": application, "pe": pe, "batch": batch, "operator": state.operator}
+        connection.execute(insert(tables.state).values(**values, files=files))
+
+
+def place_hosts(connection: Connection, application: str, hosts: Collection[int]) -> None:
+    """Enter hosts that are new, and forget those that have no PE any more: they end by themselves."""
+    h = tables.host
+    there = set(connection.scalars(select(h.c.id).where(h.c.application == application)))
+    for host in sorted(set(hosts) - there):
+        values = {"state": "STOPPED", "launched_at": time.time()}
+        connection.execute(insert(h).values(application=application, id=host, **values))
+    connection.execute(delete(h).where(h.c.application == application, h.c.id.in_(there - set(hosts))))

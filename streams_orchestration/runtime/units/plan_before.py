@@ -1,0 +1,251 @@
+"""The plan before a redeploy, at its cut: rows that are kept while the redeploy is on trial, to be brought back.
+
+Going back is the same as a redeploy: the cut becomes a boundary commit whose batch, epoch and generation are higher
+than all that the plan on trial has used.
+"""
+
+from __future__ import annotations
+
+import json
+import time
+from collections.abc import Collection, Mapping
+from dataclasses import dataclass, replace
+from typing import Any
+
+from sqlalchemy import Connection, Executable, LargeBinary, Table, delete, func, insert, select, update
+
+from streams_orchestration.runtime.catalog import tables
+from streams_orchestration.runtime.catalog.rows import ApplicationRow, PeRow, UnitRow
+from streams_orchestration.runtime.programs.batches import StateFile, StoredState
+from streams_orchestration.runtime.tasks.stored_states import newest_states, state_files
+from streams_orchestration.runtime.transport.connections import connect
+from streams_orchestration.runtime.units.boundaries import forget_units, insert_cut, insert_states, place_hosts
+from streams_orchestration.runtime.units.roll_back import roll_back
+
+Row = dict[str, Any]
+_OF_PES = (tables.pe, tables.sink, tables.pe_metrics)
+_OF_APPLICATION = (tables.stream_export, tables.stream_import)
+
+
+@dataclass(frozen=True)
+class PlanBefore:
+    """The rows of the units that a redeploy changes, and those of their application."""
+
+    rows: Mapping[str, list[Row]]
+    """By table."""
+    states: list[Row]
+    """Operator, PE and files of what each operator has stored last."""
+    formers: Mapping[str, str]
+    """Operator of the plan on trial -> its name before."""
+
+    @property
+    def files(self) -> list[str]:
+        """Paths of the files of all states."""
+        return [file["path"] for state in self.states for file in state["files"]]
+
+    @property
+    def committed_at(self) -> dict[str, float]:
+        """Unit -> unix seconds of its last commit, where there was one."""
+        times: dict[str, float] = {}
+        for pe in self.rows["pe"]:
+            if pe["committed_at"] is not None:
+                times[pe["unit"]] = max(times.get(pe["unit"], 0.0), pe["committed_at"])
+        return times
+
+    def dump(self) -> bytes:
+        """As JSON."""
+        return json.dumps([self.rows, self.states, self.formers]).encode()
+
+    @classmethod
+    def load(cls, content: bytes) -> PlanBefore:
+        """What `dump` wrote."""
+        return cls(*json.loads(content))
+
+
+def read_plan(
+    connection: Connection, application: str, units: Collection[str], formers: Mapping[str, str]
+) -> PlanBefore:
+    """Read the deployed plan where it stands, at a cut of the units that are to change.
+
+    Args:
+        connection: of a transaction.
+        application: its name.
+        units: those that change.
+        formers: operator of the new plan -> its name now.
+    """
+    a, u, p, h = tables.application, tables.unit, tables.pe, tables.host
+    pes = list(connection.scalars(select(p.c.id).where(p.c.application == application, p.c.unit.in_(units))))
+    rows = {
+        "application": _rows(connection, a, select(a).where(a.c.name == application)),
+        "unit": _rows(connection, u, select(u).where(u.c.application == application, u.c.name.in_(units))),
+        "host": _rows(connection, h, select(h.c.id).where(h.c.application == application)),
+    }
+    c = tables.stream_connection
+    ours = (c.c.application == application) | (c.c.exporter == application)
+    rows[c.name] = _rows(connection, c, select(c).where(ours))
+    for table in _OF_PES:
+        column = table.c.id if table is p else table.c.pe
+        mine = (table.c.application == application, column.in_(pes))
+        rows[table.name] = _rows(connection, table, select(table).where(*mine))
+    for table in _OF_APPLICATION:
+        rows[table.name] = _rows(connection, table, select(table).where(table.c.application == application))
+    states = [
+        {"operator": state.operator, "pe": pe, "files": [_plain(file) for file in state.files]}
+        for pe in pes
+        for state in newest_states(connection, application, pe).values()
+    ]
+    return PlanBefore(rows, states, dict(formers))
+
+
+def bring_back(connection: Connection, application: str, before: PlanBefore) -> list[str]:
+    """Put the plan before in the place of the one on trial, of which nothing remains.
+
+    Args:
+        connection: in a transaction that writes.
+        application: its name.
+        before: the plan before, at its cut.
+
+    Returns:
+        Files that nobody names any more.
+    """
+    u, p = tables.unit, tables.pe
+    tried = UnitRow.all(connection, select(u).where(u.c.application == application, u.c.shown_epoch.is_not(None)))
+    names = [unit.name for unit in tried]
+    pes = PeRow.all(connection, select(p).where(p.c.application == application, p.c.unit.in_(names)))
+    last = ApplicationRow.one(connection, select(tables.application).where(tables.application.c.name == application))
+    epoch = max([last.last_epoch, *(unit.current_epoch for unit in tried), *(pe.epoch for pe in pes)])
+    batch = 1 + max([last.last_batch, *(pe.batch for pe in pes)])
+    highest = connection.scalar(select(func.max(u.c.generation)).where(u.c.application == application)) or 0
+    generation = 1 + max(last.last_generation, highest)
+    written = {stream: number for pe in pes for stream, number in pe.position["outputs"].items()}
+    garbage = _take_back(connection, application, tried)
+    forget_units(connection, application, names)
+    _enter(connection, "unit", before, epoch=epoch, generation=generation)
+    _enter(connection, "pe", before, epoch=epoch, batch=batch, written=written)
+    _enter(connection, "pe_metrics", before)
+    for state in before.states:
+        files = tuple(StateFile(**file) for file in state["files"])
+        insert_states(connection, application, state["pe"], batch, [StoredState(state["operator"], files)])
+    for row in before.rows["unit"]:
+        insert_cut(connection, application, row["name"], epoch, generation)
+        pes_before = [each for each in before.rows["pe"] if each["unit"] == row["name"]]
+        if all(each["exhausted"] for each in pes_before):  # the last epoch is behind it, or the next one
+            final = epoch + (0 if all(each["final"] for each in pes_before) else 1)
+            mine = (u.c.application == application, u.c.name == row["name"])
+            connection.execute(update(u).where(*mine).values(final_epoch=final))
+    place_hosts(connection, application, [row["id"] for row in before.rows["host"]])
+    _bring_back_sinks(connection, application, [pe.id for pe in pes], before)
+    _bring_back_application(connection, application, before, epoch, batch, generation)
+    _bring_back_connections(connection, application, before)
+    named = state_files(connection, application)
+    return [path for path in garbage if path not in named]
+
+
+def _take_back(connection: Connection, application: str, units: Collection[UnitRow]) -> list[str]:
+    """Roll units back to where they were put on trial; the files of their states and of outputs that nobody saw."""
+    s, f, k = tables.state, tables.sink_file, tables.sink
+    garbage: list[str] = []
+    for unit in units:
+        garbage += roll_back(connection, replace(unit, completed_epoch=unit.shown), unit.current_epoch + 1)
+    pes = select(tables.pe.c.id).where(
+        tables.pe.c.application == application, tables.pe.c.unit.in_([unit.name for unit in units])
+    )
+    stored = connection.scalars(select(s.c.files).where(s.c.application == application, s.c.pe.in_(pes)))
+    garbage += [file["path"] for files in stored for file in files]
+    unseen = select(k.c.operator).where(k.c.application == application, k.c.visibility == "read_committed")
+    hidden = (f.c.application == application, f.c.pe.in_(pes), f.c.retracted, f.c.operator.in_(unseen))
+    garbage += connection.scalars(select(f.c.pending).where(*hidden))
+    connection.execute(delete(f).where(*hidden))
+    return garbage
+
+
+def _enter(connection: Connection, name: str, before: PlanBefore, **at: Any) -> None:
+    table = tables.metadata.tables[name]
+    for row in before.rows[name]:
+        values = row | (_unit_values(**at) if name == "unit" else _pe_values(row, **at) if name == "pe" else {})
+        connection.execute(insert(table).values(**_stored(table, values)))
+
+
+def _unit_values(epoch: int, generation: int) -> Row:
+    return {
+        "generation": generation, "trigger_epoch": epoch, "current_epoch": epoch + 1, "completed_epoch": epoch,
+        "shown_epoch": None, "held_until": None, "drain_asked": None, "final_epoch": None, "attempts": 0,
+        "state": "STARTED", "dirty": False, "since": time.time(), "timer": None, "deadline": None, "cause": None,
+        "asked": 0, "outage": None,
+    }  # fmt: skip
+
+
+def _pe_values(row: Row, epoch: int, batch: int, written: Mapping[str, int]) -> Row:
+    """Numbers of segments are never used twice: who has read some of the plan on trial goes on behind them."""
+    position = row["position"]
+    streams = json.loads(row["program"])["consumers"]
+    outputs = position["outputs"] | {stream: written[stream] for stream in streams if stream in written}
+    return {
+        "state": "COMPLETED" if row["final"] else "WANTED", "error": None, "permanent": False, "failures": None,
+        "running": 0,
+        "batch": batch, "epoch": epoch + 1, "position": position | {"outputs": outputs},
+    }  # fmt: skip
+
+
+def _bring_back_sinks(connection: Connection, application: str, pes: Collection[int], before: PlanBefore) -> None:
+    """Outputs that others have seen early, and that are being removed, go by the names of the sinks before."""
+    k, f = tables.sink, tables.sink_file
+    connection.execute(delete(k).where(k.c.application == application, k.c.pe.in_(pes)))
+    _enter(connection, "sink", before)
+    for row in before.rows["sink"]:
+        renamed = [new for new, old in before.formers.items() if old == row["operator"]]
+        mine = (f.c.application == application, f.c.operator.in_(renamed))
+        connection.execute(update(f).where(*mine).values(operator=row["operator"], pe=row["pe"]))
+
+
+def _bring_back_connections(connection: Connection, application: str, before: PlanBefore) -> None:
+    """Exports, Imports, and what they are connected with; none of the plan on trial."""
+    c, i = tables.stream_connection, tables.stream_import
+    for table in _OF_APPLICATION:
+        connection.execute(delete(table).where(table.c.application == application))
+        _enter(connection, table.name, before)
+    kept = {(row["application"], row["key"]): row for row in before.rows[c.name]}
+    now = {(row.application, row.key): row for row in connection.execute(select(c).where(
+        (c.c.application == application) | (c.c.exporter == application)))}  # fmt: skip
+    for key in now.keys() - kept.keys():  # of the plan on trial
+        connection.execute(delete(c).where(c.c.application == key[0], c.c.key == key[1]))
+    for key, row in kept.items():
+        this = (c.c.application == key[0], c.c.key == key[1])
+        mine = (i.c.application == key[0], *(i.c[name] == row[name] for name in ("name", "operator", "port")))
+        pe = connection.scalar(select(i.c.pe).where(*mine))
+        connection.execute(delete(c).where(*this))
+        if pe is not None:
+            lost = now[key].lost if key in now else row["lost"]
+            connection.execute(insert(c).values(**row | {"pe": pe, "lost": lost}))
+    connect(connection)
+
+
+def _bring_back_application(
+    connection: Connection, application: str, before: PlanBefore, epoch: int, batch: int, generation: int
+) -> None:
+    a = tables.application
+    (row,) = (_stored(a, each) for each in before.rows["application"])
+    kept = {name: row[name] for name in ("fingerprint", "compilation", "base")}
+    connection.execute(
+        update(a).where(a.c.name == application).values(
+            **kept, plan=a.c.plan + 1, last_epoch=epoch, last_batch=batch, last_generation=generation,
+        )
+    )  # fmt: skip
+
+
+def _rows(connection: Connection, table: Table, statement: Executable) -> list[Row]:
+    """Rows as JSON has them: bytes of the catalog are JSON themselves."""
+    texts = {column.name for column in table.columns if isinstance(column.type, LargeBinary)}
+    return [
+        {name: value.decode() if name in texts and value is not None else value for name, value in row.items()}
+        for row in connection.execute(statement).mappings()
+    ]
+
+
+def _stored(table: Table, row: Row) -> Row:
+    texts = {column.name for column in table.columns if isinstance(column.type, LargeBinary)}
+    return {name: value.encode() if name in texts and value is not None else value for name, value in row.items()}
+
+
+def _plain(file: StateFile) -> Row:
+    return {"path": file.path, "size": file.size, "checksum": file.checksum, "batch": file.batch}

@@ -1,0 +1,193 @@
+"""The trial of a redeploy: whether the new plan works, and what follows.
+
+The units that it has restarted complete epochs, which nothing outside of them sees (`unit.shown_epoch`). When each has
+completed one that is worth it, all become visible, and the plan before is forgotten. When one cannot, the plan before
+is brought back. Nothing of a trial is kept in memory: any process that looks at the units of the application decides
+it, whoever dies.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Collection, Iterable, Mapping, Sequence
+
+from sqlalchemy import Connection, delete, func, insert, select, update
+
+from streams_orchestration.runtime.catalog import tables
+from streams_orchestration.runtime.catalog.catalog import Catalog
+from streams_orchestration.runtime.catalog.rows import HostRow, PeRow, TrialRow, UnitRow
+from streams_orchestration.runtime.sinks.retraction import retract
+from streams_orchestration.runtime.storage.files import remove_files
+from streams_orchestration.runtime.tasks.stored_states import state_files
+from streams_orchestration.runtime.units.failures import host_failure, pe_failure
+from streams_orchestration.runtime.units.plan_before import PlanBefore, bring_back
+from streams_orchestration.runtime.units.region_machine import LIMIT
+from streams_orchestration.runtime.units.status import HostStatus
+
+_t = tables.trial
+
+
+def read_trial(connection: Connection, application: str) -> TrialRow | None:
+    """The trial of the last redeploy; None when there was none."""
+    return TrialRow.one_or_none(connection, select(_t).where(_t.c.application == application))
+
+
+def is_on_trial(connection: Connection, application: str) -> bool:
+    """Whether the last redeploy of an application is to be decided yet."""
+    return connection.scalar(select(_t.c.state).where(_t.c.application == application)) == "OPEN"
+
+
+def open_trial(
+    connection: Connection, application: str, units: Collection[str], within: float, before: PlanBefore
+) -> None:
+    """Put a redeploy on trial, in its transaction.
+
+    Args:
+        connection: in a transaction that writes.
+        application: its name.
+        units: that begin with the new plan; what they complete is not shown.
+        within: seconds that it may take.
+        before: the plan before.
+    """
+    a, u = tables.application, tables.unit
+    plan = connection.execute(select(a.c.plan).where(a.c.name == application)).scalar_one()
+    mine = (u.c.application == application, u.c.name.in_(units))
+    connection.execute(update(u).where(*mine).values(shown_epoch=u.c.completed_epoch))
+    connection.execute(delete(_t).where(_t.c.application == application))
+    connection.execute(
+        insert(_t).values(
+            application=application, plan=plan, state="OPEN", within=within, until=time.time() + within,
+            before=before.dump(), files=before.files,
+        )
+    )  # fmt: skip
+
+
+def decide(catalog: Catalog, application: str) -> None:
+    """End the trial of an application that is wanted to run, if it can be decided."""
+    with catalog.read() as connection:
+        trial = read_trial(connection, application)
+        if trial is None or trial.state != "OPEN" or _judged(connection, trial) is None:
+            return
+    garbage: list[str] = []
+    with catalog.write() as connection:
+        trial = read_trial(connection, application)
+        judged = _judged(connection, trial) if trial is not None and trial.state == "OPEN" else None
+        if trial is not None and judged is not None:
+            garbage = revert(connection, trial, judged) if judged else _pass(connection, trial)
+    remove_files(garbage)
+    retract(catalog, application)
+
+
+def revert(connection: Connection, trial: TrialRow, cause: str) -> list[str]:
+    """Bring the plan before an open trial back; the files that nobody names any more."""
+    assert trial.before is not None
+    end_trial(connection, trial, "REVERTED", cause=cause)
+    return bring_back(connection, trial.application, PlanBefore.load(trial.before))
+
+
+def end_trial(connection: Connection, trial: TrialRow, state: str, **values: object) -> None:
+    """Nothing is kept of the plan before any more but how the trial ended."""
+    mine = update(_t).where(_t.c.application == trial.application)
+    connection.execute(mine.values(state=state, ended_at=time.time(), before=None, files=[], **values))
+
+
+def _pass(connection: Connection, trial: TrialRow) -> list[str]:
+    """What the plan on trial has completed becomes visible; the files that only the plan before has named."""
+    assert trial.before is not None
+    u, application = tables.unit, trial.application
+    pause = _pause(connection, application, PlanBefore.load(trial.before).committed_at)
+    end_trial(connection, trial, "PASSED", pause=pause)
+    connection.execute(update(u).where(u.c.application == application).values(shown_epoch=None))
+    named = state_files(connection, application)
+    return [path for path in trial.files if path not in named]
+
+
+def _pause(connection: Connection, application: str, before: Mapping[str, float]) -> float | None:
+    """Seconds from the last commit before to the first one after, of the unit that stood still for longest."""
+    c, p, u = tables.commit, tables.pe, tables.unit
+    firsts = connection.execute(
+        select(p.c.unit, func.min(c.c.committed_at).label("at"))
+        .join(c, (c.c.application == p.c.application) & (c.c.pe == p.c.id))
+        .join(u, (u.c.application == p.c.application) & (u.c.name == p.c.unit))
+        .where(p.c.application == application, c.c.epoch > u.c.shown_epoch)
+        .group_by(p.c.unit)
+    )
+    return max((row.at - before[row.unit] for row in firsts if row.unit in before), default=None)
+
+
+def _judged(connection: Connection, trial: TrialRow) -> str | None:
+    """Why an open trial has failed; empty when it has passed, None while that is open."""
+    u, p, h = tables.unit, tables.pe, tables.host
+    application, now = trial.application, time.time()
+    units = UnitRow.all(connection, select(u).where(u.c.application == application, u.c.shown_epoch.is_not(None)))
+    pes = PeRow.all(connection, select(p).where(p.c.application == application, p.c.unit.in_([x.name for x in units])))
+    hosts = HostRow.all(connection, select(h).where(h.c.application == application, h.c.id.in_({x.host for x in pes})))
+    if cause := _failed(units, pes, hosts, now):
+        return cause
+    open_units = [unit for unit in units if not _is_proved(connection, unit, units, pes)]
+    if not open_units:
+        return ""
+    if now < trial.until:
+        return None
+    name = open_units[0].name
+    return f"{name} has completed no epoch within {trial.within:g} s{_reason(open_units[0], pes, hosts, now)}"
+
+
+def _failed(units: Sequence[UnitRow], pes: Sequence[PeRow], hosts: Iterable[HostRow], now: float) -> str:
+    """What no reset mends, in words; empty when there is nothing of that kind."""
+    for pe in pes:
+        if pe.state == "FAILED" and (pe.permanent or pe.failures is not None):
+            return pe_failure(pe.id, pe.error)
+    for host in hosts:
+        came_up = host.state not in ("STARTING", "FAILED")
+        if not came_up and (reason := host_failure(HostStatus.of(host), now)) is not None:
+            return reason
+    exhausted = next((unit for unit in units if unit.state == LIMIT), None)
+    return "" if exhausted is None else f"{exhausted.name} was reset too often: {exhausted.cause}"
+
+
+def _reason(unit: UnitRow, pes: Sequence[PeRow], hosts: Iterable[HostRow], now: float) -> str:
+    """What is known of why a unit does not come on."""
+    members = [pe for pe in pes if pe.unit == unit.name]
+    reasons = [pe_failure(pe.id, pe.error) for pe in members if pe.state == "FAILED"]
+    mine = [HostStatus.of(host) for host in hosts if host.id in {pe.host for pe in members}]
+    reasons += [reason for host in mine if (reason := host_failure(host, now)) is not None]
+    reasons += [f"host {host.id} is {host.state}" for host in mine if host.state in ("STARTING", "STOPPED")]
+    reasons += [unit.cause] if unit.cause else []
+    return f": {reasons[0]}" if reasons else ""
+
+
+def _is_proved(connection: Connection, unit: UnitRow, units: Sequence[UnitRow], pes: Sequence[PeRow]) -> bool:
+    """A unit has completed an epoch, or is at its end, and has read what other units on trial gave it first.
+
+    A PE in no region that has nothing to read completes none: it is enough that it runs.
+    """
+    members = [pe for pe in pes if pe.unit == unit.name]
+    if all(pe.final for pe in members):
+        return True
+    (first,) = members[:1]
+    waits = not first.position["sources"] or set(first.position["sources"]) <= set(first.position["exhausted"])
+    idle = unit.region is None and waits and first.state == "RUNNING" and first.running == unit.generation
+    if unit.completed_epoch <= unit.shown and not idle:
+        return False
+    return all(_has_read(connection, unit, pe, units, pes) for pe in members)
+
+
+def _has_read(connection: Connection, unit: UnitRow, pe: PeRow, units: Sequence[UnitRow], pes: Sequence[PeRow]) -> bool:
+    """In its last complete epoch a PE had read the first epoch that each unit on trial gave it tuples in."""
+    c, s = tables.commit, tables.segment
+    cut = (c.c.application == pe.application, c.c.pe == pe.id, c.c.epoch == unit.completed_epoch, c.c.boundary)
+    position = connection.scalar(select(c.c.position).where(*cut)) or pe.position
+    completed = {other.name: other.completed_epoch for other in units}
+    shown = {other.name: other.shown for other in units}
+    for other in pes:
+        streams = position["inputs"].keys() & other.position["outputs"].keys() if other.unit != unit.name else ()
+        for stream in streams:
+            mine = (s.c.application == pe.application, s.c.stream == stream, s.c.pe == other.id, ~s.c.retracted)
+            first = select(func.min(s.c.epoch)).where(
+                *mine, s.c.epoch > shown[other.unit], s.c.epoch <= completed[other.unit]
+            )
+            last = connection.scalar(select(func.max(s.c.number)).where(*mine, s.c.epoch == first.scalar_subquery()))
+            if last is not None and position["inputs"][stream] <= last:
+                return False
+    return True
