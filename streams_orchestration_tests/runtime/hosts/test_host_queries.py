@@ -103,3 +103,10 @@ def test_what_an_older_version_deployed_is_to_be_deployed_again(tmp_path: Path):
         Host(home, "app", 0, "mine", IdleEngine())
     deploy(home, application)
     assert set(Host(home, "app", 0, "mine", IdleEngine()).programs) == {0}
+
+
+def test_no_query_starts_with_the_program_of_another_plan(host: Host):
+    with host.catalog.write() as connection:
+        connection.execute(update(tables.application).values(plan=2))
+    assert host._reconcile(), "the plan is loaded at the next turn"
+    assert host.queries == {}
