@@ -65,10 +65,10 @@ def expected_delays(directory: Path) -> pa.Table:
     )
 
 
-def result_of(home: Home) -> pa.Table:
+def result_of(home: Home, application: str = "flights") -> pa.Table:
     """What the sink has published, by DuckDB."""
     return table_of(
-        f"SELECT * FROM read_parquet('{home.results('flights')}/delays/part-*.parquet') ORDER BY carrier, month"
+        f"SELECT * FROM read_parquet('{home.results(application)}/delays/part-*.parquet') ORDER BY carrier, month"
     )
 
 
@@ -121,11 +121,13 @@ def finish(process: subprocess.Popen[str]) -> str:
     return said
 
 
-def wait_for(home: Home, condition: Callable[[ApplicationStatus], bool]) -> ApplicationStatus:
+def wait_for(
+    home: Home, condition: Callable[[ApplicationStatus], bool], application: str = "flights"
+) -> ApplicationStatus:
     """The first status that meets the condition."""
     until = time.monotonic() + LIMIT
     while time.monotonic() < until:
-        if "flights" in deployed_applications(home) and condition(status := read_status(home, "flights")):
+        if application in deployed_applications(home) and condition(status := read_status(home, application)):
             return status
         time.sleep(0.02)
     message = "the condition was not met in time"
@@ -228,6 +230,28 @@ def test_the_width_is_changed_twice_while_it_runs_and_the_result_is_the_same(tmp
         with streams(home, *command) as process:
             finish(process)
     assert_same(result_of(home), wanted)
+
+
+def test_a_clone_of_a_savepoint_runs_elsewhere_at_another_width_to_the_same_result(
+    tmp_path: Path, wanted: pa.Table
+) -> None:
+    home, other, spec = Home(tmp_path / "home"), Home(tmp_path / "other"), str(SPECS / "flights.yaml")
+    with streams(home, "deploy", spec, limit=100) as process:  # minutes of work
+        finish(process)
+    before = wait_for(home, lambda status: status.pes[0].rows_in > 1_000)
+    with streams(home, "savepoint", "create", "flights", "before", "--format", "json") as process:
+        said = finish(process)
+    assert sum(state["rows"] for state in json.loads(said[said.index("{") :])["savepoint"]["states"]) > 0
+    after = wait_for(home, lambda status: status.pes[0].rows_in > before.pes[0].rows_in + 1_000)
+    assert {host.pid for host in after.hosts} == {host.pid for host in before.hosts}
+    for command in (("savepoint", "export", "before", "exported"), ("cancel", "flights")):
+        with streams(home, *command) as process:
+            finish(process)
+    clone = ("deploy", spec, "--from", "exported", "--name", "trial", "--width", "PerCarrier=3")
+    with streams(other, *clone) as process:
+        finish(process)
+    wait_for(other, lambda status: status.state == "COMPLETED", "trial")
+    assert_same(result_of(other, "trial"), wanted)
 
 
 def test_on_postgresql_neither_a_killed_host_nor_a_server_that_is_restarted_changes_the_result(
