@@ -101,26 +101,31 @@ def switch(protocol: Protocol, world: World) -> World:
     """`switching.switch`: every PE of the held units begins with a boundary commit, higher than all before."""
     topology = protocol.topology
     held = members(topology, world.held)
-    epoch = max(world.units[unit].completed for unit in world.held)
-    batch = max(row.batch for row in world.carried) + 1
+    epoch = max(world.last_epoch, *(world.units[unit].completed for unit in world.held))
+    batch = max(world.last_batch, *(row.batch for row in world.carried)) + 1
     generation = _generation(world) + 1
     states = divided(protocol, world)
-    pes, streams = list(world.pes), list(world.streams)
+    pes, streams, units = list(world.pes), list(world.streams), list(world.units)
     boundaries, flights = list(world.boundaries), list(world.flights)
+    finished = {unit for unit in world.held if all(world.pes[pe].final for pe in topology.members[unit])}
     for pe, row in zip(held, world.carried, strict=True):
         exhausted = protocol.inflows(pe) <= set(row.done)
         pes[pe] = Pe(
-            batch, epoch + 1, exhausted, False, row.inputs, row.offset, row.done, row.written, states[pe]
+            batch, epoch + 1, exhausted, topology.unit_of[pe] in finished, row.inputs, row.offset, row.done,
+            row.written, states[pe],
         )  # fmt: skip
         boundaries[pe] = (Boundary(epoch, pes[pe]),) if protocol.boundary_commits else ()
         if set(topology.readers[pe]) <= set(held):
             streams[pe] = ()
         flights[pe] = tuple(sorted(flight._replace(current=False) for flight in flights[pe]))
-    units = tuple(
-        Unit(generation, epoch, epoch, current=epoch + 1) if number in world.held else unit
-        for number, unit in enumerate(world.units)
-    )
+    for unit in world.held:
+        group = topology.members[unit]
+        ended = all(pes[pe].exhausted for pe in group)
+        last = epoch if unit in finished else epoch + 1 if ended else None
+        closes = ended and unit not in finished and not topology.programs[group[0]].autonomous
+        units[unit] = Unit(generation, epoch + closes, epoch, last, current=epoch + 1)
     return world._replace(
-        pes=tuple(pes), units=units, streams=tuple(streams), boundaries=tuple(boundaries), flights=tuple(flights),
-        plan=world.plan + 1, held=(), carried=(), carried_at=0,
+        pes=tuple(pes), units=tuple(units), streams=tuple(streams), boundaries=tuple(boundaries),
+        flights=tuple(flights), plan=world.plan + 1, last_epoch=epoch, last_batch=batch,
+        held=(), carried=(), carried_at=0,
     )  # fmt: skip

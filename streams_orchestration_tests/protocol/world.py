@@ -103,6 +103,9 @@ class World(NamedTuple):
     """That may still be begun."""
     plan: int = 0
     """Number of the deployed one."""
+    last_epoch: int = 0
+    """Of the last switch: no later one of any unit is below."""
+    last_batch: int = -1
     held: tuple[int, ...] = ()
     """Units that are drained for another plan."""
     carried: tuple[Pe, ...] = ()
