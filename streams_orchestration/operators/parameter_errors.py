@@ -14,7 +14,20 @@ from streams_orchestration.operators.standard.refused import STREAMS_VALUES
 
 def parameter_errors(implementation: type[Operator], error: ValidationError) -> list[tuple[str, bool]]:
     """What is wrong with each parameter, and whether it is wrong in Streams, too."""
-    return [_explained(implementation, item) for item in error.errors()]
+    return [_explained(implementation, item) for item in _of_the_form(error.errors())]
+
+
+def _of_the_form(items: list[ErrorDetails]) -> list[ErrorDetails]:
+    """Of a parameter that is a word or a mapping, what is wrong with the form that it has."""
+    words = {item["loc"][0]: item for item in items if item["type"] == "literal_error" and len(item["loc"]) > 1}
+    chosen: list[ErrorDetails] = []
+    for item in items:
+        name, *_ = item["loc"] or ("",)
+        if name not in words:
+            chosen.append(item)
+        elif isinstance(words[name]["input"], dict) is not (item is words[name]):
+            chosen.append({**item, "loc": (name, *item["loc"][2:])})
+    return chosen
 
 
 def _explained(implementation: type[Operator], item: ErrorDetails) -> tuple[str, bool]:

@@ -18,7 +18,7 @@ def test_what_cannot_be_removed_is_named_and_holds_nothing_up(tmp_path: Path, ca
     file.write_bytes(b"x")
     assert remove_files([str(held), str(file), str(tmp_path / "gone")]) == 2
     assert not file.exists()
-    assert f"{held}, which nobody needs any more, cannot be removed" in caplog.text
+    assert f"{held}, which is no longer needed, cannot be removed" in caplog.text
 
 
 def test_a_host_whose_log_cannot_be_made_is_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):

@@ -28,6 +28,7 @@ TABLES: dict[type[CatalogRow], Table] = {
     rows.ExportRow: tables.stream_export,
     rows.ImportRow: tables.stream_import,
     rows.ConnectionRow: tables.stream_connection,
+    rows.TrialRow: tables.trial,
 }
 KINDS = {Boolean: bool, Integer: int, Float: float, LargeBinary: bytes, Text: str, String: str}
 """Type of a column -> type of a field; a JSON column may hold anything."""

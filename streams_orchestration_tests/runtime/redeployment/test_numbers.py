@@ -20,11 +20,13 @@ from streams_orchestration.compiler.redeployment.numbered import as_deployed
 from streams_orchestration.orchestration.application import known_lineage
 from streams_orchestration.orchestration.artifacts import artifacts_of
 from streams_orchestration.orchestration.stage_assets import ApplicationSource
+from streams_orchestration.runtime.catalog.creation import create_catalog
 from streams_orchestration.runtime.deployment.deployment import deploy
 from streams_orchestration.runtime.observing.compilations import deployed_compilation
 from streams_orchestration.runtime.observing.reading import read_status
-from streams_orchestration.runtime.redeployment import redeploying
+from streams_orchestration.runtime.redeployment import redeploying, trying
 from streams_orchestration.runtime.storage.home import Home
+from streams_orchestration.runtime.units.trial import _pass, read_trial
 from streams_orchestration_tests.compiler.assignments import assignment
 from streams_orchestration_tests.compiler.redeployment.test_units import HEAD, chain
 from streams_orchestration_tests.specs import read
@@ -36,7 +38,7 @@ BEFORE, AFTER = HEAD + chain("A") + chain("B"), HEAD + chain("C") + chain("B") +
 @pytest.fixture
 def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Home:
     monkeypatch.setenv("STREAMS_HOME", str(tmp_path / "home"))
-    monkeypatch.setattr(redeploying, "launch", lambda *_, **__: ())
+    monkeypatch.setattr(trying, "launch", lambda *_, **__: ())
     return Home(tmp_path / "home")
 
 
@@ -47,8 +49,17 @@ def spec(tmp_path: Path, home: Home) -> Path:
     path.write_text(BEFORE)
     deploy(home, compile_spec(path))
     path.write_text(HEAD + chain("C") + chain("A") + chain("B") + chain("D"))
-    redeploying.redeploy(home, compile_spec(path))
+    redeployed(home, compile_spec(path))
     return path
+
+
+def redeployed(home: Home, wanted: Compilation) -> None:
+    """Redeploy without hosts, and have the plan proved."""
+    redeploying.begin_redeploy(home, wanted)
+    with create_catalog(home).write() as connection:
+        trial = read_trial(connection, "app")
+        assert trial is not None
+        _pass(connection, trial)
 
 
 def running_pes(home: Home) -> dict[str, int]:
@@ -88,7 +99,7 @@ def test_what_would_be_redeployed_is_called_as_it_runs(home: Home, spec: Path, c
     spec.write_text(
         spec.read_text().replace("inputs: [ASource]", "inputs: [ASource]\n    annotations: {parallel: {width: 1}}")
     )
-    redeploying.redeploy(home, compile_spec(spec))
+    redeployed(home, compile_spec(spec))
     found = document(capsys, "diff", str(spec), "--to", "ANew=2")
     units = {unit.name for unit in read_status(home, "app").units}
     assert {each["unit"] for each in found["redeploy"]["units"]} <= units
