@@ -107,9 +107,9 @@ class LocalApplication:
         p, u = tables.pe, tables.unit
         with self.catalog.write() as connection:
             for unit in connection.execute(select(u).where(u.c.application == self.name)).all():
-                mine = (p.c.application == self.name, p.c.unit == unit.name)
-                connection.execute(update(p).where(*mine).values(running=unit.generation))
-                connection.execute(update(p).where(*mine, p.c.state == "WANTED").values(state="RUNNING"))
+                connection.execute(
+                    update(p).where(p.c.application == self.name, p.c.unit == unit.name).values(running=unit.generation)
+                )
         observe(self.catalog, self.name)
 
     def trigger(self) -> None:

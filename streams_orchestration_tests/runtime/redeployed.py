@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+from sqlalchemy import update
+
 from streams_orchestration.compiler.compilation import Compilation, need
 from streams_orchestration.compiler.redeployment.numbered import at_run_time
 from streams_orchestration.compiler.redeployment.outcome import Redeployment
+from streams_orchestration.runtime.catalog import tables
 from streams_orchestration.runtime.catalog.rows import TrialRow
 from streams_orchestration.runtime.redeployment.deployed import deployed_plan, preview_redeploy
 from streams_orchestration.runtime.redeployment.draining import close_epochs, give_up_epochs, hold, under_way
@@ -60,10 +63,19 @@ def decided(local: LocalApplication) -> TrialRow | None:
             trial = read_trial(connection, local.name)
         if trial is None or trial.state != "OPEN":
             return trial
+        _show_running(local)
         local.trigger()
         for program in local.programs:
             local.step(program)
     raise AssertionError(trial)
+
+
+def _show_running(local: LocalApplication) -> None:
+    """A PE in no region that has nothing to read has proved itself when it runs."""
+    p = tables.pe
+    with local.catalog.write() as connection:
+        wanted = (p.c.application == local.name, p.c.state == "WANTED")
+        connection.execute(update(p).where(*wanted).values(state="RUNNING"))
 
 
 def drained(local: LocalApplication, units: list[str]) -> None:
