@@ -24,9 +24,9 @@ _CANNOT_LIVE = frozenset(("TCPSource", "TCPSink", "UDPSource", "Gate", "Switch")
 _CANNOT_START = frozenset(
     (
         *("Aggregate", "Barrier", "CharacterTransform", "DeDuplicate", "Delay", "DeltaSink", "DynamicFilter"),
-        *("FileSink", "Filter", "Format", "Functor", "IcebergSink", "Join", "KafkaSink", "MetricsSink", "Pair"),
-        *("Parse", "Punctor", "Selector", "Sort", "Split", "SqlSink", "ThreadedSplit", "Throttle", "UDPSink", "Union"),
-        *("XMLParse",),
+        *("FileSink", "Filter", "Format", "Functor", "HttpSink", "IcebergSink", "Join", "KafkaSink", "MetricsSink"),
+        *("Pair", "Parse", "Punctor", "Selector", "Sort", "Split", "SqlSink", "ThreadedSplit", "Throttle", "UDPSink"),
+        *("Union", "XMLParse"),
     )
 )
 _STATEFUL = frozenset(
@@ -34,7 +34,7 @@ _STATEFUL = frozenset(
         *("Aggregate", "Barrier", "Beacon", "Buffer", "Custom", "DeDuplicate", "Delay", "DeltaSink", "DeltaSource"),
         *("DirectoryScan", "DynamicFilter", "FileSink", "FileSource", "Gate", "Join", "KeyedAggregate", "KeyedDelay"),
         *("KeyedJoin", "Marker", "Normalize", "Pair", "PunctMerger", "Selector", "Sort", "SqlSink", "Switch"),
-        *("IcebergSink", "IcebergSource", "KafkaSink", "KafkaSource", "SqlSource", "Throttle"),
+        *("HttpSink", "IcebergSink", "IcebergSource", "KafkaSink", "KafkaSource", "SqlSource", "Throttle"),
     )
 )
 
@@ -64,6 +64,7 @@ _TABLE: dict[str, tuple[SingleThreadedMode, str, str]] = {
     "Format": ("Always", "c", "Mp"),
     "Functor": ("Always", "c", "Mp Mp*"),
     "Gate": ("Always", "c cx", "cp"),
+    "HttpSink": ("Always", "c", ""),
     "IcebergSink": ("Always", "c", ""),
     "IcebergSource": ("Always", "", "M"),
     "Import": ("Always", "", "cg"),

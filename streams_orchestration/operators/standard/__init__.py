@@ -13,6 +13,7 @@ STANDARD: dict[str, str] = {
     "FileSource": "streams_orchestration.operators.standard.file_source:FileSource",
     "Filter": "streams_orchestration.operators.standard.filter:Filter",
     "Functor": "streams_orchestration.operators.standard.functor:Functor",
+    "HttpSink": "streams_orchestration.operators.standard.http_sink:HttpSink",
     "IcebergSink": "streams_orchestration.operators.standard.iceberg_sink:IcebergSink",
     "IcebergSource": "streams_orchestration.operators.standard.iceberg_source:IcebergSource",
     "Join": "streams_orchestration.operators.standard.join:Join",

@@ -1,0 +1,1 @@
+"""HTTP: requests that a sink makes, and what each answer means."""

@@ -1,0 +1,226 @@
+"""Requests of a sink: how a receiver is addressed, and whether an answer is final."""
+
+from __future__ import annotations
+
+import importlib.util
+import re
+import time
+from typing import Any
+from urllib.parse import quote, urlsplit
+
+from pydantic import Field, field_validator
+
+from streams_orchestration.operators.contract import Parameters
+from streams_orchestration.operators.errors import RefusedError
+from streams_orchestration.operators.references import REFERENCE, ReferenceError, is_reference, resolved
+
+LONGEST_WAIT = 300.0
+"""Seconds that a receiver may ask to be left alone for by `Retry-After`."""
+_LATER = frozenset((408, 409, 421, 423, 425, 429))
+"""Statuses below 500 after which the same request may succeed."""
+_NEVER = frozenset((501, 505, 510))
+"""Statuses from 500 on after which it will not."""
+_SECRET = re.compile(r"authorization|cookie|token|secret|password|(^|[-_])key$", re.IGNORECASE)
+_OWN = frozenset(("content-type", "content-length", "content-encoding", "transfer-encoding", "host", "idempotency-key"))
+"""Headers that the operator makes itself."""
+_REMEDIES = {
+    401: "see the credentials in token and headers",
+    403: "see the credentials in token and headers, and the rights that they give",
+    404: "see the path in url",
+    405: "see whether the path in url takes POST",
+    413: "make batchSize smaller",
+    415: "see which format the receiver takes",
+}
+
+
+class HttpAwayError(ValueError):
+    """The receiver cannot be reached, or cannot take the request now: it is made again, nothing is lost."""
+
+
+class HttpParameters(Parameters):
+    """How a receiver is addressed."""
+
+    url: str = Field(min_length=1, description="http:// or https://; secrets in it as ${env:NAME} or ${file:PATH}")
+    headers: dict[str, str] = Field(
+        default_factory=dict, repr=False, description="of each request; secrets as ${env:NAME} or ${file:PATH}"
+    )
+    token: str | None = Field(default=None, repr=False, description="a bearer token, as ${env:NAME} or ${file:PATH}")
+    ca: str | None = Field(default=None, description="file with the certificates that are trusted; else the usual ones")
+    timeout: float = Field(default=30.0, gt=0, description="seconds for one request")
+
+    @field_validator("url")
+    @classmethod
+    def _check_url(cls, url: str) -> str:
+        try:
+            parts = urlsplit(REFERENCE.sub("reference", url))
+            port = parts.port
+        except ValueError as error:
+            message = f"{url} is no address: {error}"
+            raise ValueError(message) from None
+        if parts.username is not None or parts.password is not None:
+            message = "a user or password stands in the address; name it in token or headers, as ${env:NAME}"
+            raise ValueError(message)
+        if parts.scheme not in ("http", "https") or not parts.hostname or port == 0:
+            message = f"{url} is no address of the form http://host/path or https://host/path"
+            raise ValueError(message)
+        return url
+
+    @field_validator("headers")
+    @classmethod
+    def _check_headers(cls, headers: dict[str, str]) -> dict[str, str]:
+        for name, value in headers.items():
+            if not re.fullmatch(r"[!#$%&'*+.^_`|~0-9A-Za-z-]+", name) or re.search(r"[\r\n\0]", value):
+                message = f"{name!r} is no header of HTTP"
+                raise ValueError(message)
+            if name.lower() in _OWN:
+                message = f"{name} is set by the operator itself; leave it out"
+                raise ValueError(message)
+            if _SECRET.search(name) and not REFERENCE.search(value):
+                message = f"{name}: a secret stands in it; name where it is: ${{env:NAME}} or ${{file:PATH}}"
+                raise ValueError(message)
+        return headers
+
+    @field_validator("token")
+    @classmethod
+    def _check_token(cls, token: str | None) -> str | None:
+        return check_token(token)
+
+
+def check_token(token: str | None) -> str | None:
+    """The parameter `token`.
+
+    Raises:
+        ValueError: it is no reference.
+    """
+    if token is not None and not is_reference(token):
+        message = "a secret stands in it, and would stand in plans and logs, too; name where it is: ${env:NAME}"
+        raise ValueError(message)
+    return token
+
+
+def require_http(operator: str, *packages: str) -> None:
+    """See that the libraries are installed; nothing is imported.
+
+    Raises:
+        ValueError: one is not; names the extra to install.
+    """
+    for package in packages:
+        if importlib.util.find_spec(package) is None:
+            message = (
+                f"{operator} needs the Python package {package}, which is not installed here: "
+                "pip install 'streams-orchestration[http]'"
+            )
+            raise ValueError(message)
+
+
+class HttpTarget:
+    """A receiver, with one connection that is kept open."""
+
+    def __init__(self, parameters: HttpParameters) -> None:
+        """Resolve references; nothing is connected.
+
+        Raises:
+            RefusedError: a reference cannot be resolved, or the file of `ca` is not there.
+        """
+        import requests
+
+        self.place = parameters.url
+        self._timeout = parameters.timeout
+        try:
+            self._url = resolved(parameters.url, "url")
+            headers = {name: resolved(value, f"headers: {name}") for name, value in parameters.headers.items()}
+            if parameters.token is not None:
+                headers["Authorization"] = f"Bearer {resolved(parameters.token, 'token')}"
+        except ReferenceError as error:
+            raise RefusedError(str(error)) from None
+        if wrong := next((name for name, value in headers.items() if re.search(r"[\r\n\0]", value)), None):
+            message = f"header {wrong}: what its reference names is no value of a header, it has a line break"
+            raise RefusedError(message)
+        self._session: Any = requests.Session()
+        self._session.auth = lambda request: request  # else a .netrc would take the place of the header
+        self._session.headers.update({name: value.encode() for name, value in headers.items()})
+        if parameters.ca is not None:
+            self._session.verify = parameters.ca
+
+    def post(self, body: bytes, kind: str, key: str) -> None:
+        """Make one request, and see that it was taken.
+
+        Args:
+            body: of the request.
+            kind: its media type.
+            key: the same whenever the request is repeated.
+
+        Raises:
+            HttpAwayError: it was not taken, and may be taken later; with `wait` as its second argument.
+            RefusedError: it will never be taken.
+        """
+        import requests
+
+        headers = {"Content-Type": kind, "Idempotency-Key": f'"{quote(key, safe="/[]().:~")}"'}
+        try:
+            answer = self._session.post(self._url, body, headers=headers, timeout=self._timeout, allow_redirects=False)
+        except requests.exceptions.SSLError:
+            message = f"{self.place}: its certificate is not trusted, or it does not speak TLS; see ca"
+            raise RefusedError(message) from None
+        except (requests.exceptions.InvalidURL, requests.exceptions.InvalidHeader, UnicodeError):
+            message = f"{self.place}: what its references name makes no address, or no header"
+            raise RefusedError(message) from None
+        except requests.exceptions.Timeout:
+            message = f"{self.place}: no answer within {self._timeout:g} s"
+            raise HttpAwayError(message) from None
+        except requests.exceptions.RequestException as error:
+            message = f"{self.place}: cannot be reached: {_cause(error)}"
+            raise HttpAwayError(message) from None
+        except OSError:
+            message = f"ca: the file {self._session.verify} cannot be read"
+            raise RefusedError(message) from None
+        self._judge(answer.status_code, answer.reason, answer.headers.get("Retry-After"))
+
+    def _judge(self, status: int, reason: str | None, retry_after: str | None) -> None:
+        if 200 <= status < 300:
+            return
+        text = f"{self.place}: answered {status} {reason or ''}".rstrip()
+        if status in _LATER or (status >= 500 and status not in _NEVER):
+            raise HttpAwayError(text, _seconds(retry_after))
+        if 300 <= status < 400:
+            message = f"{text}: it is elsewhere, and requests are not redirected; name the address itself in url"
+            raise RefusedError(message)
+        message = f"{text}: it refuses; {_REMEDIES.get(status, 'see what the receiver wants')}"
+        raise RefusedError(message)
+
+    def close(self) -> None:
+        """Disconnect."""
+        self._session.close()
+
+
+class Patience:
+    """When a receiver that asked to be left alone may be asked again."""
+
+    def __init__(self) -> None:
+        self._until = 0.0
+
+    def wait(self, error: HttpAwayError) -> None:
+        """It said for how long."""
+        if len(error.args) > 1 and error.args[1]:
+            self._until = time.monotonic() + error.args[1]
+
+    def check(self, place: str) -> None:
+        """Raises HttpAwayError while it is not to be asked."""
+        left = self._until - time.monotonic()
+        if left > 0:
+            message = f"{place}: asked to be left alone for {left:.0f} s more"
+            raise HttpAwayError(message)
+
+
+def _seconds(retry_after: str | None) -> float:
+    return min(float(retry_after), LONGEST_WAIT) if retry_after and retry_after.isdecimal() else 0.0
+
+
+def _cause(error: BaseException) -> str:
+    """The innermost reason; the outer ones name the address, with what its references stand for."""
+    seen: Any = error
+    while (inner := getattr(seen, "reason", None) or seen.__cause__ or seen.__context__) is not None:
+        if not isinstance(inner, BaseException):
+            break
+        seen = inner
+    return str(getattr(seen, "strerror", None) or type(seen).__name__)
