@@ -71,6 +71,17 @@ def test_lines_of_json_and_text(tmp_path: Path):
     assert bench.rows(1) == [(str(path), 2)]
 
 
+def test_a_line_that_is_nested_too_deeply_is_malformed(tmp_path: Path):
+    path = tmp_path / "rows.jsonl"
+    path.write_bytes(b'{"n": 1, "s": "a"}\n' + b"[" * 100_000 + b"\n")
+    bench = source(path, "line bigint, reason string", format="jsonl")
+    bench.produce()
+    assert bench.rows() == [(1, "a")]
+    assert bench.rows(1) == [(2, "it is nested too deeply")]
+    with pytest.raises(DataError, match="line 2: it is nested too deeply"):
+        source(path, format="jsonl", parsing="strict").produce()
+
+
 @given(
     st.lists(st.sampled_from(GOOD + BAD), max_size=30), st.integers(1, 64), st.integers(1, 7), st.integers(0, 30),
     st.booleans(),

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Callable, Sequence
 from typing import Literal, NamedTuple
 
 from streams_orchestration.operators.errors import DataError
 from streams_orchestration.operators.libraries import pa, pa_csv
 from streams_orchestration.operators.standard.file_rows import RawRow, sift
-from streams_orchestration.operators.standard.json_lines import check_json_schema, parse_objects
+from streams_orchestration.operators.standard.json_lines import check_json_schema, is_object, parse_objects
 
 MessageFormat = Literal["json", "csv", "raw"]
 
@@ -76,7 +75,7 @@ def decode(values: Sequence[bytes | None], schema: pa.Schema, format: MessageFor
         except (pa.ArrowInvalid, pa.ArrowNotImplementedError, DataError):
             pass
     rows = [RawRow(number, value) for number, value in enumerate(values) if value and not value.isspace()]
-    suspects = [(n, False) for n, row in enumerate(rows) if format == "json" and not _is_object(row.text)]
+    suspects = [(n, False) for n, row in enumerate(rows) if format == "json" and not is_object(row.text)]
     sifted = sift(rows, lambda part: parse([row.text for row in part]), suspects, _explain, schema)
     full = {row.line for row in rows}
     empty = [Bad(number, "the message has no value") for number in range(len(values)) if number not in full]
@@ -125,13 +124,6 @@ def _csv_parser(schema: pa.Schema, separator: str) -> Parser:
         return batches[0] if batches else pa.RecordBatch.from_pylist([], schema=schema)
 
     return parse
-
-
-def _is_object(text: bytes) -> bool:
-    try:
-        return isinstance(json.loads(text), dict)
-    except ValueError:
-        return False
 
 
 def _explain(_row: RawRow, error: Exception) -> tuple[str, str]:

@@ -54,23 +54,27 @@ def _rows(path: File, lines: list[bytes], schema: pa.Schema, start: Place, *, pe
         if not permissive:
             message = f"{path}, {_place(lines, start.line - 1, schema)}"
             raise DataError(message) from error
-        suspects = [(i, False) for i, row in enumerate(full) if not _is_object(row.text)]
+        suspects = [(i, False) for i, row in enumerate(full) if not is_object(row.text)]
         return sift(full, lambda part: parse_objects([row.text for row in part], schema), suspects, _explain, schema)
 
 
-def _is_object(text: bytes) -> bool:
+def is_object(text: bytes) -> bool:
+    """Whether a text is one JSON object."""
+    return not _why_no_object(text)
+
+
+def _why_no_object(text: bytes) -> str:
+    """Why a text is not one JSON object; empty when it is."""
     try:
-        return isinstance(json.loads(text), dict)
-    except ValueError:
-        return False
+        return "" if isinstance(json.loads(text), dict) else "an object is wanted"
+    except ValueError as error:
+        return str(error)
+    except RecursionError:
+        return "it is nested too deeply"
 
 
 def _explain(row: RawRow, error: Exception) -> tuple[str, str]:
-    try:
-        wrong = "" if isinstance(json.loads(row.text), dict) else "an object is wanted"
-    except ValueError as malformed:
-        wrong = str(malformed)
-    return "", wrong or str(error)
+    return "", _why_no_object(row.text) or str(error)
 
 
 def parse_objects(lines: list[bytes], schema: pa.Schema) -> pa.RecordBatch:
@@ -96,11 +100,9 @@ def _place(lines: list[bytes], before: int, schema: pa.Schema) -> str:
         if not line.strip():
             continue
         try:
-            if not isinstance(json.loads(line), dict):
-                return f"line {number}: an object is wanted, one on each line"
             parse_objects([line], schema)
         except (ValueError, pa.ArrowNotImplementedError) as error:
-            return f"line {number}: {error}"
+            return f"line {number}: {_why_no_object(line) or error}"
     return f"lines {before + 1} to {before + len(lines)}: they do not fit together"
 
 

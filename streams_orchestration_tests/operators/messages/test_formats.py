@@ -55,8 +55,9 @@ GOOD = {
     "csv": [b"1,a", b'1,"a"\n', b"1,a\r\n"],
 }
 TWO = [b'{"n": 1}{"n": 2}', b'{"n": 1}\n{"n": 2}']
+DEEP = [b"[" * 100_000, b'{"n":' * 100_000 + b"1" + b"}" * 100_000]
 BAD = {
-    "json": [b"", None, b" ", b"no", b"[1]", b'{"n": "x"}', *TWO, b'{"n": 1', b"}", b"\xff"],
+    "json": [b"", None, b" ", b"no", b"[1]", b'{"n": "x"}', *TWO, *DEEP, b'{"n": 1', b"}", b"\xff"],
     "csv": [b"", None, b"x,a", b"1", b"1,a,b", b"1,a\n2,b", b'1,"a', b'b",2'],
 }
 
