@@ -25,7 +25,7 @@ from streams_orchestration.runtime.hosts.pes import deployed_pes
 from streams_orchestration.runtime.programs.batches import StateFile, StoredState
 from streams_orchestration.runtime.redeployment.carrying import CommonCut, read_cut
 from streams_orchestration.runtime.redeployment.deployed import deployed_plan, state_facts
-from streams_orchestration.runtime.redeployment.draining import drain, hold, release, under_way
+from streams_orchestration.runtime.redeployment.draining import drain, held, under_way
 from streams_orchestration.runtime.savepoints.manifest import (
     SCHEMA_VERSION,
     STATES,
@@ -130,27 +130,26 @@ def _at_rest(
         )
         raise SavepointError(message)
     resumed = False
-    hold(catalog, application, units)
-    try:
-        rest = drain(catalog, application, programs, units, 0.0, mend=False)
-        if rest:
-            resumed = status.state == "STOPPED"
-            with catalog.write() as connection:
-                resume(connection, application, application_row(connection, home, application).state)
-            launch(home, application, launcher=launcher)
-            rest = drain(catalog, application, programs, units, time.monotonic() + within, mend=False)
-        if rest:
-            message = (
-                f"{application} is as it was, and no savepoint was taken: {_standing(home, application, rest)} after "
-                f"{within:.0f} s. See `streams status {application}` for what holds it up, then try again, or wait "
-                "longer with --within"
-            )
-            raise SavepointError(message)
-        yield
-    finally:
-        if resumed:
-            cancel(home, application, STOP_SECONDS)
-        release(catalog, application)
+    with held(catalog, application, units):
+        try:
+            rest = drain(catalog, application, programs, units, 0.0, mend=False)
+            if rest:
+                resumed = status.state == "STOPPED"
+                with catalog.write() as connection:
+                    resume(connection, application, application_row(connection, home, application).state)
+                launch(home, application, launcher=launcher)
+                rest = drain(catalog, application, programs, units, time.monotonic() + within, mend=False)
+            if rest:
+                message = (
+                    f"{application} is as it was, and no savepoint was taken: {_standing(home, application, rest)} "
+                    f"after {within:.0f} s. See `streams status {application}` for what holds it up, then try again, "
+                    "or wait longer with --within"
+                )
+                raise SavepointError(message)
+            yield
+        finally:
+            if resumed:
+                cancel(home, application, STOP_SECONDS)
 
 
 def _standing(home: Home, application: str, rest: str) -> str:

@@ -27,9 +27,9 @@ _PARTIAL = ".partial"
 
 def saved(home: Home, application: str | None = None) -> Iterator[Path]:
     """The savepoints of a home, of one application or of all, by name; what is not whole is none."""
-    pattern = "*" if application is None else application
-    for path in sorted(home.root.glob(f"savepoints/{pattern}/*")):
-        if (path / MANIFEST).exists() and not path.name.startswith("."):
+    for path in sorted(home.root.glob("savepoints/*/*")):
+        whole = (path / MANIFEST).exists() and not path.name.startswith(".")
+        if whole and application in (None, path.parent.name):
             yield path
 
 

@@ -184,6 +184,7 @@ class _Restoring:
         place.mkdir(parents=True, exist_ok=True)
         own = place / f"{self._manifest.id[:8]}-{path.name}"
         self._written.append(str(own))
+        own.unlink(missing_ok=True)  # of a process that was killed before the catalog named it
         if self._home.root in path.parents:
             keep_file(path, own)
         else:  # what was exported may be changed by whoever has it

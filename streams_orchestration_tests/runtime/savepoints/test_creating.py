@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import errno
 import shutil
-from collections.abc import Callable
+import threading
+from collections.abc import Callable, Collection
 from pathlib import Path
 from typing import Any
 
@@ -15,6 +16,7 @@ from streams_orchestration.runtime.catalog import tables
 from streams_orchestration.runtime.deployment.control import cancel
 from streams_orchestration.runtime.deployment.deployment import deploy
 from streams_orchestration.runtime.errors import NotDeployedError
+from streams_orchestration.runtime.redeployment import draining
 from streams_orchestration.runtime.savepoints import copying, creating, manifest, places
 from streams_orchestration.runtime.savepoints.copying import export_savepoint, import_savepoint
 from streams_orchestration.runtime.savepoints.creating import create_savepoint
@@ -25,6 +27,7 @@ from streams_orchestration.runtime.units.garbage import collect_garbage
 from streams_orchestration.runtime.units.region_machine import LIMIT
 from streams_orchestration_tests.runtime.applications import published, rows
 from streams_orchestration_tests.runtime.local import LocalApplication
+from streams_orchestration_tests.runtime.redeployed import drained
 from streams_orchestration_tests.runtime.redeployment.test_switching import COUNT, counts, run_some, visits
 from streams_orchestration_tests.runtime.running import FakeHosts
 from streams_orchestration_tests.runtime.saved import begun, take
@@ -80,6 +83,28 @@ def test_a_name_is_taken_once_and_is_plain(local: LocalApplication):
 
 def test_without_a_name_it_is_called_by_the_time(local: LocalApplication):
     assert take(local, "").manifest.name.startswith("2")
+
+
+def test_the_application_is_held_for_as_long_as_it_takes(local: LocalApplication, monkeypatch: pytest.MonkeyPatch):
+    holds, renewed = [0], threading.Event()
+
+    def hold(*arguments: Any) -> None:
+        holds[0] += 1
+        draining_hold(*arguments)
+        if holds[0] > 1:
+            renewed.set()
+
+    def slow(_catalog: Any, _application: str, _programs: Any, units: Collection[str], *_: float, **__: Any) -> str:
+        assert renewed.wait(10.0)
+        drained(local, list(units))
+        return ""
+
+    draining_hold = draining.hold
+    monkeypatch.setattr(draining, "HOLD_SECONDS", 0.03)
+    monkeypatch.setattr(draining, "hold", hold)
+    monkeypatch.setattr(creating, "drain", slow)
+    create_savepoint(local.home, local.name, "point")
+    assert not held(local)
 
 
 def test_what_does_not_come_to_a_cut_runs_on_without_a_savepoint(local: LocalApplication, hosts: FakeHosts):

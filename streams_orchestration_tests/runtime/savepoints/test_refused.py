@@ -17,7 +17,7 @@ from streams_orchestration.runtime.redeployment.deployed import DropStateError
 from streams_orchestration.runtime.savepoints import restoring
 from streams_orchestration.runtime.savepoints.copying import export_savepoint, import_savepoint
 from streams_orchestration.runtime.savepoints.manifest import MANIFEST, SavepointError
-from streams_orchestration.runtime.savepoints.places import savepoint_of
+from streams_orchestration.runtime.savepoints.places import saved, savepoint_of
 from streams_orchestration.runtime.savepoints.restoring import restore
 from streams_orchestration.runtime.storage.home import Home
 from streams_orchestration.runtime.units.reading import deployed_applications
@@ -183,6 +183,33 @@ def test_a_full_disk_leaves_nothing(
         restore(home, visits(directory, 2, 3), place)
     assert deployed_applications(home) == ()
     assert not list(home.root.rglob("*.state"))
+
+
+def test_what_was_killed_may_be_repeated(
+    taken: LocalApplication, directory: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+):
+    home, plan, place = Home(tmp_path / "other"), visits(directory, 2, 3), savepoint_of(taken.home, "point")
+    own = import_savepoint(home, export_savepoint(taken.home, str(place), tmp_path / "exported").place).place
+
+    class KilledError(BaseException):
+        """The process is gone: nothing that it would clean up is cleaned up."""
+
+    def killed(*_: object) -> None:
+        raise KilledError
+
+    with monkeypatch.context() as patch:
+        patch.setattr(restoring, "remove_files", lambda _: None)
+        patch.setattr(restoring, "insert_application", killed)
+        with pytest.raises(KilledError):
+            restore(home, plan, own)
+    assert list((home.data("app") / "states").rglob("*.state"))
+    restore(home, plan, own)
+
+
+@pytest.mark.parametrize("name", ["a**", "*", ".."])
+def test_only_the_savepoints_of_the_application_are_listed(taken: LocalApplication, name: str):
+    assert list(saved(taken.home, name)) == []
+    assert [path.name for path in saved(taken.home, "app")] == ["point"]
 
 
 NAMES: dict[str, tuple[str, str]] = {
