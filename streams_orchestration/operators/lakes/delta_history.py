@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Mapping, Sequence
+from functools import cached_property
 from typing import Any, TypeVar
 from urllib.parse import unquote
 
@@ -41,6 +42,8 @@ class DeltaHistory:
         self.store = store
         self.place = store.place
         self._opened: Any = None
+        self._last: tuple[int | None, int | None] | None = None
+        """Of the log's newest file: its size in bytes, and when it was written."""
 
     def start(self, start: Start) -> Position:
         """Where a source begins."""
@@ -64,15 +67,13 @@ class DeltaHistory:
         """The newest version."""
 
         def look() -> int:
-            if self._opened is None:
-                self._opened = self._table()
+            if self._opened is None or self._log_file(self._opened.version()) != self._last:
+                before, self._opened = self._opened, self._table()
+                if before is not None and self._opened.version() < before.version():
+                    raise self._made_anew(before.version())
             else:
-                before = self._opened.version()
                 self._opened.update_incremental()
-                if self._opened.version() == before and not deltalake.DeltaTable.is_deltatable(
-                    self.place, self.store.options()
-                ):
-                    raise TableNotFoundError
+            self._last = self._log_file(self._opened.version())
             return self._opened.version()
 
         return self._reached(look)
@@ -85,8 +86,7 @@ class DeltaHistory:
         """
         newest = self.newest()
         if newest < version:
-            message = f"{self.place} has version {newest} only, but {version} was read; was it made anew? Use --fresh"
-            raise DataError(message)
+            raise self._made_anew(version)
         if newest == version:
             return None
         if self._log_of(version + 1) is None:
@@ -145,24 +145,39 @@ class DeltaHistory:
         """A data file."""
         return self._files.open_input_file(part.path)
 
-    @property
+    @cached_property
     def _files(self) -> Any:
         return self.store.files()
 
     def _table(self, version: int | None = None) -> Any:
         return deltalake.DeltaTable(self.place, version=version, storage_options=self.store.options())
 
+    def _made_anew(self, version: int) -> DataError:
+        newest = self._opened.version()
+        return DataError(
+            f"{self.place} has version {newest} only, but {version} was read; was it made anew? Use --fresh"
+        )
+
+    def _log_file(self, version: int) -> tuple[int | None, int | None]:
+        """Size in bytes and time of the log of a version; None where it is gone."""
+        info = self._files.get_file_info(f"{_LOG}/{version:020}.json")
+        return info.size, info.mtime_ns
+
     def _log_of(self, version: int) -> list[Mapping[str, Any]] | None:
         """The actions of a version; None when its file is gone."""
-        try:
-            with self._files.open_input_stream(f"{_LOG}/{version:020}.json") as file:
-                return [json.loads(line) for line in file.read().splitlines() if line.strip()]
-        except FileNotFoundError:
-            return None
+
+        def read() -> list[Mapping[str, Any]] | None:
+            try:
+                with self._files.open_input_stream(f"{_LOG}/{version:020}.json") as file:
+                    return [json.loads(line) for line in file.read().splitlines() if line.strip()]
+            except FileNotFoundError:
+                return None
+
+        return self._reached(read)
 
     def _versions(self) -> list[int]:
         """Those whose log can be read."""
-        infos = self._files.get_file_info(fs.FileSelector(_LOG))
+        infos = self._reached(lambda: self._files.get_file_info(fs.FileSelector(_LOG)))
         return sorted(int(info.base_name[:20]) for info in infos if info.base_name[20:] == ".json")
 
     def _oldest(self) -> Position:

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from typing import Any
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, TypeVar
 
 import pyarrow as pa
 from pyiceberg.exceptions import NoSuchNamespaceError, NoSuchTableError
@@ -25,6 +25,7 @@ from streams_orchestration.operators.lakes.history import (
 )
 from streams_orchestration.operators.lakes.iceberg_catalog import load_catalog, without_secrets
 
+Result = TypeVar("Result")
 NOTHING = 0
 """Stands for the time before the first snapshot."""
 _FIELD_ID = b"PARQUET:field_id"
@@ -70,20 +71,14 @@ class IcebergHistory:
 
     def newest(self) -> int:
         """The newest snapshot."""
-        try:
+
+        def look() -> Snapshot | None:
             if self._catalog is None:
                 self._catalog = load_catalog(self.properties)
             self._loaded = self._catalog.load_table(self.place)
-            current = self._table.current_snapshot()
-        except LakeError:
-            raise
-        except (NoSuchTableError, NoSuchNamespaceError):
-            message = f"there is no table {self.place} in the catalog; make it, or name another one"
-            raise LakeError(message) from None
-        except Exception as error:
-            text = without_secrets(f"{type(error).__name__}: {error}", self.properties)
-            message = f"the table {self.place} cannot be read: {text}; see that it is there, and the rights"
-            raise LakeError(message) from error
+            return self._table.current_snapshot()
+
+        current = self._reached(look)
         return NOTHING if current is None else current.snapshot_id
 
     def following(self, version: int) -> int | None:
@@ -122,6 +117,9 @@ class IcebergHistory:
         Raises:
             LostVersionsError: it has expired.
         """
+        return self._reached(lambda: self._parts(position))
+
+    def _parts(self, position: Position) -> VersionParts:
         snapshot = self._table.snapshot_by_id(position.version)
         try:
             if snapshot is None:
@@ -169,6 +167,20 @@ class IcebergHistory:
     def _table(self) -> Table:
         assert self._loaded is not None
         return self._loaded
+
+    def _reached(self, action: Callable[[], Result]) -> Result:
+        """What an action with the library gives, its errors as LakeErrors."""
+        try:
+            return action()
+        except (LakeError, DataError, LostVersionsError):
+            raise
+        except (NoSuchTableError, NoSuchNamespaceError):
+            message = f"there is no table {self.place} in the catalog; make it, or name another one"
+            raise LakeError(message) from None
+        except Exception as error:
+            text = without_secrets(f"{type(error).__name__}: {error}", self.properties)
+            message = f"the table {self.place} cannot be read: {text}; see that it is there, and the rights"
+            raise LakeError(message) from error
 
     def _lineage(self) -> list[Snapshot]:
         """The snapshots that led to the newest one, oldest first, as far as they are known."""

@@ -18,7 +18,8 @@ from streams_orchestration.operators.contract import (
     SourceOperator,
 )
 from streams_orchestration.operators.errors import DataError
-from streams_orchestration.operators.lakes.errors import require
+from streams_orchestration.operators.hold_up import HoldUp
+from streams_orchestration.operators.lakes.errors import LakeError, is_away, require
 from streams_orchestration.operators.lakes.history import (
     ChangePolicy,
     DataPart,
@@ -100,22 +101,40 @@ class LakeSource(SourceOperator):
         self._rest: pa.RecordBatch | None = None
         self._idle = False
         self._place = ""
+        self._hold_up = HoldUp(self.context)
+        self._reached: Offset = {}
+        """Where the next call goes on if this one fails."""
 
     def place(self) -> str:
         """Data file and version that were read last."""
         return self._place
 
     def pause(self) -> float | None:
-        """Until the next look at the table."""
-        return self.parameters.poll_period if self._idle else 0.0
+        """Until the next look at the table, or the next try to reach it."""
+        return self._hold_up.pause or (self.parameters.poll_period if self._idle else 0.0)
 
     def produce(self, offset: Offset, limit: int) -> ProducedTo:
-        """Submit the next rows; the first call only says where to begin, so that every later one begins there.
+        """Submit the next rows, none while the table cannot be reached.
+
+        The first call only says where to begin, so that every later one begins there.
 
         Raises:
             DataError: rows are lost, deleted or updated, or do not fit the stream; names version and remedy.
-            LakeError: the table cannot be reached.
+            LakeError: there is no such table, or it cannot be read.
         """
+        self._reached = offset
+        try:
+            produced = self._produce(offset, limit)
+        except LakeError as error:
+            if not is_away(error):
+                raise
+            self._hold_up.away(error)
+            self._history = self._reading = self._rest = None
+            return ProducedTo(self._reached, exhausted=False)
+        self._hold_up.back()
+        return produced
+
+    def _produce(self, offset: Offset, limit: int) -> ProducedTo:
         if self._history is None:
             self._history = self.history()
             self._check_columns()
@@ -132,6 +151,7 @@ class LakeSource(SourceOperator):
                     return ProducedTo(_offset(position), exhausted=ended)
                 position = following
             position, rows = self._step(position, limit)
+            self._reached = _offset(position)
             limit -= rows
         return ProducedTo(_offset(position), exhausted=False)
 
@@ -214,7 +234,7 @@ class LakeSource(SourceOperator):
             return None
         except (pa.ArrowInvalid, OSError) as error:
             message = f"{part.path} of {self._table.place}, version {position.version}: {error}"
-            raise DataError(message) from error
+            raise (LakeError if is_away(error) else DataError)(message) from error
         if batch is None:
             self._reading = None
             return None

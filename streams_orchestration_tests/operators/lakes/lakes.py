@@ -19,9 +19,12 @@ from pyiceberg.catalog import load_catalog
 from pyiceberg.table import Table, Transaction
 from pyiceberg.types import LongType
 
+from streams_orchestration.operators.contract import Offset
 from streams_orchestration.operators.epoch_sink import DeliveryKey, EpochSink
 from streams_orchestration.operators.standard.delta_sink import DeltaSink
+from streams_orchestration.operators.standard.delta_source import DeltaSource
 from streams_orchestration.operators.standard.iceberg_sink import IcebergSink
+from streams_orchestration.operators.standard.iceberg_source import IcebergSource
 from streams_orchestration_tests.operators.harness import Bench, Row
 
 FACT = "streams.epoch"
@@ -64,6 +67,21 @@ class Delta:
 
     def make(self, table: pa.Table, partition_by: Sequence[str] = ()) -> None:
         deltalake.write_deltalake(self.place, table, partition_by=list(partition_by))
+
+    def source(self, schema: str = SCHEMA, **parameters: Any) -> Bench:
+        return Bench(DeltaSource, [], [schema], **self.source_parameters() | parameters)
+
+    def append(self, *rows: Row) -> None:
+        deltalake.write_deltalake(self.place, _table(rows), mode="append")
+
+    def delete(self, condition: str) -> None:
+        deltalake.DeltaTable(self.place).delete(condition)
+
+    def versions(self) -> list[int]:
+        return list(range(deltalake.DeltaTable(self.place).version() + 1))
+
+    def files_of(self, version: int) -> list[Path]:
+        return [Path(file) for file in deltalake.DeltaTable(self.place, version=version).file_uris()]
 
     def add_column(self, name: str) -> None:
         field = deltalake.Field(name, PrimitiveType("long"))
@@ -136,6 +154,22 @@ class Iceberg:
                 spec.add_identity(name)
         return self.table()
 
+    def source(self, schema: str = SCHEMA, **parameters: Any) -> Bench:
+        return Bench(IcebergSource, [], [schema], **self.source_parameters() | parameters)
+
+    def append(self, *rows: Row) -> None:
+        self.table().append(_table(rows))
+
+    def delete(self, condition: str) -> None:
+        self.table().delete(condition)
+
+    def versions(self) -> list[int]:
+        return [snapshot.snapshot_id for snapshot in self.table().snapshots()]
+
+    def files_of(self, version: int) -> list[Path]:
+        tasks = self.table().scan(snapshot_id=version).plan_files()
+        return [Path(task.file.file_path.removeprefix("file://")) for task in tasks]
+
     def table(self) -> Table:
         return load_catalog("default", **self.catalog()).load_table(self.place)
 
@@ -169,6 +203,22 @@ class Iceberg:
 
 
 LAKES: dict[str, Any] = {"delta": Delta, "iceberg": Iceberg}
+
+
+def _table(rows: Sequence[Row]) -> pa.Table:
+    return pa.table({"k": [row[0] for row in rows], "n": pa.array([row[1] for row in rows], pa.int64())})
+
+
+def read(bench: Bench, offset: Offset | None = None, limit: int = 1000) -> Offset:
+    """Have a source read until there is nothing more; gives the offset."""
+    produced = bench.produce(offset, limit)
+    while not produced.exhausted and bench.operator.pause() == 0:  # type: ignore[attr-defined]
+        produced = bench.produce(produced.offset, limit)
+    return produced.offset
+
+
+def numbers(bench: Bench) -> list[int]:
+    return [row[1] for row in bench.rows()]
 
 
 def deliver(bench: Bench, rows: Sequence[Row], key: DeliveryKey | None = None, batches: int = 1) -> None:
