@@ -1,23 +1,21 @@
-"""A MariaDB server of the tests' own: on a socket in a directory that is removed with it, never on the network."""
+"""A MariaDB server of the tests' own."""
 
 from __future__ import annotations
 
 import os
 import pwd
 import shutil
-import signal
 import subprocess
-import tempfile
-import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, ClassVar
 
 import pymysql
 
-START_SECONDS = 60.0
+from streams_orchestration_tests.servers.debian import DebianServer, running
+
 USER = "streams"
 PROGRAMS = ("mariadbd", "mariadb-install-db")
 PLACES = os.pathsep.join((os.environ.get("PATH", ""), "/usr/sbin", "/usr/bin"))
@@ -40,11 +38,10 @@ def _user() -> str:
 
 
 @dataclass
-class Server:
-    """A server that runs, stops and runs again."""
+class Server(DebianServer):
+    """SIGKILL is a crash."""
 
-    directory: Path
-    process: subprocess.Popen[Any] | None = None
+    unreachable: ClassVar[type[Exception]] = pymysql.OperationalError
 
     @property
     def socket(self) -> Path:
@@ -72,27 +69,7 @@ class Server:
             *("--no-defaults", f"--datadir={self.directory / 'data'}", f"--socket={self.socket}", "--skip-networking"),
             *(f"--pid-file={self.directory / 'pid'}", f"--user={_user()}", *self._own, *FAST, *SMALL),
         )
-        with (self.directory / "log").open("ab") as log:
-            self.process = subprocess.Popen(
-                [str(_program(PROGRAMS[0])), *options],
-                stdin=subprocess.DEVNULL, stdout=log, stderr=log, cwd="/", start_new_session=True,
-            )  # fmt: skip
-        until = time.monotonic() + START_SECONDS
-        while True:
-            try:
-                self.connect(user="root").close()
-            except pymysql.OperationalError:
-                if time.monotonic() > until or self.process.poll() is not None:
-                    raise
-                time.sleep(0.02)
-            else:
-                return
-
-    def stop(self, how: signal.Signals = signal.SIGTERM) -> None:
-        """SIGTERM ends all sessions, SIGKILL is a crash."""
-        assert self.process is not None
-        self.process.send_signal(how)
-        self.process.wait(START_SECONDS)
+        self._spawn([str(_program(PROGRAMS[0])), *options], lambda: self.connect(user="root"))
 
     def connect(self, database: str | None = None, user: str = USER) -> pymysql.Connection[Any]:
         """A connection of an administrator."""
@@ -121,20 +98,12 @@ _UTC = "SET time_zone = '+00:00'"
 
 @contextmanager
 def server() -> Iterator[Server]:
-    """A server, gone afterwards with all it had."""
-    directory = Path(tempfile.mkdtemp(prefix="mariadb-"))
-    made = Server(directory)
-    try:
-        made.create()
-        made.start()
+    """A server with a user of the tests."""
+    with running(Server, "mariadb-") as made:
         with made.connect(user="root") as connection, connection.cursor() as cursor:
             cursor.execute(f"CREATE USER {USER}@localhost")
             cursor.execute(f"GRANT ALL PRIVILEGES ON *.* TO {USER}@localhost WITH GRANT OPTION")
         yield made
-    finally:
-        if made.process is not None and made.process.poll() is None:
-            made.stop()
-        shutil.rmtree(directory, ignore_errors=True)
 
 
 def why_not() -> str | None:

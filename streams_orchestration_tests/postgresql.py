@@ -1,4 +1,4 @@
-"""A PostgreSQL server of the tests' own: on a socket in a directory that is removed with it, never on the network."""
+"""A PostgreSQL server of the tests' own."""
 
 from __future__ import annotations
 
@@ -8,19 +8,18 @@ import pwd
 import shutil
 import signal
 import subprocess
-import tempfile
-import time
-from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import AbstractContextManager
 from dataclasses import dataclass, field
+from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import Any, ClassVar
 
 import psycopg
 
+from streams_orchestration_tests.servers.debian import DebianServer, running
+
 PLACES = "/usr/lib/postgresql/*/bin"
 """Where Debian has them."""
-START_SECONDS = 60.0
 ROLE = "streams"
 FAST = ("-c", "fsync=off", "-c", "full_page_writes=off", "-c", "jit=off")
 
@@ -33,7 +32,7 @@ def binaries() -> Path | None:
 
 
 def _identity() -> Any:
-    """The server refuses to be root, so it becomes somebody with no rights."""
+    """The server refuses to be root, so it becomes a user with no rights."""
     if os.geteuid() != 0:
         return {}
     for name in ("postgres", "nobody"):
@@ -46,12 +45,12 @@ def _identity() -> Any:
 
 
 @dataclass
-class Server:
-    """A server that runs, stops and runs again."""
+class Server(DebianServer):
+    """SIGQUIT is a crash."""
 
-    directory: Path
-    programs: Path
-    process: subprocess.Popen[Any] | None = None
+    default_stop: ClassVar[signal.Signals] = signal.SIGINT
+    unreachable: ClassVar[type[Exception]] = psycopg.OperationalError
+    programs: Path = Path()
     _who: Any = field(default_factory=_identity)
 
     def url(self, schema: str) -> str:
@@ -67,31 +66,10 @@ class Server:
 
     def start(self) -> None:
         options = ("-D", str(self.directory / "data"), "-k", str(self.directory), "-h", "", *FAST)
-        with (self.directory / "log").open("ab") as log:
-            process = subprocess.Popen(
-                [str(self.programs / "postgres"), *options],
-                stdin=subprocess.DEVNULL, stdout=log, stderr=log, cwd="/", start_new_session=True, **self._who,
-            )  # fmt: skip
-        self.process = process
-        until = time.monotonic() + START_SECONDS
-        while True:
-            try:
-                self.connect().close()
-            except psycopg.OperationalError:
-                if time.monotonic() > until or process.poll() is not None:
-                    raise
-                time.sleep(0.02)
-            else:
-                return
-
-    def stop(self, how: signal.Signals = signal.SIGINT) -> None:
-        """SIGINT ends all sessions, SIGQUIT is a crash."""
-        assert self.process is not None
-        self.process.send_signal(how)
-        self.process.wait(START_SECONDS)
+        self._spawn([str(self.programs / "postgres"), *options], self.connect, **self._who)
 
     def connect(self) -> psycopg.Connection[Any]:
-        """A connection of somebody else, an administrator."""
+        """A connection of an administrator."""
         return psycopg.connect(host=str(self.directory), user=ROLE, dbname="postgres", autocommit=True)
 
     def end_sessions(self) -> int:
@@ -104,21 +82,11 @@ class Server:
         return ended[0]
 
 
-@contextmanager
-def server() -> Iterator[Server]:
+def server() -> AbstractContextManager[Server]:
     """A server, gone afterwards with all it had."""
     programs = binaries()
     assert programs is not None
-    directory = Path(tempfile.mkdtemp(prefix="pg-"))
-    made = Server(directory, programs)
-    try:
-        made.create()
-        made.start()
-        yield made
-    finally:
-        if made.process is not None and made.process.poll() is None:
-            made.stop()
-        shutil.rmtree(directory, ignore_errors=True)
+    return running(partial(Server, programs=programs), "pg-")
 
 
 def why_not() -> str | None:

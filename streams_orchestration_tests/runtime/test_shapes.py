@@ -16,10 +16,10 @@ from streams_orchestration.compiler.compilation import Compilation
 from streams_orchestration.runtime.deployment.reset import reset
 from streams_orchestration.runtime.queries.commits import commit_batch
 from streams_orchestration.runtime.storage.home import Home
-from streams_orchestration.runtime.units.garbage import collect_garbage
 from streams_orchestration_tests.compiler.assignments import forward
 from streams_orchestration_tests.examples import examples
 from streams_orchestration_tests.runtime.applications import compiled, published
+from streams_orchestration_tests.runtime.events import EVENT, Events, happens
 from streams_orchestration_tests.runtime.local import LocalApplication
 from streams_orchestration_tests.runtime.shapes import SHAPES, write_files
 
@@ -27,7 +27,6 @@ pytestmark = [pytest.mark.slow, pytest.mark.usefixtures("no_hosts")]
 
 FUSIONS: list[dict[str, Any]] = [{"fusion": "legacy"}, {"fusion": "manual", "pes": 2}, {"fusion": "automatic"}]
 """The last one is decoupled: every second operator of a PE goes to a machine of its own."""
-ACTIONS = ["step"] * 6 + ["trigger"] * 2 + ["killed", "reset", "collect"]
 
 
 @pytest.mark.parametrize("name", SHAPES)
@@ -41,15 +40,15 @@ def test_undisturbed(name: str, data: Path, tmp_path: Path):
 @pytest.mark.parametrize("name", SHAPES)
 @given(
     fusion=st.integers(0, len(FUSIONS) - 1),
-    events=st.lists(st.tuples(st.sampled_from(ACTIONS), st.integers(0, 99)), min_size=5, max_size=40),
+    events=st.lists(EVENT, min_size=5, max_size=40),
 )
 @examples(4)
-def test_disturbed(name: str, data: Path, fusion: int, events: list[tuple[str, int]]):
+def test_disturbed(name: str, data: Path, fusion: int, events: Events):
     with tempfile.TemporaryDirectory() as directory:
         fusion = fusion if SHAPES[name].fused else 0
         local = LocalApplication(Home(Path(directory)), compilation(data, name, fusion))
-        for action, number in events:
-            disturb(local, action, number)
+        for event in events:
+            happens(local, *event)
         local.run()
         assert results(local, name) == SHAPES[name].expected
 
@@ -64,28 +63,6 @@ def test_what_was_committed_last_and_not_published_is_so_after_a_reset(data: Pat
     reset(local.home, local.name, consumer.unit, force=True)
     local.run()
     assert results(local, "diamond") == SHAPES["diamond"].expected
-
-
-def disturb(local: LocalApplication, action: str, number: int) -> None:
-    """One event; batches are of other sizes every time, so that a replay need not have those of the first time."""
-    local.source_limit = 2 + number % 9
-    program = local.programs[number % len(local.programs)]
-    match action:
-        case "step":
-            local.step(program)
-        case "trigger":
-            local.trigger()
-        case "collect":
-            collect_garbage(local.catalog, local.name, local.programs)
-        case "killed":
-            plan = local.plan(program)
-            if plan is not None:
-                answers = local.execute(program, plan)
-                if number % 2:
-                    commit_batch(local.catalog, program, plan, answers, 0.0)
-            reset(local.home, local.name, program.unit, force=True)
-        case _:
-            reset(local.home, local.name, sorted(local.units)[number % len(local.units)], force=True)
 
 
 def results(local: LocalApplication, name: str) -> dict[str, Any]:

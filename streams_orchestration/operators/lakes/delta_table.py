@@ -3,19 +3,17 @@
 from __future__ import annotations
 
 import json
-import random
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
 import deltalake
-import polars as pl
 import pyarrow as pa
-from deltalake.exceptions import CommitFailedError, DeltaError, DeltaProtocolError, TableNotFoundError
+from deltalake.exceptions import CommitFailedError, DeltaProtocolError, TableNotFoundError
 from deltalake.transaction import AddAction
 
-from streams_orchestration.operators.epoch_sink import DeliveryKey, read_batches
+from streams_orchestration.operators.epoch_sink import DeliveryKey
 from streams_orchestration.operators.lakes.data_files import (
     DataFile,
     Statistics,
@@ -26,15 +24,10 @@ from streams_orchestration.operators.lakes.data_files import (
 )
 from streams_orchestration.operators.lakes.delta_store import DeltaStore
 from streams_orchestration.operators.lakes.errors import LakeError
-from streams_orchestration.operators.lakes.fitting import Column, Fit, fit
+from streams_orchestration.operators.lakes.fitting import Column, Fit, WantedTable, fit
+from streams_orchestration.operators.lakes.target import TRIES, LakeTarget
 from streams_orchestration.operators.standard.partitions import partition_values
-from streams_orchestration.operators.storage.port import StorageError
 
-TRIES = 10
-"""Of a commit that other writers come before."""
-LONGEST_PAUSE = 0.5
-"""Seconds between two tries."""
-_ROW = "row of the delivery"
 _UNSUPPORTED = "nsupported"
 """In what the library says of a table of a newer protocol."""
 _INVALID = "failed validation"
@@ -47,86 +40,39 @@ _FEATURES = frozenset(
 """Of tables that data files may be added to without the library's help."""
 
 
-class DeltaTarget:
-    """One table."""
+class DeltaTarget(LakeTarget):
+    """A table in a directory of this machine or of an object store."""
 
-    def __init__(
-        self, store: DeltaStore, schema: pa.Schema, *, partition_by: Sequence[str], key: Sequence[str], create: bool,
-        add_columns: bool,
-    ) -> None:  # fmt: skip
-        """Read nothing yet.
-
-        Args:
-            store: its directory.
-            schema: of the tuples, by column.
-            partition_by: columns that it is partitioned by.
-            key: columns that say which row a tuple replaces.
-            create: make it if it is missing.
-            add_columns: add columns that it does not have.
-        """
+    def __init__(self, store: DeltaStore, wanted: WantedTable) -> None:
+        super().__init__(store.place, wanted)
         self.store = store
-        self.place = store.place
-        self.schema = schema
-        self.partition_by = list(partition_by)
-        self.key = tuple(key)
-        self.create = create
-        self.add_columns = add_columns
-        self._opened: Any = None
+        self._table: Any = None
+        """As the library has it; None before it is opened, and after a commit of another writer."""
 
-    @property
-    def _table(self) -> Any:
-        return self._opened
+    def _prepare(self) -> None:
+        self._table = self._opened()
+        self._fit()
 
-    def prepare(self) -> None:
-        """See that it is there and fits.
-
-        Raises:
-            LakeError: it does not.
-        """
-        self._try(self._open)
-
-    def append(self, key: DeliveryKey, files: Sequence[DataFile]) -> None:
-        """Make files part of the table, unless that was done before.
-
-        Raises:
-            LakeError: the table refuses, or is not there; nothing was changed.
-            WaitingFileError: a file cannot be read.
-        """
-        self._try(lambda: self._append(key, files))
-
-    def upsert(self, key: DeliveryKey, files: Sequence[Path]) -> None:
-        """Have tuples take the place of rows with the same key, unless that was done before.
-
-        Raises:
-            LakeError: the table refuses, or is not there; nothing was changed.
-            WaitingFileError: a file cannot be read.
-        """
-        tuples = pa.Table.from_batches([batch.arrow for path in files for batch in read_batches(path)])
-        keys = pl.DataFrame(tuples.select(self.key)).with_row_index(_ROW)
-        last = keys.unique(self.key, keep="last").get_column(_ROW).sort()
-        self._try(lambda: self._merge(key, tuples.take(last.to_arrow())))
-
-    def _open(self) -> None:
+    def _opened(self) -> Any:
         try:
-            self._opened = deltalake.DeltaTable(self.place, storage_options=self.store.options())
+            return deltalake.DeltaTable(self.name, storage_options=self.store.options())
         except TableNotFoundError:
-            if not self.create:
-                columns = ", ".join(f"{field.name} {field.type}" for field in self.schema)
-                message = f"there is no Delta table at {self.place}; say createTable: true, or make it with {columns}"
+            if not self.wanted.create:
+                columns = ", ".join(f"{field.name} {field.type}" for field in self.wanted.schema)
+                message = f"there is no Delta table at {self.name}; say createTable: true, or make it with {columns}"
                 raise LakeError(message) from None
-            self._opened = deltalake.DeltaTable.create(
-                self.place,
-                self.schema,
+            return deltalake.DeltaTable.create(
+                self.name,
+                self.wanted.schema,
                 mode="ignore",
-                partition_by=self.partition_by or None,
+                partition_by=self.wanted.partition_by or None,
                 storage_options=self.store.options(),
             )
-        self._fit()
 
     def _refreshed(self, key: DeliveryKey) -> bool:
         """Look at what is new; False when the delivery was made before."""
-        if self._opened is None:
-            self._open()
+        if self._table is None:
+            self._table = self._opened()
         else:
             self._table.update_incremental()
         made = self._table.transaction_version(_application_id(key))
@@ -140,26 +86,26 @@ class DeltaTarget:
         self._check_nulls(fitting, lambda name: any(footer.nulls.get(name, 0) for footer in footers))
         if fitting.widened or not self._is_plain():
             deltalake.write_deltalake(
-                self._table, self._rows(files), mode="append", partition_by=self.partition_by or None,
+                self._table, self._rows(files), mode="append", partition_by=self.wanted.partition_by or None,
                 commit_properties=_properties(key),
             )  # fmt: skip
             return
         actions = [self._add(file, footer) for file, footer in zip(files, footers, strict=True)]
         self._table.create_write_transaction(
-            actions, "append", self._table.schema(), self.partition_by, commit_properties=_properties(key)
+            actions, "append", self._table.schema(), self.wanted.partition_by, commit_properties=_properties(key)
         )
 
     def _merge(self, key: DeliveryKey, tuples: pa.Table) -> None:
         if not self._refreshed(key):
             return
         self._check_nulls(self._fitted(key), lambda name: tuples.column(name).null_count > 0)
-        nulls = {name for name in self.key if tuples.column(name).null_count}
+        nulls = {name for name in self.wanted.key if tuples.column(name).null_count}
         same = " AND ".join(
             f"t.{_quoted(name)} {'IS NOT DISTINCT FROM' if name in nulls else '='} s.{_quoted(name)}"
-            for name in self.key
+            for name in self.wanted.key
         )
-        values = {_quoted(name): f"s.{_quoted(name)}" for name in self.schema.names}
-        changed = {name: value for name, value in values.items() if name not in map(_quoted, self.key)}
+        values = {_quoted(name): f"s.{_quoted(name)}" for name in self.wanted.schema.names}
+        changed = {name: value for name, value in values.items() if name not in map(_quoted, self.wanted.key)}
         merger = self._table.merge(
             self._as_in_table(tuples), same, source_alias="s", target_alias="t", commit_properties=_properties(key)
         ).when_not_matched_insert(values)
@@ -169,14 +115,14 @@ class DeltaTarget:
         schema = pa.schema(self._table.schema().to_arrow())
         columns = {field.name: Column(field.type, not field.nullable) for field in schema}
         partitions = self._table.metadata().partition_columns
-        return fit(self.place, columns, partitions, self.schema, self.partition_by, add_columns=self.add_columns)
+        return fit(self.name, columns, partitions, self.wanted)
 
     def _fitted(self, key: DeliveryKey) -> Fit:
         """Add the columns that are missing."""
         fitting = self._fit()
         if fitting.missing:
             fields = deltalake.Schema.from_arrow(
-                pa.schema([self.schema.field(name) for name in fitting.missing])
+                pa.schema([self.wanted.schema.field(name) for name in fitting.missing])
             ).fields
             self._table.alter.add_columns(list(fields), commit_properties=_properties(key, marked=False))
             self._table.update_incremental()
@@ -191,15 +137,6 @@ class DeltaTarget:
             name.startswith("delta.") for field in fields for name in field.metadata
         )  # fmt: skip
 
-    def _check_nulls(self, fitting: Fit, has_nulls: Callable[[str], bool]) -> None:
-        for name in fitting.required:
-            if has_nulls(name):
-                message = (
-                    f"the column {name} of {self.place} may not be null, and a tuple has null for it; give it a value "
-                    f"before, as in COALESCE({name}, ...), or drop NOT NULL of the column"
-                )
-                raise LakeError(message)
-
     def _add(self, file: DataFile, footer: Statistics) -> AddAction:
         """Bring a file into the table's directory."""
         self._bring(file)
@@ -213,7 +150,7 @@ class DeltaTarget:
 
     def _bring(self, file: DataFile) -> None:
         if self.store.is_local:
-            link_or_copy(file.path, Path(self.place) / file.place)
+            link_or_copy(file.path, Path(self.name) / file.place)
             return
         with opened(file.path) as source:
             self.store.put(source, file.place)
@@ -225,34 +162,21 @@ class DeltaTarget:
 
     def _with_partitions(self, file: DataFile, table: pa.Table) -> pa.Table:
         for name, text in partition_values(file.directory).items():
-            value = pa.array([text], pa.string()).cast(self.schema.field(name).type)
+            value = pa.array([text], pa.string()).cast(self.wanted.schema.field(name).type)
             table = table.append_column(name, value.take(pa.array([0] * len(table), pa.int64())))
-        return table.select(self.schema.names)
+        return table.select(self.wanted.schema.names)
 
     def _as_in_table(self, tuples: pa.Table) -> pa.Table:
         schema = pa.schema(self._table.schema().to_arrow())
         return tuples.cast(pa.schema([schema.field(name) for name in tuples.column_names]))
 
-    def _try(self, action: Callable[[], None]) -> None:
-        """Do it, again where another writer came before.
+    def _is_conflict(self, error: Exception) -> bool:
+        return isinstance(error, CommitFailedError) and _UNSUPPORTED not in str(error)
 
-        Raises:
-            LakeError: the table refuses, or is not there.
-        """
-        for tried in range(1, TRIES + 1):
-            try:
-                return action()
-            except CommitFailedError as error:
-                self._opened = None
-                if tried == TRIES or _UNSUPPORTED in str(error):
-                    raise self._error(error) from error
-                time.sleep(random.uniform(0, LONGEST_PAUSE * tried / TRIES))
-            except (DeltaError, OSError, StorageError) as error:
-                raise self._error(error) from error
-        return None
+    def _forget(self) -> None:
+        self._table = None
 
     def _error(self, error: Exception) -> LakeError:
-        """In words: what the library says, without tuples, and what to do."""
         text = self.store.text(error)
         if _UNSUPPORTED in text or isinstance(error, DeltaProtocolError):
             reason = f"needs more than deltalake {deltalake.__version__} can do"
@@ -265,7 +189,7 @@ class DeltaTarget:
             remedy = "have fewer of them"
         else:
             reason, remedy = "cannot be written", "see that it is there, and the rights and credentials"
-        return LakeError(f"the table {self.place} {reason}: {text}; {remedy}")
+        return LakeError(f"the table {self.name} {reason}: {text}; {remedy}")
 
 
 def _application_id(key: DeliveryKey) -> str:

@@ -3,11 +3,28 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from typing import NamedTuple
 
 from streams_orchestration.model.names import nearest
 from streams_orchestration.operators.lakes.errors import LakeError
 from streams_orchestration.operators.libraries import pa
+
+
+@dataclass(frozen=True)
+class WantedTable:
+    """What a sink says of its table."""
+
+    schema: pa.Schema
+    """Of the tuples, by column."""
+    partition_by: list[str]
+    """Columns that it is partitioned by."""
+    key: list[str]
+    """Columns that say which row a tuple replaces; none when all are added."""
+    create: bool
+    """Make it if it is missing."""
+    add_columns: bool
+    """Add columns that it does not have."""
 
 
 class Column(NamedTuple):
@@ -28,26 +45,23 @@ class Fit(NamedTuple):
     """Columns that may not be null."""
 
 
-def fit(
-    table: str, columns: Mapping[str, Column], partitions: Sequence[str], written: pa.Schema,
-    partition_by: Sequence[str], *, add_columns: bool,
-) -> Fit:  # fmt: skip
+def fit(table: str, columns: Mapping[str, Column], partitions: Sequence[str], wanted: WantedTable) -> Fit:
     """How tuples come into a table.
 
     Args:
         table: its name, for errors.
         columns: of the table.
         partitions: what the table is partitioned by.
-        written: the tuples, by column.
-        partition_by: what the operator says that it is partitioned by.
-        add_columns: the operator may add columns.
+        wanted: what the sink says of it.
 
     Raises:
         LakeError: they do not fit; names both sides and the remedy.
     """
-    if list(partitions) != list(partition_by):
+    written = wanted.schema
+    if list(partitions) != list(wanted.partition_by):
+        by = _listed(wanted.partition_by)
         message = (
-            f"the table {table} is partitioned by {_listed(partitions)}, the operator by {_listed(partition_by)}; "
+            f"the table {table} is partitioned by {_listed(partitions)}, the operator by {by}; "
             f"say partitionBy: [{', '.join(partitions)}]"
         )
         raise LakeError(message)
@@ -57,7 +71,7 @@ def fit(
     for field in written:
         name, column = field.name, columns.get(field.name)
         if column is None:
-            _check_may_be_added(table, columns, name, add_columns=add_columns)
+            _check_may_be_added(table, columns, name, add_columns=wanted.add_columns)
             missing.append(name)
         elif not _same(field.type, column.type):
             if not _widens(field.type, column.type):

@@ -2,16 +2,13 @@
 
 from __future__ import annotations
 
-import random
 import shutil
-import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from pathlib import Path
 from typing import Any
 from urllib.parse import urlparse
 
-import polars as pl
 import pyarrow as pa
 from pyiceberg.exceptions import (
     CommitFailedException,
@@ -24,7 +21,7 @@ from pyiceberg.exceptions import (
 from pyiceberg.table import Table, Transaction
 from pyiceberg.transforms import IdentityTransform
 
-from streams_orchestration.operators.epoch_sink import DeliveryKey, WaitingFileError, read_batches
+from streams_orchestration.operators.epoch_sink import DeliveryKey
 from streams_orchestration.operators.lakes.data_files import (
     DataFile,
     link_or_copy,
@@ -33,73 +30,31 @@ from streams_orchestration.operators.lakes.data_files import (
     statistics_of,
 )
 from streams_orchestration.operators.lakes.errors import LakeError
-from streams_orchestration.operators.lakes.fitting import Column, Fit, fit
+from streams_orchestration.operators.lakes.fitting import Column, Fit, WantedTable, fit
 from streams_orchestration.operators.lakes.iceberg_catalog import load_catalog, without_secrets
+from streams_orchestration.operators.lakes.target import TRIES, LakeTarget
 
-TRIES = 10
-"""Of a commit that other writers come before."""
-LONGEST_PAUSE = 0.5
-"""Seconds between two tries."""
 MARK = "streams.delivered."
 """Properties of the table that begin so have the last epoch of each sink."""
-_ROW = "row of the delivery"
 
 
-class IcebergTarget:
-    """One table."""
+class IcebergTarget(LakeTarget):
+    """A table in a catalog."""
 
-    def __init__(
-        self, catalog: Mapping[str, str], name: str, schema: pa.Schema, *, partition_by: Sequence[str],
-        key: Sequence[str], create: bool, add_columns: bool,
-    ) -> None:  # fmt: skip
-        """Read nothing yet.
-
-        Args:
-            catalog: its properties, with references.
-            name: of the table, with its namespace.
-            schema: of the tuples, by column.
-            partition_by: columns that it is partitioned by.
-            key: columns that say which row a tuple replaces.
-            create: make it if it is missing.
-            add_columns: add columns that it does not have.
-        """
+    def __init__(self, catalog: Mapping[str, str], name: str, wanted: WantedTable) -> None:
+        """`catalog` has its properties, with references; `name` has the namespace of the table."""
+        super().__init__(name, wanted)
         self.properties = dict(catalog)
-        self.name = name
-        self.schema = schema
-        self.partition_by = list(partition_by)
-        self.key = tuple(key)
-        self.create = create
-        self.add_columns = add_columns
         self._catalog: Any = None
 
-    def prepare(self) -> None:
-        """See that it is there and fits; raises LakeError."""
-        self._try(lambda: self._fit(self._load()) and None)
+    def _prepare(self) -> None:
+        self._fit(self._load())
 
-    def append(self, key: DeliveryKey, files: Sequence[DataFile]) -> None:
-        """Make files part of the table, unless that was done before.
-
-        Raises:
-            LakeError: the table refuses, or is not there; nothing was changed.
-            WaitingFileError: a file cannot be read.
-        """
-        self._try(lambda: self._append(key, files))
-
-    def upsert(self, key: DeliveryKey, files: Sequence[Path]) -> None:
-        """Have tuples take the place of rows with the same key, unless that was done before.
-
-        Raises:
-            LakeError: the table refuses, or is not there; nothing was changed.
-            WaitingFileError: a file cannot be read.
-        """
-        tuples = pa.Table.from_batches([batch.arrow for path in files for batch in read_batches(path)])
-        for name in self.key:
+    def _check_keys(self, tuples: pa.Table) -> None:
+        for name in self.wanted.key:
             if tuples.column(name).null_count:
                 message = f"key: a tuple has null for {name}, which finds no row of {self.name}; give it a value before"
                 raise LakeError(message)
-        keys = pl.DataFrame(tuples.select(self.key)).with_row_index(_ROW)
-        last = keys.unique(self.key, keep="last").get_column(_ROW).sort()
-        self._try(lambda: self._merge(key, tuples.take(last.to_arrow())))
 
     def _load(self) -> Table:
         if self._catalog is None:
@@ -107,8 +62,8 @@ class IcebergTarget:
         try:
             return self._catalog.load_table(self.name)
         except (NoSuchTableError, NoSuchNamespaceError):
-            if not self.create:
-                columns = ", ".join(f"{field.name} {field.type}" for field in self.schema)
+            if not self.wanted.create:
+                columns = ", ".join(f"{field.name} {field.type}" for field in self.wanted.schema)
                 message = f"there is no table {self.name}; say createTable: true, or make it with {columns}"
                 raise LakeError(message) from None
         return self._made()
@@ -119,10 +74,10 @@ class IcebergTarget:
             self._catalog.create_namespace(namespace)
         with (
             suppress(TableAlreadyExistsError),
-            self._catalog.create_table_transaction(self.name, schema=self.schema) as transaction,
+            self._catalog.create_table_transaction(self.name, schema=self.wanted.schema) as transaction,
             transaction.update_spec() as spec,
         ):
-            for name in self.partition_by:
+            for name in self.wanted.partition_by:
                 spec.add_identity(name)
         return self._catalog.load_table(self.name)
 
@@ -149,7 +104,7 @@ class IcebergTarget:
         table, fitting = self._fitted(table)
         self._check_nulls(fitting, lambda name: tuples.column(name).null_count > 0)
         transaction = _begun(table, key)
-        transaction.upsert(self._as_in_table(table, tuples), list(self.key), snapshot_properties=_summary(key))
+        transaction.upsert(self._as_in_table(table, tuples), self.wanted.key, snapshot_properties=_summary(key))
         transaction.commit_transaction()
 
     def _fit(self, table: Table) -> Fit:
@@ -157,25 +112,16 @@ class IcebergTarget:
         columns = {field.name: Column(field.type, not field.nullable) for field in schema}
         spec = [field for field in table.spec().fields if isinstance(field.transform, IdentityTransform)]
         partitions = [table.schema().find_field(field.source_id).name for field in spec]
-        return fit(self.name, columns, partitions, self.schema, self.partition_by, add_columns=self.add_columns)
+        return fit(self.name, columns, partitions, self.wanted)
 
     def _fitted(self, table: Table) -> tuple[Table, Fit]:
         """The table with the columns that were missing."""
         fitting = self._fit(table)
         if fitting.missing:
             with table.update_schema() as update:
-                update.union_by_name(pa.schema([self.schema.field(name) for name in fitting.missing]))
+                update.union_by_name(pa.schema([self.wanted.schema.field(name) for name in fitting.missing]))
             table = self._catalog.load_table(self.name)
         return table, fitting
-
-    def _check_nulls(self, fitting: Fit, has_nulls: Callable[[str], bool]) -> None:
-        for name in fitting.required:
-            if has_nulls(name):
-                message = (
-                    f"the column {name} of {self.name} may not be null, and a tuple has null for it; give it a value "
-                    f"before, as in COALESCE({name}, ...), or make the column optional"
-                )
-                raise LakeError(message)
 
     def _place(self, table: Table, file: DataFile) -> str:
         """Bring a file to the table's data; gives its address."""
@@ -199,27 +145,13 @@ class IcebergTarget:
         ]
         return pa.Table.from_arrays(columns, schema=schema)
 
-    def _try(self, action: Callable[[], None]) -> None:
-        """Do it, again where another writer came before.
+    def _is_conflict(self, error: Exception) -> bool:
+        return isinstance(error, CommitFailedException | CommitStateUnknownException)
 
-        Raises:
-            LakeError: the table refuses, or is not there.
-        """
-        for tried in range(1, TRIES + 1):
-            try:
-                return action()
-            except (CommitFailedException, CommitStateUnknownException) as error:
-                if tried == TRIES:
-                    what = f"was changed by other writers {TRIES} times meanwhile"
-                    raise self._error(error, what) from error
-                time.sleep(random.uniform(0, LONGEST_PAUSE * tried / TRIES))
-            except (LakeError, WaitingFileError):
-                raise
-            except Exception as error:
-                raise self._error(error) from error
-        return None
-
-    def _error(self, error: Exception, what: str = "cannot be written") -> LakeError:
+    def _error(self, error: Exception) -> LakeError:
+        what = (
+            f"was changed by other writers {TRIES} times meanwhile" if self._is_conflict(error) else "cannot be written"
+        )
         text = without_secrets(f"{type(error).__name__}: {error}", self.properties)
         return LakeError(f"the table {self.name} {what}: {text}; see that it is there, and the rights and credentials")
 

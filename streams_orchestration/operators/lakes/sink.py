@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any, ClassVar, Protocol
+from typing import TYPE_CHECKING, ClassVar
 
 from pydantic import Field, model_validator
 
@@ -13,12 +13,16 @@ from streams_orchestration.operators.batch import TupleBatch
 from streams_orchestration.operators.contract import OperatorContext, Parameters, PendingFile
 from streams_orchestration.operators.epoch_sink import DeliveryKey, EpochSink, waiting_directory
 from streams_orchestration.operators.errors import UnknownAttributeError
-from streams_orchestration.operators.lakes.data_files import DataFile, gathered, write_data_files
+from streams_orchestration.operators.lakes.data_files import gathered, write_data_files
 from streams_orchestration.operators.lakes.errors import require
+from streams_orchestration.operators.lakes.fitting import WantedTable
 from streams_orchestration.operators.libraries import pa
 from streams_orchestration.operators.mentions import Mentions
 from streams_orchestration.operators.standard.partitions import check_partitions
 from streams_orchestration.operators.target_columns import target_columns
+
+if TYPE_CHECKING:
+    from streams_orchestration.operators.lakes.target import LakeTarget
 
 SCRATCH = "_merging"
 """Directory beside those of waiting files, for files that are merged."""
@@ -46,22 +50,6 @@ class LakeSinkParameters(Parameters):
         return self
 
 
-class LakeTable(Protocol):
-    """A table that epochs are brought into, each with one commit that carries its key."""
-
-    def prepare(self) -> None:
-        """See that it is there and fits; raises LakeError."""
-        ...
-
-    def append(self, key: DeliveryKey, files: Sequence[DataFile]) -> None:
-        """Make files part of the table, unless that was done before; raises LakeError."""
-        ...
-
-    def upsert(self, key: DeliveryKey, files: Sequence[Path]) -> None:
-        """Have tuples take the place of rows with the same key, unless that was done before; raises LakeError."""
-        ...
-
-
 class LakeSink(EpochSink):
     """Tuples become data files in the task, and part of the table with one commit for every epoch.
 
@@ -86,9 +74,21 @@ class LakeSink(EpochSink):
         check_partitions(written_schema(context, parameters), parameters.partition_by)
         require(cls.module, cls.extra, cls.__name__)
 
-    def table(self) -> LakeTable:
+    def table(self) -> LakeTarget:
         """The table; nothing is connected yet."""
         raise NotImplementedError
+
+    def wanted(self) -> WantedTable:
+        """What the parameters say of the table."""
+        parameters: LakeSinkParameters = self.parameters
+        columns = target_columns_of(self.context, parameters)
+        return WantedTable(
+            schema=written_schema(self.context, parameters),
+            partition_by=parameters.partition_by,
+            key=[columns[attribute] for attribute in parameters.key],
+            create=parameters.create_table,
+            add_columns=parameters.add_columns,
+        )
 
     def open(self) -> None:
         """Connect, and see that the table is there and fits."""
@@ -144,9 +144,3 @@ def written_schema(context: OperatorContext, parameters: LakeSinkParameters) -> 
         message = "partitionBy: no column is left beside those that the table is partitioned by"
         raise ValueError(message)
     return schema
-
-
-def key_columns(context: OperatorContext, parameters: Any) -> tuple[str, ...]:
-    """The columns of `key`."""
-    columns = target_columns_of(context, parameters)
-    return tuple(columns[attribute] for attribute in parameters.key)

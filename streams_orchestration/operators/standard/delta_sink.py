@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from pydantic import Field
 
 from streams_orchestration.operators.contract import OperatorContext
 from streams_orchestration.operators.lakes.delta_store import DeltaStore, check_place
-from streams_orchestration.operators.lakes.sink import LakeSink, LakeSinkParameters, LakeTable, key_columns
-from streams_orchestration.operators.lakes.sink import written_schema as schema_of
+from streams_orchestration.operators.lakes.sink import LakeSink, LakeSinkParameters
 from streams_orchestration.operators.storage.options import StorageOptions
 from streams_orchestration.operators.storage.port import is_address
+
+if TYPE_CHECKING:
+    from streams_orchestration.operators.lakes.target import LakeTarget
 
 
 class DeltaSinkParameters(LakeSinkParameters):
@@ -42,14 +44,10 @@ class DeltaSink(LakeSink):
         place = parameters.table
         return place if is_address(place) else str(context.results / place)
 
-    def table(self) -> LakeTable:
+    def table(self) -> LakeTarget:
         """At the place that `table` names."""
         from streams_orchestration.operators.lakes.delta_table import DeltaTarget
 
         parameters: DeltaSinkParameters = self.parameters
         store = DeltaStore(self.destination(self.context, parameters), parameters.storage)
-        return DeltaTarget(
-            store, schema_of(self.context, parameters),
-            partition_by=parameters.partition_by, key=key_columns(self.context, parameters),
-            create=parameters.create_table, add_columns=parameters.add_columns,
-        )  # fmt: skip
+        return DeltaTarget(store, self.wanted())

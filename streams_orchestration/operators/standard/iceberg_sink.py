@@ -2,17 +2,16 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 from pydantic import ConfigDict, Field, field_validator
 
 from streams_orchestration.operators.contract import OperatorContext
 from streams_orchestration.operators.lakes.iceberg_catalog import check_catalog, shown_catalog
-from streams_orchestration.operators.lakes.sink import (
-    LakeSink,
-    LakeSinkParameters,
-    LakeTable,
-    key_columns,
-    written_schema,
-)
+from streams_orchestration.operators.lakes.sink import LakeSink, LakeSinkParameters
+
+if TYPE_CHECKING:
+    from streams_orchestration.operators.lakes.target import LakeTarget
 
 
 class IcebergSinkParameters(LakeSinkParameters):
@@ -41,13 +40,9 @@ class IcebergSink(LakeSink):
         """Table and catalog."""
         return f"{parameters.table} in {shown_catalog(parameters.catalog)}"
 
-    def table(self) -> LakeTable:
+    def table(self) -> LakeTarget:
         """In the catalog."""
         from streams_orchestration.operators.lakes.iceberg_table import IcebergTarget
 
         parameters: IcebergSinkParameters = self.parameters
-        return IcebergTarget(
-            parameters.catalog, parameters.table, written_schema(self.context, parameters),
-            partition_by=parameters.partition_by, key=key_columns(self.context, parameters),
-            create=parameters.create_table, add_columns=parameters.add_columns,
-        )  # fmt: skip
+        return IcebergTarget(parameters.catalog, parameters.table, self.wanted())

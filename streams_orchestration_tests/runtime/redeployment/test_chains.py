@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 from streams_orchestration.runtime.storage.home import Home
 from streams_orchestration_tests.examples import examples
 from streams_orchestration_tests.runtime.applications import rows, write_rows
+from streams_orchestration_tests.runtime.events import EVENTS, Events, happens
 from streams_orchestration_tests.runtime.local import LocalApplication
 from streams_orchestration_tests.runtime.redeployed import redeploy
 from streams_orchestration_tests.runtime.redeployment.drafts import (
@@ -27,7 +28,6 @@ from streams_orchestration_tests.runtime.redeployment.drafts import (
     results,
     wanted,
 )
-from streams_orchestration_tests.runtime.redeployment.events import EVENTS, Events, happens
 from streams_orchestration_tests.runtime.shapes import SHAPES
 from streams_orchestration_tests.runtime.test_shapes import FUSIONS, compilation
 from streams_orchestration_tests.runtime.test_shapes import results as published_of

@@ -26,10 +26,10 @@ from streams_orchestration_tests.runtime.applications import (
     source,
     write_rows,
 )
+from streams_orchestration_tests.runtime.events import EVENTS, happens
 from streams_orchestration_tests.runtime.exporting import AUTONOMOUS, export, heard, imported, run_until_idle
 from streams_orchestration_tests.runtime.local import LocalApplication
 from streams_orchestration_tests.runtime.redeployed import redeploy
-from streams_orchestration_tests.runtime.redeployment.events import EVENTS, happens
 
 pytestmark = [pytest.mark.slow, pytest.mark.usefixtures("no_hosts", "database")]
 

@@ -1,4 +1,4 @@
-"""What happens to an application between two redeploys."""
+"""What happens to an application whose PEs are stepped by hand: steps, triggers, garbage collection, failures."""
 
 from __future__ import annotations
 
@@ -11,10 +11,9 @@ from streams_orchestration_tests.runtime.local import LocalApplication
 
 Events = list[tuple[str, int]]
 
-EVENTS = st.lists(
-    st.tuples(st.sampled_from(["step"] * 6 + ["trigger"] * 2 + ["killed", "reset", "collect"]), st.integers(0, 99)),
-    max_size=12,
-)
+EVENT = st.tuples(st.sampled_from(["step"] * 6 + ["trigger"] * 2 + ["killed", "reset", "collect"]), st.integers(0, 99))
+EVENTS = st.lists(EVENT, max_size=12)
+"""Between two redeploys."""
 
 
 def happens(local: LocalApplication, event: str, number: int) -> None:
