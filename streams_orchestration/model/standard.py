@@ -20,7 +20,7 @@ _NOT_MEMBER = ConsistentSupport(member=False, start=False, reason="it cannot dra
 _NOT_START = ConsistentSupport(start=False, reason="it cannot replay its tuples")
 _BOTH = ConsistentSupport()
 
-_CANNOT_LIVE = frozenset(("TCPSource", "TCPSink", "UDPSource", "Gate", "Switch"))
+_CANNOT_LIVE = frozenset(("TCPSink", "Gate", "Switch"))
 _CANNOT_START = frozenset(
     (
         *("Aggregate", "Barrier", "CharacterTransform", "DeDuplicate", "Delay", "DeltaSink", "DynamicFilter"),
@@ -34,7 +34,7 @@ _STATEFUL = frozenset(
         *("Aggregate", "Barrier", "Beacon", "Buffer", "Custom", "DeDuplicate", "Delay", "DeltaSink", "DeltaSource"),
         *("DirectoryScan", "DynamicFilter", "FileSink", "FileSource", "Gate", "Join", "KeyedAggregate", "KeyedDelay"),
         *("KeyedJoin", "Marker", "Normalize", "Pair", "PunctMerger", "Selector", "Sort", "SqlSink", "Switch"),
-        *("HttpSink", "IcebergSink", "IcebergSource", "KafkaSink", "KafkaSource", "SqlSource", "Throttle"),
+        *("HttpSink", "IcebergSink", "IcebergSource", "KafkaSink", "KafkaSource", "SqlSource", "TCPSource", "Throttle"),
     )
 )
 
@@ -90,7 +90,7 @@ _TABLE: dict[str, tuple[SingleThreadedMode, str, str]] = {
     "SqlSource": ("Always", "", "Mg Mg?"),
     "Switch": ("Always", "c cx", "cp"),
     "TCPSink": ("Always", "c", ""),
-    "TCPSource": ("Always", "", "Mg"),
+    "TCPSource": ("Always", "", "Mg Mg?"),
     "ThreadedSplit": ("Never", "c", "Mp Mp*"),
     "Throttle": ("Always", "c", "cp"),
     "UDPSink": ("Always", "c", ""),

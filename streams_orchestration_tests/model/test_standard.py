@@ -73,7 +73,7 @@ def test_port_counts(name: str, inputs: tuple[int, int | None], outputs: tuple[i
 def test_regions_and_control_ports() -> None:
     assert [port.control for port in STANDARD["Gate"].inputs] == [False, True]
     assert [port.control for port in STANDARD["Switch"].inputs] == [False, True]
-    assert not STANDARD["TCPSource"].consistent.member
+    assert not STANDARD["TCPSink"].consistent.member
     assert STANDARD["Filter"].consistent.member
     assert not STANDARD["Filter"].consistent.start
     for name in ("Beacon", "DirectoryScan", "FileSource"):

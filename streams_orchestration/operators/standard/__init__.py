@@ -23,6 +23,7 @@ STANDARD: dict[str, str] = {
     "Split": "streams_orchestration.operators.standard.split:Split",
     "SqlSink": "streams_orchestration.operators.standard.sql_sink:SqlSink",
     "SqlSource": "streams_orchestration.operators.standard.sql_source:SqlSource",
+    "TCPSource": "streams_orchestration.operators.standard.tcp_source:TCPSource",
     "Throttle": "streams_orchestration.operators.standard.throttle:Throttle",
     "Union": "streams_orchestration.operators.standard.union:Union",
 }

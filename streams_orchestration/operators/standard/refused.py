@@ -5,6 +5,22 @@ from __future__ import annotations
 _NULLS = "attributes of the side that is missing are null; give them values in output, as in COALESCE(name, 'none')"
 _WHOLE = "windows of Join are not partitioned yet; put the Join into a parallel region that is partitioned by the key"
 
+_RECEIVED = {
+    "blockSize": "there is no format block; framing says where a message ends",
+    "compression": "messages are read as they come; decompress them in a Custom behind the source",
+    "defaultTuple": "a missing value is null; give it one in a Functor, as in COALESCE(name, 'none')",
+    "encoding": "texts are UTF-8; take format raw into a binary attribute for anything else",
+    "eolMarker": "a line ends with a line feed, or a carriage return and a line feed; leave it out",
+    "hasDelayField": "tuples come as they are received; leave it out",
+    "ignoreExtraCSVValues": "a row with more values than attributes is no tuple; see onBadTuple",
+    "initDelay": "what comes waits in the journal until consumers are ready; leave it out",
+    "interface": "name the address of the interface with address",
+    "name": "there is no name service; name address and port",
+    "parsing": "say onBadTuple: strict is fail, permissive is drop or stream, fast has no counterpart",
+    "readPunctuations": "there is no format bin; a Punctor makes window markers",
+    "receiveBufferSize": "the system's own is taken; leave it out",
+}
+
 REFUSED: dict[str, dict[str, str]] = {
     "Custom": {
         "logic": "it is code of SPL; name Python functions with function and onPunctuation",
@@ -59,6 +75,11 @@ REFUSED: dict[str, dict[str, str]] = {
         ),
         "sqlFailureAction": "what the database refuses is tried again until it takes it; leave it out",
     },
+    "TCPSource": {
+        **_RECEIVED,
+        "reconnectionPolicy": "connections are always taken, or made, again; leave it out",
+        "reconnectionBound": "connections are always taken, or made, again; leave it out",
+    },
     "Throttle": {
         "includePunctuations": "marks pass at no cost; leave it out",
         "period": "the rate is kept from batch to batch; leave it out",
@@ -91,6 +112,7 @@ STREAMS_VALUES: dict[str, dict[str, tuple[str, ...]]] = {
         "ignoreOpenErrors": _TRUTH,
         "readPunctuations": _TRUTH,
     },
+    "TCPSource": {"format": _FORMATS},
     "Throttle": {"includePunctuations": _TRUTH, "precise": _TRUTH},
 }
 """Operator -> parameter -> its values in Streams, where some of them, or all, cannot be used here."""

@@ -23,6 +23,7 @@ from streams_orchestration.runtime.errors import CatalogUnavailableError, Operat
 from streams_orchestration.runtime.hosts.heart import Heart
 from streams_orchestration.runtime.hosts.pes import deployed_pes, units_timed_by
 from streams_orchestration.runtime.hosts.presence import Presence, Wanted
+from streams_orchestration.runtime.hosts.receivers import Receivers, receivers
 from streams_orchestration.runtime.hosts.start_up import StartUp
 from streams_orchestration.runtime.processes import is_alive
 from streams_orchestration.runtime.settings import Settings
@@ -92,6 +93,7 @@ class Host:
         self.timed: tuple[str, ...] = ()
         """Units whose epochs this host triggers: those whose first host it is."""
         self.publisher = self.outage.through(lambda: Publisher(self.catalog, application))
+        self.receivers = Receivers(self.catalog, application)
         self.outage.through(self._load)
 
     def run(self) -> str:
@@ -172,9 +174,9 @@ class Host:
         self.programs = {pe.program.pe: pe.program for pe in pes}
         self.timed = units_timed_by(pes, self.number)
         self.garbage = Garbage(self.catalog, self.application, self.programs.values())
-        self.publisher.deliver_to(
-            deliverers(self.catalog, self.home, self.application, self.programs.values(), self.timed)
-        )
+        sinks = deliverers(self.catalog, self.home, self.application, self.programs.values(), self.timed)
+        self.publisher.deliver_to(sinks)
+        self.receivers.receive_for(receivers(self.home, [pe.program for pe in pes if pe.host == self.number]))
 
     def _reload(self, row: Wanted) -> None:
         """Another plan was deployed: stop the queries of PEs that are not here any more; the others are compared."""
@@ -376,6 +378,7 @@ class Host:
 
     def _quiesce(self) -> None:
         """Let the batches under way end: the readers plan no more, since the application is not wanted."""
+        self.receivers.stop()
         until = time.monotonic() + QUIET_SECONDS
         while time.monotonic() < until and not all(query.idle for query in self.queries.values()):
             time.sleep(0.02)
@@ -386,7 +389,8 @@ class Host:
         self.catalog.changes.wake()
 
     def stop_all(self) -> None:
-        """Stop all queries."""
+        """Stop all receivers and queries."""
+        self.receivers.stop()
         for query in self.queries.values():
             query.stop()
         self.queries.clear()

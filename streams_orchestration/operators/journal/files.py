@@ -1,0 +1,149 @@
+"""The files of a journal: which there are, how far they may be read, and what is in them."""
+
+from __future__ import annotations
+
+import fcntl
+import json
+import os
+import struct
+import uuid
+import zlib
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from streams_orchestration.operators.errors import RefusedError
+from streams_orchestration.operators.journal.records import HEAD_SIZE, Record, load, size_of
+
+_MARK = struct.Struct("<QI")
+
+
+class DamagedError(RefusedError):
+    """What was acknowledged cannot be read any more; names the file and the place in it."""
+
+    def __init__(self, path: Path, at: int, first: int, last: int) -> None:
+        super().__init__(
+            f"{path}, byte {at}: the journal is damaged there, and messages {first} to {last}, which were received, "
+            "cannot be read; bring the file back, or start anew with --fresh"
+        )
+
+
+class Place(NamedTuple):
+    """A record in a file."""
+
+    record: Record
+    begin: int
+    end: int
+
+
+class JournalFiles:
+    """A directory with segment files, named by the number of their first message.
+
+    `durable` has the number up to which messages are on disk: it is written after they are synchronised, and who reads
+    goes no further. `id` names the journal; one that is made anew has another one.
+    """
+
+    def __init__(self, directory: Path) -> None:
+        self.directory = directory
+        self._id: str | None = None
+
+    @property
+    def id(self) -> str | None:
+        """Of the journal; None as long as it was not made."""
+        if self._id is None:
+            try:
+                self._id = (self.directory / "id").read_text(encoding="ascii") or None
+            except FileNotFoundError:
+                return None
+        return self._id
+
+    def make(self) -> None:
+        """Make the directory and give the journal its id, where that was not done."""
+        self.directory.mkdir(parents=True, exist_ok=True)
+        if self.id is None:
+            write_whole(self.directory / "id", uuid.uuid4().hex)
+
+    def segments(self) -> list[tuple[int, Path]]:
+        """First number and path of each, in order."""
+        return sorted((int(path.stem), path) for path in self.directory.glob("*.segment"))
+
+    def segment(self, first: int) -> Path:
+        """The path of one."""
+        return self.directory / f"{first:020d}.segment"
+
+    def durable(self) -> int:
+        """The number of the next message: all before it are on disk. 1 when nothing ever was."""
+        try:
+            with (self.directory / "durable").open("rb") as file:
+                for _ in range(3):  # one that is being written
+                    content = os.pread(file.fileno(), _MARK.size, 0)
+                    if len(content) == _MARK.size:
+                        number, checksum = _MARK.unpack(content)
+                        if zlib.crc32(content[:8]) == checksum:
+                            return number
+        except FileNotFoundError:
+            pass
+        return 1
+
+    def mark_durable(self, file: int, number: int) -> None:
+        """All messages before a number are on disk."""
+        content = number.to_bytes(8, "little")
+        os.pwrite(file, content + zlib.crc32(content).to_bytes(4, "little"), 0)
+
+    def is_held(self) -> bool:
+        """Does a process receive for this journal now?"""
+        try:
+            with (self.directory / "lock").open("rb") as file:
+                fcntl.flock(file, fcntl.LOCK_SH | fcntl.LOCK_NB)
+        except FileNotFoundError:
+            return False
+        except BlockingIOError:
+            return True
+        return False
+
+    def report(self, facts: dict[str, Any]) -> None:
+        """Write down how receiving goes, for who reads."""
+        write_whole(self.directory / "receiver.json", json.dumps(facts), durably=False)
+
+    def reported(self) -> dict[str, Any]:
+        """What was written down last."""
+        try:
+            return json.loads((self.directory / "receiver.json").read_text(encoding="utf-8"))
+        except FileNotFoundError:
+            return {}
+
+
+def places(path: Path, begin: int = 0) -> Iterator[Place]:
+    """The records of a file from a byte on, up to the first that is none."""
+    with path.open("rb") as file:
+        at = file.seek(begin)
+        while True:
+            head = file.read(HEAD_SIZE)
+            size = size_of(head)
+            record = None if size is None else load(head + file.read(size - HEAD_SIZE))
+            if size is None or record is None:
+                return
+            yield Place(record, at, at + size)
+            at += size
+
+
+def write_whole(path: Path, text: str, *, durably: bool = True) -> None:
+    """Write a file so that it is there with all of its content or as it was before."""
+    aside = path.with_suffix(".part")
+    with aside.open("w", encoding="utf-8") as file:
+        file.write(text)
+        file.flush()
+        if durably:
+            os.fsync(file.fileno())
+    aside.rename(path)
+    if durably:
+        sync_directory(path.parent)
+
+
+def sync_directory(directory: Path) -> None:
+    """Have the names in it on disk."""
+    descriptor = os.open(directory, os.O_RDONLY)
+    try:
+        os.fsync(descriptor)
+    finally:
+        os.close(descriptor)

@@ -1,0 +1,111 @@
+"""The way into a journal for what receives: arrivals that come at about the same time are written together."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import time
+from collections import Counter
+from collections.abc import Sequence
+
+from streams_orchestration.operators.journal.records import Arrival
+from streams_orchestration.operators.journal.writing import Journal, JournalFullError
+
+FULL_PAUSE = 0.2
+"""Seconds after which a journal without room is tried again."""
+LOGGED = 5
+"""Things of one kind that are logged one by one."""
+
+log = logging.getLogger("streams.receiver")
+
+
+class Intake:
+    """What a `JournalSource` gives to the journal, and what it tells of itself. For one event loop."""
+
+    def __init__(self, journal: Journal, operator: str) -> None:
+        self.journal = journal
+        self.operator = operator
+        self.counts: Counter[str] = Counter()
+        """What was left out, by reason, since this process receives."""
+        self._waiting: list[tuple[Arrival, asyncio.Future[None]]] = []
+        self._writer: asyncio.Task[None] | None = None
+        self._place = ""
+        self._began = False
+
+    async def offer(self, values: Sequence[bytes], origin: str = "", key: str = "") -> None:
+        """Have messages written; they are on disk when it returns.
+
+        Args:
+            values: of the messages.
+            origin: who sent them, or the topic that they come from.
+            key: by which the sender says the same again: what is known is not written again.
+
+        Raises:
+            JournalFullError: there is no room; nothing was written.
+        """
+        if not values or (key and self.journal.knows(key)):
+            return
+        written = asyncio.get_running_loop().create_future()
+        self._waiting.append((Arrival(values, origin, time.time(), key), written))
+        if self._writer is None or self._writer.done():
+            self._writer = asyncio.create_task(self._write())
+        await written
+
+    async def put(self, values: Sequence[bytes], origin: str = "", key: str = "") -> None:
+        """The same, and wait for room: that is the back-pressure for who sends."""
+        while True:
+            try:
+                return await self.offer(values, origin, key)
+            except JournalFullError as error:
+                self.count("held back", "%s; what sends waits", error)
+                await asyncio.sleep(FULL_PAUSE)
+
+    def receiving(self, place: str) -> None:
+        """Nothing is in the way any more: tell where it is received."""
+        if place != self._place:
+            log.info("operator %s: receives at %s", self.operator, place)
+        self._place, self._began = place, True
+        self._report()
+
+    def took_up_receiving(self) -> bool:
+        """Did it receive since the last call?"""
+        began, self._began = self._began, False
+        return began
+
+    def failed(self, error: str, *, refused: bool) -> None:
+        """Tell the source, and so people, what is in the way."""
+        self._place = ""
+        self._report(error=error, refused=refused)
+
+    def count(self, what: str, message: str, *arguments: object) -> None:
+        """Count something that was left out or held back, and log the first few, then ever fewer."""
+        self.counts[what] += 1
+        if (number := self.counts[what]) <= LOGGED or str(number).strip("0") == "1":
+            log.warning(f"operator %s: {message} (%d so far)", self.operator, *arguments, number)
+        if self._place:
+            self._report()
+
+    def _report(self, **trouble: object) -> None:
+        facts = {"place": self._place, "counts": dict(self.counts), **trouble}
+        try:
+            self.journal.files.report(facts)
+        except OSError as error:  # a full disk: the log has it
+            log.warning("operator %s: %s: %s", self.operator, self.journal.files.directory, error.strerror)
+
+    async def _write(self) -> None:
+        """Write what waits, again and again until nothing does."""
+        while self._waiting:
+            waiting, self._waiting = self._waiting, []
+            arrivals = [arrival for arrival, _ in waiting]
+            try:
+                written = await asyncio.to_thread(self.journal.append, arrivals)
+                problem: Exception = JournalFullError(f"{self.journal.files.directory}: the journal is full")
+            except Exception as error:  # noqa: BLE001  whoever offered gets it
+                written, problem = 0, error
+            for number, (_, future) in enumerate(waiting):
+                if future.done():  # whoever offered has gone away; what was written stays
+                    continue
+                if number < written:
+                    future.set_result(None)
+                else:
+                    future.set_exception(problem)

@@ -1,0 +1,52 @@
+"""Listening at an address, and what is in the way of it."""
+
+from __future__ import annotations
+
+import errno
+import socket
+import time
+from typing import Any
+
+from streams_orchestration.operators.errors import RefusedError
+
+TAKEN_SECONDS = 10.0
+"""How long a port may be in use by another process: a host that gives it up, say."""
+_REFUSED = {
+    errno.EACCES: "this process may not listen there; ports below 1024 need a right",
+    errno.EADDRNOTAVAIL: "this machine has no such address; name one of its own, or 0.0.0.0 for all",
+}
+
+
+class Listening:
+    """An address that is listened at, with its errors in words."""
+
+    def __init__(self, address: str, port: int) -> None:
+        self.address = address
+        self.port = port
+        self._taken_since: float | None = None
+
+    def explain(self, error: OSError) -> Exception:
+        """Why it cannot be listened at: a RefusedError where trying again does not help."""
+        place = f"{self.address}, port {self.port}"
+        if isinstance(error, socket.gaierror):
+            return RefusedError(f"address {place}: there is no such name")
+        if error.errno in _REFUSED:
+            return RefusedError(f"address {place}: {_REFUSED[error.errno]}")
+        if error.errno == errno.EADDRINUSE:
+            now = time.monotonic()
+            self._taken_since = self._taken_since or now
+            message = f"address {place}: another process has the port; end that one, or name another port"
+            return RefusedError(message) if now - self._taken_since >= TAKEN_SECONDS else ConnectionError(message)
+        return ConnectionError(f"address {place}: {error.strerror or error}")
+
+    def begun(self) -> None:
+        """It is listened at."""
+        self._taken_since = None
+
+
+def shown_peer(peer: Any) -> str:
+    """The address of a peer as text."""
+    if not isinstance(peer, tuple) or len(peer) < 2:
+        return str(peer or "")
+    host, port = peer[0], peer[1]
+    return f"[{host}]:{port}" if ":" in host else f"{host}:{port}"

@@ -1,0 +1,77 @@
+"""Reading a journal by number, in another process than the one that writes it."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from streams_orchestration.operators.journal.files import DamagedError, JournalFiles, places
+from streams_orchestration.operators.journal.records import Message
+
+
+class TrimmedError(Exception):
+    """What was to be read next was removed; `first` is there."""
+
+    def __init__(self, directory: Path, number: int, first: int) -> None:
+        super().__init__(
+            f"{directory}: message {number} was to be read next, and there are messages from {first} on only"
+        )
+        self.first = first
+
+
+class JournalReader:
+    """Reads forwards; remembers where it was, so that going on is quick."""
+
+    def __init__(self, directory: Path) -> None:
+        self.files = JournalFiles(directory)
+        self._segment = 0
+        self._number = 0
+        self._byte = 0
+
+    def first(self) -> int:
+        """The number of the first message that is still there."""
+        segments = self.files.segments()
+        return segments[0][0] if segments else self.files.durable()
+
+    def read(self, number: int, limit: int) -> list[Message]:
+        """The messages from a number on that are on disk, at most so many.
+
+        Raises:
+            TrimmedError: it is not there any more.
+            DamagedError: a message cannot be read.
+        """
+        end = self.files.durable()
+        messages: list[Message] = []
+        if number >= end:
+            return messages
+        for first, path, last in self._segments(number, end):
+            following = self._begin(first, number)
+            try:
+                for place in places(path, self._byte):
+                    if place.record.next > number:
+                        messages += place.record.messages(number, min(limit - len(messages), end - number))
+                        number = messages[-1].number + 1
+                    following = place.record.next
+                    if number < following or len(messages) >= limit or number >= end:
+                        if number == following:
+                            self._number, self._byte = number, place.end
+                        return messages
+                    self._number, self._byte = following, place.end
+            except FileNotFoundError:
+                raise TrimmedError(self.files.directory, number, self.first()) from None
+            if following < last:
+                raise DamagedError(path, self._byte, following, last - 1)
+        return messages
+
+    def _segments(self, number: int, end: int) -> list[tuple[int, Path, int]]:
+        """First number, path and the number behind the last message of the files from a number on."""
+        segments = self.files.segments()
+        if not segments or segments[0][0] > number:
+            raise TrimmedError(self.files.directory, number, segments[0][0] if segments else end)
+        lasts = [*(first for first, _ in segments[1:]), end]
+        return [(first, path, last) for (first, path), last in zip(segments, lasts, strict=True) if last > number]
+
+    def _begin(self, segment: int, number: int) -> int:
+        """Stand in a file in front of the record with a number, or at its beginning."""
+        if self._segment != segment or self._number > number:
+            self._segment, self._number, self._byte = segment, segment, 0
+        return self._number

@@ -1,0 +1,108 @@
+"""Records of a journal as bytes: messages that came together from one sender, with a checksum."""
+
+from __future__ import annotations
+
+import json
+import struct
+import zlib
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import NamedTuple
+
+_HEAD = struct.Struct("<IIQIIQ")
+"""Bytes of the rest, checksum of all behind it, number of the first message, messages, bytes of the facts, time."""
+_UNCHECKED = 8
+"""Bytes of the head in front of what the checksum is about."""
+LARGEST = 1 << 30
+"""Bytes of a record; a length beyond that is none."""
+
+
+class Message(NamedTuple):
+    """One message as it came in."""
+
+    number: int
+    """In the journal, from 1 on without gaps."""
+    value: bytes
+    origin: str
+    """Who sent it, or the topic that it came from."""
+    received: float
+    """Unix seconds."""
+
+
+@dataclass(frozen=True, slots=True)
+class Arrival:
+    """Messages that came in together; they get into the journal together or not at all."""
+
+    values: Sequence[bytes]
+    origin: str = ""
+    received: float = 0.0
+    """Unix seconds."""
+    key: str = ""
+    """By which the sender says the same again, if it does."""
+
+
+@dataclass(frozen=True, slots=True)
+class Record:
+    """An arrival with its place in the journal."""
+
+    first: int
+    arrival: Arrival
+    keys: tuple[str, ...] = ()
+    """At the beginning of a file, with an arrival of no messages: the keys that are remembered."""
+
+    @property
+    def next(self) -> int:
+        """The number behind its last message."""
+        return self.first + len(self.arrival.values)
+
+    def messages(self, begin: int, limit: int) -> list[Message]:
+        """Those from a number on."""
+        at, arrival = max(begin - self.first, 0), self.arrival
+        return [
+            Message(number, value, arrival.origin, arrival.received)
+            for number, value in enumerate(arrival.values[at : at + limit], self.first + at)
+        ]
+
+    def dump(self) -> bytes:
+        """As bytes."""
+        arrival = self.arrival
+        facts = {"origin": arrival.origin, "key": arrival.key, "keys": self.keys}
+        text = json.dumps({name: value for name, value in facts.items() if value}).encode()
+        lengths = struct.pack(f"<{len(arrival.values)}I", *map(len, arrival.values))
+        rest = b"".join((text, lengths, *arrival.values))
+        head = _HEAD.pack(
+            len(rest), 0, self.first, len(arrival.values), len(text), int(arrival.received * 1000)
+        )[_UNCHECKED:]  # fmt: skip
+        checksum = zlib.crc32(rest, zlib.crc32(head))
+        return struct.pack("<II", len(rest), checksum) + head + rest
+
+
+def size_of(head: bytes) -> int | None:
+    """Bytes of the record that begins so; None while there are too few to say, or when no record begins so."""
+    if len(head) < _HEAD.size:
+        return None
+    length = int.from_bytes(head[:4], "little")
+    return None if length > LARGEST else _HEAD.size + length
+
+
+def load(content: bytes) -> Record | None:
+    """The record that these bytes are; None when they are none, whole and unaltered."""
+    if (size := size_of(content)) is None or size != len(content):
+        return None
+    _, checksum, first, count, facts_size, received = _HEAD.unpack_from(content)
+    view = memoryview(content)
+    if zlib.crc32(view[_UNCHECKED:]) != checksum:
+        return None
+    begin = _HEAD.size + facts_size
+    facts = json.loads(content[_HEAD.size : begin])
+    lengths = struct.unpack_from(f"<{count}I", content, begin)
+    at = begin + 4 * count
+    values: list[bytes] = []
+    for length in lengths:
+        values.append(content[at : at + length])
+        at += length
+    arrival = Arrival(values, facts.get("origin", ""), received / 1000, facts.get("key", ""))
+    return Record(first, arrival, tuple(facts.get("keys", ())))
+
+
+HEAD_SIZE = _HEAD.size

@@ -1,0 +1,282 @@
+"""`JournalSource`: a source whose counterpart says nothing twice; what it says is kept in a journal."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Sequence
+from pathlib import Path
+from typing import ClassVar, Literal
+
+from pydantic import Field, model_validator
+
+from streams_orchestration.model.names import nearest
+from streams_orchestration.operators.batch import TupleBatch
+from streams_orchestration.operators.contract import Offset, OperatorContext, Parameters, ProducedTo, SourceOperator
+from streams_orchestration.operators.epoch_sink import waiting_directory
+from streams_orchestration.operators.errors import DataError, UnknownAttributeError
+from streams_orchestration.operators.hold_up import HoldUp
+from streams_orchestration.operators.journal.files import DamagedError, JournalFiles
+from streams_orchestration.operators.journal.intake import Intake
+from streams_orchestration.operators.journal.reading import JournalReader, TrimmedError
+from streams_orchestration.operators.journal.records import Message
+from streams_orchestration.operators.libraries import pa
+from streams_orchestration.operators.mentions import Mentions
+from streams_orchestration.operators.messages.decoders import Bad, MessageFormat, check_decodable, decode
+
+JOURNAL = "journal"
+"""The directory of a journal among the files of its operator."""
+LOGGED = 5
+"""Bad messages that are logged one by one."""
+LEAST_LIMIT = 8 << 20
+
+
+class JournalParameters(Parameters):
+    """Parameters of every source with a journal."""
+
+    format: MessageFormat = "json"
+    separator: str = Field(default=",", min_length=1, max_length=1, description="csv")
+    metadata: dict[str, str] = Field(
+        default_factory=dict, description="attribute: number, received, or what the source calls who sent it"
+    )
+    max_message_bytes: int = Field(default=1 << 20, alias="maxMessageBytes", ge=1, description="of one message")
+    journal_limit: int = Field(
+        default=1 << 30, alias="journalLimit", ge=LEAST_LIMIT, description="bytes that may wait to be read"
+    )
+    on_bad_tuple: Literal["fail", "drop", "stream"] = Field(default="fail", alias="onBadTuple")
+    on_lost_data: Literal["fail", "skip"] = Field(default="fail", alias="onLostData")
+
+    @model_validator(mode="after")
+    def _check_limit(self) -> JournalParameters:
+        if 8 * self.max_message_bytes > self.journal_limit:
+            message = "journalLimit is less than eight messages of maxMessageBytes take"
+            raise ValueError(message)
+        return self
+
+
+class JournalSource(SourceOperator):
+    """A source that receives in the host's process and produces from the journal.
+
+    `receive` runs in the process of the host that has the source's PE, on an object of its own, over all batches and
+    resets. What it gives to the intake is on disk before it goes on. `produce` reads the journal; the offset is the
+    number of the next message, so what was received once comes again after a reset. The runtime removes what no cut can
+    need any more.
+    """
+
+    Parameters = JournalParameters
+    origin: ClassVar[str] = "sender"
+    """What the origin of a message is called in `metadata` and on the second output port."""
+
+    async def receive(self, intake: Intake) -> None:
+        """Receive until it is cancelled; begin with `intake.receiving` as soon as it can.
+
+        Raises:
+            RefusedError: it cannot receive, and never will; the source fails.
+            Exception: it cannot receive now; it is called again after a growing pause.
+        """
+        raise NotImplementedError
+
+    @classmethod
+    def keeps_state(cls, before: JournalParameters, after: JournalParameters) -> bool:
+        """The number of a message means the same whatever the parameters are."""
+        return True
+
+    @classmethod
+    def mentions(cls, parameters: JournalParameters) -> Mentions:
+        """Those of the metadata."""
+        return Mentions(outputs=list(parameters.metadata))
+
+    @classmethod
+    def check(cls, context: OperatorContext, parameters: JournalParameters) -> None:
+        """Raises ValueError when attributes and messages do not go together; listens and connects to nothing."""
+        schema = context.outputs[0]
+        if schema is None:
+            message = "the output stream needs a schema: outputs: [{stream: Name, schema: Type}]"
+            raise ValueError(message)
+        for attribute, kind in parameters.metadata.items():
+            if attribute not in schema.names:
+                message = f"metadata: the output stream has no attribute {attribute}{nearest(attribute, schema.names)}"
+                raise UnknownAttributeError(message)
+            wanted = _metadata_types(cls.origin).get(kind)
+            if wanted is None:
+                message = f"metadata: {attribute}: {kind} is none of {', '.join(_metadata_types(cls.origin))}"
+                raise ValueError(message)
+            if not wanted(schema.field(attribute).type):
+                message = (
+                    f"metadata: {attribute} is {schema.field(attribute).type}; number is a bigint, received a "
+                    f"timestamp, {cls.origin} a string"
+                )
+                raise ValueError(message)
+        check_decodable(_decoded(schema, parameters), parameters.format, parameters.separator)
+        cls._check_second_port(context, parameters)
+        if context.max_channels > 1:
+            message = (
+                "every channel of the parallel region would receive at the same place; put the source in front of the "
+                "region"
+            )
+            raise ValueError(message)
+
+    @classmethod
+    def _check_second_port(cls, context: OperatorContext, parameters: JournalParameters) -> None:
+        second = context.outputs[1] if len(context.outputs) > 1 else None
+        if (parameters.on_bad_tuple == "stream") != (len(context.outputs) > 1):
+            message = "onBadTuple: stream and a second output port, which gets what is no tuple, go together"
+            raise ValueError(message)
+        bad = {"number": "int64", cls.origin: "string", "reason": "string", "message": "string"}
+        if len(context.outputs) > 1 and (
+            second is None or any(bad.get(each.name) != str(each.type) for each in second)
+        ):
+            message = (
+                f"the second output port has attributes among `number bigint, {cls.origin} string, reason string, "
+                "message string`"
+            )
+            raise ValueError(message)
+
+    @classmethod
+    def directory_of(cls, context: OperatorContext) -> Path:
+        """Where the journal lies."""
+        return waiting_directory(context) / JOURNAL
+
+    def setup(self) -> None:
+        """Nothing is opened before the first call of `produce`."""
+        schema = self.context.outputs[0]
+        assert schema is not None
+        self.schema, self.decoded = schema, _decoded(schema, self.parameters)
+        self.hold_up = HoldUp(self.context)
+        self.reader = JournalReader(self.directory_of(self.context))
+        self.bad = 0
+        self.read: list[Message] = []
+        """The messages of the last call."""
+
+    def produce(self, offset: Offset, limit: int) -> ProducedTo:
+        """Submit the next messages.
+
+        Raises:
+            DataError: a message is no tuple, messages are lost, or receiving is refused for good.
+        """
+        try:
+            offset, self.read = self._next_messages(offset, limit)
+        except DamagedError as error:
+            raise DataError(str(error)) from error
+        self._measure(offset)
+        if self.read:
+            self._submit(self.read)
+            self.hold_up.back()
+        else:
+            self._look_at_receiver()
+        return ProducedTo(offset, exhausted=False)
+
+    def pause(self) -> float | None:
+        """The time until the next look while nothing can be received."""
+        return self.hold_up.pause or None
+
+    def place(self) -> str:
+        """Who sent what was submitted last."""
+        if not self.read:
+            return ""
+        origins = sorted({message.origin for message in self.read if message.origin})
+        numbers = f"messages {self.read[0].number} to {self.read[-1].number} of the journal"
+        return f"{numbers}, from {', '.join(origins[:3])}{' and others' if len(origins) > 3 else ''}"
+
+    def _next_messages(self, offset: Offset, limit: int) -> tuple[Offset, list[Message]]:
+        """The next messages, and the offset behind them."""
+        files = self.reader.files
+        if offset and offset["journal"] != files.id:
+            former = self._former(offset["journal"])
+            if former is not None:
+                messages = former.read(offset["next"], limit)
+                if messages or former.files.is_held():
+                    return offset | {"next": offset["next"] + len(messages)}, messages
+            offset = {}
+        if files.id is None:
+            return offset, []
+        number = offset["next"] if offset else self.reader.first()
+        try:
+            messages = self.reader.read(number, limit)
+        except TrimmedError as error:
+            if self.parameters.on_lost_data == "fail":
+                message = f"{error}; onLostData: skip goes on with these, --fresh begins with an empty journal"
+                raise DataError(message) from error
+            self.context.logger.warning("%s: skipped", error)
+            lost = self.context.metrics.counter("lost", "messages that were gone before they were read")
+            lost.add(max(error.first - number, 0))
+            number, messages = error.first, []
+        return {"journal": files.id, "next": number + len(messages)}, messages
+
+    def _former(self, journal: str) -> JournalReader | None:
+        """The journal that an operator of another name had, whose place this one took in a redeploy."""
+        for path in self.context.pending.glob(f"*/{JOURNAL}"):
+            if JournalFiles(path).id == journal:
+                return JournalReader(path)
+        return None
+
+    def _measure(self, offset: Offset) -> None:
+        behind = max(self.reader.files.durable() - offset["next"], 0) if offset else 0
+        age = time.time() - self.read[-1].received if behind and self.read else 0.0
+        self.context.metrics.lag(behind, max(age, 0.0))
+
+    def _look_at_receiver(self) -> None:
+        """Everything is read: is there something in the way of more?"""
+        reported = self.reader.files.reported()
+        error = reported.get("error")
+        if error is None:
+            self.hold_up.back()
+        elif reported["refused"]:
+            raise DataError(error)
+        else:
+            self.hold_up.away(ConnectionError(error))
+
+    def _submit(self, messages: Sequence[Message]) -> None:
+        result = decode(
+            [message.value for message in messages], self.decoded, self.parameters.format, self.parameters.separator
+        )
+        columns = dict(zip(result.batch.schema.names, result.batch.columns, strict=True))
+        wrong = {bad.position for bad in result.bad}
+        good = [message for number, message in enumerate(messages) if number not in wrong]
+        for attribute, kind in self.parameters.metadata.items():
+            columns[attribute] = self._metadata(good, kind, self.schema.field(attribute).type)
+        if result.bad:
+            self._set_aside(messages, result.bad)
+        if good:
+            self.submit(TupleBatch.from_columns({name: columns[name] for name in self.schema.names}, self.schema))
+
+    def _metadata(self, messages: Sequence[Message], kind: str, type: pa.DataType) -> pa.Array:
+        if kind == "number":
+            return pa.array([message.number for message in messages], type)
+        if kind == "received":
+            times = pa.array([round(message.received * 1000) for message in messages], pa.int64())
+            return times.cast(pa.timestamp("ms")).cast(type)
+        return pa.array([message.origin for message in messages], type)
+
+    def _set_aside(self, messages: Sequence[Message], bad: Sequence[Bad]) -> None:
+        """Bad messages fail, are dropped and counted, or go to the second output port."""
+        rows = [(messages[each.position], each.reason) for each in bad]
+        places = [f"message {message.number} of the journal, from {message.origin}" for message, _ in rows]
+        if self.parameters.on_bad_tuple == "fail":
+            message = f"{places[0]}: it is no tuple: {rows[0][1]}; onBadTuple says what else to do: drop, stream"
+            raise DataError(message)
+        for place, (_, reason) in list(zip(places, rows, strict=True))[: max(LOGGED - self.bad, 0)]:
+            self.context.logger.warning("%s: it is no tuple: %s", place, reason)
+        self.bad += len(rows)
+        if self.parameters.on_bad_tuple == "drop":
+            self.context.metrics.dropped.add(len(rows))
+            return
+        about = "messages that are no tuples, sent to the second output port"
+        self.context.metrics.counter("bad", about).add(len(rows))
+        columns = {
+            "number": [message.number for message, _ in rows],
+            self.origin: [message.origin for message, _ in rows],
+            "reason": [reason for _, reason in rows],
+            "message": [message.value.decode(errors="replace") for message, _ in rows],
+        }
+        schema = self.context.outputs[1]
+        assert schema is not None
+        self.submit(TupleBatch.from_columns({name: columns[name] for name in schema.names}, schema), 1)
+
+
+def _metadata_types(origin: str) -> dict:
+    return {"number": pa.types.is_int64, "received": pa.types.is_timestamp, origin: pa.types.is_string}
+
+
+def _decoded(schema: pa.Schema, parameters: JournalParameters) -> pa.Schema:
+    """What comes from the values of messages."""
+    return pa.schema([field for field in schema if field.name not in parameters.metadata])

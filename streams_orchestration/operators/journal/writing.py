@@ -1,0 +1,218 @@
+"""Writing a journal: what comes in is on disk before anybody is told that it was taken."""
+
+from __future__ import annotations
+
+import fcntl
+import itertools
+import os
+import threading
+from collections import deque
+from collections.abc import Sequence
+from pathlib import Path
+
+from streams_orchestration.operators.journal.files import DamagedError, JournalFiles, places, sync_directory
+from streams_orchestration.operators.journal.records import Arrival, Record
+
+SEGMENT_BYTES = 64 << 20
+FEWEST_SEGMENTS = 8
+"""Into which the limit is divided, so that a journal that is full can give some of it back."""
+KEYS_REMEMBERED = 10_000
+
+
+class JournalHeldError(Exception):
+    """Another process receives for this journal."""
+
+
+class JournalFullError(Exception):
+    """There is no room, by the journal's limit or on the disk; the message says which."""
+
+
+class Journal:
+    """A journal that this process writes. Threads may share it.
+
+    Every `append` is one write and one `fsync` for all that it is given. What a crash left of an append that did not
+    end is cut off when the journal is opened again; nobody was told of it.
+    """
+
+    def __init__(self, directory: Path, limit: int) -> None:
+        """Open it, or make it.
+
+        Args:
+            directory: of the journal alone.
+            limit: bytes of all files.
+
+        Raises:
+            JournalHeldError: another process has it open.
+            DamagedError: a message that was acknowledged is not there.
+            OSError: the directory cannot be written.
+        """
+        self.files = JournalFiles(directory)
+        self.limit = limit
+        self._segment_bytes = min(SEGMENT_BYTES, limit // FEWEST_SEGMENTS)
+        self._lock = threading.Lock()
+        directory.mkdir(parents=True, exist_ok=True)
+        self._held = os.open(directory / "lock", os.O_RDWR | os.O_CREAT, 0o644)
+        self._file: int | None = None
+        self._closed = False
+        try:
+            try:
+                fcntl.flock(self._held, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            except BlockingIOError:
+                message = f"{directory}: another process receives for this journal"
+                raise JournalHeldError(message) from None
+            self.files.make()
+            self._mark = os.open(directory / "durable", os.O_RDWR | os.O_CREAT, 0o644)
+            self._recover()
+        except BaseException:
+            os.close(self._held)  # the mark has nothing to lose; it goes with the process
+            raise
+
+    @property
+    def size(self) -> int:
+        """Bytes of all files."""
+        return sum(self._sizes.values())
+
+    def knows(self, key: str) -> bool:
+        """Did something come in under this key, among the last ones?"""
+        return key in self._keys
+
+    def append(self, arrivals: Sequence[Arrival]) -> int:
+        """Write arrivals, in order, as many as there is room for; they are on disk when it returns.
+
+        Returns:
+            How many were written.
+
+        Raises:
+            JournalFullError: there is no room for the first one.
+        """
+        with self._lock:
+            if self._closed:
+                message = f"{self.files.directory}: this process does not receive any more"
+                raise JournalFullError(message)
+            try:
+                return self._append(arrivals)
+            except OSError as error:
+                self._take_back()
+                message = f"{self.files.directory}: the journal cannot be written: {error.strerror}"
+                raise JournalFullError(message) from error
+
+    def _append(self, arrivals: Sequence[Arrival]) -> int:
+        if self._file is None:
+            self._recover()
+        if self._at >= self._segment_bytes:
+            self._begin_segment()
+        assert self._file is not None
+        content: list[bytes] = []
+        next, size, room = self.next, 0, self.limit - self.size
+        for arrival in arrivals:
+            record = Record(next, arrival)
+            dump = record.dump()
+            if size + len(dump) > room:
+                break
+            content.append(dump)
+            next, size = record.next, size + len(dump)
+        if not content:
+            message = f"{self.files.directory}: the journal is full: {self.size} of {self.limit} bytes are not read yet"
+            raise JournalFullError(message)
+        written = 0
+        whole = memoryview(b"".join(content))
+        while written < size:
+            written += os.pwrite(self._file, whole[written:], self._at + written)
+        os.fdatasync(self._file)
+        self._at += size
+        self._sizes[self._first] = self._at
+        self.next = next
+        for arrival in arrivals[: len(content)]:
+            self._remember(arrival.key)
+        self.files.mark_durable(self._mark, next)
+        return len(content)
+
+    def trim(self, number: int) -> None:
+        """Nobody needs messages before a number any more: remove the files that have no others."""
+        with self._lock:
+            firsts = sorted(self._sizes)
+            for first, following in itertools.pairwise(firsts):
+                if following <= number:
+                    self.files.segment(first).unlink(missing_ok=True)
+                    del self._sizes[first]
+
+    def close(self) -> None:
+        """Let another process have it."""
+        with self._lock:
+            if self._closed:
+                return
+            self._closed = True
+            if self._file is not None:
+                os.close(self._file)
+                self._file = None
+            os.close(self._mark)
+            os.close(self._held)
+
+    def _recover(self) -> None:
+        """Find the end, and cut off what is behind it."""
+        self._keys: deque[str] = deque(maxlen=KEYS_REMEMBERED)
+        durable = self.files.durable()
+        segments = self._begun_segments(durable)
+        self._sizes = {first: path.stat().st_size for first, path in segments}
+        if not segments:
+            self.next = durable
+            self._begin_segment()
+            return
+        self._first, path = segments[-1]
+        self.next, self._at = self._first, 0
+        for place in places(path):
+            if place.record.first != self.next:
+                break
+            self.next, self._at = place.record.next, place.end
+            for key in (*place.record.keys, place.record.arrival.key):
+                self._remember(key)
+        if self.next < durable:
+            raise DamagedError(path, self._at, self.next, durable - 1)
+        self._file = os.open(path, os.O_RDWR)
+        os.ftruncate(self._file, self._at)
+        os.fsync(self._file)
+        self._sizes[self._first] = self._at
+        self.files.mark_durable(self._mark, self.next)
+
+    def _begun_segments(self, durable: int) -> list[tuple[int, Path]]:
+        """The files that are there; a last one whose beginning a crash left unwritten goes."""
+        segments = self.files.segments()
+        while segments and next(places(segments[-1][1]), None) is None:
+            first, path = segments.pop()
+            if first < durable:
+                raise DamagedError(path, 0, first, durable - 1)
+            path.unlink()
+        return segments
+
+    def _begin_segment(self) -> None:
+        """Go on in a new file, which begins with the keys that are remembered."""
+        path = self.files.segment(self.next)
+        file = os.open(path, os.O_RDWR | os.O_CREAT | os.O_TRUNC, 0o644)
+        try:
+            content = Record(self.next, Arrival(()), tuple(self._keys)).dump()
+            os.pwrite(file, content, 0)
+            os.fsync(file)
+            sync_directory(self.files.directory)
+        except OSError:
+            os.close(file)
+            path.unlink()
+            raise
+        if self._file is not None:
+            os.close(self._file)
+        self._file, self._first, self._at = file, self.next, len(content)
+        self._sizes[self._first] = self._at
+
+    def _take_back(self) -> None:
+        """What was begun and did not end is not there; the next append looks anew where the end is."""
+        if self._file is not None:
+            file, self._file = self._file, None
+            try:
+                os.ftruncate(file, self._at)
+            except OSError:  # then it is cut off when the journal is looked through
+                pass
+            finally:
+                os.close(file)
+
+    def _remember(self, key: str) -> None:
+        if key:
+            self._keys.append(key)

@@ -1,0 +1,137 @@
+"""TCPSource: messages of TCP connections, from a journal."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+from typing import Literal
+
+from pydantic import Field, model_validator
+
+from streams_orchestration.operators.contract import OperatorContext
+from streams_orchestration.operators.journal.framing import FrameError, Frames, Framing
+from streams_orchestration.operators.journal.intake import Intake
+from streams_orchestration.operators.journal.listening import Listening, shown_peer
+from streams_orchestration.operators.journal.source import JournalParameters, JournalSource
+from streams_orchestration.operators.standard.refused import REFUSED
+
+CHUNK_BYTES = 1 << 18
+"""Read at once; what comes in one chunk is one record of the journal."""
+CONNECT_SECONDS = 10.0
+
+
+class TcpSourceParameters(JournalParameters):
+    """Parameters of `TCPSource`."""
+
+    role: Literal["server", "client"] = Field(default="server", description="listens, or connects")
+    address: str = Field(default="127.0.0.1", min_length=1, description="to listen at, or to connect to")
+    port: int = Field(ge=0, le=65535, description="0, of a server: a free one, which the host's log names")
+    framing: Framing = "lines"
+    connections: int = Field(default=100, ge=1, description="most at a time, of a server")
+    acknowledge: bool = Field(
+        default=False, description="answer with the number of messages of the connection that are in the journal"
+    )
+
+    @model_validator(mode="after")
+    def _go_together(self) -> TcpSourceParameters:
+        if self.role == "client" and (self.port == 0 or "connections" in self.model_fields_set):
+            message = "role client needs the port that it connects to, and connections goes with role server"
+            raise ValueError(message)
+        return self
+
+
+class TCPSource(JournalSource):
+    """Messages are read from connections into the journal, and become tuples from there.
+
+    What a sender has sent is in the journal once it is told so (`acknowledge`); without, what lay in the buffers of a
+    host that dies is lost, as TCP does not tell. While the journal is full nothing is read from connections.
+    """
+
+    Parameters = TcpSourceParameters
+    unsupported = REFUSED["TCPSource"]
+
+    @classmethod
+    def destination(cls, context: OperatorContext, parameters: TcpSourceParameters) -> str:
+        """The address."""
+        return f"tcp://{parameters.address}:{parameters.port}"
+
+    async def receive(self, intake: Intake) -> None:
+        """Serve connections, or read one."""
+        settings: TcpSourceParameters = self.parameters
+        listening: Listening = self.__dict__.setdefault("_listening", Listening(settings.address, settings.port))
+        if settings.role == "client":
+            await self._connect(intake, listening)
+        else:
+            await self._serve(intake, listening)
+
+    async def _connect(self, intake: Intake, listening: Listening) -> None:
+        connecting = asyncio.open_connection(listening.address, listening.port)
+        try:
+            reader, writer = await asyncio.wait_for(connecting, CONNECT_SECONDS)
+        except TimeoutError:
+            message = f"address {listening.address}, port {listening.port}: no answer within {CONNECT_SECONDS:g} s"
+            raise ConnectionError(message) from None
+        except OSError as error:
+            raise listening.explain(error) from None
+        intake.receiving(f"a connection to {shown_peer(writer.get_extra_info('peername'))}")
+        await self._read_connection(intake, reader, writer)
+        message = f"address {listening.address}, port {listening.port}: the connection was closed"
+        raise ConnectionError(message)
+
+    async def _serve(self, intake: Intake, listening: Listening) -> None:
+        open: set[asyncio.Task[None]] = set()
+
+        async def serve(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+            task = asyncio.current_task()
+            assert task is not None
+            if len(open) >= self.parameters.connections:
+                peer = shown_peer(writer.get_extra_info("peername"))
+                intake.count("refused", "a connection from %s was closed: there are %s already", peer, len(open))
+                writer.close()
+                return
+            open.add(task)
+            task.add_done_callback(open.discard)
+            await self._read_connection(intake, reader, writer)
+
+        try:
+            server = await asyncio.start_server(serve, listening.address, listening.port)
+        except OSError as error:
+            raise listening.explain(error) from None
+        listening.begun()
+        intake.receiving(", ".join(shown_peer(each.getsockname()) for each in server.sockets))
+        try:
+            await server.serve_forever()
+        finally:
+            server.close()
+            tasks = list(open)
+            for task in tasks:
+                task.cancel()
+            await asyncio.gather(*tasks, return_exceptions=True)
+
+    async def _read_connection(
+        self, intake: Intake, reader: asyncio.StreamReader, writer: asyncio.StreamWriter
+    ) -> None:
+        """The messages of one connection until it ends."""
+        settings: TcpSourceParameters = self.parameters
+        peer = shown_peer(writer.get_extra_info("peername"))
+        frames = Frames(settings.framing, settings.max_message_bytes, skip_empty=settings.format != "raw")
+        taken = 0
+        try:
+            while chunk := await reader.read(CHUNK_BYTES):
+                messages = frames.take(chunk)
+                await intake.put(messages, peer)
+                taken += len(messages)
+                if settings.acknowledge and messages:
+                    writer.write(b"%d\n" % taken)
+                    await writer.drain()
+            if frames.rest:
+                about = "the connection from %s ended within a message, of which %s bytes are left out"
+                intake.count("cut off", about, peer, frames.rest)
+        except FrameError as error:
+            intake.count("too long", "the connection from %s was closed: %s", peer, error)
+        except OSError as error:
+            intake.count("broken", "the connection from %s broke: %s", peer, error.strerror or error)
+        finally:
+            writer.close()
+            with contextlib.suppress(OSError):
+                await writer.wait_closed()

@@ -1,0 +1,216 @@
+"""The receivers of a host: what its sources with a journal take from the outside, on one thread for all of them."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import logging
+import threading
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+from sqlalchemy import select
+
+from streams_orchestration.compiler.pe_program import PeProgram
+from streams_orchestration.operators.errors import RefusedError
+from streams_orchestration.operators.hold_up import FIRST_PAUSE, LONGEST_PAUSE
+from streams_orchestration.operators.journal.files import JournalFiles
+from streams_orchestration.operators.journal.intake import Intake
+from streams_orchestration.operators.journal.source import JournalSource
+from streams_orchestration.operators.journal.writing import Journal, JournalHeldError
+from streams_orchestration.runtime.catalog import tables
+from streams_orchestration.runtime.catalog.catalog import Catalog
+from streams_orchestration.runtime.catalog.rows import StoredPosition
+from streams_orchestration.runtime.errors import CatalogUnavailableError
+from streams_orchestration.runtime.sinks.outputs import operators_of
+from streams_orchestration.runtime.storage.home import Home
+
+END_SECONDS = 5.0
+"""How long a stop waits for receivers to end."""
+TRIM_SECONDS = 5.0
+"""Between two looks at what no cut can need any more."""
+log = logging.getLogger("streams.receiver")
+
+
+@dataclass(frozen=True, slots=True)
+class Needed:
+    """The first message that a cut still needs."""
+
+    journal: str
+    number: int
+
+
+class Receiver:
+    """One source that receives; it begins again after whatever ends it, until it is stopped."""
+
+    def __init__(self, source: JournalSource) -> None:
+        self.source = source
+        self.name = source.context.name
+        self.journal: Journal | None = None
+        self._task: asyncio.Task[None] | None = None
+        self._lock = threading.Lock()
+        self._ended = False
+
+    @property
+    def directory(self) -> Path:
+        """Of its journal."""
+        return self.source.directory_of(self.source.context)
+
+    def receives_as(self, other: Receiver) -> bool:
+        """Would the other one receive the same?"""
+        mine, others = self.source, other.source
+        return type(mine) is type(others) and mine.parameters == others.parameters and self.directory == other.directory
+
+    def start(self) -> None:
+        """Begin, on the loop."""
+        self._task = asyncio.create_task(self._run())
+
+    async def stop(self) -> None:
+        """End, and give the journal away."""
+        if self._task is not None:
+            self._task.cancel()
+            await asyncio.gather(self._task, return_exceptions=True)
+
+    def trim(self, needed: Needed) -> None:
+        """Remove what lies before the cut."""
+        journal = self.journal
+        if journal is not None and journal.files.id == needed.journal:
+            journal.trim(needed.number)
+
+    async def _run(self) -> None:
+        failures, intake = 0, None
+        try:
+            while True:
+                try:
+                    if intake is None:
+                        intake = await asyncio.to_thread(self._open)
+                    await self.source.receive(intake)
+                    error: Exception = ConnectionError("it has ended by itself")
+                except (OSError, JournalHeldError, RefusedError) as raised:
+                    error = raised
+                except Exception as raised:
+                    log.exception("operator %s: receiving failed", self.name)
+                    error = raised
+                failures = 0 if intake is not None and intake.took_up_receiving() else failures
+                pause = min(FIRST_PAUSE * 2 ** min(failures, 10), LONGEST_PAUSE)
+                failures += 1
+                log.error("operator %s: %s; tried again in %.1f s", self.name, error, pause)
+                self._tell(intake, error)
+                await asyncio.sleep(pause)
+        finally:
+            with self._lock:
+                self._ended = True
+                if self.journal is not None:
+                    self.journal.close()
+
+    def _tell(self, intake: Intake | None, error: Exception) -> None:
+        """Have the source say what is in the way."""
+        refused = isinstance(error, RefusedError)
+        if intake is not None:
+            intake.failed(str(error), refused=refused)
+        elif not isinstance(error, JournalHeldError):  # what another process reports stays
+            with contextlib.suppress(OSError):
+                JournalFiles(self.directory).report({"error": str(error), "refused": refused})
+
+    def _open(self) -> Intake:
+        journal = Journal(self.directory, self.source.parameters.journal_limit)
+        with self._lock:
+            if self._ended:  # while it was opened
+                journal.close()
+            else:
+                journal.files.report({})
+            self.journal = journal
+        return Intake(journal, self.name)
+
+
+class Receivers:
+    """Those of the PEs of one host. They go on over batches, failures of queries, and resets."""
+
+    def __init__(self, catalog: Catalog, application: str) -> None:
+        self._catalog = catalog
+        self._application = application
+        self._receivers: dict[str, Receiver] = {}
+        self._loop: asyncio.AbstractEventLoop | None = None
+
+    def receive_for(self, receivers: Mapping[str, Receiver]) -> None:
+        """Take other ones; those that receive as before go on as they are."""
+        before, after = self._receivers, dict(receivers)
+        for name, former in before.items():
+            if name in after and former.receives_as(after[name]):
+                after[name] = former
+        gone = [former for name, former in before.items() if after.get(name) is not former]
+        new = [receiver for name, receiver in after.items() if before.get(name) is not receiver]
+        self._receivers = after
+        if gone or new:
+            self._do(_replace(gone, new))
+
+    def trim(self) -> None:
+        """Remove what no cut can need any more from the journals."""
+        if self._receivers:
+            for name, needed in needed_messages(self._catalog, self._application).items():
+                if name in self._receivers:
+                    self._receivers[name].trim(needed)
+
+    async def _trim_again_and_again(self) -> None:
+        while True:
+            await asyncio.sleep(TRIM_SECONDS)
+            try:
+                await asyncio.to_thread(self.trim)
+            except CatalogUnavailableError:
+                pass  # the host's main loop says so
+            except Exception:
+                log.exception("a journal was not trimmed; it is tried again")
+
+    def stop(self) -> None:
+        """Receive nothing any more."""
+        self.receive_for({})
+        if self._loop is not None:
+            self._loop.call_soon_threadsafe(self._loop.stop)
+            self._loop = None
+
+    def _do(self, work: object) -> None:
+        if self._loop is None:
+            self._loop = asyncio.new_event_loop()
+            threading.Thread(target=self._loop.run_forever, name="receivers", daemon=True).start()
+            self._loop.call_soon_threadsafe(self._loop.create_task, self._trim_again_and_again())
+        try:
+            asyncio.run_coroutine_threadsafe(work, self._loop).result(END_SECONDS)  # type: ignore[arg-type]
+        except TimeoutError:
+            log.error("receivers do not end; the new ones begin when they have")
+
+
+async def _replace(gone: Iterable[Receiver], new: Iterable[Receiver]) -> None:
+    await asyncio.gather(*(receiver.stop() for receiver in gone))
+    for receiver in new:
+        receiver.start()
+
+
+def receivers(home: Home, programs: Iterable[PeProgram]) -> dict[str, Receiver]:
+    """The sources with a journal of some PEs, by name."""
+    return {
+        name: Receiver(implementation(context, parameters))
+        for program in programs
+        for name, implementation, context, parameters in operators_of(home, program)
+        if issubclass(implementation, JournalSource)
+    }
+
+
+def needed_messages(catalog: Catalog, application: str) -> dict[str, Needed]:
+    """By source, the first message that a reset, or the revert of a redeploy, could read again."""
+    c, u, p = tables.commit, tables.unit, tables.pe
+    with catalog.read() as connection:
+        cuts: list[StoredPosition] = list(
+            connection.scalars(
+                select(c.c.position)
+                .join(p, (p.c.application == c.c.application) & (p.c.id == c.c.pe))
+                .join(u, (u.c.application == p.c.application) & (u.c.name == p.c.unit))
+                .where(c.c.application == application, c.c.boundary, c.c.epoch == tables.SHOWN_EPOCH)
+            )
+        )
+    return {
+        name: Needed(offset["journal"], offset["next"])
+        for position in cuts
+        for name, offset in position["sources"].items()
+        if "journal" in offset and "next" in offset
+    }

@@ -1,0 +1,1 @@
+"""The journal, and the sources that have one."""

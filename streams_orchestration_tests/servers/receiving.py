@@ -1,0 +1,64 @@
+"""Sources that receive, as a host has them, and those who send to them."""
+
+from __future__ import annotations
+
+import contextlib
+import socket
+import time
+from collections.abc import Iterable, Iterator
+from typing import Any, cast
+
+from streams_orchestration.operators.journal.files import JournalFiles
+from streams_orchestration.operators.journal.source import JournalSource
+from streams_orchestration.runtime.hosts.receivers import Receiver, Receivers
+
+PATIENCE = 20.0
+
+
+def files_of(source: JournalSource) -> JournalFiles:
+    return JournalFiles(source.directory_of(source.context))
+
+
+def reported(source: JournalSource, name: str) -> Any:
+    """What the receiver has reported under a name; waits until it has."""
+    until = time.monotonic() + PATIENCE
+    while not (fact := files_of(source).reported().get(name)):
+        assert time.monotonic() < until, f"{name} is not reported: {files_of(source).reported()}"
+        time.sleep(0.005)
+    return fact
+
+
+def port(source: JournalSource) -> int:
+    """The port that it listens at."""
+    return int(reported(source, "place").rpartition(":")[2])
+
+
+@contextlib.contextmanager
+def receiving(*sources: JournalSource) -> Iterator[Receivers]:
+    """A host's receivers for some sources, each as an object of its own."""
+    receivers = Receivers(cast("Any", None), "app")
+    receivers.receive_for({source.context.name: another(source) for source in sources})
+    try:
+        yield receivers
+    finally:
+        receivers.stop()
+
+
+def another(source: JournalSource) -> Receiver:
+    return Receiver(type(source)(source.context, source.parameters))
+
+
+def send(port: int, messages: Iterable[bytes]) -> int:
+    """Send bytes over one connection, and wait until all are answered for; gives what the last answer said."""
+    with socket.create_connection(("127.0.0.1", port), PATIENCE) as connection, connection.makefile("rb") as answers:
+        connection.sendall(b"".join(messages))
+        connection.shutdown(socket.SHUT_WR)
+        return max([int(line) for line in answers], default=0)
+
+
+def lines(*messages: bytes) -> bytes:
+    return b"".join(message + b"\n" for message in messages)
+
+
+def lengths(*messages: bytes) -> bytes:
+    return b"".join(len(message).to_bytes(4, "big") + message for message in messages)
