@@ -25,6 +25,7 @@ from streams_orchestration.cli.options import (
     spec_argument,
     spec_or_name_argument,
     width_option,
+    within_option,
 )
 
 CLI = "streams_orchestration.cli"
@@ -82,13 +83,8 @@ def deploy() -> None:
 @revert_option
 @click.option("--dry-run", is_flag=True, help="Show what would become of units, operators and their state; do nothing.")
 @drop_state_option
-@click.option(
-    "--within",
-    type=FiniteRange(min=0, min_open=True),
-    default=120.0,
-    show_default=True,
-    metavar="SECONDS",
-    help="In which what changes must come to its cut, and then complete an epoch, or the plan before is brought back.",
+@within_option(
+    "In which what changes must come to its cut, and then complete an epoch, or the plan before is brought back."
 )
 @document_option
 @loaded(f"{CLI}.redeploying:redeploy")

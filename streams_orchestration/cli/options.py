@@ -146,6 +146,18 @@ class _Document(click.Path):
             self.fail("\n".join(map(str, error.diagnostics)), param, ctx)
 
 
+def within_option(help: str) -> Callable[[Declared], Declared]:
+    """Seconds in which something must have happened."""
+    return click.option(
+        "--within",
+        type=FiniteRange(min=0, min_open=True),
+        default=120.0,
+        show_default=True,
+        metavar="SECONDS",
+        help=help,
+    )
+
+
 WIDTH = _Width()
 """A pattern of region names and a width."""
 

@@ -9,7 +9,7 @@ import click
 from streams_orchestration.cli.command import Group
 from streams_orchestration.cli.completing import complete_application, complete_savepoint
 from streams_orchestration.cli.loading import loaded
-from streams_orchestration.cli.options import FiniteRange, application_argument, document_option
+from streams_orchestration.cli.options import application_argument, document_option, within_option
 
 WORK = "streams_orchestration.cli.savepoints"
 savepoint_argument = click.argument("reference", metavar="SAVEPOINT", shell_complete=complete_savepoint)
@@ -28,14 +28,7 @@ def savepoint() -> None:
 @savepoint.command()
 @application_argument
 @name_argument
-@click.option(
-    "--within",
-    type=FiniteRange(min=0, min_open=True),
-    default=120.0,
-    show_default=True,
-    metavar="SECONDS",
-    help="In which the application must come to a cut; else there is no savepoint.",
-)
+@within_option("In which the application must come to a cut; else there is no savepoint.")
 @document_option
 @loaded(f"{WORK}:create")
 def create() -> None:

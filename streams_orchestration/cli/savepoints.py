@@ -40,13 +40,13 @@ def list_(application: str | None) -> int:
     """List the savepoints of one application, or of all."""
     home = Home.default()
     current().application = application
-    found = [(path, _read(path)) for path in saved(home, application)]
+    savepoints = [(path, _read(path)) for path in saved(home, application)]
     if not current().json:
-        if found:
-            write_table(_table(found), None)
+        if savepoints:
+            write_table(_table(savepoints), None)
         else:
             note("There is no savepoint. `streams savepoint create APP` takes one.")
-    return answer(lambda: {"savepoints": [_listed(path, manifest) for path, manifest in found]})
+    return answer(lambda: {"savepoints": [_listed(path, manifest) for path, manifest in savepoints]})
 
 
 def show(reference: str) -> int:
@@ -119,12 +119,12 @@ def _holds(manifest: Manifest) -> str:
     return f"epoch {manifest.epoch}, {states} with {plural(_rows(manifest), 'row')}, {count(manifest.size)} bytes"
 
 
-def _table(found: list[tuple[Path, Manifest | SavepointError]]) -> RenderableType:
+def _table(savepoints: list[tuple[Path, Manifest | SavepointError]]) -> RenderableType:
     table = Table(box=None, padding=(0, 2, 0, 0), header_style="bold")
     for title in ("savepoint", "taken", "epoch", "states", "rows", "bytes"):
         table.add_column(title, justify="left" if title in ("savepoint", "taken") else "right", overflow="fold")
     notes: list[RenderableType] = []
-    for path, manifest in found:
+    for path, manifest in savepoints:
         if isinstance(manifest, SavepointError):
             notes.append(Text(str(manifest), "red"))
             continue

@@ -11,7 +11,7 @@ LONGEST_PAUSE = 30.0
 
 
 class HoldUp:
-    """Nothing is lost meanwhile: the source's offset stays where it is. The log and a gauge tell."""
+    """Counts the tries and makes the pauses, while the source keeps its offset; the log and a gauge show it."""
 
     def __init__(self, context: OperatorContext) -> None:
         self._context = context

@@ -279,6 +279,17 @@ def test_rows_that_do_not_fit_are_dropped_or_sent_elsewhere(target: Target):
     assert sending.rows(1)[1] == ("table events", "id 2", "k", "'x' is no int32", '{"id": 2, "k": "x"}')
 
 
+def test_the_log_has_the_first_rows_that_do_not_fit(tmp_path: Path, caplog: pytest.LogCaptureFixture):
+    target = sqlite(tmp_path / "x.db")
+    events(target, *((number, "x") for number in range(100)))
+    bench = source(target, schema="id bigint, k int", onBadTuple="drop")
+    drained(bench, limit=10)
+    assert bench.metrics["dropped"] == 100
+    assert [record.getMessage() for record in caplog.records] == [
+        f"table events, id {number}, column k: 'x' is no int32" for number in range(5)
+    ]
+
+
 def test_a_table_that_is_dropped_is_named(target: Target):
     events(target, (1, "a"))
     bench = source(target)

@@ -71,7 +71,7 @@ def resolve_url(url: str) -> URL:
 
 
 def secrets_of(url: URL) -> tuple[str, ...]:
-    """The passwords of an address, wherever in it they stand."""
+    """The passwords of an address: its own, and those among its options."""
     options = [value for key, value in url.query.items() if "pass" in key.lower()]
     values = [each for value in options for each in ([value] if isinstance(value, str) else value)]
     return (*(() if url.password is None else (str(url.password),)), *values)

@@ -30,7 +30,7 @@ class DatabaseError(ValueError):
 
 
 class DatabaseAwayError(DatabaseError):
-    """The database is not there, or lets nobody in: it may be so later."""
+    """The database cannot be reached, or takes no more sessions: the same may succeed later."""
 
 
 def explained(error: SQLAlchemyError, place: str, url: URL) -> DatabaseError:

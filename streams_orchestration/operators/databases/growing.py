@@ -107,10 +107,6 @@ class GrowingTable:
         except SQLAlchemyError as error:
             raise explained(error, self.name, self._url) from error
 
-    def close(self) -> None:
-        """Disconnect."""
-        self._engine.dispose()
-
     def _scalar(self, statement: Any) -> Any:
         try:
             with self._engine.connect() as connection:

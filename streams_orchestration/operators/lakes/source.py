@@ -193,14 +193,14 @@ class LakeSource(SourceOperator):
         """Submit rows of one data file; the position behind them, and how many there were."""
         if self.parameters.on_change == "feed" and not position.whole:
             return position._replace(done=True), self._submit_feed(position.version)
-        found = self._parts(position)
-        if found.changed is not None:
-            self._check_change(position, found.changed.operation)
+        version = self._parts(position)
+        if version.changed is not None:
+            self._check_change(position, version.changed.operation)
             if self.parameters.on_change == "skip":
                 return position._replace(done=True), 0
-        if position.part >= len(found.parts):
+        if position.part >= len(version.parts):
             return position._replace(part=0, row=0, done=True), 0
-        part = found.parts[position.part]
+        part = version.parts[position.part]
         batch = self._read(position, part, limit)
         if batch is None:
             return position._replace(part=position.part + 1, row=0), 0
@@ -215,11 +215,11 @@ class LakeSource(SourceOperator):
         key = (position.version, position.whole)
         if self._cached is None or self._cached[0] != key:
             try:
-                found = self._table.parts(position)
+                parts = self._table.parts(position)
             except LostVersionsError as error:
                 self._lose(error.what)
-                found = VersionParts(())
-            self._cached = (key, found)
+                parts = VersionParts(())
+            self._cached = (key, parts)
         return self._cached[1]
 
     def _read(self, position: Position, part: DataPart, limit: int) -> pa.RecordBatch | None:

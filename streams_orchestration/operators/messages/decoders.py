@@ -1,4 +1,4 @@
-"""Decoders: the values of messages become tuples; those that cannot are told apart."""
+"""Decoders: the values of messages become tuples; those that are no tuples are named with the reason."""
 
 from __future__ import annotations
 

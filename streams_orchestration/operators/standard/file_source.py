@@ -109,7 +109,7 @@ class FileSource(SourceOperator):
         self.remote = is_address(self.parameters.file)
         self.path = self.storage.file(self.parameters.file) if self.remote else self._files()[0]
         self.several: bool | None = None if self.remote else self._pattern_names_several()
-        """Does the parameter name a directory or a pattern; None before the store was asked."""
+        """The parameter names a directory or a pattern; None while that is not known of an object store."""
         self.hold_up = HoldUp(self.context)
         self.reached: Offset | None = None
         """Where the next call goes on if this one fails; None for where reading stands."""

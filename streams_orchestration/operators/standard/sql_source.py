@@ -29,6 +29,8 @@ if TYPE_CHECKING:
 RECENT_ROWS = 10_000
 """Rows behind the position that are counted again, to see whether others have come between them."""
 LOOKS_PER_SETTLE = 10
+LOGGED = 5
+"""Rows that do not fit which are logged one by one."""
 LAG_LIMIT = 100_000
 """More rows are not counted to tell how far the source is behind."""
 
@@ -90,6 +92,8 @@ class SqlSource(SourceOperator):
         self._looked = self._inspected = float("-inf")
         self._warned = False
         self._more = False
+        self._bad = 0
+        """Rows that did not fit."""
         self._place = ""
 
     def produce(self, offset: Offset, limit: int) -> ProducedTo:
@@ -281,7 +285,9 @@ class SqlSource(SourceOperator):
             if self.parameters.on_bad_tuple == "fail":
                 message += "; onBadTuple: drop leaves such rows out"
                 raise DataError(message)
-            self.context.logger.warning("%s", message)
+            if self._bad < LOGGED:
+                self.context.logger.warning("%s", message)
+            self._bad += 1
         if self.parameters.on_bad_tuple == "drop":
             self.context.metrics.dropped.add(len(bad))
             return

@@ -99,18 +99,18 @@ class RemoteStorage:
             fixed = re.split(r"[*?\[]", address.key, maxsplit=1)[0].rpartition("/")[0]
             pattern = address.key.split("/")
             below = self._below(address._replace(key=fixed))
-            found = [file for file in below if _matches(file.key.split("/"), pattern)]
+            files = [file for file in below if _matches(file.key.split("/"), pattern)]
         elif self._is_file(address):
             return [RemoteFile(self, address)]
         else:
-            found = [
+            files = [
                 file for file in self._below(address, recursive=False)
                 if not PurePosixPath(file.key).name.startswith((".", "_"))
             ]  # fmt: skip
-        if not found:
+        if not files:
             message = f"{place}: no files there"
             raise ValueError(message)
-        return [RemoteFile(self, each) for each in found]
+        return [RemoteFile(self, each) for each in files]
 
     def below(self, place: str) -> Sequence[File]:
         """All objects whose names begin with a directory's."""

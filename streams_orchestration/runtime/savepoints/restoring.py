@@ -187,7 +187,7 @@ class _Restoring:
         own.unlink(missing_ok=True)  # of a process that was killed before the catalog named it
         if self._home.root in path.parents:
             keep_file(path, own)
-        else:  # what was exported may be changed by whoever has it
+        else:  # files that were exported may be changed by their owner
             write_durably(own, path.read_bytes())
         return replace(file, path=str(own))
 
