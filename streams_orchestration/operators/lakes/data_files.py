@@ -107,8 +107,8 @@ def _gathered(key: DeliveryKey, files: Sequence[Path], waiting: Path, scratch: P
                 small.append(path)
             else:
                 yield DataFile(path, place, _name(key, path.stem))
-        for part in _runs(small):
-            yield _merged(key, part, place, scratch)
+        for number, part in enumerate(_runs(small)):
+            yield _merged(key, number, part, place, scratch)
 
 
 def _runs(files: Sequence[Path]) -> Iterator[pa.Table]:
@@ -131,15 +131,15 @@ def _read_arrow(path: Path) -> pa.Table:
         raise WaitingFileError(path) from error
 
 
-def _merged(key: DeliveryKey, tuples: pa.Table, place: str, scratch: Path) -> DataFile:
-    """A file of tuples, named by its content: the same name always means the same bytes."""
+def _merged(key: DeliveryKey, number: int, tuples: pa.Table, place: str, scratch: Path) -> DataFile:
+    """A file of tuples, named by its content and its number in the delivery: a name always means the same bytes."""
     scratch.mkdir(parents=True, exist_ok=True)
     path = scratch / f"{uuid.uuid4().hex}.parquet"
     with durable(path) as file:
         _encode(tuples, file)
     with path.open("rb") as file:
         digest = hashlib.file_digest(file, "blake2b")
-    digest.update("/".join(map(str, key)).encode())
+    digest.update("/".join(map(str, (*key, number))).encode())
     return DataFile(path, place, _name(key, digest.hexdigest()[:32]))
 
 

@@ -51,6 +51,12 @@ def test_small_files_of_an_epoch_and_a_partition_become_one(lake: Delta):
     assert len(list(lake.files.rglob("part-*.parquet"))) == 3
 
 
+def test_files_of_an_epoch_with_the_same_tuples_are_all_there(lake: Delta, monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setattr(data_files, "MERGED_BYTES", 1)
+    deliver(lake.sink(), [("a", 1)] * 3, batches=3)
+    assert lake.rows() == lake.rows_of_duckdb() == [("a", 1)] * 3
+
+
 def test_large_files_are_taken_as_they_are(lake: Delta, monkeypatch: pytest.MonkeyPatch):
     monkeypatch.setattr(data_files, "SMALL_BYTES", 1)
     deliver(lake.sink(), ROWS, batches=3)
