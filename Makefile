@@ -35,8 +35,10 @@ lint: setup ## format, lint rules and types
 	@$(BIN)/ruff format --check
 	@$(BIN)/pyright
 
-docs: setup ## write docs/diagnostics.md anew from the table of codes
+docs: setup ## write anew what comes from tables: docs/diagnostics.md, the operators of Python
 	@$(BIN)/python -m streams_orchestration.model.diagnostics_page
+	@$(BIN)/python -m streams_orchestration.builder.operators_source
+	@$(BIN)/ruff format -q streams_orchestration/builder/operators.py
 
 lock: setup ## write requirements.lock anew from pyproject.toml, keeping the versions that still fit
 	@$(BIN)/uv pip compile --quiet --universal --python-version 3.11 --all-extras --group build \

@@ -17,7 +17,7 @@ from streams_orchestration.cli.loading import load
 from streams_orchestration.compiler.compiling import compile_spec
 
 ROOT = Path(streams_orchestration.__file__).parent
-LAYERS = ("model", "operators", "compiler", "runtime", "orchestration", "cli")
+LAYERS = ("model", "operators", "compiler", "runtime", "builder", "orchestration", "cli")
 """A package imports from itself and from those before it."""
 COMPILER_LAYERS = (
     *("options", "documents", "misleading", "disjoint_sets", "named_tuples", "walks"),
@@ -31,7 +31,7 @@ COMPILER_LAYERS = (
 RUNTIME_LAYERS = (
     *("limits", "errors", "logs", "processes", "settings"),
     *("storage", "catalog", "programs", "transport", "tasks", "sinks", "units", "queries", "engine", "hosts"),
-    *("deployment", "redeployment", "savepoints", "observing", "api"),
+    *("deployment", "stepping", "redeployment", "savepoints", "observing", "api"),
 )
 """The same within the runtime: what all its packages share, the packages, and what others use of it."""
 INNER = {"compiler": COMPILER_LAYERS, "runtime": RUNTIME_LAYERS}

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-
 import click
 
 from streams_orchestration.cli.command import command
@@ -12,6 +10,7 @@ from streams_orchestration.cli.loading import loaded
 from streams_orchestration.cli.options import (
     WIDTH,
     FiniteRange,
+    Spec,
     application_argument,
     compile_options,
     format_option,
@@ -83,9 +82,7 @@ def diff() -> None:
 
 
 @command()
-@click.argument(
-    "problem", metavar="SPEC|PROBLEM", type=click.Path(exists=True, dir_okay=False, readable=True, path_type=Path)
-)
+@click.argument("problem", metavar="SPEC|PROBLEM", type=Spec())
 @click.option("--machines", type=click.IntRange(1, 1000), metavar="K", help="How many machines. [default: 2]")
 @click.option("--pe", type=click.IntRange(min=0), metavar="N", help="The PE to part. [default: the busiest]")
 @click.option(

@@ -17,6 +17,7 @@ from streams_orchestration.compiler.options import Options
 from streams_orchestration.compiler.plan import compile_error_document, plan_text
 from streams_orchestration.model.diagnostics import ApplicationError
 from streams_orchestration.model.loading import read_application
+from streams_orchestration.model.python_file import file_of
 from streams_orchestration.operators.standard import STANDARD
 from streams_orchestration.runtime.storage.home import Home
 
@@ -123,4 +124,4 @@ def operator_names(spec: Path) -> tuple[str, ...]:
 def _name(spec: Path) -> str:
     """The application's name in a spec with errors, else the name of its file."""
     application, _ = read_application(spec)
-    return application.application if application is not None else spec.stem
+    return application.application if application is not None else file_of(spec).stem

@@ -9,6 +9,7 @@ import click
 from click.shell_completion import CompletionItem, get_completion_class
 
 from streams_orchestration.cli.loading import load
+from streams_orchestration.model.python_file import may_be_spec, specs_in
 from streams_orchestration.runtime.errors import StreamsRuntimeError
 from streams_orchestration.runtime.storage.home import Home
 
@@ -44,10 +45,10 @@ def complete_savepoint(_context: click.Context, _parameter: click.Parameter, sta
 def complete_spec(_context: click.Context, _parameter: click.Parameter, start: str) -> list[CompletionItem]:
     """Files that may be specs, and directories; those under `specs` before anything is written."""
     where, name = os.path.split(start)
-    known = Path(os.environ.get("STREAMS_SPECS", "specs")).glob("*.y*ml") if not start else ()
+    known = specs_in(Path(os.environ.get("STREAMS_SPECS", "specs"))) if not start else ()
     beside = Path(where or ".").glob(f"{name}*")
     names = {str(path) for path in known}
-    names |= {os.path.join(where, path.name) for path in beside if path.suffix in (".yaml", ".yml")}  # noqa: PTH118
+    names |= {os.path.join(where, path.name) for path in beside if may_be_spec(path)}  # noqa: PTH118
     if not names:
         return [CompletionItem(start, type="file")]
     return [CompletionItem(name) for name in sorted(names)]

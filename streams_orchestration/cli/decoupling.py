@@ -26,6 +26,7 @@ from streams_orchestration.compiler.options import Options
 from streams_orchestration.compiler.profiles.costs import measured_costs
 from streams_orchestration.model.decoupling_document import problem_from_mapping, read_problem
 from streams_orchestration.model.document import read_document
+from streams_orchestration.model.python_file import is_python
 
 
 def decouple(
@@ -40,8 +41,10 @@ def decouple(
     output: Path | None,
 ) -> int:
     """Decide which operators of an application, or of a bare problem, to move apart."""
-    tree, wrong = read_document(problem)
     effort = {"solver": solver.lower(), "seconds": seconds, "gap": gap}
+    if is_python(problem):
+        return _of_application(problem, options, machines or 2, pe, effort, format_, output)
+    tree, wrong = read_document(problem)
     if isinstance(tree, dict) and "specVersion" in tree:
         return _of_application(problem, options, machines or 2, pe, effort, format_, output)
     if pe is not None or options != Options():

@@ -11,6 +11,7 @@ from streams_orchestration.compiler.compilation import Compilation
 from streams_orchestration.compiler.drawing.drawing import draw_svg, draw_text
 from streams_orchestration.compiler.options import Options
 from streams_orchestration.model.loading import read_application
+from streams_orchestration.model.python_file import file_of, specs_in
 from streams_orchestration.orchestration.lineage import lineage_document, lineage_graph, render_lineage
 from streams_orchestration.runtime.errors import NotDeployedError
 from streams_orchestration.runtime.observing.compilations import deployed_compilation
@@ -37,12 +38,12 @@ def lineage(application: str, name: str, options: Options, format_: str, output:
 
 def _compilation(application: str, options: Options) -> Compilation:
     """An application by the path of its spec, as it is deployed, or by its name in a spec."""
-    if Path(application).is_file():
+    if file_of(application).is_file():
         return as_it_runs(compiled(Path(application), options))
     try:
         return deployed_compilation(Home.default(), application)
     except NotDeployedError:
-        for spec in sorted(Path(os.environ.get("STREAMS_SPECS", "specs")).glob("*.yaml")):
+        for spec in specs_in(Path(os.environ.get("STREAMS_SPECS", "specs"))):
             candidate, _ = read_application(spec)
             if candidate is not None and candidate.application == application:
                 return compiled(spec, options)

@@ -16,29 +16,43 @@ from streams_orchestration.cli.completing import complete_application, complete_
 from streams_orchestration.cli.loading import load
 from streams_orchestration.compiler.options import Options
 from streams_orchestration.model.diagnostics import ApplicationError
+from streams_orchestration.model.python_file import file_of
 
 Declared = TypeVar("Declared", bound=Callable[..., Any])
 
+
+class Spec(click.Path):
+    """A spec: a file of YAML, or one of Python with the name of its application or without."""
+
+    def __init__(self) -> None:
+        super().__init__(exists=True, dir_okay=False, readable=True, path_type=Path)
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
+        """See `click.Path.convert`."""
+        super().convert(str(file_of(value)), param, ctx)
+        return Path(value)
+
+
 spec_argument = click.argument(
     "spec",
-    type=click.Path(exists=True, dir_okay=False, readable=True, path_type=Path),
+    type=Spec(),
     shell_complete=complete_spec,
 )
 
 
-class _SpecOrName(click.Path):
+class _SpecOrName(Spec):
     """A spec; where the plan before is to be brought back the name of an application will do."""
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
         """See `click.Path.convert`."""
-        if ctx is not None and ctx.params.get("revert") and not Path(value).is_file():
+        if ctx is not None and ctx.params.get("revert") and not file_of(value).is_file():
             return str(value)
         return super().convert(value, param, ctx)
 
 
 spec_or_name_argument = click.argument(
     "spec",
-    type=_SpecOrName(exists=True, dir_okay=False, readable=True, path_type=Path),
+    type=_SpecOrName(),
     shell_complete=complete_spec,
 )
 revert_option = click.option(

@@ -14,6 +14,7 @@ from streams_orchestration.model.declarations import check_declarations
 from streams_orchestration.model.diagnostics import CODES, ApplicationError, Diagnostic, in_order
 from streams_orchestration.model.document import LocatedList, LocatedMapping, read_document
 from streams_orchestration.model.names import nearest, nearest_name
+from streams_orchestration.model.python_file import is_python, read_python
 from streams_orchestration.model.scopes import check_names
 from streams_orchestration.model.values import show
 
@@ -26,7 +27,7 @@ _SCALARS = {"bool_type": "true or false", "int_type": "an integer", "string_type
 
 
 def load_application(path: str | Path) -> Application:
-    """The application of a spec file.
+    """The application of a spec file, YAML or Python (`app.py`, `app.py:name`).
 
     Raises:
         ApplicationError: the file cannot be read or the application has errors; all are reported, each with its line.
@@ -50,13 +51,13 @@ def application_from_mapping(mapping: Mapping[str, Any]) -> Application:
 
 
 def read_application(path: str | Path) -> tuple[Application | None, list[Diagnostic]]:
-    """The application of a spec file and everything that is wrong with it; never raises.
+    """The application of a spec file, YAML or Python, and everything that is wrong with it; never raises.
 
     Where parts of the spec are unusable the application is what remains without them, so that a compiler can look
     for more errors in one go; None when nothing remains.
     """
     file = Path(path)
-    tree, diagnostics = read_document(file)
+    tree, diagnostics = read_python(file) if is_python(file) else read_document(file)
     if tree is None:
         return None, diagnostics
     application, more = validate_document(tree, f"{file}:1")

@@ -47,6 +47,10 @@ OWN_CODES: dict[str, Code] = {
         "A value is not one of those allowed.",
         "Write one of the values that are expected, letter for letter.",
     ),
+    "SO0011": error(
+        "The file of Python makes no application.",
+        "Correct the line that raises, or name the variable that holds the application: app.py:name.",
+    ),
     "SO0101": error(
         "There is no operator or composite of this name.",
         "Declare it under `operators` or `composites`, or write it as package.module:Class.",

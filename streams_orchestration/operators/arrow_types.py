@@ -5,7 +5,7 @@ from __future__ import annotations
 import functools
 import re
 
-from streams_orchestration.model.schema import parse_schema
+from streams_orchestration.model.schema import Attribute, Schema, parse_schema
 from streams_orchestration.operators.libraries import pa
 
 
@@ -62,6 +62,41 @@ def arrow_type(text: str) -> pa.DataType:
         comma = _top_level_comma(inner)
         return pa.map_(arrow_type(inner[:comma]), arrow_type(inner[comma + 2 :]))
     return pa.struct(list(arrow_schema(inner)))
+
+
+def schema_ddl(schema: pa.Schema) -> str:
+    """The tuple type of an Arrow schema; a field that is not nullable is `NOT NULL`.
+
+    Raises:
+        ValueError: a field has a type that no attribute can have.
+    """
+    attributes = (Attribute(each.name, _type_ddl(each.name, each.type), not each.nullable) for each in schema)
+    return Schema(tuple(attributes)).ddl
+
+
+def _type_ddl(name: str, kind: pa.DataType) -> str:
+    types = pa.types
+    for text, simple in _simple_types().items():
+        if kind == simple:
+            return text
+    if types.is_decimal(kind):
+        return f"decimal({kind.precision}, {kind.scale})"
+    if types.is_large_string(kind) or types.is_string_view(kind):
+        return "string"
+    if types.is_large_binary(kind) or types.is_binary_view(kind):
+        return "binary"
+    if types.is_timestamp(kind):
+        return "timestamp" if kind.tz else "timestamp_ntz"
+    if types.is_dictionary(kind):
+        return _type_ddl(name, kind.value_type)
+    if types.is_list(kind) or types.is_large_list(kind):
+        return f"array<{_type_ddl(name, kind.value_type)}>"
+    if types.is_map(kind):
+        return f"map<{_type_ddl(name, kind.key_type)}, {_type_ddl(name, kind.item_type)}>"
+    if types.is_struct(kind):
+        return f"struct<{', '.join(f'{part.name}: {_type_ddl(name, part.type)}' for part in kind)}>"
+    message = f"{name}: {kind} is no type of an attribute"
+    raise ValueError(message)
 
 
 @functools.lru_cache(maxsize=4096)

@@ -17,6 +17,7 @@ from streams_orchestration.compiler.stage import DEPLOYMENT
 from streams_orchestration.compiler.stages import STAGES, WITHOUT_DEPLOYMENT
 from streams_orchestration.model.diagnostics import ApplicationError
 from streams_orchestration.model.loading import load_application, read_application
+from streams_orchestration.model.python_file import file_of
 from streams_orchestration.orchestration.artifacts import ArtifactStore, StageMissingError, artifacts_of
 from streams_orchestration.orchestration.decoupling import GAIN, decouple_job, decouple_op, gain_sensor
 from streams_orchestration.orchestration.deployment_checks import deployment_checks
@@ -126,7 +127,7 @@ def application_name(spec: Path) -> str:
     # What is left of a broken spec has a stand-in where the name was.
     if application is not None and application.application != "application":
         return application.application
-    return re.sub(r"\W", "_", spec.stem, flags=re.ASCII) or "application"
+    return re.sub(r"\W", "_", file_of(spec).stem, flags=re.ASCII) or "application"
 
 
 def known_lineage(source: ApplicationSource, store: ArtifactStore) -> nx.DiGraph:

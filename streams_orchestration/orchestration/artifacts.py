@@ -19,6 +19,7 @@ from streams_orchestration.compiler.options import Options
 from streams_orchestration.compiler.stage import LOGICAL
 from streams_orchestration.compiler.stages import BY_NAME
 from streams_orchestration.model.diagnostics import ApplicationError, Diagnostic, errors_of
+from streams_orchestration.model.python_file import file_of
 from streams_orchestration.orchestration.versions import content_version
 from streams_orchestration.runtime.errors import StreamsRuntimeError
 from streams_orchestration.runtime.storage.home import Home
@@ -185,7 +186,7 @@ class ArtifactStore(dg.ConfigurableResource):
         """
         read = {stage: self.read(application, stage) for stage in BY_NAME}
         versions = {stage: document.data_version for stage, document in read.items()}
-        spec = Path(read[LOGICAL].spec)
+        spec = file_of(read[LOGICAL].spec)
         if spec.is_file():
             versions[SPEC] = content_version(spec.read_bytes())
         stale = [

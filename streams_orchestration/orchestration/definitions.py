@@ -14,14 +14,13 @@ from pathlib import Path
 import dagster as dg
 
 from streams_orchestration.compiler.stage import LOGICAL
+from streams_orchestration.model.python_file import specs_in
 from streams_orchestration.orchestration.application import application_name, build_application_definitions
 from streams_orchestration.orchestration.connected_lineages import connection_of, links
 from streams_orchestration.orchestration.instance import OWN_WARNING
 from streams_orchestration.orchestration.jobs import reset_job
 from streams_orchestration.orchestration.sensors import failed_units_sensor
 from streams_orchestration.runtime.storage.home import Home
-
-ENDINGS = (".yaml", ".yml")
 
 
 def build_definitions(specs: Path, home: Home) -> dg.Definitions:
@@ -33,7 +32,7 @@ def build_definitions(specs: Path, home: Home) -> dg.Definitions:
             spec is gone, since they may be running.
     """
     named: dict[str, Path] = {}
-    for path in sorted(path for path in specs.glob("*") if path.suffix in ENDINGS):
+    for path in specs_in(specs):
         name = application_name(path)
         # Two specs of one name would take the location down; the second shows under the name of its file.
         named.setdefault(path.stem if name in named else name, path)

@@ -19,6 +19,7 @@ from streams_orchestration.compiler.stage import Stage
 from streams_orchestration.compiler.stages import BY_NAME
 from streams_orchestration.model.diagnostics import Diagnostic, errors_of, in_order
 from streams_orchestration.model.loading import read_application
+from streams_orchestration.model.python_file import file_of
 from streams_orchestration.orchestration.artifacts import SPEC, ArtifactStore, StageDocument, StageMissingError, plain
 from streams_orchestration.orchestration.deployments import Deployments
 from streams_orchestration.orchestration.settings import CompileOptions
@@ -164,7 +165,7 @@ def _read(source: ApplicationSource, options: Options) -> tuple[Progress, dict[s
 
 def spec_version(source: ApplicationSource) -> dict[str, str]:
     """What the first stage is computed from; nothing where there is no file."""
-    return {SPEC: content_version(source.spec.read_bytes())} if source.spec.is_file() else {}
+    return {SPEC: content_version(file_of(source.spec).read_bytes())} if file_of(source.spec).is_file() else {}
 
 
 def failure(source: ApplicationSource, diagnostics: tuple[Diagnostic, ...]) -> dg.Failure:
@@ -186,7 +187,7 @@ def stage_spec(source: ApplicationSource, stage: Stage, description: str | None 
         description: in Markdown, instead of the stage's own.
     """
     inputs = stage.inputs or (SPEC,)
-    own = content_version(source.spec.read_bytes())[:12] if source.spec.is_file() else "missing"
+    own = spec_version(source).get(SPEC, "missing")[:12]
     return dg.AssetSpec(
         key=[source.name, stage.name],
         deps=[dg.AssetKey([source.name, name]) for name in inputs],

@@ -17,7 +17,7 @@ from pathlib import Path
 from streams_orchestration.runtime.engine.spark.rows import PLAN
 from streams_orchestration.runtime.queries.planner import Planner
 from streams_orchestration.runtime.queries.scratch import Scratch
-from streams_orchestration_tests.runtime.levels import run_levels
+from streams_orchestration.runtime.stepping import run_levels
 
 PATIENCE_SECONDS = 0.25
 """Spark interrupts a planner that waits; here the query looks whether it is to end so often."""

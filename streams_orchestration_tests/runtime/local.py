@@ -1,87 +1,18 @@
-"""Runs applications in this process, without Spark: the same programs, plans, stages and commits, level by level."""
+"""Applications that are stepped by hand, in this process, without Spark."""
 
 from __future__ import annotations
 
-import itertools
-import time
-from dataclasses import dataclass, field, replace
-from pathlib import Path
+from dataclasses import dataclass
 
-from sqlalchemy import select, update
-
-from streams_orchestration.compiler.compilation import Compilation
-from streams_orchestration.compiler.pe_program import PeProgram
-from streams_orchestration.runtime.catalog import tables
-from streams_orchestration.runtime.catalog.catalog import Catalog
-from streams_orchestration.runtime.deployment.deployment import base_directory, deploy, deployment_plan
-from streams_orchestration.runtime.engine.spark.rows import PLAN
-from streams_orchestration.runtime.programs.batches import BatchPlan, TaskResult
-from streams_orchestration.runtime.programs.codecs import plan_codec
 from streams_orchestration.runtime.queries.commits import commit_batch
-from streams_orchestration.runtime.queries.planning import plan_batch
-from streams_orchestration.runtime.queries.scratch import Launched, Scratch
-from streams_orchestration.runtime.queries.views import read_view
-from streams_orchestration.runtime.settings import Settings
-from streams_orchestration.runtime.sinks.delivering import deliverers
-from streams_orchestration.runtime.sinks.publishing import complete, due, publish_files
-from streams_orchestration.runtime.storage.directories import directories_of
-from streams_orchestration.runtime.storage.home import Home
-from streams_orchestration.runtime.tasks.answers import take_answers
-from streams_orchestration.runtime.units.watch import observe
-from streams_orchestration_tests.runtime.levels import run_levels
+from streams_orchestration.runtime.stepping import SteppedApplication, publish
+
+__all__ = ["LocalApplication", "publish"]
 
 
 @dataclass
-class LocalApplication:
-    """A deployed application whose PEs are stepped by hand."""
-
-    home: Home
-    compilation: Compilation
-    source_limit: int = 1000
-    results: list[TaskResult] = field(default_factory=list)
-    scratches: dict[int, Scratch] = field(default_factory=dict)
-
-    def __post_init__(self) -> None:
-        deploy(self.home, self.compilation)
-        self.catalog = Catalog(self.home)
-        self.name = self.compilation.logical.application
-        self.programs = deployment_plan(self.compilation).programs
-        self.measured = Settings.from_environment().metrics
-        self.units = tuple({program.unit for program in self.programs})
-        self.deliverers = deliverers(self.catalog, self.home, self.name, self.programs)
-        self.report_running()
-
-    def plan(self, program: PeProgram) -> BatchPlan | None:
-        return plan_batch(program, read_view(self.catalog, program), source_limit=self.source_limit)
-
-    def execute(self, program: PeProgram, plan: BatchPlan) -> list[TaskResult]:
-        scratch = self._scratch(program)
-        rows = [
-            (given.partition, 0, PLAN, 0, 0, plan_codec.dump_json(replace(plan, inputs=(given,))))
-            for given in plan.inputs
-        ]
-        assert not run_levels(scratch, rows)
-        return take_answers(scratch.answers, plan.batch)
-
-    def _scratch(self, program: PeProgram) -> Scratch:
-        if program.pe not in self.scratches:
-            directories = directories_of(self.home, self.name, program.pe, str(base_directory(self.compilation)))
-            path = self.home.data(self.name) / "spark" / f"pe-{program.pe}-{time.time_ns()}"
-            self.scratches[program.pe] = Scratch.create(path, Launched(program, directories, self.measured))
-        return self.scratches[program.pe]
-
-    def step(self, program: PeProgram) -> bool:
-        """One micro-batch of one PE, if there is anything to do."""
-        plan = self.plan(program)
-        if plan is None:
-            return False
-        results = self.execute(program, plan)
-        error = next((result.error for result in results if result.error), None)
-        assert error is None, error
-        self.results += results
-        commit_batch(self.catalog, program, plan, results, 0.0)
-        self.publish()
-        return True
+class LocalApplication(SteppedApplication):
+    """A deployed application whose batches may be committed without being published."""
 
     def commit(self, *, boundary: bool = False) -> None:
         """A batch of the only PE, of which nothing is published.
@@ -95,56 +26,3 @@ class LocalApplication:
         plan = self.plan(program)
         assert plan is not None
         commit_batch(self.catalog, program, plan, self.execute(program, plan), 0.0)
-
-    def publish(self) -> None:
-        """Make visible whatever can be."""
-        for sink, rows in itertools.groupby(due(self.catalog, self.name, files=False), key=lambda row: row.operator):
-            self.deliverers[sink].deliver(list(rows))
-        publish(self.catalog, self.name)
-
-    def report_running(self) -> None:
-        """All queries run, in the generation of their unit: what hosts would report."""
-        p, u = tables.pe, tables.unit
-        with self.catalog.write() as connection:
-            for unit in connection.execute(select(u).where(u.c.application == self.name)).all():
-                connection.execute(
-                    update(p).where(p.c.application == self.name, p.c.unit == unit.name).values(running=unit.generation)
-                )
-        observe(self.catalog, self.name)
-
-    def trigger(self) -> None:
-        """The period of every region has passed."""
-        self.report_running()
-        u = tables.unit
-        with self.catalog.write() as connection:
-            due = (u.c.application == self.name, u.c.timer == "period")
-            connection.execute(update(u).where(*due).values(deadline=0.0))
-        observe(self.catalog, self.name)
-
-    def run(self, *, trigger_every: int = 3) -> None:
-        """All PEs in turn until nothing is left to do."""
-        idle = 0
-        for turn in itertools.count(1):
-            if turn % trigger_every == 0:
-                self.trigger()
-            stepped = [self.step(program) for program in self.programs]
-            idle = 0 if any(stepped) else idle + 1
-            if idle:
-                self.publish()  # of a last batch whose process ended between its commit and this
-                if complete(self.catalog, self.name):
-                    return
-            if idle > 2 * trigger_every:
-                break
-        message = "the application does not come to its end"
-        raise AssertionError(message)
-
-    def published(self, sink: str) -> list[Path]:
-        return sorted((self.home.results(self.name) / sink).glob("part-*"))
-
-
-def publish(catalog: Catalog, application: str) -> int:
-    """Publish files once, and raise what is wrong; gives how many became visible."""
-    published, errors = publish_files(catalog, application)
-    if errors:
-        raise errors[0]
-    return published

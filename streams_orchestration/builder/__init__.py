@@ -1,0 +1,42 @@
+"""Applications in Python: what a spec says, by calls.
+
+Example:
+    app = Application("words")
+    lines = app.stream(op.FileSource(file="words.txt", format="line"), schema="line string", consistent=consistent(2))
+    lines.filter("line <> ''").to_files("lines", format="csv")
+"""
+
+from streams_orchestration.builder import operators
+from streams_orchestration.builder.application import Application, Composite, Drawing
+from streams_orchestration.builder.nodes import BuildError
+from streams_orchestration.builder.streams import Invoked, Stream, consistent, parallel, port, threading
+from streams_orchestration.builder.values import (
+    CHANNEL,
+    LOCAL_CHANNEL,
+    LOCAL_MAX_CHANNELS,
+    MAX_CHANNELS,
+    Reference,
+    Use,
+    use,
+)
+
+__all__ = [
+    "CHANNEL",
+    "LOCAL_CHANNEL",
+    "LOCAL_MAX_CHANNELS",
+    "MAX_CHANNELS",
+    "Application",
+    "BuildError",
+    "Composite",
+    "Drawing",
+    "Invoked",
+    "Reference",
+    "Stream",
+    "Use",
+    "consistent",
+    "operators",
+    "parallel",
+    "port",
+    "threading",
+    "use",
+]

@@ -1,0 +1,471 @@
+"""An application in Python: the same model as a spec, with nothing that one can say and the other cannot."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import yaml
+
+from streams_orchestration.builder.nodes import (
+    BuildError,
+    Definition,
+    Graph,
+    Json,
+    Node,
+    Output,
+    Port,
+    Root,
+    Source,
+    name_in,
+    reached,
+)
+from streams_orchestration.builder.places import calling_place, located
+from streams_orchestration.builder.schemas import Schema, ddl_of
+from streams_orchestration.builder.streams import (
+    Input,
+    Invoked,
+    Outputs,
+    Stream,
+    parallel,
+    plain_keys,
+    ports_of,
+    source,
+)
+from streams_orchestration.builder.values import Reference, Use, import_path, plain
+from streams_orchestration.compiler.compilation import Compilation
+from streams_orchestration.compiler.compiling import compile_application
+from streams_orchestration.compiler.drawing.drawing import draw_svg
+from streams_orchestration.compiler.options import Options
+from streams_orchestration.model import application as model
+from streams_orchestration.model.diagnostics import ApplicationError
+from streams_orchestration.model.loading import application_from_mapping, load_application
+from streams_orchestration.model.standard import STANDARD
+from streams_orchestration.model.values import SubmissionType
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+    from streams_orchestration.builder.testing import Rows
+
+
+class Composite:
+    """A graph with ports that is used like an operator; made by `Application.composite`."""
+
+    def __init__(self, app: Application, definition: Definition) -> None:
+        self._app = app
+        self._definition = definition
+
+    def __getitem__(self, port: str) -> Stream:
+        """The stream that comes in through a port.
+
+        Raises:
+            KeyError: the composite has no such port.
+        """
+        for each in self._definition.inputs:
+            if each.name == port:
+                return Stream(self._app, each)
+        message = (
+            f"{self._definition.name} has the input ports {', '.join(e.name or '' for e in self._definition.inputs)}"
+        )
+        raise KeyError(message)
+
+    def outputs(self, *streams: Stream | str) -> None:
+        """The streams of its graph that go out, in the order of its output ports."""
+        self._definition.outputs = [source(stream) for stream in streams]
+
+    def __call__(self, *inputs: Input, name: str | None = None, **more: Any) -> Stream:
+        """Use it; its only output."""
+        return self._app._only(self._app._add(self._definition, inputs, self._outputs(), name=name, **more))
+
+    def streams(self, *inputs: Input, name: str | None = None, **more: Any) -> tuple[Stream, ...]:
+        """Use it; all its outputs."""
+        return self._app._streams(self._app._add(self._definition, inputs, self._outputs(), name=name, **more))
+
+    def _outputs(self) -> int:
+        return len(self._definition.outputs)
+
+
+class Block(Invoked):
+    """A part of an application that is written in its place, like a composite with one invocation."""
+
+
+class Application:
+    """An application, put together by calls.
+
+    Args:
+        name: of the application, an identifier.
+        description: what it is for.
+    """
+
+    def __init__(self, name: str, *, description: str = "") -> None:
+        self.name = name
+        self.description = description
+        self._place = calling_place()
+        self._root = Root()
+        self._graphs: list[Graph] = [self._root.main]
+        self._submission: dict[str, Json] = {}
+        self._schemas: dict[str, str] = {}
+        self._operators: dict[str, Json] = {}
+        self._pools: list[Json] = []
+        self._annotations: Json = {}
+        self._config: Json = {}
+
+    # what the application declares
+
+    def submission(self, name: str, of: type | SubmissionType, default: Any = None) -> Reference:
+        """A value that is given when the application is submitted; what stands for it in parameters and widths.
+
+        Args:
+            name: of the value.
+            of: `int`, `float`, `bool` or `str`, or a type of a spec.
+            default: without one the value must be given.
+        """
+        names: dict[type, str] = {int: "int32", float: "float64", bool: "boolean", str: "rstring"}
+        declared: Json = {"type": of if isinstance(of, str) else names.get(of, of.__name__)}
+        self._submission[name] = located(declared | ({} if default is None else {"default": default}), calling_place())
+        return Reference(f"${{{name}}}")
+
+    def schema(self, name: str, schema: Schema) -> str:
+        """Declare a tuple type; its name, which stands for it."""
+        self._schemas[name] = ddl_of(schema)
+        return name
+
+    def declare(self, name: str, implementation: str | type | None = None, **model_: Any) -> str:
+        """Declare an operator: its class, ports and properties as a spec has them; its name, for `use`."""
+        declared = plain_keys(model_)
+        if implementation is not None:
+            declared["implementation"] = (
+                implementation if isinstance(implementation, str) else import_path(implementation)
+            )
+        self._operators[name] = located(plain(declared), calling_place())
+        return name
+
+    def host_pool(self, name: str, *, tags: Sequence[str] = (), size: int | None = None) -> str:
+        """Declare a pool of hosts; its name."""
+        self._pools.append(
+            located(
+                {"name": name} | ({"tags": list(tags)} if tags else {}) | ({"size": size} if size is not None else {}),
+                calling_place(),
+            )
+        )
+        return name
+
+    def annotate(self, **annotations: Any) -> None:
+        """Set annotations of the main graph: `threading`."""
+        self._annotations.update(plain_keys(annotations))
+
+    def configure(self, **config: Any) -> None:
+        """Set configs that operators without one of their own have."""
+        self._config.update(plain_keys(config))
+
+    # operators
+
+    def stream(
+        self, operator: Use, *inputs: Input, schema: Schema | None = None, name: str | None = None,
+        uid: str | None = None, rate: float | None = None, consistent: Json | None = None,
+    ) -> Stream:  # fmt: skip
+        """Add an operator with one output.
+
+        Args:
+            operator: the operator, for instance of `operators`.
+            inputs: what each of its input ports reads.
+            schema: of the output; where none is needed, as behind a filter, it is that of the input.
+            name: of the operator and its output; the variable's that it is assigned to when None.
+            uid: what the operator is known by over redeploys.
+            rate: tuples a second that the output is expected to have.
+            consistent: a region starts here, see `consistent`.
+        """
+        node = self._add(operator, inputs, 1, name=name, uid=uid)
+        output = (node.outputs or [])[0]
+        output.schema, output.rate = self._ddl(schema), rate
+        if consistent is not None:
+            node.annotations["consistent"] = consistent
+        return Stream(self, output)
+
+    def streams(
+        self, operator: Use, *inputs: Input, outputs: Outputs, name: str | None = None, uid: str | None = None
+    ) -> tuple[Stream, ...]:
+        """Add an operator with several outputs."""
+        return self._streams(self._add(operator, inputs, outputs, name=name, uid=uid))
+
+    def sink(self, operator: Use, *inputs: Input, name: str | None = None, uid: str | None = None) -> Invoked:
+        """Add an operator without outputs."""
+        return Invoked(self, self._add(operator, inputs, None, name=name, uid=uid))
+
+    def import_stream(self, schema: Schema, *, name: str | None = None, **parameters: Any) -> Stream:
+        """A stream that another application exports: `subscription`, or `application` and `streamId`; and `filter`."""
+        return self.stream(Use("Import", plain(parameters)), schema=schema, name=name)
+
+    # graphs
+
+    @contextmanager
+    def composite(
+        self, name: str, inputs: Sequence[str] = (), *, annotations: Json | None = None, config: Json | None = None
+    ) -> Iterator[Composite]:
+        """Define a composite; what is added in the `with` block belongs to it.
+
+        Args:
+            name: of the composite.
+            inputs: names of its input ports.
+            annotations: of the definition: `threading`.
+            config: that its operators have if they have none of their own.
+        """
+        definition = Definition(name, calling_place(), Graph(self._root))
+        definition.graph.definition = definition
+        definition.inputs = [Output(definition.graph, name=each) for each in inputs]
+        definition.annotations, definition.config = dict(annotations or {}), dict(config or {})
+        self._root.definitions.append(definition)
+        with self._within(definition.graph):
+            yield Composite(self, definition)
+
+    @contextmanager
+    def block(self, name: str, *, uid: str | None = None) -> Iterator[Block]:
+        """Put what is added in the `with` block into a composite of its own.
+
+        Streams of outside that are read inside, and those of inside that are read outside, become its ports.
+        """
+        place = calling_place()
+        graph = Graph(self._root)
+        definition = Definition(name, place, graph)
+        graph.definition = definition
+        node = Node(self._graphs[-1], definition, place, name, uid=uid)
+        definition.block = node
+        node.graph.nodes.append(node)
+        self._root.definitions.append(definition)
+        with self._within(graph):
+            yield Block(self, node)
+
+    @contextmanager
+    def parallel(
+        self, name: str, width: int | str, *, partition_by: Sequence[str] | Mapping[Any, Sequence[str]] | None = None,
+        broadcast: Sequence[Stream | str] = (), replicate_host_tags: Sequence[str] = (), uid: str | None = None,
+    ) -> Iterator[Block]:  # fmt: skip
+        """Run what is added in the `with` block as `width` replicas; the other arguments are those of `parallel`."""
+        annotation = parallel(
+            width, partition_by=partition_by, broadcast=broadcast, replicate_host_tags=replicate_host_tags
+        )
+        with self.block(name, uid=uid) as block:
+            yield block.annotate(parallel=annotation)
+
+    @contextmanager
+    def _within(self, graph: Graph) -> Iterator[None]:
+        self._graphs.append(graph)
+        try:
+            yield
+        finally:
+            self._graphs.remove(graph)
+
+    def _add(
+        self, operator: Use | Definition, inputs: Sequence[Input], outputs: Outputs | None, *, name: str | None = None,
+        uid: str | None = None,
+    ) -> Node:  # fmt: skip
+        place, graph = calling_place(), self._graphs[-1]
+        node = Node(graph, self._declared(operator) if isinstance(operator, Use) else operator, place, name, uid=uid)
+        node.parameters = dict(operator.parameters) if isinstance(operator, Use) else {}
+        node.inputs = ports_of(inputs)
+        for port in node.inputs:
+            port.streams = [reached(each, graph, place) for each in port.streams]
+        if isinstance(outputs, int):
+            node.outputs = [Output(graph, node) for _ in range(outputs)]
+        elif outputs is not None:
+            pairs = [(each, None) if isinstance(each, str) else each for each in outputs]
+            node.outputs = [Output(graph, node, stream, self._ddl(schema)) for stream, schema in pairs]
+        graph.nodes.append(node)
+        return node
+
+    def _declared(self, operator: Use) -> str:
+        """The name of an operator, which is declared if its class says what it needs."""
+        if operator.declaration is None:
+            return operator.operator
+        name, number = operator.operator, 1
+        while name in STANDARD or self._operators.get(name, operator.declaration) != operator.declaration:
+            number += 1
+            name = f"{operator.operator}_{number}"
+        self._operators.setdefault(name, located(dict(operator.declaration), calling_place()))
+        return name
+
+    def _streams(self, node: Node) -> tuple[Stream, ...]:
+        return tuple(Stream(self, output) for output in node.outputs or ())
+
+    def _only(self, node: Node) -> Stream:
+        if len(node.outputs or ()) != 1:
+            message = f"{node.kind} has {len(node.outputs or ())} outputs, not one: call its `streams`"
+            raise BuildError(message, node.place)
+        return self._streams(node)[0]
+
+    def _ddl(self, schema: Schema | None) -> str | None:
+        """A class is declared under its name, so that plans and pages show it."""
+        if schema is None or isinstance(schema, str):
+            return schema
+        ddl = ddl_of(schema)
+        name = schema.__name__ if isinstance(schema, type) else ""
+        if not name or self._schemas.get(name, ddl) != ddl:
+            return ddl
+        self._schemas[name] = ddl
+        return name
+
+    # what becomes of it
+
+    def document(self) -> Json:
+        """The spec as a mapping, of which every part knows the line of Python that it comes from."""
+        self._root.reserved = {*self._operators, *STANDARD}
+        self._root.name_all()
+        document: Json = {"specVersion": 1, "application": self.name}
+        parts: Json = {
+            "description": self.description, "submission": self._submission, "schemas": self._schemas,
+            "operators": self._operators,
+        }  # fmt: skip
+        graph = self._root.main.document()
+        definitions = [(self._root.names[each], each.document()) for each in self._root.definitions]
+        twice = [each for each in self._root.definitions if [name for name, _ in definitions].count(each.name) > 1]
+        if twice:
+            message = f"there is a composite {twice[1].name} already"
+            raise BuildError(message, twice[1].place)
+        parts |= {"composites": dict(definitions), "hostPools": self._pools}
+        parts |= {"annotations": self._annotations, "config": self._config}
+        document |= {key: plain_document(value) for key, value in parts.items() if value}
+        return located(document | {"graph": graph}, self._place)
+
+    def model(self) -> model.Application:
+        """The application as the compiler reads it.
+
+        Raises:
+            ApplicationError: it has errors; all are reported, each with its line.
+        """
+        return application_from_mapping(self.document())
+
+    def to_yaml(self) -> str:
+        """The same application as a spec."""
+        return yaml.safe_dump(_unlocated(self.document()), sort_keys=False, width=120, allow_unicode=True)
+
+    @classmethod
+    def from_spec(cls, spec: str | Path | model.Application) -> Application:
+        """The application of a spec, to go on with; `app["Name"]` is a stream of its main graph.
+
+        Raises:
+            ApplicationError: the spec cannot be read, or has errors.
+        """
+        read = spec if isinstance(spec, model.Application) else load_application(spec)
+        app = cls(read.application, description=read.description)
+        dump = read.model_dump(mode="json", by_alias=True, exclude_defaults=True)
+        app._submission, app._schemas = dump.get("submission", {}), dict(read.schemas)
+        app._operators, app._pools = dump.get("operators", {}), list(dump.get("hostPools", []))
+        app._annotations, app._config = dump.get("annotations", {}), dump.get("config", {})
+        composites: Json = dump.get("composites", {})
+        for name, composite in composites.items():
+            definition = Definition(name, app._place, Graph(app._root))
+            definition.graph.definition = definition
+            definition.inputs = [Output(definition.graph, name=port) for port in composite.get("inputs", ())]
+            definition.outputs = list(composite.get("outputs", ()))
+            definition.annotations = composite.get("annotations", {})
+            definition.config = composite.get("config", {})
+            app._root.definitions.append(definition)
+            app._read_graph(definition.graph, composite.get("graph", ()))
+        app._read_graph(app._root.main, dump.get("graph", ()))
+        return app
+
+    def _read_graph(self, graph: Graph, invocations: Sequence[Json]) -> None:
+        for each in invocations:
+            node = Node(graph, each["operator"], self._place, each["name"], uid=each.get("uid"))
+            for port in each.get("inputs", ()):
+                streams: list[Source] = [*port.get("streams", ())]
+                node.inputs.append(Port(streams, port.get("name"), port.get("control", False), port.get("mutates")))
+            if each.get("outputs") is not None:
+                node.outputs = [
+                    Output(graph, node, output["stream"], output.get("schema"), output.get("rate"))
+                    for output in each["outputs"]
+                ]
+            node.parameters, node.annotations = each.get("parameters", {}), each.get("annotations", {})
+            node.config = each.get("config", {})
+            graph.nodes.append(node)
+
+    def __getitem__(self, name: str) -> Stream:
+        """A stream of the main graph by its name.
+
+        Raises:
+            KeyError: there is none.
+        """
+        self._root.name_all()
+        graph = self._root.main
+        for node in graph.nodes:
+            if node.outputs is None and graph.names[node] == name:
+                node.outputs = [Output(graph, node)]
+        for output, stream in [*graph.streams.items(), *((o, o.name) for n in graph.nodes for o in n.outputs or ())]:
+            if (stream or name) == name:
+                return Stream(self, output)
+        message = f"{self.name} has no stream {name}"
+        raise KeyError(message)
+
+    def compile(self, options: Options | None = None) -> Compilation:
+        """Run all stages of the compiler.
+
+        Raises:
+            ApplicationError: the application has errors; each names its line.
+        """
+        return compile_application(self.model(), options)
+
+    def test(
+        self, inputs: Mapping[str, Rows] | None = None, *, streams: Sequence[str | Stream] = (),
+        options: Options | None = None, batch: int = 1000,
+    ) -> dict[str, pa.Table]:  # fmt: skip
+        """Run it in this process, without Spark, with tuples of a test; see `testing.run_in_process`."""
+        from streams_orchestration.builder.testing import run_in_process  # loads Arrow and the runtime
+
+        return run_in_process(self.document(), inputs or {}, [*map(self.name_of, streams)], options, batch)
+
+    def name_of(self, stream: str | Stream) -> str:
+        """What a stream of the main graph is called in plans."""
+        if isinstance(stream, str):
+            return stream
+        self._root.name_all()
+        return name_in(self._root.main, reached(source(stream), self._root.main, self._place))
+
+    def graph(self, options: Options | None = None) -> Drawing:
+        """The compiled application as a picture, which notebooks show."""
+        return Drawing(draw_svg(self.compile(options)))
+
+    def _repr_html_(self) -> str:
+        try:
+            return self.graph()._repr_html_()
+        except (ApplicationError, BuildError) as error:
+            return f"<pre>{error}</pre>"
+
+    def run(self, *options: str) -> int:
+        """Compile, deploy and follow it, as `streams run` does with the options of that command; its exit status.
+
+        The hosts import functions from the module that calls this: call it under `if __name__ == "__main__":`.
+        """
+        return subprocess.call([sys.executable, "-m", "streams_orchestration", "run", self._target(), *options])
+
+    def _target(self) -> str:
+        names = [name for name, value in vars(sys.modules["__main__"]).items() if value is self]
+        if not names or not Path(self._place.file).is_file():
+            message = "an application runs from a file of Python that holds it in a variable; save it, or `to_yaml` it"
+            raise BuildError(message, self._place)
+        return f"{self._place.file}:{names[0]}"
+
+
+class Drawing:
+    """A picture, as SVG."""
+
+    def __init__(self, svg: str) -> None:
+        self.svg = svg
+
+    def _repr_html_(self) -> str:
+        return self.svg
+
+
+def plain_document(value: Any) -> Any:
+    """Declarations keep their lines; the rest is plain."""
+    return value if not isinstance(value, Mapping) else dict(value)
+
+
+def _unlocated(value: Any) -> Any:
+    if isinstance(value, dict):
+        return {str(key): _unlocated(part) for key, part in value.items()}
+    return [_unlocated(part) for part in value] if isinstance(value, list) else value

@@ -1,0 +1,643 @@
+"""The standard operators with their parameters, to be put into an application.
+
+`make docs` writes this module from the models of the parameters; edit those.
+"""
+
+# ruff: noqa: E501, N802, PLR0913
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any, Literal
+
+from streams_orchestration.builder.values import Reference, Use, named_use
+
+
+def Aggregate(
+    *,
+    window: str,
+    group_by: Sequence[Any] | None = None,
+    partition_by: Sequence[Any] | None = None,
+    output: Mapping[str, Any] | None = None,
+    time_attribute: str | None = None,
+    aggregate_incomplete_windows: bool | Reference | None = None,
+    aggregate_evicted_partitions: bool | Reference | None = None,
+) -> Use:
+    """Whenever a window is closed or triggered, a tuple for every group in it, in order of appearance, then a marker.
+
+    Args:
+        window: the window clause: tumbling, punct().
+        group_by: attributes that make a group.
+        partition_by: attributes whose every value has a window of its own.
+        output: attribute -> Count(), Sum(e), Average(e), Min(e) or Max(e); others come from groupBy, partitionBy.
+        time_attribute: the timestamp that time(...) windows go by.
+        aggregate_incomplete_windows: tumbling windows that the end cuts off, too.
+        aggregate_evicted_partitions: tumbling windows of partitions that are given up, too.
+    """
+    return named_use(
+        "Aggregate",
+        {
+            "window": window,
+            "groupBy": group_by,
+            "partitionBy": partition_by,
+            "output": output,
+            "timeAttribute": time_attribute,
+            "aggregateIncompleteWindows": aggregate_incomplete_windows,
+            "aggregateEvictedPartitions": aggregate_evicted_partitions,
+        },
+    )
+
+
+def Beacon(
+    *,
+    iterations: int | Reference | None = None,
+    period: float | Reference | None = None,
+    init_delay: float | Reference | None = None,
+    trigger_count: int | Reference | None = None,
+    output: Mapping[str, Any] | None = None,
+) -> Use:
+    """The offset is the number of tuples so far, and all that a tuple depends on; the clock says only when it comes.
+
+    Args:
+        iterations: number of tuples; without it there is no end.
+        period: seconds between tuples.
+        init_delay: seconds before the first tuple.
+        trigger_count: tuples in an epoch of the region that the Beacon drives.
+        output: attribute -> expression over IterationCount(); others are 0, false, '' or null.
+    """
+    return named_use(
+        "Beacon",
+        {
+            "iterations": iterations,
+            "period": period,
+            "initDelay": init_delay,
+            "triggerCount": trigger_count,
+            "output": output,
+        },
+    )
+
+
+def Custom(
+    *,
+    function: str | None = None,
+    on_tuple: str | None = None,
+    on_punctuation: str | None = None,
+    state: Mapping[str, Any] | None = None,
+    arguments: Mapping[str, Any] | None = None,
+) -> Use:
+    """The functions take what they need, by name: `batch`, `values` or `mark`; `port`, `state`, `arguments`, `metrics`.
+
+    Args:
+        function: package.module:name, called for every batch.
+        on_tuple: package.module:name, called for every tuple, instead of function.
+        on_punctuation: package.module:name, called for every mark.
+        state: what `state` holds at the beginning.
+        arguments: given to the functions as `arguments`.
+    """
+    return named_use(
+        "Custom",
+        {
+            "function": function,
+            "onTuple": on_tuple,
+            "onPunctuation": on_punctuation,
+            "state": state,
+            "arguments": arguments,
+        },
+    )
+
+
+def DeDuplicate(
+    *,
+    key: str | Sequence[Any] | None = None,
+    count: int | Reference | None = None,
+    delta: float | Reference | None = None,
+    delta_attribute: str | None = None,
+    reset_on_duplicate: bool | Reference | None = None,
+    flush_on_punctuation: bool | Reference | None = None,
+) -> Use:
+    """Output port 0 gets the tuples whose key is not remembered; port 1, where connected, the others.
+
+    Args:
+        key: expressions that make the key; else all attributes.
+        count: a key is remembered for so many further tuples.
+        delta: a key is remembered until deltaAttribute has grown by.
+        delta_attribute: a number, or a time, which delta gives in seconds.
+        reset_on_duplicate: a duplicate, too, lets its key be remembered anew.
+        flush_on_punctuation: a window marker forgets all keys.
+    """
+    return named_use(
+        "DeDuplicate",
+        {
+            "key": key,
+            "count": count,
+            "delta": delta,
+            "deltaAttribute": delta_attribute,
+            "resetOnDuplicate": reset_on_duplicate,
+            "flushOnPunctuation": flush_on_punctuation,
+        },
+    )
+
+
+def DeltaSink(
+    *,
+    table: str,
+    columns: Mapping[str, Any] | None = None,
+    suppress: Sequence[Any] | None = None,
+    key: Sequence[Any] | None = None,
+    partition_by: Sequence[Any] | None = None,
+    create_table: bool | Reference | None = None,
+    add_columns: bool | Reference | None = None,
+    storage: Mapping[str, Any] | None = None,
+) -> Use:
+    """Every epoch is one version of the table, whose transaction names application, operator and epoch.
+
+    Args:
+        table: directory of the table; a relative one is among the results; or an address.
+        columns: attribute: column, where the names differ.
+        suppress: attributes that are not written.
+        key: attributes: a tuple replaces the row that has them.
+        partition_by: columns that the table is partitioned by.
+        create_table: make the table if it is missing.
+        add_columns: add columns to the table for attributes that it has none for.
+        storage: how an object store is reached.
+    """
+    return named_use(
+        "DeltaSink",
+        {
+            "table": table,
+            "columns": columns,
+            "suppress": suppress,
+            "key": key,
+            "partitionBy": partition_by,
+            "createTable": create_table,
+            "addColumns": add_columns,
+            "storage": storage,
+        },
+    )
+
+
+def DeltaSource(
+    *,
+    table: str,
+    start_at: Mapping[str, Any] | Literal["snapshot", "earliest", "latest"] | None = None,
+    until: Literal["latest"] | None = None,
+    on_change: Literal["fail", "skip", "rewritten", "feed"] | None = None,
+    on_lost_data: Literal["fail", "skip"] | None = None,
+    poll_period: float | Reference | None = None,
+    storage: Mapping[str, Any] | None = None,
+) -> Use:
+    """Reads the files that each version of the log adds; those that only move rows, as OPTIMIZE does, add nothing.
+
+    Args:
+        table: directory of the table; relative to the spec, or an address.
+        start_at: snapshot: all rows there are, then what is added; latest: only what is added; earliest: what was added since the oldest version that can be read; {version: n} or {time: t}: what was added from there on.
+        until: latest: end with the version that is the newest one at the start.
+        on_change: of a version that deletes or updates rows; skip: nothing of it; rewritten: the rows of all files that it adds, also those that are as before; feed: the changes themselves.
+        on_lost_data: of versions and files that are gone before they were read.
+        poll_period: seconds between two looks.
+        storage: how an object store is reached.
+    """
+    return named_use(
+        "DeltaSource",
+        {
+            "table": table,
+            "startAt": start_at,
+            "until": until,
+            "onChange": on_change,
+            "onLostData": on_lost_data,
+            "pollPeriod": poll_period,
+            "storage": storage,
+        },
+    )
+
+
+def FileSink(
+    *,
+    file: str,
+    storage: Mapping[str, Any] | None = None,
+    format: Literal["parquet", "csv", "jsonl", "arrow"] | None = None,
+    separator: str | None = None,
+    quote_strings: bool | Reference | None = None,
+    suppress: Sequence[Any] | None = None,
+    partition_by: Sequence[Any] | None = None,
+    close_mode: Literal["size", "time", "epochs", "batch"] | None = None,
+    bytes_per_file: int | Reference | None = None,
+    time_per_file: float | Reference | None = None,
+    epochs_per_file: int | Reference | None = None,
+    truncate_on_reset: bool | Reference | None = None,
+    visibility: Literal["read_committed", "read_uncommitted"] | None = None,
+) -> Use:
+    """Files `part-<epoch>-<batch>-<channel>` in the directory `file`, or in directories of `partitionBy` in it.
+
+    Args:
+        file: directory for the parts; a relative one is among the results; or an address.
+        storage: how an object store is reached.
+        format: 'parquet' when None.
+        separator: csv.
+        quote_strings: csv: texts stand in quotes.
+        suppress: attributes that are not written.
+        partition_by: attributes whose values name directories for the files.
+        close_mode: when a file is closed; without it, by what is there of the next.
+        bytes_per_file: about.
+        time_per_file: seconds, about.
+        epochs_per_file: complete epochs.
+        truncate_on_reset: what was written after the cut is gone after a reset, always.
+        visibility: read_uncommitted: a part is visible with its batch, and a reset takes it back.
+    """
+    return named_use(
+        "FileSink",
+        {
+            "file": file,
+            "storage": storage,
+            "format": format,
+            "separator": separator,
+            "quoteStrings": quote_strings,
+            "suppress": suppress,
+            "partitionBy": partition_by,
+            "closeMode": close_mode,
+            "bytesPerFile": bytes_per_file,
+            "timePerFile": time_per_file,
+            "epochsPerFile": epochs_per_file,
+            "truncateOnReset": truncate_on_reset,
+            "visibility": visibility,
+        },
+    )
+
+
+def FileSource(
+    *,
+    file: str,
+    storage: Mapping[str, Any] | None = None,
+    format: Literal["csv", "line", "jsonl", "parquet", "arrow"] | None = None,
+    has_header_line: bool | Reference | None = None,
+    separator: str | None = None,
+    parsing: Literal["strict", "permissive", "fast"] | None = None,
+) -> Use:
+    """Reads each file once, front to back; the offset is the file and the number of its rows so far.
+
+    Args:
+        file: file, directory or pattern; relative to the spec, package://<package>/<path>, or an address.
+        storage: how the store of an address is reached.
+        format: 'csv' when None.
+        has_header_line: csv: the first line names columns.
+        separator: csv.
+        parsing: permissive: malformed rows are dropped and counted; fast is strict here.
+    """
+    return named_use(
+        "FileSource",
+        {
+            "file": file,
+            "storage": storage,
+            "format": format,
+            "hasHeaderLine": has_header_line,
+            "separator": separator,
+            "parsing": parsing,
+        },
+    )
+
+
+def Filter(*, filter: str | None = None) -> Use:
+    """Output port 0 gets the tuples for which `filter` is true; port 1, where connected, the others.
+
+    Args:
+        filter: condition; without one every tuple passes.
+    """
+    return named_use("Filter", {"filter": filter})
+
+
+def Functor(*, filter: str | None = None, output: Mapping[str, Any] | Sequence[Any] | None = None) -> Use:
+    """Every output tuple has the attributes of its output stream: computed, or taken over by name.
+
+    Args:
+        filter: condition; tuples for which it is not true are dropped.
+        output: attribute -> expression; others keep their value; a list has one for each output port.
+    """
+    return named_use("Functor", {"filter": filter, "output": output})
+
+
+def IcebergSink(
+    *,
+    catalog: Mapping[str, Any],
+    table: str,
+    columns: Mapping[str, Any] | None = None,
+    suppress: Sequence[Any] | None = None,
+    key: Sequence[Any] | None = None,
+    partition_by: Sequence[Any] | None = None,
+    create_table: bool | Reference | None = None,
+    add_columns: bool | Reference | None = None,
+) -> Use:
+    """Every epoch is one commit of the table, which names application, operator and epoch.
+
+    Args:
+        catalog: properties of the catalog, as pyiceberg has them: name, type, uri, warehouse.
+        table: namespace.name.
+        columns: attribute: column, where the names differ.
+        suppress: attributes that are not written.
+        key: attributes: a tuple replaces the row that has them.
+        partition_by: columns that the table is partitioned by.
+        create_table: make the table if it is missing.
+        add_columns: add columns to the table for attributes that it has none for.
+    """
+    return named_use(
+        "IcebergSink",
+        {
+            "catalog": catalog,
+            "table": table,
+            "columns": columns,
+            "suppress": suppress,
+            "key": key,
+            "partitionBy": partition_by,
+            "createTable": create_table,
+            "addColumns": add_columns,
+        },
+    )
+
+
+def IcebergSource(
+    *,
+    catalog: Mapping[str, Any],
+    table: str,
+    start_at: Mapping[str, Any] | Literal["snapshot", "earliest", "latest"] | None = None,
+    until: Literal["latest"] | None = None,
+    on_change: Literal["fail", "skip", "rewritten"] | None = None,
+    on_lost_data: Literal["fail", "skip"] | None = None,
+    poll_period: float | Reference | None = None,
+) -> Use:
+    """Reads the files that each snapshot of the main branch adds; those that only rewrite files add nothing.
+
+    Args:
+        catalog: properties of the catalog, as pyiceberg has them: name, type, uri, warehouse.
+        table: namespace.name.
+        start_at: snapshot: all rows there are, then what is added; latest: only what is added; earliest: what was added since the oldest version that can be read; {version: n} or {time: t}: what was added from there on.
+        until: latest: end with the version that is the newest one at the start.
+        on_change: of a snapshot that deletes or updates rows; skip: nothing of it; rewritten: the rows of all files that it adds, also those that are as before.
+        on_lost_data: of versions and files that are gone before they were read.
+        poll_period: seconds between two looks.
+    """
+    return named_use(
+        "IcebergSource",
+        {
+            "catalog": catalog,
+            "table": table,
+            "startAt": start_at,
+            "until": until,
+            "onChange": on_change,
+            "onLostData": on_lost_data,
+            "pollPeriod": poll_period,
+        },
+    )
+
+
+def Join(
+    *,
+    window: str | Sequence[Any],
+    equality_lhs: Sequence[Any] | None = None,
+    equality_rhs: Sequence[Any] | None = None,
+    match: str | None = None,
+    algorithm: Literal["inner", "leftOuter", "rightOuter", "outer"] | None = None,
+    output: Mapping[str, Any] | None = None,
+    time_attribute: str | None = None,
+) -> Use:
+    """A tuple that arrives enters its window, and is paired with those in the other one, in their order.
+
+    Args:
+        window: sliding, P: for both streams, or a list of one for each.
+        equality_lhs: attributes of port 0.
+        equality_rhs: attributes of port 1 that are equal to these.
+        match: condition that a pair meets besides.
+        algorithm: 'inner' when None.
+        output: attribute -> expression; others keep their value.
+        time_attribute: the timestamp that time(...) windows go by, in both streams.
+    """
+    return named_use(
+        "Join",
+        {
+            "window": window,
+            "equalityLHS": equality_lhs,
+            "equalityRHS": equality_rhs,
+            "match": match,
+            "algorithm": algorithm,
+            "output": output,
+            "timeAttribute": time_attribute,
+        },
+    )
+
+
+def KafkaSink(
+    *,
+    brokers: str,
+    topic: str,
+    client: Mapping[str, Any] | None = None,
+    format: Literal["json", "csv", "raw"] | None = None,
+    separator: str | None = None,
+    key: str | None = None,
+    partition: str | None = None,
+    timestamp: str | None = None,
+    headers: Mapping[str, Any] | None = None,
+    suppress: Sequence[Any] | None = None,
+    visibility: Literal["read_committed", "read_uncommitted"] | None = None,
+) -> Use:
+    """Every epoch is a transaction, which also writes the mark that it was made.
+
+    Args:
+        brokers: host:port, several with commas between them.
+        topic: required.
+        client: settings of librdkafka; secrets as ${env:NAME} or ${file:PATH}.
+        format: 'json' when None.
+        separator: csv.
+        key: attribute that is the key of the message.
+        partition: attribute with the number of the partition; else by the key.
+        timestamp: attribute with the time of the message; else when it is sent.
+        headers: header: attribute.
+        suppress: attributes that are not in the value.
+        visibility: read_uncommitted: messages are sent with their batch, and stay.
+    """
+    return named_use(
+        "KafkaSink",
+        {
+            "brokers": brokers,
+            "topic": topic,
+            "client": client,
+            "format": format,
+            "separator": separator,
+            "key": key,
+            "partition": partition,
+            "timestamp": timestamp,
+            "headers": headers,
+            "suppress": suppress,
+            "visibility": visibility,
+        },
+    )
+
+
+def KafkaSource(
+    *,
+    brokers: str,
+    client: Mapping[str, Any] | None = None,
+    topic: str | Sequence[Any] | None = None,
+    pattern: str | None = None,
+    format: Literal["json", "csv", "raw"] | None = None,
+    separator: str | None = None,
+    metadata: Mapping[str, Any] | None = None,
+    start_at: str | None = None,
+    until: Literal["latest"] | None = None,
+    on_bad_tuple: Literal["fail", "drop", "stream"] | None = None,
+    on_lost_data: Literal["fail", "skip"] | None = None,
+    isolation: Literal["read_committed", "read_uncommitted"] | None = None,
+    discovery: float | Reference | None = None,
+) -> Use:
+    """Reads topics; the offset is the next offset of every partition. A channel reads `partition % width`.
+
+    Args:
+        brokers: host:port, several with commas between them.
+        client: settings of librdkafka; secrets as ${env:NAME} or ${file:PATH}.
+        topic: one, or several; or a pattern.
+        pattern: regular expression: topics whose whole name matches.
+        format: 'json' when None.
+        separator: csv.
+        metadata: attribute: key, topic, partition, offset, timestamp or header.NAME.
+        start_at: earliest, latest or a time in ISO 8601.
+        until: latest: the run ends with what is there when it begins.
+        on_bad_tuple: 'fail' when None.
+        on_lost_data: 'fail' when None.
+        isolation: 'read_committed' when None.
+        discovery: seconds between two looks for new partitions.
+    """
+    return named_use(
+        "KafkaSource",
+        {
+            "brokers": brokers,
+            "client": client,
+            "topic": topic,
+            "pattern": pattern,
+            "format": format,
+            "separator": separator,
+            "metadata": metadata,
+            "startAt": start_at,
+            "until": until,
+            "onBadTuple": on_bad_tuple,
+            "onLostData": on_lost_data,
+            "isolation": isolation,
+            "discovery": discovery,
+        },
+    )
+
+
+def Punctor(*, punctuate: str, position: Literal["before", "after"], output: Mapping[str, Any] | None = None) -> Use:
+    """Passes all tuples on, each as Functor would, with a window marker before or after some of them.
+
+    Args:
+        punctuate: condition; a tuple for which it is true gets a window marker.
+        position: where the marker is put.
+        output: attribute -> expression; others keep their value.
+    """
+    return named_use("Punctor", {"punctuate": punctuate, "position": position, "output": output})
+
+
+def Split(
+    *, index: str | int | Reference | Sequence[Any] | None = None, file: str | None = None, key: str | None = None
+) -> Use:
+    """The order of tuples is kept on every port; a tuple goes to no port twice.
+
+    Args:
+        index: port number as an expression, modulo the number of ports; negative or null for none.
+        file: CSV of keys with their ports: `UA,0,2`, `default,1`.
+        key: expression that is looked up in the file, as text.
+    """
+    return named_use("Split", {"index": index, "file": file, "key": key})
+
+
+def SqlSink(
+    *,
+    url: str,
+    table: str,
+    columns: Mapping[str, Any] | None = None,
+    suppress: Sequence[Any] | None = None,
+    key: Sequence[Any] | None = None,
+    create_table: bool | Reference | None = None,
+    visibility: Literal["read_committed", "read_uncommitted"] | None = None,
+) -> Use:
+    """Every epoch is one transaction on the table, together with a mark in `streams_deliveries` that it was made.
+
+    Args:
+        url: SQLAlchemy URL of SQLite, PostgreSQL, MariaDB or MySQL; {env:NAME}: an environment variable.
+        table: name, or schema.name.
+        columns: attribute: column, where the names differ.
+        suppress: attributes that are not written.
+        key: attributes: a tuple replaces the row that has them.
+        create_table: make the table if it is missing.
+        visibility: read_uncommitted: rows are written with their batch, and stay.
+    """
+    return named_use(
+        "SqlSink",
+        {
+            "url": url,
+            "table": table,
+            "columns": columns,
+            "suppress": suppress,
+            "key": key,
+            "createTable": create_table,
+            "visibility": visibility,
+        },
+    )
+
+
+def SqlSource(
+    *,
+    url: str,
+    column: str,
+    table: str | None = None,
+    query: str | None = None,
+    columns: Mapping[str, Any] | None = None,
+    start_at: int | Reference | str | None = None,
+    until: Literal["latest"] | None = None,
+    poll_period: float | Reference | None = None,
+    settle: float | Reference | None = None,
+    on_bad_tuple: Literal["fail", "drop", "stream"] | None = None,
+    on_lost_data: Literal["fail", "skip"] | None = None,
+) -> Use:
+    """The offset is the value of the growing column up to which rows were read, and how many rows were read last.
+
+    Args:
+        url: SQLAlchemy URL of SQLite, PostgreSQL, MariaDB or MySQL; {env:NAME}: an environment variable.
+        column: the column whose values grow from row to row.
+        table: name, or schema.name.
+        query: in place of a table: a statement that selects.
+        columns: attribute: column, where the names differ.
+        start_at: earliest, latest, or the value behind which rows are read.
+        until: latest: it ends with the rows that are there when it begins.
+        poll_period: seconds between two looks for new rows.
+        settle: seconds that a transaction may take from a row to its commit.
+        on_bad_tuple: a row that does not fit; stream: to the second output port.
+        on_lost_data: rows that come behind the position.
+    """
+    return named_use(
+        "SqlSource",
+        {
+            "url": url,
+            "column": column,
+            "table": table,
+            "query": query,
+            "columns": columns,
+            "startAt": start_at,
+            "until": until,
+            "pollPeriod": poll_period,
+            "settle": settle,
+            "onBadTuple": on_bad_tuple,
+            "onLostData": on_lost_data,
+        },
+    )
+
+
+def Throttle(*, rate: float | Reference) -> Use:
+    """Passes every batch on and then pauses for as long as its tuples may take.
+
+    Args:
+        rate: tuples a second.
+    """
+    return named_use("Throttle", {"rate": rate})
+
+
+def Union() -> Use:
+    """Passes on what arrives on any port, in order of arrival, with the attributes of the output stream."""
+    return named_use("Union", {})

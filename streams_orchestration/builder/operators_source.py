@@ -1,0 +1,95 @@
+"""Writes `operators.py` from the parameters of the standard operators: `make docs`."""
+
+from __future__ import annotations
+
+import inspect
+import types
+import typing
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from pydantic import BaseModel
+from pydantic.fields import FieldInfo
+
+from streams_orchestration.operators.contract import Operator
+from streams_orchestration.operators.implementation import import_operator
+from streams_orchestration.operators.standard import STANDARD
+
+PAGE = Path(__file__).with_name("operators.py")
+_HEAD = '''"""The standard operators with their parameters, to be put into an application.
+
+`make docs` writes this module from the models of the parameters; edit those.
+"""
+
+# ruff: noqa: E501, N802, PLR0913
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any, Literal
+
+from streams_orchestration.builder.values import Reference, Use, named_use
+'''
+
+
+def source() -> str:
+    """The text of the module."""
+    kinds = {kind: import_operator(name) for kind, name in sorted(STANDARD.items())}
+    parts = [_function(kind, implementation) for kind, implementation in kinds.items()]
+    return "\n\n".join([_HEAD, *parts])
+
+
+def _function(kind: str, implementation: type[Operator]) -> str:
+    fields = implementation.Parameters.model_fields
+    ordered = sorted(fields.items(), key=lambda item: not item[1].is_required())
+    arguments = [_argument(name, info) for name, info in ordered]
+    head = f"def {kind}({', '.join(['*', *arguments]) if arguments else ''}) -> Use:"
+    first = " ".join(inspect.cleandoc(implementation.__doc__ or f"{kind}.").partition("\n\n")[0].split())
+    notes = [f"        {name}: {info.description or _default(info)}." for name, info in ordered]
+    doc = [f'    """{first}', "", "    Args:", *notes, '    """'] if notes else [f'    """{first}"""']
+    parameters = ", ".join(f'"{info.alias or name}": {name}' for name, info in ordered)
+    return "\n".join([head, *doc, f'    return named_use("{kind}", {{{parameters}}})', ""])
+
+
+def _argument(name: str, info: FieldInfo) -> str:
+    hint = " | ".join(dict.fromkeys(_hints(info.annotation)))
+    if info.is_required():
+        return f"{name}: {hint}"
+    return f"{name}: {hint}{'' if 'None' in hint.split(' | ') else ' | None'} = None"
+
+
+def _hints(annotation: Any) -> list[str]:
+    """The types of which a value may be one, as the source has them."""
+    origin, arguments = typing.get_origin(annotation), typing.get_args(annotation)
+    if origin is typing.Annotated:
+        return _hints(arguments[0])
+    if origin in (typing.Union, types.UnionType):
+        hints = [hint for argument in arguments for hint in _hints(argument)]
+        return [*(hint for hint in hints if hint != "None"), *(hint for hint in hints if hint == "None")]
+    if origin is typing.Literal:
+        return [f"Literal[{', '.join(map(_quoted, arguments))}]"]
+    if annotation is type(None):
+        return ["None"]
+    if annotation is str:
+        return ["str"]
+    if annotation in (bool, int, float):
+        return [annotation.__name__, "Reference"]
+    kind = origin or annotation
+    if isinstance(kind, type) and issubclass(kind, Mapping | dict | BaseModel):
+        return ["Mapping[str, Any]"]
+    if isinstance(kind, type) and issubclass(kind, Sequence | set | frozenset):
+        return ["Sequence[Any]"]
+    return ["Any"]
+
+
+def _quoted(value: Any) -> str:
+    return f'"{value}"' if isinstance(value, str) else repr(value)
+
+
+def _default(info: FieldInfo) -> str:
+    return "required" if info.is_required() else f"{info.default!r} when None"
+
+
+if __name__ == "__main__":
+    PAGE.write_text(source(), encoding="utf-8")

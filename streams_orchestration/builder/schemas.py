@@ -1,0 +1,78 @@
+"""Tuple types as Python has them, in the DDL of a spec."""
+
+from __future__ import annotations
+
+import dataclasses
+import datetime
+import decimal
+import types
+import typing
+from collections.abc import Mapping
+from typing import Any
+
+from streams_orchestration.operators.arrow_types import schema_ddl
+
+Schema = str | type | Any
+"""DDL, or the name of a schema; a `TypedDict`, a `NamedTuple` or a dataclass; a schema of Arrow."""
+
+_TYPES: dict[Any, str] = {
+    str: "string", int: "bigint", float: "double", bool: "boolean", bytes: "binary",
+    datetime.date: "date", datetime.datetime: "timestamp", decimal.Decimal: "decimal(38, 18)",
+}  # fmt: skip
+
+
+def ddl_of(schema: Schema) -> str:
+    """The tuple type of a class, or of a schema of Arrow, in DDL.
+
+    A field of a class that may be None is an attribute that may be null, any other one is `NOT NULL`.
+
+    Raises:
+        TypeError: it is no tuple type, or one of its fields has a type that a tuple cannot have.
+    """
+    if isinstance(schema, str):
+        return schema
+    if isinstance(schema, type):
+        return ", ".join(f"{name} {_attribute(schema, name, hint)}" for name, hint in _fields(schema).items())
+    names = getattr(schema, "names", None)
+    if names is not None and hasattr(schema, "field"):
+        return schema_ddl(schema)
+    message = f"{schema!r} is no tuple type: DDL, a TypedDict, a NamedTuple, a dataclass or a schema of Arrow is one"
+    raise TypeError(message)
+
+
+def _fields(schema: type) -> Mapping[str, Any]:
+    hints = typing.get_type_hints(schema, include_extras=True)
+    if dataclasses.is_dataclass(schema):
+        return {each.name: hints[each.name] for each in dataclasses.fields(schema)}
+    if not hints:
+        message = f"{schema.__qualname__} has no fields with types, so it is no tuple type"
+        raise TypeError(message)
+    return hints
+
+
+def _attribute(schema: type, name: str, hint: Any, *, inner: bool = False) -> str:
+    options = typing.get_args(hint) if typing.get_origin(hint) in (typing.Union, types.UnionType) else (hint,)
+    wanted = [option for option in options if option is not type(None)]
+    if len(wanted) != 1:
+        message = f"{schema.__qualname__}.{name}: {hint} is no type of an attribute"
+        raise TypeError(message)
+    return _type(schema, name, wanted[0]) + ("" if len(options) > 1 or inner else " NOT NULL")
+
+
+def _type(schema: type, name: str, hint: Any) -> str:
+    if hint in _TYPES:
+        return _TYPES[hint]
+    origin, arguments = typing.get_origin(hint), typing.get_args(hint)
+    if origin is typing.Annotated and isinstance(arguments[1], str):  # Annotated[int, "smallint"]
+        return arguments[1]
+    if origin is list:
+        return f"array<{_type(schema, name, arguments[0])}>"
+    if origin is dict:
+        return f"map<{_type(schema, name, arguments[0])}, {_type(schema, name, arguments[1])}>"
+    if isinstance(hint, type) and not issubclass(hint, str | int | float):
+        fields = ", ".join(
+            f"{part}: {_attribute(hint, part, each, inner=True)}" for part, each in _fields(hint).items()
+        )
+        return f"struct<{fields}>"
+    message = f"{schema.__qualname__}.{name}: {hint} is no type of an attribute"
+    raise TypeError(message)

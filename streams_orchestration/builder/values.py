@@ -1,0 +1,96 @@
+"""What stands in a spec for something else: values of the submission, and how operators name their class."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import Any
+
+from streams_orchestration.model.operators import OperatorModel
+
+
+class Reference(str):
+    """`${name}`: a value that is given when the application is submitted. It may stand within a text, too."""
+
+    __slots__ = ()
+
+
+CHANNEL = Reference("${getChannel()}")
+"""The channel of a replica, from 0 on, over all parallel regions around it."""
+MAX_CHANNELS = Reference("${getMaxChannels()}")
+LOCAL_CHANNEL = Reference("${getLocalChannel()}")
+"""The channel in the innermost parallel region."""
+LOCAL_MAX_CHANNELS = Reference("${getLocalMaxChannels()}")
+
+
+@dataclass(frozen=True)
+class Use:
+    """An operator with its parameters, not in a graph yet."""
+
+    operator: str
+    """A standard operator, a declared one, or `package.module:Class`."""
+    parameters: Mapping[str, Any] = field(default_factory=dict[str, Any])
+    """By their names in a spec."""
+    declaration: Mapping[str, Any] | None = None
+    """Of a class that says what it needs of its ports: how an application declares it."""
+
+
+def use(operator: str | type | Callable[..., Any], **parameters: Any) -> Use:
+    """Any operator: a class, a function under `@operator`, or a name as in a spec.
+
+    Args:
+        operator: the operator.
+        parameters: by their names in a spec; those that are None are left out.
+    """
+    if isinstance(operator, str):
+        return named_use(operator, parameters)
+    if not isinstance(model := getattr(operator, "model", None), OperatorModel):
+        return named_use(import_path(operator), parameters)
+    declaration = model.model_dump(mode="json", by_alias=True, exclude_defaults=True)
+    more = {"stateful": True} if getattr(operator, "stateful", False) else {}
+    declaration |= more | {"implementation": import_path(operator)}
+    return replace(named_use(operator.__name__, parameters), declaration=declaration)
+
+
+def named_use(operator: str, parameters: Mapping[str, Any]) -> Use:
+    """An operator by its name in a spec, with those of its parameters that are not None."""
+    return Use(operator, {name: plain(value) for name, value in parameters.items() if value is not None})
+
+
+def import_path(thing: type | Callable[..., Any]) -> str:
+    """`package.module:name` of a class or function; of the script that runs, what others import it as.
+
+    Raises:
+        ValueError: it has no name that others could import it by.
+    """
+    function = getattr(thing, "function", thing)
+    name: str = getattr(thing, "__qualname__", "")
+    if not name or "<" in name:
+        where = f" in line {function.__code__.co_firstlineno}" if hasattr(function, "__code__") else ""
+        message = f"{name or thing!r}{where} cannot be imported by the hosts: define it at the top of a module"
+        raise ValueError(message)
+    module = thing.__module__
+    if module == "__main__":
+        file = getattr(function, "__code__", None)
+        module = Path(file.co_filename).stem if file is not None else _script()
+    return f"{module}:{name}"
+
+
+def _script() -> str:
+    import __main__
+
+    return Path(getattr(__main__, "__file__", None) or "__main__").stem
+
+
+def plain(value: Any) -> Any:
+    """A value as JSON has it; a class or function is named as the hosts import it."""
+    if isinstance(value, Mapping):
+        return {str(key): plain(part) for key, part in value.items()}
+    if isinstance(value, list | tuple | set | frozenset):
+        return [plain(part) for part in (sorted(value) if isinstance(value, set | frozenset) else value)]
+    if isinstance(value, Reference):
+        return str(value)
+    if isinstance(value, Path):
+        return value.as_posix()
+    return import_path(value) if callable(value) else value

@@ -1,0 +1,120 @@
+"""Applications that a Python file makes: `app.py`, or `app.py:name` where it is not called `app`.
+
+The file is run, and what it holds under that name gives its document, in which every part has its line in the file.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import importlib.util
+import re
+import sys
+import traceback
+from pathlib import Path
+from types import ModuleType
+from typing import Any
+
+from streams_orchestration.model.diagnostics import Diagnostic
+from streams_orchestration.model.location import Location
+from streams_orchestration.model.names import nearest
+
+_SPEC = re.compile(r"(?P<file>.*\.py)(?::(?P<name>[A-Za-z_]\w*))?", re.DOTALL)
+_APPLICATION = "app"
+_BUILDER = "streams_orchestration.builder"
+
+
+def file_of(spec: str | Path) -> Path:
+    """The file of a spec: without the name of the application, where it is one of Python."""
+    match = _SPEC.fullmatch(str(spec))
+    return Path(match["file"] if match else spec)
+
+
+def is_python(spec: str | Path) -> bool:
+    """Is the spec a file of Python, with the name of an application or without?"""
+    return _SPEC.fullmatch(str(spec)) is not None
+
+
+def specs_in(directory: Path) -> list[Path]:
+    """The files of a directory that are specs, by name."""
+    return sorted(path for path in directory.glob("*") if may_be_spec(path))
+
+
+def may_be_spec(file: Path) -> bool:
+    """Is a file YAML, or Python that imports the builder? Other files of Python hold operators."""
+    try:
+        return file.suffix in (".yaml", ".yml") or (file.suffix == ".py" and _BUILDER in file.read_text("utf-8"))
+    except (OSError, UnicodeDecodeError):
+        return False
+
+
+def read_python(spec: str | Path) -> tuple[Any, list[Diagnostic]]:
+    """The document of an application in a file of Python; None and the reason when there is none."""
+    match = _SPEC.fullmatch(str(spec))
+    file = file_of(spec)
+    if match is None or not file.is_file():
+        return None, [_unreadable(file, "there is no such file", code="SO0001")]
+    try:
+        module = _run(file)
+    except (Exception, SystemExit) as error:  # noqa: BLE001  whatever the code of a user raises
+        return None, [_raised(file, error)]
+    name: str = match["name"] or _APPLICATION
+    application: Any = getattr(module, name, None)
+    if not _is_application(application):
+        applications = [each for each, value in vars(module).items() if _is_application(value)]
+        if match["name"] or len(applications) != 1:
+            held = f"; it holds {', '.join(applications)}: write {file.name}:{applications[0]}" if applications else ""
+            close = nearest(name, applications) if match["name"] else ""
+            message = f"it holds no application called {name}{close or held}"
+            return None, [_unreadable(file, message)]
+        application = getattr(module, applications[0])
+    try:
+        return application.document(), []
+    except Exception as error:  # noqa: BLE001  the same
+        return None, [_raised(file, error)]
+
+
+def _is_application(value: object) -> bool:
+    return not isinstance(value, type) and callable(getattr(value, "document", None))
+
+
+def _run(file: Path) -> ModuleType:
+    """The module, new; others that import it by its name get the same."""
+    name, directory = file.stem, str(file.absolute().parent)
+    known = sys.modules.get(name)
+    if known is not None and Path(getattr(known, "__file__", None) or "").suffix != ".py":
+        message = f"{name} is the name of a module of Python: give the file another name"
+        raise ImportError(message)
+    if directory not in sys.path:
+        sys.path.append(directory)
+    found = importlib.util.spec_from_file_location(name, file.absolute())
+    assert found is not None
+    assert found.loader is not None
+    module = importlib.util.module_from_spec(found)
+    sys.modules[name] = module
+    try:
+        with contextlib.redirect_stdout(sys.stderr):  # standard output is for documents
+            found.loader.exec_module(module)
+    except BaseException:
+        if known is None:
+            del sys.modules[name]
+        else:
+            sys.modules[name] = known
+        raise
+    return module
+
+
+def _raised(file: Path, error: BaseException) -> Diagnostic:
+    """What the code of the file raised, with the last of its lines that led there."""
+    place = getattr(error, "place", None)
+    if place is not None:  # of the builder, which knows the line
+        return Diagnostic.of("SO0011", getattr(error, "message", str(error)), location=Location(place.file, place.line))
+    line = error.lineno or 1 if isinstance(error, SyntaxError) else 1
+    for frame in traceback.extract_tb(error.__traceback__):
+        if Path(frame.filename) == file.absolute():
+            line = frame.lineno or line
+    message = error.msg if isinstance(error, SyntaxError) else str(error)
+    return Diagnostic.of("SO0011", f"{type(error).__name__}: {message}", location=Location(str(file), line))
+
+
+def _unreadable(file: Path, message: str, code: str = "SO0011") -> Diagnostic:
+    return Diagnostic.of(code, message, location=Location(str(file), 1))

@@ -1,0 +1,186 @@
+"""Runs a deployed application in this process, without Spark: the same programs, plans, tasks and commits.
+
+It is for tests of applications: PEs make one micro-batch after the other, and nothing waits for a clock.
+"""
+
+from __future__ import annotations
+
+import itertools
+import time
+from collections import defaultdict
+from collections.abc import Iterable
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+
+from sqlalchemy import select, update
+
+from streams_orchestration.compiler.compilation import Compilation
+from streams_orchestration.compiler.pe_program import PeProgram
+from streams_orchestration.runtime.catalog import tables
+from streams_orchestration.runtime.catalog.catalog import Catalog
+from streams_orchestration.runtime.deployment.deployment import base_directory, deploy, deployment_plan
+from streams_orchestration.runtime.engine.spark.rows import PLAN, Row, record_batches
+from streams_orchestration.runtime.engine.spark.stages import PeLevel
+from streams_orchestration.runtime.errors import StreamsRuntimeError
+from streams_orchestration.runtime.programs.batches import BatchPlan, TaskResult
+from streams_orchestration.runtime.programs.codecs import plan_codec
+from streams_orchestration.runtime.queries.commits import commit_batch
+from streams_orchestration.runtime.queries.planning import plan_batch
+from streams_orchestration.runtime.queries.scratch import Launched, Scratch
+from streams_orchestration.runtime.queries.views import read_view
+from streams_orchestration.runtime.settings import Settings
+from streams_orchestration.runtime.sinks.delivering import deliverers
+from streams_orchestration.runtime.sinks.publishing import complete, due, publish_files
+from streams_orchestration.runtime.storage.directories import directories_of
+from streams_orchestration.runtime.storage.home import Home
+from streams_orchestration.runtime.tasks.answers import take_answers
+from streams_orchestration.runtime.units.watch import observe
+
+
+class StepError(StreamsRuntimeError):
+    """A step of an application in this process failed; the message is that of the operator."""
+
+
+@dataclass
+class SteppedApplication:
+    """A deployed application whose PEs are stepped by hand."""
+
+    home: Home
+    compilation: Compilation
+    source_limit: int = 1000
+    """Tuples that a source gives in a batch, about."""
+    results: list[TaskResult] = field(default_factory=list[TaskResult])
+    scratches: dict[int, Scratch] = field(default_factory=dict[int, Scratch])
+
+    def __post_init__(self) -> None:
+        deploy(self.home, self.compilation)
+        self.catalog = Catalog(self.home)
+        self.name = self.compilation.logical.application
+        self.programs = deployment_plan(self.compilation).programs
+        self.measured = Settings.from_environment().metrics
+        self.units = tuple({program.unit for program in self.programs})
+        self.deliverers = deliverers(self.catalog, self.home, self.name, self.programs)
+        self.report_running()
+
+    def plan(self, program: PeProgram) -> BatchPlan | None:
+        """What the next batch of a PE would be; None while there is nothing to do."""
+        return plan_batch(program, read_view(self.catalog, program), source_limit=self.source_limit)
+
+    def execute(self, program: PeProgram, plan: BatchPlan) -> list[TaskResult]:
+        """Run the tasks of a batch, which is not committed yet."""
+        scratch = self._scratch(program)
+        rows = [
+            (part.partition, 0, PLAN, 0, 0, plan_codec.dump_json(replace(plan, inputs=(part,)))) for part in plan.inputs
+        ]
+        assert not run_levels(scratch, rows)
+        return take_answers(scratch.answers, plan.batch)
+
+    def _scratch(self, program: PeProgram) -> Scratch:
+        if program.pe not in self.scratches:
+            directories = directories_of(self.home, self.name, program.pe, str(base_directory(self.compilation)))
+            path = self.home.data(self.name) / "spark" / f"pe-{program.pe}-{time.time_ns()}"
+            self.scratches[program.pe] = Scratch.create(path, Launched(program, directories, self.measured))
+        return self.scratches[program.pe]
+
+    def step(self, program: PeProgram) -> bool:
+        """One micro-batch of one PE; False when there is nothing to do.
+
+        Raises:
+            StepError: an operator raised.
+        """
+        plan = self.plan(program)
+        if plan is None:
+            return False
+        results = self.execute(program, plan)
+        for result in results:
+            if result.error:
+                raise StepError(str(result.error))
+        self.results += results
+        commit_batch(self.catalog, program, plan, results, 0.0)
+        self.publish()
+        return True
+
+    def publish(self) -> None:
+        """Make visible whatever can be."""
+        for sink, rows in itertools.groupby(due(self.catalog, self.name, files=False), key=lambda row: row.operator):
+            self.deliverers[sink].deliver(list(rows))
+        publish(self.catalog, self.name)
+
+    def report_running(self) -> None:
+        """All queries run, in the generation of their unit: what hosts would report."""
+        p, u = tables.pe, tables.unit
+        with self.catalog.write() as connection:
+            for unit in connection.execute(select(u).where(u.c.application == self.name)).all():
+                mine = (p.c.application == self.name, p.c.unit == unit.name)
+                connection.execute(update(p).where(*mine).values(running=unit.generation))
+        observe(self.catalog, self.name)
+
+    def trigger(self) -> None:
+        """The period of every region has passed."""
+        self.report_running()
+        u = tables.unit
+        with self.catalog.write() as connection:
+            waiting = (u.c.application == self.name, u.c.timer == "period")
+            connection.execute(update(u).where(*waiting).values(deadline=0.0))
+        observe(self.catalog, self.name)
+
+    def run(self, *, trigger_every: int = 3) -> None:
+        """Step all PEs in turn until the application has come to its end.
+
+        Args:
+            trigger_every: turns between two cuts of every region.
+
+        Raises:
+            StepError: an operator raised, or nothing is left to do and the application is not at its end.
+        """
+        idle = 0
+        for turn in itertools.count(1):
+            if turn % trigger_every == 0:
+                self.trigger()
+            stepped = [self.step(program) for program in self.programs]
+            idle = 0 if any(stepped) else idle + 1
+            if idle:
+                self.publish()  # of a last batch whose process ended between its commit and this
+                if complete(self.catalog, self.name):
+                    return
+            if idle > 2 * trigger_every:
+                break
+        message = "the application does not come to its end"
+        raise StepError(message)
+
+    def published(self, sink: str) -> list[Path]:
+        """The files that a `FileSink` has published, by name."""
+        return sorted((self.home.results(self.name) / sink).glob("part-*"))
+
+
+def run_levels(scratch: Scratch, rows: Iterable[Row]) -> list[Row]:
+    """Run the tasks of a batch, one after the other, and hand on what they exchange.
+
+    Args:
+        scratch: of the PE's query.
+        rows: the plans of the tasks of the first level.
+
+    Returns:
+        What the last level hands on.
+    """
+    handed = list(rows)
+    for level, tasks in enumerate(scratch.launched.program.levels):
+        stage = PeLevel(scratch, level)
+        parts: dict[int, list[Row]] = defaultdict(list)
+        for row in handed:
+            parts[row[0] % len(tasks)].append(row)
+        handed = [
+            row
+            for part in parts.values()
+            for batch in stage(record_batches(part))
+            for row in zip(*(column.to_pylist() for column in batch.columns), strict=True)
+        ]
+    return handed
+
+
+def publish(catalog: Catalog, application: str) -> int:
+    """Publish files once, and raise what is wrong; how many became visible."""
+    published, errors = publish_files(catalog, application)
+    if errors:
+        raise errors[0]
+    return published
