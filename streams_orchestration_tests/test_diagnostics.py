@@ -37,6 +37,9 @@ def written(case: dict[str, Any], path: Path) -> Path:
         path.write_bytes(base64.b64decode(case["bytes"]))
     elif "nested" in case:
         path.write_text("graph: " + "[" * case["nested"], encoding="utf-8")
+    elif "python" in case:
+        path = path.with_suffix(".py")
+        path.write_text(case["python"], encoding="utf-8")
     elif "spec" in case:
         path.write_text(text(case), encoding="utf-8")
     return path
@@ -55,6 +58,8 @@ def marked(case: dict[str, Any]) -> tuple[str, str]:
     for key in ("profile", "problem", "decision"):
         if MARK in case.get(key, ""):
             return f"{key}.yaml" if key != "problem" else "spec.yaml", case[key]
+    if "python" in case:
+        return "spec.py", case["python"]
     return "spec.yaml", text(case) if "spec" in case else ""
 
 

@@ -1,0 +1,53 @@
+"""docs/python.md: its code is run as it stands there."""
+
+from __future__ import annotations
+
+import re
+import runpy
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from streams_orchestration.compiler.compilation import Compilation
+from streams_orchestration.compiler.compiling import compile_spec
+
+ROOT = Path(__file__).parents[2]
+PAGE = (ROOT / "docs" / "python.md").read_text(encoding="utf-8")
+FLIGHTS, COMPOSITE, TEST = re.findall(r"```python\n(.*?)```", PAGE, re.DOTALL)
+
+
+def decided(compilation: Compilation) -> list[Any]:
+    """What the compiler decided for every operator, whatever it is called."""
+    pe_of = compilation.fusion.pe_of
+    return sorted(
+        (each.kind, len(each.outputs), str(each.parameters), each.outputs and each.outputs[0].schema, pe_of[each.index])
+        for each in compilation.logical.operators
+        if each.index in pe_of
+    )
+
+
+def test_the_flights_application_is_that_of_the_spec(tmp_path: Path):
+    path = tmp_path / "delays.py"
+    path.write_text(FLIGHTS, encoding="utf-8")
+    ours, theirs = compile_spec(path), compile_spec(ROOT / "specs" / "flights.yaml")
+    assert decided(ours) == decided(theirs)
+    assert len(ours.physical.operators) == len(theirs.physical.operators)
+    assert [each.trigger for each in ours.regions.logical] == [each.trigger for each in theirs.regions.logical]
+
+
+def test_its_test_passes_and_its_composite_compiles(tmp_path: Path):
+    path = tmp_path / "delays.py"
+    path.write_text(f"{FLIGHTS}{TEST}{COMPOSITE}", encoding="utf-8")
+    held = runpy.run_path(str(path))
+    held["test_carriers_are_counted"]()
+    assert "Late.Filter" in [each.name for each in held["app"].compile().physical.operators]
+
+
+@pytest.mark.parametrize("method", re.findall(r"`(?:app\.)?(\w+)\(", PAGE))
+def test_every_method_that_it_names_exists(method: str):
+    from streams_orchestration.builder import Application, Stream, port
+    from streams_orchestration.builder.streams import Invoked
+
+    places = (Application, Stream, Invoked)
+    assert any(hasattr(each, method) for each in places) or method == port.__name__
