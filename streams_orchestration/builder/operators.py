@@ -315,6 +315,47 @@ def Functor(*, filter: str | None = None, output: Mapping[str, Any] | Sequence[A
     return named_use("Functor", {"filter": filter, "output": output})
 
 
+def HttpSink(
+    *,
+    url: str,
+    headers: Mapping[str, Any] | None = None,
+    token: str | None = None,
+    ca: str | None = None,
+    timeout: float | Reference | None = None,
+    format: Literal["jsonl", "json", "csv"] | None = None,
+    batch_size: int | Reference | None = None,
+    suppress: Sequence[Any] | None = None,
+    visibility: Literal["read_committed", "read_uncommitted"] | None = None,
+) -> Use:
+    """Every epoch is one request or several, in order, each with an `Idempotency-Key`.
+
+    Args:
+        url: http:// or https://; secrets in it as ${env:NAME} or ${file:PATH}.
+        headers: of each request; secrets as ${env:NAME} or ${file:PATH}.
+        token: a bearer token, as ${env:NAME} or ${file:PATH}.
+        ca: file with the certificates that are trusted; else the usual ones.
+        timeout: seconds for one request.
+        format: jsonl: an object a line; json: an array of objects; csv: names, then rows.
+        batch_size: most tuples in one request.
+        suppress: attributes that are left out.
+        visibility: read_uncommitted: tuples are posted with their batch.
+    """
+    return named_use(
+        "HttpSink",
+        {
+            "url": url,
+            "headers": headers,
+            "token": token,
+            "ca": ca,
+            "timeout": timeout,
+            "format": format,
+            "batchSize": batch_size,
+            "suppress": suppress,
+            "visibility": visibility,
+        },
+    )
+
+
 def IcebergSink(
     *,
     catalog: Mapping[str, Any],
@@ -625,6 +666,59 @@ def SqlSource(
             "settle": settle,
             "onBadTuple": on_bad_tuple,
             "onLostData": on_lost_data,
+        },
+    )
+
+
+def TCPSource(
+    *,
+    port: int | Reference,
+    format: Literal["json", "csv", "raw"] | None = None,
+    separator: str | None = None,
+    metadata: Mapping[str, Any] | None = None,
+    max_message_bytes: int | Reference | None = None,
+    journal_limit: int | Reference | None = None,
+    on_bad_tuple: Literal["fail", "drop", "stream"] | None = None,
+    on_lost_data: Literal["fail", "skip"] | None = None,
+    role: Literal["server", "client"] | None = None,
+    address: str | None = None,
+    framing: Literal["lines", "length"] | None = None,
+    connections: int | Reference | None = None,
+    acknowledge: bool | Reference | None = None,
+) -> Use:
+    """Messages are read from connections into the journal, and become tuples from there.
+
+    Args:
+        port: 0, of a server: a free one, which the host's log names.
+        format: 'json' when None.
+        separator: csv.
+        metadata: attribute: number, received, or what the source calls who sent it.
+        max_message_bytes: of one message.
+        journal_limit: bytes that may wait to be read.
+        on_bad_tuple: 'fail' when None.
+        on_lost_data: 'fail' when None.
+        role: listens, or connects.
+        address: to listen at, or to connect to.
+        framing: 'lines' when None.
+        connections: most at a time, of a server.
+        acknowledge: answer with the number of messages of the connection that are in the journal.
+    """
+    return named_use(
+        "TCPSource",
+        {
+            "port": port,
+            "format": format,
+            "separator": separator,
+            "metadata": metadata,
+            "maxMessageBytes": max_message_bytes,
+            "journalLimit": journal_limit,
+            "onBadTuple": on_bad_tuple,
+            "onLostData": on_lost_data,
+            "role": role,
+            "address": address,
+            "framing": framing,
+            "connections": connections,
+            "acknowledge": acknowledge,
         },
     )
 
