@@ -24,7 +24,7 @@ from streams_orchestration.builder.nodes import (
     name_in,
     reached,
 )
-from streams_orchestration.builder.places import calling_place, located
+from streams_orchestration.builder.places import Place, calling_place, located
 from streams_orchestration.builder.schemas import Schema, ddl_of
 from streams_orchestration.builder.streams import (
     Input,
@@ -365,13 +365,15 @@ class Application:
             definition.annotations = composite.get("annotations", {})
             definition.config = composite.get("config", {})
             app._root.definitions.append(definition)
-            app._read_graph(definition.graph, composite.get("graph", ()))
-        app._read_graph(app._root.main, dump.get("graph", ()))
+            app._read_graph(definition.graph, composite.get("graph", ()), read.composites[name].graph)
+        app._read_graph(app._root.main, dump.get("graph", ()), read.graph)
         return app
 
-    def _read_graph(self, graph: Graph, invocations: Sequence[Json]) -> None:
-        for each in invocations:
-            node = Node(graph, each["operator"], self._place, each["name"], uid=each.get("uid"))
+    def _read_graph(self, graph: Graph, invocations: Sequence[Json], elements: Sequence[model.Invocation]) -> None:
+        for each, element in zip(invocations, elements, strict=True):
+            location = element.location()
+            place = self._place if location is None else Place(location.file, location.line, location.line)
+            node = Node(graph, each["operator"], place, each["name"], uid=each.get("uid"))
             for port in each.get("inputs", ()):
                 streams: list[Source] = [*port.get("streams", ())]
                 node.inputs.append(Port(streams, port.get("name"), port.get("control", False), port.get("mutates")))

@@ -80,6 +80,30 @@ def upgrade() -> None:
     """
 
 
+class _NewName(click.ParamType):
+    name = "NAME"
+
+    def convert(self, value: str, param: click.Parameter | None, ctx: click.Context | None) -> str:
+        if not value.isidentifier() or not value.isascii() or value.startswith("_"):
+            self.fail(f"{value!r} is no name of an application: letters, digits and _, a letter first.", param, ctx)
+        return value
+
+
+@command("init")
+@click.argument("name", type=_NewName())
+@click.option("--python", is_flag=True, help="Write the application in Python instead of YAML.")
+@click.option(
+    "--directory",
+    type=click.Path(file_okay=False, path_type=Path),
+    metavar="DIR",
+    help="Where to write it. [default: a directory of its name]",
+)
+@document_option
+@loaded(f"{CLI}.initializing:init")
+def init_() -> None:
+    """Write a new application that runs, with an operator of its own, a test and some data."""
+
+
 @command("completion", help=_COMPLETION_HELP)
 @click.argument("shell", type=click.Choice(["bash", "zsh", "fish"]))
 @loaded(f"{CLI}.completing:completion")
@@ -90,6 +114,6 @@ def completion_() -> None:
 for _command in (
     *(compile_, explain, diff, decouple),
     *(run, deploy, redeploy, savepoint, cancel, reset, status, logs, profile),
-    *(graph, lineage, ui, catalog, completion_),
+    *(graph, lineage, ui, catalog, init_, completion_),
 ):
     streams.add_command(_command)

@@ -300,6 +300,7 @@ def test_what_was_stopped_stays_so_when_its_redeploy_is_refused(
 ):
     cancel(local.home, local.name, 1.0)
     monkeypatch.setattr(redeploying, "drain", lambda *_: "something is under way")
+    monkeypatch.setattr(redeploying, "STOP_SECONDS", 0.1)
     with pytest.raises(NotDrainedError):
         redeploying.redeploy(local.home, visits(local.home.root.parent, 3, 2), within=20.0)
     assert read_status(local.home, local.name).state == "STOPPED"

@@ -1,0 +1,42 @@
+"""`streams init`: what it writes compiles, and its test passes."""
+
+from __future__ import annotations
+
+import json
+import runpy
+from pathlib import Path
+
+import pytest
+
+from streams_orchestration.cli.entry import main
+from streams_orchestration.compiler.compiling import compile_spec
+
+
+@pytest.mark.parametrize(("options", "ending"), [((), "yaml"), (("--python",), "py")])
+def test_a_new_application_compiles_and_its_test_passes(
+    options: tuple[str, ...], ending: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+):
+    place = tmp_path / "new"
+    assert main(["init", f"temps_{ending}", "--directory", str(place), *options]) == 0
+    assert f"streams run {place}/temps_{ending}.{ending}" in capsys.readouterr().out
+    compilation = compile_spec(place / f"temps_{ending}.{ending}")
+    assert [each.width for each in compilation.logical.regions] == [2]
+    runpy.run_path(str(place / f"test_temps_{ending}.py"))["test_means_of_what_was_measured"]()
+
+
+def test_nothing_is_written_over(tmp_path: Path, capsys: pytest.CaptureFixture[str]):
+    (tmp_path / "readings.csv").write_text("mine")
+    assert main(["init", "temps", "--directory", str(tmp_path)]) == 2
+    assert "readings.csv is there already. Choose another name" in capsys.readouterr().err
+    assert [path.name for path in tmp_path.iterdir()] == ["readings.csv"]
+
+
+@pytest.mark.parametrize("name", ["5x", "a-b", "_x", "ä", ""])
+def test_a_name_is_that_of_an_application_and_of_a_module(name: str, capsys: pytest.CaptureFixture[str]):
+    assert main(["init", name]) == 2
+    assert "is no name of an application" in capsys.readouterr().err
+
+
+def test_its_answer_as_a_document(tmp_path: Path, capsys: pytest.CaptureFixture[str]):
+    assert main(["init", "temps", "--directory", str(tmp_path), "--format", "json"]) == 0
+    assert len(json.loads(capsys.readouterr().out)["files"]) == 4
