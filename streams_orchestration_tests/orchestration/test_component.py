@@ -8,6 +8,8 @@ from dagster.components.testing import create_defs_folder_sandbox
 
 from streams_orchestration.compiler.stages import BY_NAME
 from streams_orchestration.orchestration import StreamsApplicationComponent
+from streams_orchestration.orchestration.definitions import build_definitions
+from streams_orchestration.runtime.storage.home import Home
 from streams_orchestration_tests.orchestration.conftest import DEMO
 
 
@@ -64,6 +66,31 @@ def test_a_scaffolded_application_compiles(tmp_path: Path):
         with sandbox.load_component_and_build_defs(defs_path=path) as (_, defs):
             job = next(job for job in defs.resolve_all_job_defs() if job.name.startswith("compile_"))
             assert job.execute_in_process().success
+
+
+PYTHON = """
+import streams_orchestration.builder.operators as op
+from streams_orchestration.builder import Application
+
+shop = Application("shop")
+orders = shop.stream(op.Beacon(iterations=3), schema="n bigint")
+orders.to_files("orders")
+"""
+
+
+def test_a_file_of_python_is_a_spec(tmp_path: Path):
+    (tmp_path / "shop_application.py").write_text(PYTHON)
+    spec = f"{tmp_path}/shop_application.py:shop"
+    with create_defs_folder_sandbox() as sandbox:
+        contents = {
+            "type": "streams_orchestration.orchestration.component.StreamsApplicationComponent",
+            "attributes": {"spec": spec, "home": str(tmp_path / "home")},
+        }
+        path = sandbox.scaffold_component(component_cls=StreamsApplicationComponent, defs_yaml_contents=contents)
+        with sandbox.load_component_and_build_defs(defs_path=path) as (_, defs):
+            assert defs.resolve_job_def("compile_shop").execute_in_process().success
+    definitions = build_definitions(tmp_path, Home(tmp_path / "home"))
+    assert definitions.resolve_job_def("compile_shop").execute_in_process().success
 
 
 def test_it_is_registered():
