@@ -34,7 +34,8 @@ _STATEFUL = frozenset(
         *("Aggregate", "Barrier", "Beacon", "Buffer", "Custom", "DeDuplicate", "Delay", "DeltaSink", "DeltaSource"),
         *("DirectoryScan", "DynamicFilter", "FileSink", "FileSource", "Gate", "Join", "KeyedAggregate", "KeyedDelay"),
         *("KeyedJoin", "Marker", "Normalize", "Pair", "PunctMerger", "Selector", "Sort", "SqlSink", "Switch"),
-        *("HttpSink", "IcebergSink", "IcebergSource", "KafkaSink", "KafkaSource", "SqlSource", "TCPSource", "Throttle"),
+        *("HttpSink", "HttpSource", "IcebergSink", "IcebergSource", "KafkaSink", "KafkaSource", "SqlSource"),
+        *("TCPSource", "Throttle", "UDPSource"),
     )
 )
 
@@ -65,6 +66,7 @@ _TABLE: dict[str, tuple[SingleThreadedMode, str, str]] = {
     "Functor": ("Always", "c", "Mp Mp*"),
     "Gate": ("Always", "c cx", "cp"),
     "HttpSink": ("Always", "c", ""),
+    "HttpSource": ("Always", "", "Mg Mg?"),
     "IcebergSink": ("Always", "c", ""),
     "IcebergSource": ("Always", "", "M"),
     "Import": ("Always", "", "cg"),
@@ -94,7 +96,7 @@ _TABLE: dict[str, tuple[SingleThreadedMode, str, str]] = {
     "ThreadedSplit": ("Never", "c", "Mp Mp*"),
     "Throttle": ("Always", "c", "cp"),
     "UDPSink": ("Always", "c", ""),
-    "UDPSource": ("Always", "", "Mg"),
+    "UDPSource": ("Always", "", "Mg Mg?"),
     "Union": ("Always", "c c*", "M"),
     "V1TCPSink": ("Always", "c", ""),
     "V1TCPSource": ("Always", "", "Mg"),

@@ -28,6 +28,14 @@ def reported(source: JournalSource, name: str) -> Any:
     return fact
 
 
+def wait_for_messages(source: JournalSource, count: int) -> None:
+    """Until so many messages are in the journal, for those whose sender is not told."""
+    until = time.monotonic() + PATIENCE
+    while files_of(source).durable() <= count:
+        assert time.monotonic() < until, f"{files_of(source).durable() - 1} of {count} messages are in the journal"
+        time.sleep(0.005)
+
+
 def port(source: JournalSource) -> int:
     """The port that it listens at."""
     return int(reported(source, "place").rpartition(":")[2])

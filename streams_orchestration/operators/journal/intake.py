@@ -28,6 +28,8 @@ class Intake:
         self.counts: Counter[str] = Counter()
         """What was left out, by reason, since this process receives."""
         self._waiting: list[tuple[Arrival, asyncio.Future[None]]] = []
+        self._under_way: dict[str, asyncio.Future[None]] = {}
+        """By key."""
         self._writer: asyncio.Task[None] | None = None
         self._place = ""
         self._began = False
@@ -45,11 +47,16 @@ class Intake:
         """
         if not values or (key and self.journal.knows(key)):
             return
-        written = asyncio.get_running_loop().create_future()
-        self._waiting.append((Arrival(values, origin, time.time(), key), written))
-        if self._writer is None or self._writer.done():
-            self._writer = asyncio.create_task(self._write())
-        await written
+        written = self._under_way.get(key)
+        if written is None:
+            written = asyncio.get_running_loop().create_future()
+            self._waiting.append((Arrival(values, origin, time.time(), key), written))
+            if key:
+                self._under_way[key] = written
+                written.add_done_callback(lambda _: self._under_way.pop(key))
+            if self._writer is None or self._writer.done():
+                self._writer = asyncio.create_task(self._write())
+        await asyncio.shield(written)
 
     async def put(self, values: Sequence[bytes], origin: str = "", key: str = "") -> None:
         """The same, and wait for room: that is the back-pressure for who sends."""

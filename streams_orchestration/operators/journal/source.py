@@ -106,7 +106,7 @@ class JournalSource(SourceOperator):
                     f"timestamp, {cls.origin} a string"
                 )
                 raise ValueError(message)
-        check_decodable(_decoded(schema, parameters), parameters.format, parameters.separator)
+        check_decodable(decoded_schema(schema, parameters), parameters.format, parameters.separator)
         cls._check_second_port(context, parameters)
         if context.max_channels > 1:
             message = (
@@ -140,7 +140,7 @@ class JournalSource(SourceOperator):
         """Nothing is opened before the first call of `produce`."""
         schema = self.context.outputs[0]
         assert schema is not None
-        self.schema, self.decoded = schema, _decoded(schema, self.parameters)
+        self.schema, self.decoded = schema, decoded_schema(schema, self.parameters)
         self.hold_up = HoldUp(self.context)
         self.reader = JournalReader(self.directory_of(self.context))
         self.bad = 0
@@ -277,6 +277,6 @@ def _metadata_types(origin: str) -> dict:
     return {"number": pa.types.is_int64, "received": pa.types.is_timestamp, origin: pa.types.is_string}
 
 
-def _decoded(schema: pa.Schema, parameters: JournalParameters) -> pa.Schema:
+def decoded_schema(schema: pa.Schema, parameters: JournalParameters) -> pa.Schema:
     """What comes from the values of messages."""
     return pa.schema([field for field in schema if field.name not in parameters.metadata])

@@ -14,6 +14,7 @@ STANDARD: dict[str, str] = {
     "Filter": "streams_orchestration.operators.standard.filter:Filter",
     "Functor": "streams_orchestration.operators.standard.functor:Functor",
     "HttpSink": "streams_orchestration.operators.standard.http_sink:HttpSink",
+    "HttpSource": "streams_orchestration.operators.standard.http_source:HttpSource",
     "IcebergSink": "streams_orchestration.operators.standard.iceberg_sink:IcebergSink",
     "IcebergSource": "streams_orchestration.operators.standard.iceberg_source:IcebergSource",
     "Join": "streams_orchestration.operators.standard.join:Join",
@@ -25,6 +26,7 @@ STANDARD: dict[str, str] = {
     "SqlSource": "streams_orchestration.operators.standard.sql_source:SqlSource",
     "TCPSource": "streams_orchestration.operators.standard.tcp_source:TCPSource",
     "Throttle": "streams_orchestration.operators.standard.throttle:Throttle",
+    "UDPSource": "streams_orchestration.operators.standard.udp_source:UDPSource",
     "Union": "streams_orchestration.operators.standard.union:Union",
 }
 """Kind -> `package.module:Class`."""

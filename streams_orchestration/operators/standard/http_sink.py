@@ -25,7 +25,11 @@ from streams_orchestration.operators.mentions import Mentions
 from streams_orchestration.operators.messages.encoders import check_encodable, encode
 
 BodyFormat = Literal["jsonl", "json", "csv"]
-KINDS: dict[BodyFormat, str] = {"jsonl": "application/x-ndjson", "json": "application/json", "csv": "text/csv"}
+KINDS: dict[BodyFormat, str] = {
+    "jsonl": "application/x-ndjson",
+    "json": "application/json",
+    "csv": "text/csv; header=present",
+}
 """Media types."""
 
 

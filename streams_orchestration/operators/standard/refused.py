@@ -85,6 +85,7 @@ REFUSED: dict[str, dict[str, str]] = {
         "period": "the rate is kept from batch to batch; leave it out",
         "precise": "a pause follows a whole batch, so there is no short one to be precise about; leave it out",
     },
+    "UDPSource": _RECEIVED,
 }
 """Operator -> parameter -> reason."""
 
@@ -114,5 +115,6 @@ STREAMS_VALUES: dict[str, dict[str, tuple[str, ...]]] = {
     },
     "TCPSource": {"format": _FORMATS},
     "Throttle": {"includePunctuations": _TRUTH, "precise": _TRUTH},
+    "UDPSource": {"format": _FORMATS},
 }
 """Operator -> parameter -> its values in Streams, where some of them, or all, cannot be used here."""

@@ -1,0 +1,90 @@
+"""UDPSource: datagrams, from a journal."""
+
+from __future__ import annotations
+
+import asyncio
+import itertools
+import socket
+from typing import Any
+
+from pydantic import Field
+
+from streams_orchestration.operators.contract import OperatorContext
+from streams_orchestration.operators.journal.intake import Intake
+from streams_orchestration.operators.journal.listening import Listening, shown_peer
+from streams_orchestration.operators.journal.source import JournalParameters, JournalSource
+from streams_orchestration.operators.standard.refused import REFUSED
+
+WAITING = 10_000
+"""Datagrams that may wait to be written."""
+BUFFER_BYTES = 4 << 20
+"""That the system is asked to keep for the socket."""
+
+
+class UdpSourceParameters(JournalParameters):
+    """Parameters of `UDPSource`."""
+
+    address: str = Field(default="127.0.0.1", min_length=1, description="to listen at")
+    port: int = Field(ge=0, le=65535, description="0: a free one, which the host's log names")
+
+
+class UDPSource(JournalSource):
+    """Every datagram is a message; a line feed at its end is none of it.
+
+    Nobody is told that a datagram was taken, and a sender never waits: what comes while there is no host, or no room,
+    is lost. What is in the journal becomes a tuple, once.
+    """
+
+    Parameters = UdpSourceParameters
+    unsupported = REFUSED["UDPSource"]
+
+    @classmethod
+    def destination(cls, context: OperatorContext, parameters: UdpSourceParameters) -> str:
+        """The address."""
+        return f"udp://{parameters.address}:{parameters.port}"
+
+    async def receive(self, intake: Intake) -> None:
+        """Listen, and write what comes."""
+        settings: UdpSourceParameters = self.parameters
+        listening: Listening = self.__dict__.setdefault("_listening", Listening(settings.address, settings.port))
+        waiting: asyncio.Queue[tuple[bytes, str]] = asyncio.Queue(WAITING)
+        socket_receiver = _Datagrams(intake, waiting, settings.max_message_bytes)
+        try:
+            transport, _ = await asyncio.get_running_loop().create_datagram_endpoint(
+                lambda: socket_receiver, (settings.address, settings.port)
+            )
+        except OSError as error:
+            raise listening.explain(error) from None
+        listening.begun()
+        bound: socket.socket = transport.get_extra_info("socket")
+        bound.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, BUFFER_BYTES)
+        intake.receiving(shown_peer(bound.getsockname()))
+        try:
+            while True:
+                datagrams = [await waiting.get()]
+                while not waiting.empty():
+                    datagrams.append(waiting.get_nowait())
+                groups = [
+                    ([value for value, _ in group], sender)
+                    for sender, group in itertools.groupby(datagrams, key=lambda each: each[1])
+                ]
+                await asyncio.gather(*(intake.put(values, sender) for values, sender in groups))
+        finally:
+            transport.close()
+
+
+class _Datagrams(asyncio.DatagramProtocol):
+    def __init__(self, intake: Intake, waiting: asyncio.Queue[tuple[bytes, str]], most: int) -> None:
+        self._intake = intake
+        self._waiting = waiting
+        self._most = most
+
+    def datagram_received(self, data: bytes, addr: Any) -> None:
+        sender = shown_peer(addr)
+        if len(data) > self._most:
+            self._intake.count("too long", "a datagram from %s has %s bytes and was left out", sender, len(data))
+            return
+        try:
+            self._waiting.put_nowait((data.removesuffix(b"\n").removesuffix(b"\r"), sender))
+        except asyncio.QueueFull:
+            self._intake.count("lost", "a datagram from %s was left out: too many wait to be written", sender)
