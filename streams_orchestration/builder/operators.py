@@ -356,6 +356,65 @@ def HttpSink(
     )
 
 
+def HttpSource(
+    *,
+    port: int | Reference,
+    format: Literal["json", "csv", "raw"] | None = None,
+    separator: str | None = None,
+    metadata: Mapping[str, Any] | None = None,
+    max_message_bytes: int | Reference | None = None,
+    journal_limit: int | Reference | None = None,
+    on_bad_tuple: Literal["fail", "drop", "stream"] | None = None,
+    on_lost_data: Literal["fail", "skip"] | None = None,
+    address: str | None = None,
+    path: str | None = None,
+    token: str | None = None,
+    certificate: str | None = None,
+    private_key: str | None = None,
+    max_body_bytes: int | Reference | None = None,
+    connections: int | Reference | None = None,
+) -> Use:
+    """Each request is answered 202 when all messages of its body are in the journal, and none of them is otherwise.
+
+    Args:
+        port: 0: a free one, which the host's log names.
+        format: 'json' when None.
+        separator: csv.
+        metadata: attribute: number, received, or what the source calls who sent it.
+        max_message_bytes: of one message.
+        journal_limit: bytes that may wait to be read.
+        on_bad_tuple: 'fail' when None.
+        on_lost_data: 'fail' when None.
+        address: to listen at.
+        path: that requests are posted to.
+        token: a bearer token, as ${env:NAME} or ${file:PATH}.
+        certificate: file with the certificate, for https.
+        private_key: file with the key of it.
+        max_body_bytes: of one request.
+        connections: most at a time.
+    """
+    return named_use(
+        "HttpSource",
+        {
+            "port": port,
+            "format": format,
+            "separator": separator,
+            "metadata": metadata,
+            "maxMessageBytes": max_message_bytes,
+            "journalLimit": journal_limit,
+            "onBadTuple": on_bad_tuple,
+            "onLostData": on_lost_data,
+            "address": address,
+            "path": path,
+            "token": token,
+            "certificate": certificate,
+            "privateKey": private_key,
+            "maxBodyBytes": max_body_bytes,
+            "connections": connections,
+        },
+    )
+
+
 def IcebergSink(
     *,
     catalog: Mapping[str, Any],
@@ -730,6 +789,47 @@ def Throttle(*, rate: float | Reference) -> Use:
         rate: tuples a second.
     """
     return named_use("Throttle", {"rate": rate})
+
+
+def UDPSource(
+    *,
+    port: int | Reference,
+    format: Literal["json", "csv", "raw"] | None = None,
+    separator: str | None = None,
+    metadata: Mapping[str, Any] | None = None,
+    max_message_bytes: int | Reference | None = None,
+    journal_limit: int | Reference | None = None,
+    on_bad_tuple: Literal["fail", "drop", "stream"] | None = None,
+    on_lost_data: Literal["fail", "skip"] | None = None,
+    address: str | None = None,
+) -> Use:
+    """Every datagram is a message; a line feed at its end is none of it.
+
+    Args:
+        port: 0: a free one, which the host's log names.
+        format: 'json' when None.
+        separator: csv.
+        metadata: attribute: number, received, or what the source calls who sent it.
+        max_message_bytes: of one message.
+        journal_limit: bytes that may wait to be read.
+        on_bad_tuple: 'fail' when None.
+        on_lost_data: 'fail' when None.
+        address: to listen at.
+    """
+    return named_use(
+        "UDPSource",
+        {
+            "port": port,
+            "format": format,
+            "separator": separator,
+            "metadata": metadata,
+            "maxMessageBytes": max_message_bytes,
+            "journalLimit": journal_limit,
+            "onBadTuple": on_bad_tuple,
+            "onLostData": on_lost_data,
+            "address": address,
+        },
+    )
 
 
 def Union() -> Use:
