@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import re
+from collections.abc import Iterable
 from pathlib import Path
 
 REFERENCE = re.compile(r"\$?\{(env|file):([^{}]+)\}")
@@ -30,6 +31,13 @@ def resolved(text: str, parameter: str) -> str:
         ReferenceError: a variable is not set, or a file cannot be read.
     """
     return REFERENCE.sub(lambda match: _value(match[1], match[2], parameter), text)
+
+
+def without(text: str, secrets: Iterable[str]) -> str:
+    """A text with `***` in place of secrets; empty ones are none."""
+    for secret in filter(None, secrets):
+        text = text.replace(secret, "***")
+    return text
 
 
 def _value(kind: str, name: str, parameter: str) -> str:

@@ -9,6 +9,7 @@ from sqlalchemy import URL
 from sqlalchemy.exc import IntegrityError, OperationalError, SQLAlchemyError
 
 from streams_orchestration.operators.databases.address import secrets_of
+from streams_orchestration.operators.references import without
 
 _TUPLES = re.compile(r"((?:Duplicate entry|Incorrect .{1,30} value:|Truncated incorrect .{1,30} value:) )'.*'(?= for )")
 """Where MariaDB and MySQL name values of a row."""
@@ -77,8 +78,7 @@ def _reason(error: SQLAlchemyError, url: URL) -> str:
     reason = str(error if original is None else original).strip()
     if original is not None and number is not None:
         reason = _TUPLES.sub(r"\1…", f"{original.args[1]} ({number})")
-    for secret in filter(None, secrets_of(url)):
-        reason = reason.replace(secret, "***")
+    reason = without(reason, secrets_of(url))
     return reason.splitlines()[0] if reason else type(error).__name__
 
 

@@ -11,7 +11,7 @@ from pydantic import Field, field_validator
 
 from streams_orchestration.operators.contract import Parameters
 from streams_orchestration.operators.errors import RefusedError
-from streams_orchestration.operators.references import ReferenceError, is_reference, resolved
+from streams_orchestration.operators.references import ReferenceError, is_reference, resolved, without
 
 REACH_SECONDS = 5.0
 """How long one try to reach a cluster takes at most."""
@@ -138,9 +138,7 @@ class Cluster:
         refused = kafka_refusals()
         if heard is not None and heard.code() in refused:
             kafka = heard
-        text = str(kafka.str()) if isinstance(kafka, KafkaError) else str(error)
-        for secret in self._secrets:
-            text = text.replace(secret, "***")
+        text = without(str(kafka.str()) if isinstance(kafka, KafkaError) else str(error), self._secrets)
         place = f"{about} at {self.brokers}" if about else f"Kafka at {self.brokers}"
         if isinstance(kafka, KafkaError) and kafka.code() in refused:
             return KafkaRefusedError(f"{place}: refused: {text}; see the topic, the rights and the credentials")

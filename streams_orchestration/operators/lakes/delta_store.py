@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from typing import IO, Any
 
 from streams_orchestration.operators.storage.addresses import parse_address
-from streams_orchestration.operators.storage.options import SECRETS, StorageOptions
+from streams_orchestration.operators.storage.options import StorageOptions
 from streams_orchestration.operators.storage.port import is_address
 from streams_orchestration.operators.storage.remote import BUFFER_BYTES, RemoteStorage
 from streams_orchestration.operators.storage.storages import storage_of
@@ -90,13 +90,7 @@ class DeltaStore:
         """The library's words in one line, without tuples and secrets."""
         words = " ".join(str(error).replace("\x1b[31m↳\x1b[0m", "").split())
         words = words.partition(" Preview of ")[0].rstrip(".: ")
-        values: Callable[[], dict[str, str]] = self.storage.resolved
-        try:
-            for name, value in values().items():
-                words = words.replace(value, "***") if name in SECRETS else words
-        except ValueError:
-            return words
-        return words
+        return self.storage.without_secrets(words)
 
 
 def check_place(place: str, storage: StorageOptions | None) -> None:

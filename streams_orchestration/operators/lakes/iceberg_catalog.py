@@ -4,14 +4,33 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
+from contextlib import suppress
 from typing import Any
 
+from pydantic import ConfigDict, Field, field_validator
+
+from streams_orchestration.operators.contract import Parameters
 from streams_orchestration.operators.lakes.errors import LakeError
-from streams_orchestration.operators.references import is_reference, resolved
+from streams_orchestration.operators.references import REFERENCE, ReferenceError, is_reference, resolved, without
 
 _SECRET = re.compile(r"token|secret|password|credential|account-key|access-key|sas", re.IGNORECASE)
+_WITH_SECRET = re.compile(r"authorization|connection-string", re.IGNORECASE)
+"""Names of values that have a secret among other words."""
 _PLAIN = frozenset(("oauth2-server-uri", "auth.type"))
 _PASSWORD = re.compile(r"://[^/@:]*:(?!\$?\{)[^/@]+@")
+
+
+class IcebergParameters(Parameters):
+    """Where a table is: what the sink and the source take."""
+
+    model_config = ConfigDict(hide_input_in_errors=True)
+
+    catalog: dict[str, str] = Field(
+        repr=False, description="properties of the catalog, as pyiceberg has them: name, type, uri, warehouse"
+    )
+    table: str = Field(pattern=r"^[^.]+(\.[^.]+)+$", description="namespace.name")
+
+    _catalog = field_validator("catalog")(lambda value: check_catalog(value) or value)
 
 
 def check_catalog(properties: Mapping[str, str]) -> None:
@@ -26,7 +45,8 @@ def check_catalog(properties: Mapping[str, str]) -> None:
         )
         raise ValueError(message)
     for name, value in properties.items():
-        if _SECRET.search(name) and name not in _PLAIN and not is_reference(value):
+        safe = REFERENCE.search(value) if _WITH_SECRET.search(name) else is_reference(value)
+        if (_SECRET.search(name) or _WITH_SECRET.search(name)) and name not in _PLAIN and not safe:
             message = (
                 f"catalog: {name}: a secret stands in it, and would stand in plans and logs, too; name where it is: "
                 "${env:NAME} or ${file:PATH}"
@@ -60,9 +80,7 @@ def shown_catalog(properties: Mapping[str, str]) -> str:
 def without_secrets(text: str, properties: Mapping[str, str]) -> str:
     """A text of the library in one line, without the values that references stand for."""
     for name, value in properties.items():
-        if "{" in value:
-            try:
-                text = text.replace(resolved(value, name), "***")
-            except ValueError:
-                continue
+        for reference in REFERENCE.finditer(value):
+            with suppress(ReferenceError):
+                text = without(text, [resolved(reference[0], name)])
     return " ".join(text.split())

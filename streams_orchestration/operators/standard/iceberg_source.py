@@ -4,30 +4,22 @@ from __future__ import annotations
 
 from typing import Literal
 
-from pydantic import ConfigDict, Field, field_validator
+from pydantic import Field
 
 from streams_orchestration.operators.lakes.history import TableHistory
-from streams_orchestration.operators.lakes.iceberg_catalog import check_catalog
+from streams_orchestration.operators.lakes.iceberg_catalog import IcebergParameters
 from streams_orchestration.operators.lakes.source import LakeSource, LakeSourceParameters
 
 
-class IcebergSourceParameters(LakeSourceParameters):
+class IcebergSourceParameters(LakeSourceParameters, IcebergParameters):
     """Parameters of `IcebergSource`; a version is the id of a snapshot."""
 
-    model_config = ConfigDict(hide_input_in_errors=True)
-
-    catalog: dict[str, str] = Field(
-        repr=False, description="properties of the catalog, as pyiceberg has them: name, type, uri, warehouse"
-    )
-    table: str = Field(pattern=r"^[^.]+(\.[^.]+)+$", description="namespace.name")
     on_change: Literal["fail", "skip", "rewritten"] = Field(  # type: ignore[assignment]
         default="fail",
         alias="onChange",
         description="of a snapshot that deletes or updates rows; skip: nothing of it; rewritten: the rows of all files "
         "that it adds, also those that are as before",
     )
-
-    _catalog = field_validator("catalog")(lambda value: check_catalog(value) or value)
 
 
 class IcebergSource(LakeSource):

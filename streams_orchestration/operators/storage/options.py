@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pydantic import BaseModel, ConfigDict, Field, model_validator
 
-from streams_orchestration.operators.references import is_reference, resolved
+from streams_orchestration.operators.references import ReferenceError, is_reference, resolved, without
 
 _GOES_WITH: dict[str, frozenset[str]] = {
     "s3": frozenset(("endpoint", "region", "accessKey", "secretKey", "sessionToken", "roleArn", "anonymous")),
@@ -64,3 +64,11 @@ class StorageOptions(BaseModel):
         """
         there = self.model_dump(by_alias=True, exclude_none=True)
         return {name: resolved(str(value), f"storage: {name}") for name, value in there.items()}
+
+    def without_secrets(self, text: str) -> str:
+        """A text of a library without the values that references stand for."""
+        try:
+            values = self.resolved()
+        except ReferenceError:
+            return text
+        return without(text, (values.get(name, "") for name in SECRETS))

@@ -17,7 +17,7 @@ from typing import IO, Any, Literal, TypeVar
 from streams_orchestration.operators.libraries import pa
 from streams_orchestration.operators.references import ReferenceError
 from streams_orchestration.operators.storage.addresses import Address, parse_address
-from streams_orchestration.operators.storage.options import SECRETS, StorageOptions
+from streams_orchestration.operators.storage.options import StorageOptions
 from streams_orchestration.operators.storage.port import File, StorageAwayError, StorageRefusedError
 
 T = TypeVar("T")
@@ -68,22 +68,12 @@ class RemoteStorage:
         except ReferenceError as error:
             raise StorageRefusedError(str(error)) from None
         except (OSError, ValueError, NotImplementedError) as error:
-            text = self._without_secrets(" ".join(str(error).split()))
+            text = self.options.without_secrets(" ".join(str(error).split()))
             if _REFUSED.search(text) or not isinstance(error, OSError):
                 message = f"{address}: refused: {text}; see that the place is there, and the rights and credentials"
                 raise StorageRefusedError(message) from None
             message = f"{address}: cannot be reached: {text}"
             raise StorageAwayError(message) from None
-
-    def _without_secrets(self, text: str) -> str:
-        try:
-            values = self.options.resolved()
-        except ReferenceError:
-            return text
-        for name in SECRETS:
-            if values.get(name):
-                text = text.replace(values[name], "***")
-        return text
 
     def file(self, place: str) -> RemoteFile:
         """The file of this address."""

@@ -15,6 +15,7 @@ import pytest
 from streams_orchestration.operators.epoch_sink import EpochSink, WaitingFileError
 from streams_orchestration.operators.lakes import data_files
 from streams_orchestration.operators.lakes.errors import LakeError
+from streams_orchestration.operators.lakes.iceberg_catalog import check_catalog, without_secrets
 from streams_orchestration_tests.operators.lakes.lakes import LAKES, SCHEMA, Delta, Iceberg, deliver, delivery
 
 pytestmark = pytest.mark.filterwarnings("ignore:Iceberg scan planning")
@@ -284,6 +285,8 @@ CATALOGS: list[tuple[dict[str, str], str]] = [
     ({"type": "sql"}, "catalog: uri is missing"),
     ({"uri": "http://x", "token": "gertrude"}, "catalog: token: a secret stands in it"),
     ({"uri": "http://x", "s3.secret-access-key": "gertrude"}, "catalog: s3.secret-access-key: a secret stands in it"),
+    ({"uri": "http://x", "header.Authorization": "Bearer gertrude"}, "header.Authorization: a secret stands in it"),
+    ({"uri": "http://x", "adls.connection-string": "AccountKey=gertrude"}, "connection-string: a secret stands in it"),
     ({"uri": "postgresql://me:gertrude@x/db"}, "catalog: uri: a password stands in it"),
 ]
 
@@ -293,6 +296,14 @@ def test_a_catalog_that_cannot_be_used_is_refused(tmp_path: Path, catalog: dict[
     with pytest.raises(ValueError, match=message) as raised:
         Iceberg(tmp_path).sink(catalog=catalog)
     assert "gertrude" not in str(raised.value)
+
+
+def test_secrets_among_other_words_are_taken_out_of_errors(monkeypatch: pytest.MonkeyPatch):
+    catalog = {"uri": "http://x", "header.Authorization": "Bearer ${env:HIDDEN}", "token": "${env:EMPTY}"}
+    check_catalog(catalog)
+    monkeypatch.setenv("HIDDEN", "gertrude")
+    monkeypatch.setenv("EMPTY", "")
+    assert without_secrets("gertrude was\nrefused", catalog) == "*** was refused"
 
 
 def test_secrets_of_a_catalog_are_read_where_they_are_used(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
