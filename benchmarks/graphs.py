@@ -11,6 +11,7 @@ HERE = "benchmarks.sample_operators"
 PORTS = {"inputs": [{}], "outputs": [{"mutable": True}], "singleThreaded": "Always"}
 OPERATORS: dict[str, Any] = {
     "Totals": {"implementation": f"{HERE}:Totals", "stateful": True} | PORTS,
+    "Keyed": {"implementation": f"{HERE}:Keyed", "stateful": True} | PORTS,
     "Pass": {"implementation": f"{HERE}:Pass"} | PORTS,
     "Digest": {"implementation": f"{HERE}:Digest"} | PORTS,
     "Add": {"implementation": f"{HERE}:Add"} | PORTS | {"inputs": [{"mutable": True, "mutates": ["n"]}]},

@@ -4,12 +4,15 @@ from __future__ import annotations
 
 import time
 from collections import defaultdict
+from typing import ClassVar
 
 import numpy as np
 import pyarrow as pa
 
 from streams_orchestration.operators import Operator, State, TupleBatch
 from streams_orchestration.operators.contract import Offset, Parameters, ProducedTo, SourceOperator
+from streams_orchestration.operators.keyed_state import KeyedState
+from streams_orchestration.operators.rescaling import StateKeys
 
 ROUNDS = 60
 """Of `Digest`, for every tuple."""
@@ -40,6 +43,31 @@ class Totals(Operator):
 
     def restore(self, state: State) -> None:
         self.totals = dict(state["totals"])
+
+
+class Keyed(Operator):
+    """Every tuple with the number of tuples of its key so far, kept by key, so that it can be divided."""
+
+    stateful = True
+    state_keys: ClassVar[StateKeys] = {"totals": "k"}
+
+    def setup(self) -> None:
+        schema = self.context.inputs[0]
+        assert schema is not None
+        self.totals = KeyedState(pa.schema([schema.field("k")]), "count bigint, total double")
+
+    def process(self, port: int, batch: TupleBatch) -> None:
+        rows = self.totals.rows_of(batch)
+        np.add.at(self.totals.column("count"), rows, 1)
+        schema = self.context.outputs[0]
+        assert schema is not None
+        self.submit(TupleBatch.from_columns({"k": batch.arrow["k"], "n": self.totals.column("count")[rows]}, schema))
+
+    def checkpoint(self) -> State:
+        return {"totals": self.totals}
+
+    def restore(self, state: State) -> None:
+        self.totals = state["totals"]
 
 
 class Pass(Operator):

@@ -126,9 +126,13 @@ class Follower:
             unit, task = self._recording
             self._recording = None
             self._result(task, f"Dagster does not show the reset of {unit}")
-        done = [unit.name for unit in status.units if unit.name in self._begun and _works(unit, self._begun[unit.name])]
+        done = self._done(status)
         if done and self._recording is None:
             self._recording = done[0], self.record(self._begun.pop(done[0]))
+
+    def _done(self, status: ApplicationStatus) -> list[str]:
+        """Units whose reset is done and is to be recorded."""
+        return [unit.name for unit in status.units if unit.name in self._begun and _works(unit, self._begun[unit.name])]
 
     def _result(self, task: Operation, otherwise: str) -> None:
         try:
@@ -141,6 +145,10 @@ class Follower:
         while self._recording is not None and time.monotonic() < until:
             self._recording[1].wait(until - time.monotonic())
             self._collect(status)
+        late = [] if self._recording is None else [self._recording[0]]
+        late += self._done(status)
+        if late:
+            self.say(f"Dagster does not show the reset of {', '.join(late)}: it took more than {FINISH_SECONDS:g} s")
 
 
 def _works(unit: UnitStatus, failure: UnitFailure) -> bool:

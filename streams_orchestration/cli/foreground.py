@@ -45,7 +45,7 @@ START_SECONDS = 180.0
 """Until every PE must run."""
 NICENESS = 10
 RECORD_SECONDS = 60.0
-"""Dagster shows a deployment by then, or an error keeps it from that."""
+"""So long the command waits in the end until Dagster shows the deployment, which it does not hurry to do."""
 
 
 class Controls(Protocol):
@@ -108,16 +108,18 @@ class Foreground:
         self._jobs.record_deployment(spec, compilation)
 
     def recorded(self) -> str | None:
-        """Wait until Dagster shows the deployment; why it does not, if that is so."""
+        """Wait for a while until Dagster shows the deployment; why it does not, if that is so."""
         if self._recording is None:
             return None
-        self._recording.wait(RECORD_SECONDS)
+        problem = f"Dagster does not show the deployment of {self._name}"
+        if not self._recording.wait(RECORD_SECONDS):
+            return f"{problem}: recording it took more than {RECORD_SECONDS:g} s; the application is not concerned"
         try:
             self._recording.result()
         except HostLaunchError:  # which `deploy` raises, too
             return None
         except StreamsRuntimeError as error:
-            return f"Dagster does not show the deployment of {self._name}: {error}"
+            return f"{problem}: {error}"
         return None
 
     def cancel(self) -> None:

@@ -18,7 +18,10 @@ _NAMES_WIDTH = 40
 
 def outcome_table(outcome: Redeployment) -> RenderableType:
     """The verdict, and what becomes of units and operators; of those that stay as they are only how many."""
-    return Group(_actions(outcome), "", Text(outcome.sentence, _STYLES[outcome.verdict]))
+    sentence = Text(outcome.sentence, _STYLES[outcome.verdict])
+    if outcome.predicted_seconds is not None and outcome.measured_seconds is None:
+        sentence.append(f" What changes stands still for about {outcome.predicted_seconds:.1f} s.", "default")
+    return Group(_actions(outcome), "", sentence)
 
 
 def _actions(outcome: Redeployment) -> Table:

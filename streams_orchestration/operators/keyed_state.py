@@ -55,14 +55,28 @@ class KeyedState(Incremental, MutableMapping[Any, Any]):
         if nested or not len(self.keys_schema):
             message = f"keys: {nested[0]} is nested" if nested else "keys: there must be an attribute at least"
             raise ValueError(message)
-        self.index = KeyIndex(self.keys_schema)
-        self.columns = {field.name: Column(field.type) for field in self.values_schema}
+        self._index = KeyIndex(self.keys_schema)
+        self._columns = {field.name: Column(field.type) for field in self.values_schema}
+        self._loaded: Pieces | None = None
+        """Keys and values that are in no index yet, since none was looked up: reading and writing needs none."""
         self.stamps = np.zeros(0, np.int64)
         """The clock when a row was changed last."""
         self.renumbered = 0
         """How often keys have got other rows."""
         self._rows_when: dict[int, int] = {}
         """Stored version -> the number of rows then, since the whole was stored."""
+
+    @property
+    def index(self) -> KeyIndex:
+        """Which rows the keys have."""
+        self._enter_loaded()
+        return self._index
+
+    @property
+    def columns(self) -> dict[str, Column]:
+        """The values by row."""
+        self._enter_loaded()
+        return self._columns
 
     def has_many(self, keys: Any) -> np.ndarray:
         """Which keys are there."""
@@ -156,16 +170,21 @@ class KeyedState(Incremental, MutableMapping[Any, Any]):
             self.stamps[rows] = self.clock
             self.touch()
 
+    def keys_table(self) -> pa.Table:
+        """All keys, in order."""
+        return self.index.keys(self.rows()) if self._loaded is None else self._loaded["keys"]
+
     def table(self) -> pa.Table:
         """All keys with their values, in order."""
-        rows = self.rows()
-        keys, values = self.index.keys(rows), self._values(rows)
+        pieces = self._pieces()
+        keys, values = pieces["keys"], pieces["values"]
         for field in self.values_schema:
             keys = keys.append_column(field, values.column(field.name))
         return keys
 
     def clear(self) -> None:
         """Remove everything."""
+        self._loaded = None
         self.index.clear()
         self.renumbered += 1
         self.stamps = np.zeros(0, np.int64)
@@ -174,7 +193,7 @@ class KeyedState(Incremental, MutableMapping[Any, Any]):
         self.forget_stored()
 
     def __len__(self) -> int:
-        return self.index.count
+        return self._index.count if self._loaded is None else self._loaded["keys"].num_rows
 
     def __iter__(self) -> Iterator[Any]:
         return _rows(self.index.columns, self.rows())
@@ -211,23 +230,23 @@ class KeyedState(Incremental, MutableMapping[Any, Any]):
     def stored(self, name: str, version: int) -> None:
         """From now on changes are those since this version."""
         super().stored(name, version)
-        self._rows_when[version] = self.index.rows
+        self._rows_when[version] = self._index.rows if self._loaded is None else len(self)
 
     def whole(self) -> Pieces:
         """All keys and values."""
         self._rows_when.clear()
-        kept = self.index.compact()
+        kept = self._index.compact()
         if kept is not None:
             self.renumbered += 1
             self.stamps = self.stamps[kept]
-            for column in self.columns.values():
+            for column in self._columns.values():
                 column.select(kept)
-        rows = self.rows()
-        return {"keys": self.index.keys(rows), "values": self._values(rows)}
+        return self._pieces()
 
     def changes(self, since: int) -> Pieces:
         """The keys that were removed or written, in order, and the values of those that are there."""
-        rows = np.flatnonzero(self.stamps[: self.index.rows] > since)
+        index = self.index
+        rows = np.flatnonzero(self.stamps[: index.rows] > since)
         # what came and went meanwhile was never there
         rows = rows[(rows < self._rows_when[since]) | self.index.alive[rows]]
         alive = self.index.alive[rows]
@@ -236,9 +255,10 @@ class KeyedState(Incremental, MutableMapping[Any, Any]):
 
     @classmethod
     def load(cls, pieces: Pieces) -> KeyedState:
-        """The state that was stored."""
+        """The state that was stored; its keys are different ones."""
         state = cls(pieces["keys"].schema, pieces["values"].schema)
-        state._put(pieces["keys"], pieces["values"])
+        state._loaded = pieces
+        state.touch()
         return state
 
     def apply(self, pieces: Pieces) -> None:
@@ -246,6 +266,22 @@ class KeyedState(Incremental, MutableMapping[Any, Any]):
         gone = pieces["gone"].column(_GONE)
         self.delete_many(pieces["keys"].filter(gone))
         self._put(pieces["keys"].filter(pc.invert(gone)), pieces["values"])
+
+    def _pieces(self) -> Pieces:
+        """All keys and values, in order."""
+        if self._loaded is not None:
+            return self._loaded
+        return {"keys": self.keys_table(), "values": self._values(self.rows())}
+
+    def _enter_loaded(self) -> None:
+        """Give rows to what was loaded; it counts as written then."""
+        if self._loaded is None:
+            return
+        pieces, self._loaded = self._loaded, None
+        now, changed = self.clock, self._changed
+        self.clock = 0
+        self._put(pieces["keys"], pieces["values"])
+        self.clock, self._changed = now, changed
 
     def _put(self, keys: pa.Table, values: pa.Table) -> None:
         if keys.num_rows:

@@ -11,6 +11,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, NamedTuple, Protocol
 
 from streams_orchestration.operators.dict_state import DictState
+from streams_orchestration.operators.expressions import frame
 from streams_orchestration.operators.keyed_state import KeyedState
 from streams_orchestration.operators.libraries import np, pa
 from streams_orchestration.operators.state import State
@@ -120,14 +121,12 @@ def divide_keyed(parts: Sequence[KeyedState], channels: Sequence[np.ndarray], wi
 
 def keyed(like: KeyedState, tables: Sequence[pa.Table]) -> KeyedState:
     """A state of the same type with the keys and values of some tables; raises as `divide_keyed`."""
-    state = KeyedState(like.keys_schema, like.values_schema)
-    for table in tables:
-        before, added = len(state), table.num_rows
-        state.put_many(table.select(like.keys_schema.names), table.select(like.values_schema.names))
-        if len(state) < before + added:
-            message = "has one key in two channels, so that no one of them has all about it"
-            raise RescaleError(message)
-    return state
+    whole = pa.concat_tables(tables).combine_chunks()
+    keys = whole.select(like.keys_schema.names)
+    if sum(bool(table.num_rows) for table in tables) > 1 and frame(keys).n_unique() < keys.num_rows:
+        message = "has one key in two channels, so that no one of them has all about it"
+        raise RescaleError(message)
+    return KeyedState.load({"keys": keys, "values": whole.select(like.values_schema.names)})
 
 
 def divide_dictionaries(parts: Sequence[DictState], channels: Sequence[np.ndarray], width: int) -> list[DictState]:
@@ -154,7 +153,7 @@ def renamed(keys: pa.Table | pa.RecordBatch, names: Sequence[str]) -> pa.RecordB
 
 
 def _chosen(table: pa.Table, channels: np.ndarray, channel: int) -> pa.Table:
-    return table.take(pa.array(np.flatnonzero(channels == channel)))
+    return table.filter(pa.array(channels == channel))
 
 
 def _names(names: str | tuple[str, ...]) -> tuple[str, ...]:
@@ -170,7 +169,7 @@ def _keys(name: str, part: Any, state_keys: StateKeys, schema: pa.Schema | None)
         if len(names) != len(part.keys_schema):
             message = f"has keys of {len(part.keys_schema)} values in its part {name}, not {len(names)}"
             raise RescaleError(message)
-        return renamed(part.index.keys(part.rows()), names)
+        return renamed(part.keys_table(), names)
     rows = [key if isinstance(key, tuple) else (key,) for key in part]
     if any(len(row) != len(names) for row in rows):
         message = f"has keys of another number of values than {len(names)} in its part {name}"

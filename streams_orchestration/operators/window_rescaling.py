@@ -57,7 +57,7 @@ class WindowShape(NamedTuple):
 
     @staticmethod
     def _keys(state: State, part: str) -> pa.Table:
-        return state[part].index.keys(state[part].rows())
+        return state[part].keys_table()
 
     def _group_channels(self, state: State, replica: int, route: Route) -> np.ndarray:
         """Of every group: by its key where that decides, else the groups of a replica stay together."""

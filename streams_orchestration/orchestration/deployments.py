@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     from streams_orchestration.compiler.decoupling.outcome import Outcome
     from streams_orchestration.compiler.redeployment.outcome import Redeployment
     from streams_orchestration.model.profile import Profile
+    from streams_orchestration.runtime.catalog.rows import TrialRow
     from streams_orchestration.runtime.observing.profiles.measuring import Measurement
     from streams_orchestration.runtime.observing.watching import Pulse
     from streams_orchestration.runtime.sinks.sinks import SinkStatus
@@ -52,6 +53,14 @@ class Deployments(dg.ConfigurableResource):
             What was done; None when nothing was deployed. See `runtime.redeployment.redeploying`.
         """
         return _runtime().deploy_or_redeploy(self._home.prepare(), compilation, drop=drop)
+
+    def restore(
+        self, compilation: Compilation, savepoint: str, drop: Collection[str] = (), *, fresh: bool = False
+    ) -> tuple[str, ...]:
+        """Deploy an application that goes on from a savepoint; what is not as it was. See `runtime.savepoints`."""
+        home = self._home.prepare()
+        place = _runtime().savepoint_of(home, savepoint, compilation.logical.application)
+        return _runtime().restore(home, compilation, place, drop=drop, fresh=fresh).notes
 
     def preview(self, compilation: Compilation) -> Redeployment:
         """What a redeploy would do. Files of states are read only where the plans alone would have it refused.
@@ -142,6 +151,10 @@ class Deployments(dg.ConfigurableResource):
     def redeploying(self, application: str) -> str | None:
         """What of a redeploy is not over yet, in words; None when nothing is. See `runtime.redeployment.draining`."""
         return _runtime().redeploy_under_way(self._home, application)
+
+    def reverted(self, application: str) -> TrialRow | None:
+        """The last redeploy, if it was taken back. See `runtime.redeployment.trying.reverted_plan`."""
+        return _runtime().reverted_plan(self._home, application)
 
     def profile(self, application: str, seconds: float, pause: Callable[[float], bool]) -> Measurement:
         """Measure an application for so many seconds. See `runtime.profiles.measuring.measure`."""

@@ -45,6 +45,11 @@ class DeployApplication(dg.Config):
     drop_state: list[str] = Field(
         default_factory=list, description="Operators whose state may be lost when another plan takes over."
     )
+    savepoint: str = Field(
+        default="",
+        description="The application is not deployed, or is with `fresh`: it begins where this savepoint was taken. "
+        "NAME, APP/NAME or a directory.",
+    )
 
 
 class LaunchHosts(dg.Config):
@@ -107,7 +112,10 @@ def write_wanted_state(
     """Write what the compiled stages say into the catalog; refused when they do not belong to one compilation."""
     application = application_of(context)
     compilation = artifact_store.compilation(application)
-    if config.fresh or not config.redeploys:
+    if config.savepoint:
+        for text in deployments.restore(compilation, config.savepoint, config.drop_state, fresh=config.fresh):
+            context.log.info("%s", text)
+    elif config.fresh or not config.redeploys:
         deployments.write(compilation, fresh=config.fresh)
     else:
         put_in_place(context, deployments, compilation, config.drop_state)

@@ -45,6 +45,7 @@ def put_in_place(
         ) from error
     except RevertedError as error:
         metadata = redeploy_metadata(error.redeployment) | {"streams/reverted": dg.MetadataValue.text(error.cause)}
+        context.instance.add_run_tags(context.run_id, {VERDICT_TAG: "reverted"})
         raise dg.Failure(description=str(error), metadata=metadata, allow_retries=False) from error
     if outcome is None:
         return

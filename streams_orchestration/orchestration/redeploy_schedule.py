@@ -60,8 +60,16 @@ def _nothing_to_do(source: ApplicationSource, store: ArtifactStore, deployments:
         wanted = compile_spec(source.spec, options, WITHOUT_DEPLOYMENT)
     except ApplicationError:
         return None
-    same = fingerprint(wanted) == status.fingerprint and _uids(wanted) == _uids(deployments.compilation(source.name))
-    return f"nothing has changed: {source.name} runs as {status.fingerprint}" if same else None
+    plan = fingerprint(wanted)
+    if plan == status.fingerprint and _uids(wanted) == _uids(deployments.compilation(source.name)):
+        return f"nothing has changed: {source.name} runs as {plan}"
+    tried = deployments.reverted(source.name)
+    if tried is not None and tried.fingerprint == plan:
+        return (
+            f"this plan was tried and taken back, since {tried.cause}. It is tried again when the spec has changed, or "
+            f"when job redeploy_{source.name} is started by hand"
+        )
+    return None
 
 
 def _uids(compilation: Compilation) -> list[str]:

@@ -15,6 +15,9 @@ from streams_orchestration.runtime.observing.watching import observed_status, wa
 from streams_orchestration.runtime.redeployment.deployed import preview_redeploy
 from streams_orchestration.runtime.redeployment.draining import redeploy_under_way
 from streams_orchestration.runtime.redeployment.redeploying import deploy_or_redeploy
+from streams_orchestration.runtime.redeployment.trying import reverted_plan
+from streams_orchestration.runtime.savepoints.places import savepoint_of
+from streams_orchestration.runtime.savepoints.restoring import restore
 from streams_orchestration.runtime.sinks.results import first_rows
 from streams_orchestration.runtime.units.cut_files import look_at_cuts
 from streams_orchestration.runtime.units.reading import deployed_applications
@@ -41,6 +44,9 @@ __all__ = [
     "read_status",
     "redeploy_under_way",
     "reset",
+    "restore",
+    "reverted_plan",
+    "savepoint_of",
     "stop_orphans",
     "watch",
 ]

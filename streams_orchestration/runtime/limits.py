@@ -11,5 +11,7 @@ SEGMENTS_LIMIT = 64
 """Segments that a batch may read from one stream."""
 HEARTBEAT_LIMIT = 20.0
 """Seconds without a heartbeat after which a running host counts as dead."""
+ENTERED_LIMIT = 15.0
+"""Seconds in which the process that redeploys starts the hosts that are new, unless it has died."""
 START_LIMIT = 90.0
 """Seconds a host may take from launch to its first heartbeat."""

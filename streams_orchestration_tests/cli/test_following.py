@@ -5,6 +5,7 @@ from dataclasses import replace
 
 import pytest
 
+from streams_orchestration.cli import following
 from streams_orchestration.cli.following import PATIENCE, POLL_SECONDS, Follower, Operation, ResetsExhaustedError
 from streams_orchestration.runtime.catalog.outage import LIMIT_SECONDS, SETTLE_SECONDS
 from streams_orchestration.runtime.errors import CatalogLostError, HostLaunchError
@@ -177,6 +178,17 @@ def test_what_is_not_recorded_yet_is_when_the_application_is_complete():
     world = World([two(0, 1), two(0, 1), complete])
     world.follower().follow()
     assert [name for name, _ in world.recorded] == ["region-0", "region-1"]
+
+
+def test_a_record_that_hangs_is_not_waited_for_and_named(monkeypatch: pytest.MonkeyPatch):
+    complete = replace(two(generation=2), state="COMPLETED")
+    complete = replace(complete, units=tuple(replace(each, state="COMPLETED", generation=2) for each in complete.units))
+    world = World([two(0, 1), two(0, 1), complete])
+    follower = world.follower()
+    follower.record = lambda failure: Begun(world, float("inf"), None)
+    monkeypatch.setattr(following, "FINISH_SECONDS", 0.0)
+    assert follower.follow().state == "COMPLETED"
+    assert world.said[-1] == "Dagster does not show the reset of region-0, region-1: it took more than 0 s"
 
 
 def test_a_dead_host_is_a_failure():

@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import threading
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
@@ -257,6 +258,17 @@ def test_a_deployment_that_dagster_cannot_show_runs_all_the_same_and_that_is_sai
     monkeypatch.setattr(foreground.Foreground, "_record", refuse)
     assert main(["run", spec]) == 0
     assert "Dagster does not show the deployment of copy: dagster: the state" in capsys.readouterr().err
+
+
+@pytest.mark.slow
+@pytest.mark.usefixtures("nothing_starts")
+def test_a_run_does_not_wait_for_a_dagster_that_hangs(spec: str, monkeypatch: pytest.MonkeyPatch, capsys: Capture):
+    over = threading.Event()
+    monkeypatch.setattr(foreground, "RECORD_SECONDS", 0.01)
+    monkeypatch.setattr(foreground.Foreground, "_record", lambda *_: over.wait(60.0))
+    assert main(["run", spec]) == 0
+    over.set()
+    assert "Dagster does not show the deployment of copy: recording it took more than 0.01 s" in capsys.readouterr().err
 
 
 def test_what_breaks_the_condition_of_a_stage_is_not_deployed(

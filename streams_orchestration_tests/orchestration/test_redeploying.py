@@ -12,12 +12,19 @@ from streams_orchestration.compiler.compiling import compile_spec
 from streams_orchestration.compiler.options import Options
 from streams_orchestration.compiler.redeployment.outcome import Numbering, OperatorAction, Redeployment, UnitAction
 from streams_orchestration.orchestration.application import build_application_definitions
+from streams_orchestration.orchestration.deployments import Deployments
 from streams_orchestration.orchestration.lineage_assets import asset_key
 from streams_orchestration.orchestration.previews import KEEPS_STATE, LISTED, redeploy_metadata
+from streams_orchestration.runtime.catalog.creation import create_catalog
 from streams_orchestration.runtime.deployment.control import cancel
-from streams_orchestration.runtime.deployment.deployment import deploy
-from streams_orchestration.runtime.errors import RedeployRefusedError
+from streams_orchestration.runtime.deployment.deployment import deploy, forget
+from streams_orchestration.runtime.errors import RedeployRefusedError, RevertedError
+from streams_orchestration.runtime.observing.reading import read_status
+from streams_orchestration.runtime.redeployment import redeploying, trying
+from streams_orchestration.runtime.redeployment.draining import redeploy_under_way
+from streams_orchestration.runtime.savepoints.creating import create_savepoint
 from streams_orchestration.runtime.storage.home import Home
+from streams_orchestration.runtime.units.trial import read_trial, revert
 from streams_orchestration_tests.orchestration.conftest import Runtime
 from streams_orchestration_tests.orchestration.statuses import running
 
@@ -117,6 +124,32 @@ def test_a_refusal_fails_the_run_with_reason_and_remedy(
     assert "launch" not in runtime.names, "what runs is not touched"
 
 
+@pytest.mark.slow
+def test_a_run_whose_plan_was_taken_back_fails_and_says_why(
+    defs: dg.Definitions, runtime: Runtime, monkeypatch: pytest.MonkeyPatch
+):
+    cause = "PE 0 failed: operator New: it is wrong (new.py, line 3)"
+
+    def revert(*_: Any, **__: Any) -> None:
+        raise RevertedError(outcome(KEPT, MOVED), cause)
+
+    monkeypatch.setattr(runtime, "deploy_or_redeploy", revert)
+    with dg.DagsterInstance.ephemeral() as instance:
+        result = defs.resolve_job_def("redeploy_demo").execute_in_process(instance=instance, raise_on_error=False)
+        (failure,) = [event for event in result.all_events if event.event_type_value == "STEP_FAILURE"]
+        run = instance.get_run_by_id(result.run_id)
+        assert run is not None
+        assert run.tags["streams/verdict"] == "reverted"
+    data = failure.step_failure_data.user_failure_data
+    assert data is not None
+    assert (
+        f"demo runs with the plan before again, at the cut where it was: the new plan was taken back, since {cause}"
+        in (data.description or "")
+    )
+    assert data.metadata["streams/reverted"].value == cause
+    assert "launch" not in runtime.names, "what runs is not touched"
+
+
 def test_a_table_begins_with_what_is_lost_and_ends():
     many = outcome(*[MOVED] * LISTED, LOST, units=2)
     (table,) = [each for each in redeploy_metadata(many).values() if isinstance(each, dg.TableMetadataValue)]
@@ -208,3 +241,43 @@ def test_the_schedule_deploys_what_is_not_deployed_and_leaves_what_was_stopped(s
     cancel(home, "demo", 1.0)
     edit(spec, "width: 2", "width: 3")
     assert "demo is STOPPED" in (tick(spec, home) or "")
+
+
+@pytest.mark.slow
+def test_the_schedule_does_not_repeat_what_was_taken_back_until_the_spec_is_another_one(
+    spec: Path, home: Home, monkeypatch: pytest.MonkeyPatch
+):
+    monkeypatch.setattr(trying, "launch", lambda *_, **__: ())
+    deploy(home, compile_spec(spec))
+    edit(spec, "width: 2", "width: 3")
+    redeploying.begin_redeploy(home, compile_spec(spec))
+    assert redeploy_under_way(home, "demo") == "the last redeploy of demo is on trial"
+    with create_catalog(home).write() as connection:
+        trial = read_trial(connection, "demo")
+        assert trial is not None
+        revert(connection, trial, "PE 0 failed: it is wrong")
+    assert redeploy_under_way(home, "demo") is None
+    reason = tick(spec, home) or ""
+    assert "this plan was tried and taken back, since PE 0 failed: it is wrong" in reason
+    assert "job redeploy_demo is started by hand" in reason
+    edit(spec, "width: 3", "width: 4")
+    assert tick(spec, home) is None
+    edit(spec, "width: 4", "width: 2")
+    assert "nothing has changed" in (tick(spec, home) or "")
+
+
+@pytest.mark.slow
+def test_a_run_begins_where_a_savepoint_was_taken(spec: Path, home: Home, monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setattr(Deployments, "launch", lambda *_, **__: ())
+    monkeypatch.setattr(Deployments, "await_running", lambda self, name, *_: self.status(name))
+    deploy(home, compile_spec(spec))
+    create_savepoint(home, "demo", "noon")
+    forget(home, create_catalog(home), "demo", ())
+    job = build_application_definitions(spec, home).resolve_job_def("redeploy_demo")
+    config = {"ops": {"write_wanted_state": {"config": {"savepoint": "noon"}}}}
+    with dg.DagsterInstance.ephemeral() as instance:
+        assert job.execute_in_process(config, instance=instance).success
+        again = job.execute_in_process(config, instance=instance, raise_on_error=False)
+    (failure,) = [event for event in again.all_events if event.event_type_value == "STEP_FAILURE"]
+    assert "demo is deployed and goes on from where it stands" in str(failure.step_failure_data.error)
+    assert read_status(home, "demo").units[0].completed_epoch == 0

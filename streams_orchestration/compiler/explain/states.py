@@ -7,9 +7,18 @@ from collections.abc import Iterator
 from streams_orchestration.compiler.explain.explanation import Fact
 from streams_orchestration.compiler.explain.lookup import Lookup
 from streams_orchestration.compiler.implementations import load_operator
+from streams_orchestration.compiler.logical_graph import LogicalOperator
 from streams_orchestration.compiler.pe_program import OperatorProgram
 from streams_orchestration.compiler.redeployment.feeds import Feeds, Level
 from streams_orchestration.compiler.redeployment.sharding import divisible, sharding_of
+from streams_orchestration.compiler.redeployment.states import (
+    CHANNELS,
+    GONE,
+    OFFSET_WITHOUT_CHANNEL,
+    reads_by_channel,
+    refusal,
+    remedy_of_gone,
+)
 from streams_orchestration.operators.contract import Operator, SourceOperator
 
 
@@ -28,7 +37,8 @@ def state_facts(lookup: Lookup, operator: int) -> Iterator[Fact]:
     yield Fact(f"{what} is kept in other PEs and on other hosts; a redeploy knows it by {known}")
     levels = Feeds(lookup.logical).levels(model.index)
     for place in range(len(levels)):
-        yield Fact(_divided(program, kind, what, levels, place))
+        yield Fact(f"when the width of {levels[place].region} changes {_divided(model, program, kind, levels, place)}")
+    yield Fact(f"left out of the spec it loses that: {GONE}. {remedy_of_gone(model.identity, model.name)}")
 
 
 def _program(lookup: Lookup, operator: int) -> OperatorProgram | None:
@@ -37,11 +47,16 @@ def _program(lookup: Lookup, operator: int) -> OperatorProgram | None:
     return next((each.operators[operator] for each in programs if operator in each.operators), None)
 
 
-def _divided(program: OperatorProgram, kind: type[Operator], what: str, levels: tuple[Level, ...], place: int) -> str:
-    """What a change of one width would do."""
+def _divided(
+    model: LogicalOperator, program: OperatorProgram, kind: type[Operator], levels: tuple[Level, ...], place: int
+) -> str:
+    """What a change of one width would do, in the words of a preview."""
+    if reads_by_channel(model.parameters, kind):
+        last = refusal(model.name, OFFSET_WITHOUT_CHANNEL.format("the last one"), CHANNELS)
+        return f"to more channels, each goes on from its own; to fewer, {last.text}. {last.remedy}"
     wider = tuple(level._replace(width=max(level.width, 2)) for level in levels)
     reason = divisible(sharding_of(program, kind), wider, wider, (place,))
-    region = levels[place].region
     if reason:
-        return f"when the width of {region} changes it is lost: {what.replace('its', 'the')} {reason}"
-    return f"when the width of {region} changes it is divided anew"
+        refused = refusal(model.name, reason, f"parallel region {levels[place].region}")
+        return f"it cannot be kept: {refused.text}. {refused.remedy}"
+    return "it is divided anew"

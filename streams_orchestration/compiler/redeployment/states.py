@@ -47,6 +47,38 @@ class Decided(NamedTuple):
     """By which a user may name it: its logical names, and what it is known by."""
 
 
+class Refusal(NamedTuple):
+    """Why a state is not kept, and what to do about it."""
+
+    text: str
+    remedy: str
+
+
+GONE = "it is in the new plan no more"
+OFFSET_WITHOUT_CHANNEL = "is an offset in each channel, and no channel would go on from that of {}"
+CHANNELS = "the number of its channels"
+
+
+def refusal(name: str, reason: str, cause: str) -> Refusal:
+    """In the words that a preview has, and `explain`.
+
+    Args:
+        name: logical name of the operator.
+        reason: goes on after `state of X`.
+        cause: what would have to stay as it is.
+    """
+    return Refusal(f"state of {name} {reason}", f"Leave {cause} as it is, or {_letting_go(name)}")
+
+
+def remedy_of_gone(identity: str, name: str) -> str:
+    """How to keep the state of an operator that is not in the new plan, or to lose it on purpose."""
+    return f"Give the operator that takes its place `uid: {identity}`, or {_letting_go(name)}"
+
+
+def _letting_go(name: str) -> str:
+    return f"let its state go with --drop-state {name}"
+
+
 class Decisions:
     """Of every operator of two plans."""
 
@@ -87,11 +119,10 @@ class Decisions:
         return Decided(tuple(self._dropped(identity, name) for name in self.old.by_identity[identity].values()))
 
     def _dropped(self, identity: str, name: str) -> OperatorAction:
-        action = self._action(name, name, "dropped", "it is in the new plan no more")
+        action = self._action(name, name, "dropped", GONE)
         if not self._has_state(name):
             return action
-        remedy = f"Give the operator that takes its place `uid: {identity}`, or {self._empty(self.old, identity)}"
-        return action._replace(lossy=True, remedy=remedy)
+        return action._replace(lossy=True, remedy=remedy_of_gone(identity, self.old.model(identity).name))
 
     def _stays(self, identity: str) -> Decided:
         before, after = self.old.by_identity[identity], self.new.by_identity[identity]
@@ -106,8 +137,7 @@ class Decisions:
             return self._same_channels(identity, kind)
         name = next(iter(after.values()))
         first = self.old.programs[next(iter(before.values()))]
-        own_values = _has_channel_values(self.new, identity) and issubclass(kind, SourceOperator)
-        if own_values:
+        if reads_by_channel(self.new.model(identity).parameters, kind):
             return self._own_sources(identity, kind)
         reason = lost_meaning(first, self.new.programs[name], kind, alike=_same_text(self.old, self.new, identity))
         if not reason:
@@ -154,8 +184,7 @@ class Decisions:
                 return self._refused(identity, reason)
         gone = [name for channels, name in before.items() if channels not in after]
         if gone:
-            reason = f"is an offset in each channel, and no channel would go on from that of {gone[0]}"
-            return self._refused(identity, reason, "the number of its channels")
+            return self._refused(identity, OFFSET_WITHOUT_CHANNEL.format(gone[0]), CHANNELS)
         carried = self._carried(common, kind)
         fresh = [name for channels, name in after.items() if channels not in before]
         reason = "a channel more, which begins with what it alone reads"
@@ -200,17 +229,12 @@ class Decisions:
             cause: what would have to stay as it is.
         """
         before, after = self.old.by_identity[identity], self.new.by_identity[identity]
-        text = f"state of {self.new.model(identity).name} {reason}"
-        remedy = f"Leave {cause} as it is, or {self._empty(self.new, identity)}"
+        text, remedy = refusal(self.new.model(identity).name, reason, cause)
         names = [(before.get(channels), name) for channels, name in after.items()]
         names += [(name, name) for channels, name in before.items() if channels not in after]
         return Decided(
             tuple(self._action(former, name, "refused", text)._replace(remedy=remedy) for former, name in names)
         )
-
-    @staticmethod
-    def _empty(plan: Operators, identity: str) -> str:
-        return f"let its state go with --drop-state {plan.model(identity).name}"
 
     def _placed(self, former: str, name: str) -> OperatorAction:
         """An operator that goes on in one channel, there or elsewhere."""
@@ -297,8 +321,9 @@ def _groups(names: Mapping[Channels, str], changed: Sequence[int]) -> dict[Chann
     return groups
 
 
-def _has_channel_values(operators: Operators, identity: str) -> bool:
-    return "Channel()" in str(operators.model(identity).parameters)
+def reads_by_channel(parameters: object, kind: type[Operator]) -> bool:
+    """Is it a source whose parameters name its channel, so that each channel has an offset of its own?"""
+    return issubclass(kind, SourceOperator) and "Channel()" in str(parameters)
 
 
 def _same_text(old: Operators, new: Operators, identity: str) -> bool:

@@ -217,7 +217,7 @@ class DeDuplicate(Operator):
         return [PortKeys(0, self._keys(state["seen"]))] if state else []
 
     def _keys(self, seen: KeyedState) -> pa.RecordBatch:
-        return renamed(seen.index.keys(seen.rows()), self._attributes(self.context, self.parameters))
+        return renamed(seen.keys_table(), self._attributes(self.context, self.parameters))
 
     def restore(self, state: State) -> None:
         """Remember again."""

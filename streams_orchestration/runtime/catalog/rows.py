@@ -38,6 +38,7 @@ class ApplicationRow(CatalogRow):
     base: str
     settings: dict[str, Any]
     wanted: Literal["RUNNING", "STOPPED"]
+    runs_until: float | None
     state: ApplicationState
     deployed_at: float
     plan: int
@@ -113,6 +114,7 @@ class TrialRow(CatalogRow):
 
     application: str
     plan: int
+    fingerprint: str | None
     state: TrialState
     within: float
     until: float

@@ -32,6 +32,7 @@ application = Table(
     Column("base", String, nullable=False),  # directory of the spec
     Column("settings", JSON, nullable=False),  # what its hosts start with
     Column("wanted", String, nullable=False),  # RUNNING or STOPPED
+    Column("runs_until", Float),  # of one that is stopped and runs only until it is at its cut; renewed meanwhile
     Column("state", String, nullable=False),
     Column("deployed_at", Float, nullable=False),
     Column("plan", Integer, nullable=False, default=1),  # how many plans there were: hosts load a new one
@@ -114,6 +115,7 @@ trial = Table(
     metadata,
     Column("application", String, primary_key=True),
     Column("plan", Integer, nullable=False),  # that was on trial
+    Column("fingerprint", String),  # of that plan
     Column("state", String, nullable=False),  # OPEN, PASSED or REVERTED
     Column("within", Float, nullable=False),  # seconds that it may take
     Column("until", Float, nullable=False),  # when an open one is reverted

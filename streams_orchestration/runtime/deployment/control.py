@@ -205,7 +205,7 @@ def cancel(home: Home, application: str, timeout: float) -> UnitsStatus:
     a, h, p, u = tables.application, tables.host, tables.pe, tables.unit
     catalog = Catalog(home)
     with catalog.write() as connection:
-        connection.execute(update(a).where(a.c.name == application).values(wanted="STOPPED"))
+        connection.execute(update(a).where(a.c.name == application).values(wanted="STOPPED", runs_until=None))
     _await(home, application, timeout, lambda status: not any(host.alive for host in status.hosts))
     with catalog.read() as connection:
         hosts = HostRow.all(connection, select(h).where(h.c.application == application))

@@ -17,6 +17,7 @@ from streams_orchestration.compiler.deployment_plan import DeployedPe, Deploymen
 from streams_orchestration.compiler.documents import dump, load
 from streams_orchestration.compiler.pe_program import PeProgram
 from streams_orchestration.compiler.redeployment.fingerprint import difference, fingerprint
+from streams_orchestration.compiler.redeployment.numbered import as_deployed
 from streams_orchestration.operators.references import ReferenceError
 from streams_orchestration.operators.storage.port import File, StorageError
 from streams_orchestration.runtime.catalog import tables
@@ -83,9 +84,11 @@ def _deploy(home: Home, compilation: Compilation, plan: DeploymentPlan, *, fresh
                 raise ApplicationChangedError(application, difference(load(Compilation, row.compilation), compilation))
             resume(connection, application, row.state)
             if row.plan == FIRST_PLAN:
-                _write_again(connection, compilation, plan)
+                _write_programs(connection, plan)
             else:  # what runs has other numbers than what was compiled
-                compilation = load(Compilation, row.compilation)
+                compilation = as_deployed(compilation, load(Compilation, row.compilation))
+            # the fingerprint does not tell uids
+            connection.execute(update(a).where(a.c.name == application).values(compilation=stored(compilation)))
         else:
             if leftover:
                 place = str(leftover[0]).rpartition("/")[0]
@@ -200,20 +203,18 @@ def stored(compilation: Compilation) -> bytes:
     return dump(replace(compilation, deployment=None))
 
 
-def _write_again(connection: Connection, compilation: Compilation, plan: DeploymentPlan) -> None:
-    """What the fingerprint does not tell apart: uids, and programs that another version of the product has cut."""
-    a, p, application = tables.application, tables.pe, compilation.logical.application
-    connection.execute(update(a).where(a.c.name == application).values(compilation=stored(compilation)))
+def _write_programs(connection: Connection, plan: DeploymentPlan) -> None:
+    """Those of the same plan, which another version of the product may have cut in another way."""
+    p = tables.pe
     for program in plan.programs:
-        connection.execute(
-            update(p).where(p.c.application == application, p.c.id == program.pe).values(program=dump(program))
-        )
+        mine = (p.c.application == program.application, p.c.id == program.pe)
+        connection.execute(update(p).where(*mine).values(program=dump(program)))
 
 
 def resume(connection: Connection, application: str, state: str) -> None:
     """Wanted again: every PE goes on after its last commit, in a new generation that fences off what may still run."""
     a, u, p = tables.application, tables.unit, tables.pe
-    connection.execute(update(a).where(a.c.name == application).values(wanted="RUNNING"))
+    connection.execute(update(a).where(a.c.name == application).values(wanted="RUNNING", runs_until=None))
     if state != "STOPPED":
         return
     settings = asdict(Settings.from_environment())

@@ -24,6 +24,7 @@ from streams_orchestration.runtime.catalog import tables
 from streams_orchestration.runtime.catalog.catalog import Catalog
 from streams_orchestration.runtime.errors import OperatorError, StreamsRuntimeError
 from streams_orchestration.runtime.programs.batches import StoredState as StateChain
+from streams_orchestration.runtime.redeployment.predicting import read_prediction
 from streams_orchestration.runtime.storage.home import Home
 from streams_orchestration.runtime.tasks.instances import SPLITTERS
 from streams_orchestration.runtime.tasks.state_files import read_state
@@ -61,9 +62,11 @@ def preview_redeploy(
         # of the plan as it was compiled: what runs has other numbers after a redeploy
         before = application_row(connection, home, application).fingerprint
     try:
-        return replace(preview(deployed, wanted, states=states, drop=drop), before=before)
+        redeployment = replace(preview(deployed, wanted, states=states, drop=drop), before=before)
     except NothingToDropError as error:
         raise DropStateError(application, str(error)) from error
+    with opened_catalog(home, application).read() as connection:
+        return replace(redeployment, predicted_seconds=read_prediction(connection, redeployment))
 
 
 def _read_plan(home: Home, application: str) -> Compilation:

@@ -24,6 +24,7 @@ from streams_orchestration.runtime.storage.home import Home
 from streams_orchestration.runtime.units.reading import opened_catalog
 from streams_orchestration.runtime.units.region_machine import LIMIT
 from streams_orchestration.runtime.units.roll_back import roll_back
+from streams_orchestration.runtime.units.trial import is_on_trial
 from streams_orchestration.runtime.units.watch import observe
 
 HOLD_SECONDS = 30.0
@@ -63,10 +64,15 @@ def held(catalog: Catalog, application: str, units: Collection[str]) -> Iterator
 
 
 def hold(catalog: Catalog, application: str, units: Collection[str]) -> None:
-    """Let nothing more into some units for a while; those that are at a cut stay there."""
-    u = tables.unit
+    """Let nothing more into some units for a while; those that are at a cut stay there.
+
+    What runs only until it is at its cut runs on for as long.
+    """
+    u, a = tables.unit, tables.application
     until = time.time() + HOLD_SECONDS
     with catalog.write() as connection:
+        for_a_while = (a.c.name == application, a.c.runs_until.is_not(None))
+        connection.execute(update(a).where(*for_a_while).values(runs_until=until))
         there = connection.scalars(select(u.c.name).where(u.c.application == application, u.c.name.in_(units))).all()
         still = [name for name in there if _at_cut(connection, application, name)]
         mine = (u.c.application == application, u.c.name.in_(units))
@@ -85,7 +91,7 @@ def release(catalog: Catalog, application: str) -> None:
 
 
 def redeploy_under_way(home: Home, application: str) -> str | None:
-    """Which units stand still for another plan, in words; None when none does.
+    """Which units stand still for another plan, or prove one, in words; None when none does.
 
     Raises:
         CatalogError: it cannot be read.
@@ -94,7 +100,10 @@ def redeploy_under_way(home: Home, application: str) -> str | None:
     held = select(u.c.name).where(u.c.application == application, u.c.held_until > time.time()).order_by(u.c.name)
     with opened_catalog(home, application).read() as connection:
         names = list(connection.scalars(held))
-    return f"{', '.join(names)} of {application} stand still for another plan" if names else None
+        on_trial = is_on_trial(connection, application)
+    if names:
+        return f"{', '.join(names)} of {application} stand still for another plan"
+    return f"the last redeploy of {application} is on trial" if on_trial else None
 
 
 def drain(

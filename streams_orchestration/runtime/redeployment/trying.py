@@ -108,6 +108,17 @@ def revert_redeploy(home: Home, application: str, launcher: HostLauncher | None 
     return trial
 
 
+def reverted_plan(home: Home, application: str) -> TrialRow | None:
+    """The trial of the last redeploy, if that was taken back; `fingerprint` is that of the plan that did not work.
+
+    Raises:
+        NotDeployedError: the catalog does not know the application.
+    """
+    with opened_catalog(home, application).read() as connection:
+        trial = read_trial(connection, application)
+    return trial if trial is not None and trial.state == "REVERTED" else None
+
+
 def _take_back(catalog: Catalog, application: str, cause: str) -> TrialRow | None:
     """Revert an open trial; None when there is none."""
     with catalog.write() as connection:

@@ -12,7 +12,7 @@ from streams_orchestration.runtime.savepoints.manifest import (
     read_manifest,
     write_manifest,
 )
-from streams_orchestration.runtime.savepoints.places import new_directory, place_of, savepoint_of, sweep
+from streams_orchestration.runtime.savepoints.places import new_directory, place_of, saved, savepoint_of, sweep
 from streams_orchestration.runtime.storage.files import write_durably
 from streams_orchestration.runtime.storage.home import Home
 from streams_orchestration.runtime.storage.start_lock import lock_start
@@ -79,7 +79,7 @@ def import_savepoint(home: Home, directory: Path, name: str | None = None) -> Co
     with lock_start(home.prepare(), manifest.application, "streams savepoint import"):
         sweep(home, manifest.application)
         there = home.savepoints(manifest.application) / manifest.name
-        if there.exists() and read_manifest(there).id == manifest.id:
+        if there in saved(home, manifest.application) and read_manifest(there).id == manifest.id:
             return Copied(manifest, there, new=False)
         place = place_of(home, manifest.application, manifest.name)
         _copy(directory, manifest, place)

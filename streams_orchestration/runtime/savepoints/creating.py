@@ -11,7 +11,7 @@ from datetime import UTC, datetime
 from importlib.metadata import version
 from pathlib import Path
 
-from sqlalchemy import Connection, select
+from sqlalchemy import Connection, select, update
 
 from streams_orchestration.compiler.compilation import Compilation
 from streams_orchestration.compiler.pe_program import PeProgram
@@ -25,7 +25,7 @@ from streams_orchestration.runtime.hosts.pes import deployed_pes
 from streams_orchestration.runtime.programs.batches import StateFile, StoredState
 from streams_orchestration.runtime.redeployment.carrying import CommonCut, read_cut
 from streams_orchestration.runtime.redeployment.deployed import deployed_plan, state_facts
-from streams_orchestration.runtime.redeployment.draining import drain, held, under_way
+from streams_orchestration.runtime.redeployment.draining import HOLD_SECONDS, drain, held, under_way
 from streams_orchestration.runtime.savepoints.manifest import (
     SCHEMA_VERSION,
     STATES,
@@ -129,14 +129,14 @@ def _at_rest(
             f"{hopeless[0].reason}. Mend the cause and reset it: streams reset {application} --force"
         )
         raise SavepointError(message)
+    stopped = status.state == "STOPPED"
     resumed = False
     with held(catalog, application, units):
         try:
             rest = drain(catalog, application, programs, units, 0.0, mend=False)
             if rest:
-                resumed = status.state == "STOPPED"
-                with catalog.write() as connection:
-                    resume(connection, application, application_row(connection, home, application).state)
+                resumed = stopped
+                _resume(home, catalog, application, for_a_while=stopped)
                 launch(home, application, launcher=launcher)
                 rest = drain(catalog, application, programs, units, time.monotonic() + within, mend=False)
             if rest:
@@ -150,6 +150,16 @@ def _at_rest(
         finally:
             if resumed:
                 cancel(home, application, STOP_SECONDS)
+
+
+def _resume(home: Home, catalog: Catalog, application: str, *, for_a_while: bool) -> None:
+    """It is to run; one that is stopped only for as long as it is held, should this process be killed."""
+    a = tables.application
+    with catalog.write() as connection:
+        resume(connection, application, application_row(connection, home, application).state)
+        if for_a_while:
+            until = time.time() + HOLD_SECONDS
+            connection.execute(update(a).where(a.c.name == application).values(runs_until=until))
 
 
 def _standing(home: Home, application: str, rest: str) -> str:

@@ -26,18 +26,22 @@ _PARTIAL = ".partial"
 
 
 def saved(home: Home, application: str | None = None) -> Iterator[Path]:
-    """The savepoints of a home, of one application or of all, by name; what is not whole is none."""
-    for path in sorted(home.root.glob("savepoints/*/*")):
-        whole = (path / MANIFEST).exists() and not path.name.startswith(".")
-        if whole and application in (None, path.parent.name):
-            yield path
+    """The savepoints of a home, of one application or of all, by name; what is not whole is none.
+
+    Raises:
+        SavepointError: where they are cannot be looked at.
+    """
+    for directory in _listed(home.root / "savepoints"):
+        for path in _listed(directory) if application in (None, directory.name) else []:
+            if not path.name.startswith(".") and _may_exist(path / MANIFEST):
+                yield path
 
 
 def place_of(home: Home, application: str, name: str) -> Path:
     """Where a new savepoint goes.
 
     Raises:
-        SavepointError: the name cannot be used, or there is a savepoint of that name.
+        SavepointError: the name cannot be used, there is a savepoint of that name, or it cannot be looked for.
     """
     if not re.fullmatch(NAME, name):
         message = (
@@ -46,7 +50,7 @@ def place_of(home: Home, application: str, name: str) -> Path:
         )
         raise SavepointError(message)
     place = home.savepoints(application) / name
-    if place.exists():
+    if place in _listed(place.parent):
         message = f"{application} has a savepoint {name} already. Choose another name, or remove that one."
         raise SavepointError(message)
     return place
@@ -147,8 +151,13 @@ def partial_of(place: Path) -> Path:
 
 
 def sweep(home: Home, application: str) -> None:
-    """Remove what killed processes have left of savepoints of an application."""
-    for path in home.savepoints(application).glob(f".*{_PARTIAL}"):
+    """Remove what killed processes have left of savepoints of an application.
+
+    Raises:
+        SavepointError: where they are cannot be looked at.
+    """
+    left = (path for path in _listed(home.savepoints(application)) if path.name.endswith(_PARTIAL))
+    for path in left:
         with suppress(OSError, SavepointError), _alone(path):
             pass
 
@@ -176,6 +185,24 @@ def _alone(directory: Path) -> Generator[None]:
 def _clear(directory: Path) -> None:
     for path in directory.iterdir():
         shutil.rmtree(path)
+
+
+def _listed(directory: Path) -> list[Path]:
+    try:
+        return sorted(directory.iterdir())
+    except (FileNotFoundError, NotADirectoryError):
+        return []
+    except OSError as error:
+        message = f"{directory} cannot be looked at: {error.strerror}. Give the right to read it."
+        raise SavepointError(message) from error
+
+
+def _may_exist(path: Path) -> bool:
+    """Is it there; what may not be looked at is an error when it is read or written."""
+    try:
+        return path.exists()
+    except OSError:
+        return True
 
 
 def _title(path: Path) -> str:

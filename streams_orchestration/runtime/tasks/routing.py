@@ -2,11 +2,19 @@
 
 from __future__ import annotations
 
+from functools import cache
+
 import numpy as np
 import pyarrow as pa
 
 from streams_orchestration.operators.libraries import compute as pc
 
+_ROWS, _TEXTS = 1 << 16, 1 << 12
+"""Tuples, and texts among them, that are hashed at once: what that takes stays in the processor's caches."""
+_SHORT = 256
+"""Bytes of a text."""
+_SAMPLE = 1 << 10
+"""Values by which it is seen whether most are different."""
 _SEED = np.uint64(0x5EED5EED5EED5EED)
 """Part of the contract between runs, like the rest of the hash: another one would send keys to other channels."""
 
@@ -16,6 +24,11 @@ def hash_channels(batch: pa.RecordBatch, attributes: tuple[str, ...], width: int
 
     The hash of a value does not depend on process, batch or platform, so that a key always meets the same channel.
     """
+    slices = [batch.slice(start, _ROWS) for start in range(0, batch.num_rows or 1, _ROWS)]
+    return np.concatenate([_channels(each, attributes, width) for each in slices])
+
+
+def _channels(batch: pa.RecordBatch, attributes: tuple[str, ...], width: int) -> np.ndarray:
     if len(attributes) == 1:
         hashes, values = _hash(batch.column(attributes[0]))
         return _number(hashes % np.uint64(width), width)[values]
@@ -49,23 +62,32 @@ def split(batch: pa.RecordBatch, channels: np.ndarray, width: int) -> list[pa.Re
     ]
 
 
-def _hash(array: pa.Array) -> tuple[np.ndarray, np.ndarray]:
-    """64-bit hashes of the different values that depend on nothing but the value, and which of them each value is."""
+def _hash(array: pa.Array) -> tuple[np.ndarray, np.ndarray | slice]:
+    """64-bit hashes of values that depend on nothing but the value, and which of them each value has.
+
+    Each of those that come often is hashed once.
+    """
     if pa.types.is_nested(array.type) or pa.types.is_decimal(array.type):
         array = pa.array([repr(value) for value in array.to_pylist()], pa.string())
+    if len(array) > _SAMPLE and 2 * pc.count_distinct(array.slice(0, _SAMPLE), mode="all").as_py() > _SAMPLE:
+        return _hash_values(array.dictionary_decode() if pa.types.is_dictionary(array.type) else array), slice(None)
     encoded = pc.dictionary_encode(array, null_encoding="encode")
-    values, kind = encoded.dictionary, encoded.dictionary.type
+    return _hash_values(encoded.dictionary), encoded.indices.to_numpy(zero_copy_only=False)
+
+
+def _hash_values(values: pa.Array) -> np.ndarray:
+    kind = values.type
     if pa.types.is_boolean(kind) or pa.types.is_integer(kind):
-        hashes = _mix(_integers(values.cast(pa.int64())))
-    elif pa.types.is_temporal(kind):
-        hashes = _mix(_integers(values.cast(pa.int32() if kind.bit_width == 32 else pa.int64()).cast(pa.int64())))
-    elif pa.types.is_floating(kind):
+        return _mix(_integers(values.cast(pa.int64())))
+    if pa.types.is_temporal(kind):
+        return _mix(_integers(values.cast(pa.int32() if kind.bit_width == 32 else pa.int64()).cast(pa.int64())))
+    if pa.types.is_floating(kind):
         # one bit pattern for both zeros, and for every NaN
         floats = values.cast(pa.float64()).fill_null(0.0).to_numpy(zero_copy_only=False) + 0.0
-        hashes = _mix(np.where(np.isnan(floats), np.nan, floats).view(np.uint64))
-    else:
-        hashes = _hash_bytes(values.cast(pa.binary()).fill_null(b""))
-    return hashes, encoded.indices.to_numpy(zero_copy_only=False)
+        return _mix(np.where(np.isnan(floats), np.nan, floats).view(np.uint64))
+    texts = values.cast(pa.binary()).fill_null(b"")
+    slices = [texts.slice(start, _TEXTS) for start in range(0, len(texts) or 1, _TEXTS)]
+    return np.concatenate([_hash_bytes(each) for each in slices])
 
 
 def _integers(values: pa.Array) -> np.ndarray:
@@ -83,11 +105,18 @@ def _hash_bytes(values: pa.Array) -> np.ndarray:
     sums = np.zeros(len(values), np.uint64)
     filled = lengths > 0
     if data is not None and filled.any():
-        text = np.frombuffer(data, np.uint8)[offsets[0] : offsets[-1]].astype(np.uint64)
-        starts = offsets[:-1] - offsets[0]
-        positions = np.arange(len(text), dtype=np.uint64) - np.repeat(starts, lengths).astype(np.uint64)
-        sums[filled] = np.add.reduceat(_mix(positions * np.uint64(256) + text), starts[filled])
+        text = np.frombuffer(data, np.uint8)[offsets[0] : offsets[-1]]
+        starts = offsets[:-1].astype(np.int64) - offsets[0]
+        places = (np.arange(len(text)) - np.repeat(starts, lengths)) * 256 + text
+        short = lengths.max() <= _SHORT
+        sums[filled] = np.add.reduceat(_drawn()[places] if short else _mix(places.view(np.uint64)), starts[filled])
     return _mix(sums + lengths.astype(np.uint64))
+
+
+@cache
+def _drawn() -> np.ndarray:
+    """The numbers for all bytes of short texts, since looking one up is quicker than drawing it."""
+    return _mix(np.arange(_SHORT * 256, dtype=np.uint64))
 
 
 def _mix(values: np.ndarray) -> np.ndarray:

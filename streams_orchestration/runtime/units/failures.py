@@ -10,7 +10,7 @@ from streams_orchestration.runtime.catalog.reading import CatalogRow
 from streams_orchestration.runtime.catalog.rows import UnitRow
 from streams_orchestration.runtime.catalog.states import PeState
 from streams_orchestration.runtime.errors import NothingFailedError
-from streams_orchestration.runtime.limits import HEARTBEAT_LIMIT, START_LIMIT
+from streams_orchestration.runtime.limits import ENTERED_LIMIT, HEARTBEAT_LIMIT, START_LIMIT
 from streams_orchestration.runtime.units.status import HostStatus, PeStatus, UnitsStatus
 from streams_orchestration.runtime.units.unit_facts import ENDED, Health, Trouble
 from streams_orchestration.runtime.units.unit_status import LOST_REMEDY, UnitStatus
@@ -223,6 +223,9 @@ def host_failure(host: HostStatus, now: float) -> str | None:
         host: as read from the catalog.
         now: unix seconds.
     """
+    if host.state == "STOPPED" and host.launched_at and host.pid is None:
+        waited = now - host.launched_at
+        return f"host {host.id}, which is new, was not started in {waited:.0f} s" if waited > ENTERED_LIMIT else None
     if host.state in ("COMPLETED", "STOPPED"):
         return None
     if host.state == "FAILED":

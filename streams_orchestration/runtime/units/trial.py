@@ -50,14 +50,14 @@ def open_trial(
         before: the plan before.
     """
     a, u = tables.application, tables.unit
-    plan = connection.execute(select(a.c.plan).where(a.c.name == application)).scalar_one()
+    row = connection.execute(select(a.c.plan, a.c.fingerprint).where(a.c.name == application)).one()
     mine = (u.c.application == application, u.c.name.in_(units))
     connection.execute(update(u).where(*mine).values(shown_epoch=u.c.completed_epoch))
     connection.execute(delete(_t).where(_t.c.application == application))
     connection.execute(
         insert(_t).values(
-            application=application, plan=plan, state="OPEN", within=within, until=time.time() + within,
-            before=before.dump(), files=before.files,
+            application=application, plan=row.plan, fingerprint=row.fingerprint, state="OPEN", within=within,
+            until=time.time() + within, before=before.dump(), files=before.files,
         )
     )  # fmt: skip
 

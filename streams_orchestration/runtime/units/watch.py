@@ -6,7 +6,7 @@ import time
 from collections.abc import Iterable
 from dataclasses import dataclass
 
-from sqlalchemy import select
+from sqlalchemy import select, update
 
 from streams_orchestration.runtime.catalog import tables
 from streams_orchestration.runtime.catalog.catalog import Catalog
@@ -33,9 +33,13 @@ def observe(catalog: Catalog, application: str, units: Iterable[str] | None = No
     a, u = tables.application, tables.unit
     now = time.time()
     with catalog.read() as connection:
-        wanted = connection.scalar(select(a.c.wanted).where(a.c.name == application))
-        if wanted != "RUNNING":
-            return ()
+        row = connection.execute(select(a.c.wanted, a.c.runs_until).where(a.c.name == application)).one_or_none()
+    if row is not None and row.runs_until is not None and row.runs_until <= now:
+        _stop(catalog, application, now)
+        return ()
+    if row is None or row.wanted != "RUNNING":
+        return ()
+    with catalog.read() as connection:
         rows = UnitRow.all(connection, select(u).where(u.c.application == application))
         asked = [row for row in rows if units is None or row.name in units]
         news = units_with_news(connection, asked, read_health(connection, application, now), now)
@@ -49,6 +53,14 @@ def observe(catalog: Catalog, application: str, units: Iterable[str] | None = No
     if on_trial:
         decide(catalog, application)
     return tuple(news)
+
+
+def _stop(catalog: Catalog, application: str, now: float) -> None:
+    """The process for which an application was to run for a while has died."""
+    a = tables.application
+    over = (a.c.name == application, a.c.runs_until <= now)
+    with catalog.write() as connection:
+        connection.execute(update(a).where(*over).values(wanted="STOPPED", runs_until=None))
 
 
 @dataclass(frozen=True, slots=True)

@@ -16,6 +16,7 @@ from streams_orchestration.compiler.explain.lookup import Lookup
 from streams_orchestration.compiler.explain.placement import together_or_apart
 from streams_orchestration.compiler.explain.threads import threads_into
 from streams_orchestration.compiler.options import Options
+from streams_orchestration.compiler.redeployment.preview import preview
 from streams_orchestration.model.diagnostics import CODES, Diagnostic
 from streams_orchestration_tests.compiler.assignments import assignment
 from streams_orchestration_tests.compiler.nested_applications import applications
@@ -50,6 +51,45 @@ def test_the_answer(case: dict[str, Any], question: dict[str, Any], tmp_path: Pa
     assert [line for line in question["says"] if line not in facts] == [], facts
     if "question" in question:
         assert explanation.question == question["question"]
+
+
+STATES = """\
+operators: {}
+schemas: {Row: "k string, g int"}
+graph:
+  - name: S
+    operator: Beacon
+    outputs: [{stream: S, schema: Row}]
+  - name: X
+    operator: OPERATOR
+    inputs: [S]
+    outputs: [{stream: X, schema: Row}]
+    parameters: PARAMETERS
+    annotations: {parallel: {width: WIDTH, partitionBy: [{port: in0, attributes: [ATTRIBUTE]}]}}
+  - {name: K, operator: FileSink, inputs: [X], parameters: {file: out}}
+"""
+REFUSED = {
+    "positions in a channel": ("DeDuplicate", "{key: k, count: 5}", "k"),
+    "keys without what it is split by": ("DeDuplicate", "{key: k}", "g"),
+    "windows that are not partitioned": (
+        "Aggregate", "{window: 'tumbling, count(5)', output: {k: Max(k), g: Max(g)}}", "k"
+    ),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("case", REFUSED)
+def test_what_cannot_be_kept_is_said_in_the_words_of_a_preview(case: str, tmp_path: Path):
+    operator, parameters, attribute = REFUSED[case]
+
+    def wide(width: int) -> Compilation:
+        words = {"OPERATOR": operator, "PARAMETERS": parameters, "ATTRIBUTE": attribute, "WIDTH": str(width)}
+        text = STATES
+        for word, value in words.items():
+            text = text.replace(word, value)
+        return compiled({"spec": text}, tmp_path)
+
+    (refused, *_) = [each for each in preview(wide(2), wide(3)).operators if each.action == "refused"]
+    assert f"when the width of X changes it cannot be kept: {refused.text} []" in said(explain(wide(2), "X"))
 
 
 def test_a_fact_names_the_line_of_the_config(tmp_path: Path):

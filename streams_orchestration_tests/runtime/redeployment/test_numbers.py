@@ -130,3 +130,12 @@ def test_a_decision_is_known_again_under_other_numbers():
     marks = {fusion_fingerprint(each.logical, each.physical, each.fusion) for each in (plain, parted, running)}
     assert len(marks) == 1
     assert [pe.original for pe in running.fusion.pes] != [pe.id for pe in running.fusion.pes]
+
+
+def test_a_uid_that_is_given_after_a_redeploy_is_kept_with_what_is_deployed(home: Home, spec: Path):
+    before = running_pes(home)
+    spec.write_text(spec.read_text().replace("name: ANew\n", "name: ANew\n    uid: first\n"))
+    redeploying.deploy_or_redeploy(home, compile_spec(spec))
+    deployed = deployed_compilation(home, "app")
+    assert "first" in [each.identity for each in deployed.logical.operators]
+    assert running_pes(home) == before

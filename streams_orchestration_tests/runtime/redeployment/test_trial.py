@@ -21,6 +21,7 @@ from streams_orchestration.runtime.deployment.control import cancel
 from streams_orchestration.runtime.errors import HostLaunchError, RevertedError
 from streams_orchestration.runtime.observing.reading import read_status
 from streams_orchestration.runtime.redeployment import carrying, draining, redeploying, trying
+from streams_orchestration.runtime.redeployment.deployed import preview_redeploy
 from streams_orchestration.runtime.redeployment.draining import held, hold
 from streams_orchestration.runtime.redeployment.redeploying import NotWrittenError
 from streams_orchestration.runtime.redeployment.switching import NotDrainedError
@@ -161,6 +162,9 @@ def test_what_has_completed_an_epoch_is_there_to_stay(local: LocalApplication):
     assert (trial.state, trial.cause, trial.before, trial.files) == ("PASSED", None, None, [])
     assert trial.pause is not None
     assert trial.pause > 0
+    directory = local.home.root.parent
+    assert preview_redeploy(local.home, visits(directory, 4, 2)).predicted_seconds == trial.pause
+    assert preview_redeploy(local.home, visits(directory, 3, 2)).predicted_seconds is None
     with pytest.raises(NotRevertedError, match=r"no longer kept, because the new one had completed an epoch"):
         revert_redeploy(local.home, local.name)
     finish(local)

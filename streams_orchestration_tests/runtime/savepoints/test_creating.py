@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import errno
+import os
 import shutil
 import threading
 from collections.abc import Callable, Collection
@@ -25,6 +26,7 @@ from streams_orchestration.runtime.savepoints.places import remove, saved, savep
 from streams_orchestration.runtime.storage.home import Home
 from streams_orchestration.runtime.units.garbage import collect_garbage
 from streams_orchestration.runtime.units.region_machine import LIMIT
+from streams_orchestration.runtime.units.watch import observe
 from streams_orchestration_tests.runtime.applications import published, rows
 from streams_orchestration_tests.runtime.local import LocalApplication
 from streams_orchestration_tests.runtime.redeployed import drained
@@ -159,6 +161,80 @@ def test_one_that_was_stopped_amid_an_epoch_runs_up_to_its_cut_and_is_stopped_ag
     assert counts(local) | counts(other) == expected()
 
 
+Step = Callable[[LocalApplication, Path], object]
+FORBIDDEN: dict[str, tuple[str, Step]] = {
+    "create: the savepoints": ("savepoints/app", lambda local, _: take(local, "other")),
+    "create: the place": ("savepoints/app/.other.partial", lambda local, _: take(local, "other")),
+    "list": ("savepoints", lambda local, _: list(saved(local.home))),
+    "show": ("savepoints/app", lambda local, _: savepoint_of(local.home, "point")),
+    "remove": ("savepoints/app", lambda local, _: remove(local.home, "point")),
+    "a manifest": ("savepoints/app/point/manifest.json", lambda local, _: read_manifest(next(saved(local.home)))),
+    "export": ("out", lambda local, _: export_savepoint(local.home, "point", local.home.root / "out")),
+    "import": ("savepoints/app", lambda local, place: import_savepoint(local.home, place / "kept")),
+}
+
+
+@pytest.mark.parametrize("case", FORBIDDEN)
+def test_what_may_not_be_read_or_written_is_named_with_the_remedy(
+    local: LocalApplication, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, case: str
+):
+    take(local)
+    export_savepoint(local.home, "point", tmp_path / "kept")
+    name, step = FORBIDDEN[case]
+    forbid(local.home.root / name, monkeypatch)
+    with pytest.raises(SavepointError, match=r": Permission denied\..* permission|: Permission denied\..* the right"):
+        step(local, tmp_path)
+    monkeypatch.undo()
+    assert [path.name for path in saved(local.home)] == ["point"]
+    assert not held(local)
+
+
+def forbid(place: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Nothing at a place, or below it, can be used: root may use everything, so that rights would not do."""
+
+    def refusing(function: Any) -> Any:
+        def call(path: Any, *arguments: Any, **named: Any) -> Any:
+            if isinstance(path, str | Path) and Path(path).absolute().is_relative_to(place):
+                raise PermissionError(errno.EACCES, "Permission denied", str(path))
+            return function(path, *arguments, **named)
+
+        return call
+
+    for name in ("stat", "mkdir", "listdir", "scandir", "open", "rename"):
+        monkeypatch.setattr(os, name, refusing(getattr(os, name)))
+    for name in ("open", "read_bytes"):
+        monkeypatch.setattr(Path, name, refusing(getattr(Path, name)))
+
+
+class KilledError(BaseException):
+    """What a process would do after it is not done."""
+
+
+def test_one_that_was_stopped_is_so_again_when_the_process_that_ran_it_for_a_while_is_killed(
+    local: LocalApplication, hosts: FakeHosts, monkeypatch: pytest.MonkeyPatch
+):
+    def die(*_: object, **__: object) -> None:
+        raise KilledError
+
+    def wanted() -> str | None:
+        observe(local.catalog, "app")
+        with local.catalog.read() as connection:
+            return connection.scalar(select(tables.application.c.wanted))
+
+    cancel(local.home, "app", 1.0)
+    with monkeypatch.context() as patch:
+        patch.setattr(creating, "launch", die)
+        patch.setattr(creating, "cancel", die)
+        with pytest.raises(KilledError):
+            create_savepoint(local.home, "app", "point")
+    assert wanted() == "RUNNING", "it may be on its way to its cut"
+    with local.catalog.write() as connection:
+        connection.execute(update(tables.application).values(runs_until=0.0))
+    assert wanted() == "STOPPED"
+    local.run()
+    assert counts(local) == expected()
+
+
 def take_with_hosts(local: LocalApplication) -> Path:
     """Only the second look steps the PEs: the hosts are up by then."""
     looks: list[str] = ["the unit has not closed its epoch"]
@@ -186,7 +262,6 @@ def test_one_of_a_complete_application_gives_nothing_twice(local: LocalApplicati
     assert published(other.published("Out")) == []
 
 
-Step = Callable[[LocalApplication, Path], object]
 STEPS: dict[str, Step] = {
     "create": lambda local, _: take(local, "other"),
     "export": lambda local, place: export_savepoint(local.home, "point", place / "exported"),

@@ -16,6 +16,7 @@ from sqlalchemy import update
 from streams_orchestration.runtime.catalog import tables
 from streams_orchestration.runtime.deployment import control
 from streams_orchestration.runtime.deployment.reset import reset
+from streams_orchestration.runtime.limits import ENTERED_LIMIT
 from streams_orchestration.runtime.observing.reading import read_status
 from streams_orchestration.runtime.observing.status import ApplicationStatus
 from streams_orchestration.runtime.storage.home import Home
@@ -42,6 +43,19 @@ def application(**changes: Any) -> ApplicationStatus:
         ),
     }
     return status(**usual | changes)
+
+
+@pytest.mark.parametrize(("waited", "failed"), [(1.0, False), (ENTERED_LIMIT + 1, True)])
+def test_a_host_that_a_redeploy_has_entered_and_no_process_has_started_has_failed(waited: float, failed: bool):
+    new = host(id=1, pid=None, alive=False, state="STOPPED", launched_at=NOW - waited, heartbeat_at=None)
+    healing = heal(application(hosts=(host(id=0), new)), NOW, {})
+    assert [request.failure.unit for request in healing.resets] == ["pe-2"] * failed
+    assert [failure.reason for failure in healing.met] == ["host 1, which is new, was not started in 16 s"] * failed
+
+
+def test_a_host_that_was_deployed_and_not_started_yet_is_waited_for():
+    new = host(id=1, pid=None, alive=False, state="STOPPED", launched_at=0.0, heartbeat_at=None)
+    assert heal(application(hosts=(host(id=0), new)), NOW, {}).met == ()
 
 
 def failing(found: ApplicationStatus, *pes: int) -> ApplicationStatus:

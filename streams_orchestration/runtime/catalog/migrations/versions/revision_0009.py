@@ -1,0 +1,13 @@
+"""The trial of a redeploy names the plan that was tried; what is stopped may run for a while."""
+
+import sqlalchemy as sa
+from alembic import op
+
+revision = "0009"
+down_revision = "0008"
+
+
+def upgrade() -> None:
+    """Nothing is known of the plans that were tried before, and nothing runs for a while only."""
+    op.add_column("trial", sa.Column("fingerprint", sa.String()))
+    op.add_column("application", sa.Column("runs_until", sa.Float()))

@@ -1,0 +1,79 @@
+"""How long a redeploy will pause what it changes, by what was measured of the application so far."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+
+from sqlalchemy import Connection, select
+
+from streams_orchestration.compiler.redeployment.outcome import Redeployment
+from streams_orchestration.runtime.catalog import tables
+from streams_orchestration.runtime.catalog.rows import HostRow, PeRow
+from streams_orchestration.runtime.units.trial import read_trial
+
+_BEFORE_LAUNCH = "command"
+_OF_QUERIES = ("queries", "workers", "first batch")
+"""Phases of a host's start that a host which is up repeats for new queries."""
+
+
+@dataclass(frozen=True, slots=True)
+class Measured:
+    """What is known of an application, in seconds."""
+
+    pause: float | None = None
+    """Of its last redeploy; None when that was taken back, or was none."""
+    batch: float = 0.0
+    """A micro-batch of the slowest PE that changes, on the average."""
+    starts: tuple[Mapping[str, float], ...] = ()
+    """The phases of the last start of each host."""
+
+
+def predicted_pause(measured: Measured, *, new_host: bool) -> float | None:
+    """Seconds from the last commit before a redeploy to the first one after; None when nothing was measured.
+
+    On hosts that are up that is the pause of the last redeploy, or else the start of queries and the first batch, as
+    the hosts had it. A new host starts first.
+
+    Args:
+        measured: of the application.
+        new_host: the new plan needs a host that is not there.
+    """
+    whole = max((sum(_but(phases, _BEFORE_LAUNCH)) for phases in measured.starts), default=None)
+    queries = max((sum(phases.get(name, 0.0) for name in _OF_QUERIES) for phases in measured.starts), default=None)
+    known = [each for each in ((whole,) if new_host else ()) if each is not None]
+    if measured.pause is not None:
+        known.append(measured.pause)
+    elif queries is not None:
+        known.append(queries)
+    return max(*known, measured.batch) if known else None
+
+
+def _but(phases: Mapping[str, float], left_out: str) -> list[float]:
+    return [seconds for name, seconds in phases.items() if name != left_out]
+
+
+def read_prediction(connection: Connection, redeployment: Redeployment) -> float | None:
+    """The prediction for a redeploy; None where nothing is restarted, or nothing was measured.
+
+    Args:
+        connection: of a transaction.
+        redeployment: what is to be done.
+    """
+    restarted = {each.unit for each in redeployment.units if each.action == "restart"}
+    if not restarted:
+        return None
+    application, h, p = redeployment.application, tables.host, tables.pe
+    hosts = HostRow.all(connection, select(h).where(h.c.application == application))
+    pes = PeRow.all(connection, select(p).where(p.c.application == application, p.c.unit.in_(restarted)))
+    trial = read_trial(connection, application)
+    measured = Measured(
+        pause=None if trial is None else trial.pause,
+        batch=_slowest(pes),
+        starts=tuple(host.start_up for host in hosts if host.start_up),
+    )
+    return predicted_pause(measured, new_host=not set(redeployment.numbering.hosts.values()) <= {x.id for x in hosts})
+
+
+def _slowest(pes: Iterable[PeRow]) -> float:
+    return max((pe.busy_seconds / (pe.batch + 1) for pe in pes if pe.batch >= 0), default=0.0)
