@@ -57,7 +57,7 @@ def dividing(kind: str, keys: int) -> Times:
         deployed, wanted = (compile_spec(spec(directory, kind, width), Options()) for width in (BEFORE, AFTER))
         redeployment = preview(deployed, wanted)
         after = at_run_time(wanted, redeployment.numbering)
-        programs = [need(each.deployment).programs for each in (deployed, after)]
+        before, then = (need(each.deployment).programs for each in (deployed, after))
         whole = filled(kind, keys).table()
         states = {each.operator: each for each in _stored(directory, whole)}
         files = [_arrow_file(directory / f"before-{i}", table) for i, table in enumerate(_parts(whole, BEFORE))]
@@ -66,7 +66,7 @@ def dividing(kind: str, keys: int) -> Times:
         for number in range(REPEAT):
             begin = time.perf_counter()
             home = Home(directory / f"home-{number}")
-            carried = Carrier(home, directory, *programs, CommonCut(states=states)).carry(redeployment)
+            carried = Carrier(home, directory, before, then, CommonCut(states=states)).carry(redeployment)
             middle = time.perf_counter()
             for file in files:
                 pa.ipc.open_stream(file.read_bytes()).read_all()
@@ -80,8 +80,8 @@ def dividing(kind: str, keys: int) -> Times:
 def _parts(whole: pa.Table, width: int) -> list[pa.Table]:
     """The keys of each channel."""
     keys = whole.select(["k"]).combine_chunks().to_batches()[0]
-    channels = pa.array(hash_channels(keys, ("k",), width))
-    return [whole.filter(pa.compute.equal(channels, channel)).combine_chunks() for channel in range(width)]
+    channels = hash_channels(keys, ("k",), width)
+    return [whole.filter(pa.array(channels == channel)).combine_chunks() for channel in range(width)]
 
 
 def _stored(directory: Path, whole: pa.Table) -> Iterator[StoredState]:

@@ -165,7 +165,7 @@ Step = Callable[[LocalApplication, Path], object]
 FORBIDDEN: dict[str, tuple[str, Step]] = {
     "create: the savepoints": ("savepoints/app", lambda local, _: take(local, "other")),
     "create: the place": ("savepoints/app/.other.partial", lambda local, _: take(local, "other")),
-    "list": ("savepoints", lambda local, _: list(saved(local.home))),
+    "list": ("savepoints/app", lambda local, _: list(saved(local.home))),
     "show": ("savepoints/app", lambda local, _: savepoint_of(local.home, "point")),
     "remove": ("savepoints/app", lambda local, _: remove(local.home, "point")),
     "a manifest": ("savepoints/app/point/manifest.json", lambda local, _: read_manifest(next(saved(local.home)))),
