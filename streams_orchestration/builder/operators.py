@@ -48,6 +48,16 @@ def Aggregate(
     )
 
 
+def Barrier(*, partition_by: Sequence[Any] | None = None, output: Mapping[str, Any] | None = None) -> Use:
+    """When a tuple has come to every input port, one tuple is submitted that is made of them.
+
+    Args:
+        partition_by: attributes by whose values tuples are matched: the same of all ports, or a list for each port.
+        output: attribute -> expression; what several ports have is called in0_name, in1_name and so on.
+    """
+    return named_use("Barrier", {"partitionBy": partition_by, "output": output})
+
+
 def Beacon(
     *,
     iterations: int | Reference | None = None,
@@ -623,6 +633,15 @@ def KafkaSource(
     )
 
 
+def Pair(*, partition_by: Sequence[Any] | None = None) -> Use:
+    """When a tuple has come to every input port, all of them are submitted in the order of the ports, then a marker.
+
+    Args:
+        partition_by: attributes by whose values tuples are matched: the same of all ports, or a list for each port.
+    """
+    return named_use("Pair", {"partitionBy": partition_by})
+
+
 def Punctor(*, punctuate: str, position: Literal["before", "after"], output: Mapping[str, Any] | None = None) -> Use:
     """Passes all tuples on, each as Functor would, with a window marker before or after some of them.
 
@@ -632,6 +651,35 @@ def Punctor(*, punctuate: str, position: Literal["before", "after"], output: Map
         output: attribute -> expression; others keep their value.
     """
     return named_use("Punctor", {"punctuate": punctuate, "position": position, "output": output})
+
+
+def Sort(
+    *,
+    sort_by: Sequence[Any],
+    window: str | None = None,
+    order: Literal["ascending", "descending"] | Sequence[Any] | None = None,
+    partition_by: Sequence[Any] | None = None,
+    time_attribute: str | None = None,
+) -> Use:
+    """A tumbling window is submitted in order when it is closed, with a window marker behind it.
+
+    Args:
+        sort_by: expressions; the first one decides first.
+        window: the window clause; sliding windows are of a count.
+        order: ascending or descending, for all expressions or for each.
+        partition_by: attributes whose every value has a window of its own.
+        time_attribute: the timestamp that time(...) windows go by.
+    """
+    return named_use(
+        "Sort",
+        {
+            "sortBy": sort_by,
+            "window": window,
+            "order": order,
+            "partitionBy": partition_by,
+            "timeAttribute": time_attribute,
+        },
+    )
 
 
 def Split(

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 STANDARD: dict[str, str] = {
     "Aggregate": "streams_orchestration.operators.standard.aggregate:Aggregate",
+    "Barrier": "streams_orchestration.operators.standard.barrier:Barrier",
     "Beacon": "streams_orchestration.operators.standard.beacon:Beacon",
     "Custom": "streams_orchestration.operators.standard.custom:Custom",
     "DeDuplicate": "streams_orchestration.operators.standard.deduplicate:DeDuplicate",
@@ -20,7 +21,9 @@ STANDARD: dict[str, str] = {
     "Join": "streams_orchestration.operators.standard.join:Join",
     "KafkaSink": "streams_orchestration.operators.standard.kafka_sink:KafkaSink",
     "KafkaSource": "streams_orchestration.operators.standard.kafka_source:KafkaSource",
+    "Pair": "streams_orchestration.operators.standard.pair:Pair",
     "Punctor": "streams_orchestration.operators.standard.punctor:Punctor",
+    "Sort": "streams_orchestration.operators.standard.sort:Sort",
     "Split": "streams_orchestration.operators.standard.split:Split",
     "SqlSink": "streams_orchestration.operators.standard.sql_sink:SqlSink",
     "SqlSource": "streams_orchestration.operators.standard.sql_source:SqlSource",

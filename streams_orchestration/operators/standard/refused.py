@@ -21,7 +21,13 @@ _RECEIVED = {
     "receiveBufferSize": "the system's own is taken; leave it out",
 }
 
+_WAITING = {
+    "bufferSize": "what waits for tuples of other ports is kept in the state, so that no port has to be stopped"
+}
+
 REFUSED: dict[str, dict[str, str]] = {
+    "Barrier": _WAITING,
+    "Pair": _WAITING,
     "Custom": {
         "logic": "it is code of SPL; name Python functions with function and onPunctuation",
         "onProcess": "write a SourceOperator, whose tuples can be produced again after a reset",

@@ -1,0 +1,138 @@
+"""Tuples of several ports that belong together: the first one of each port, then the second one of each, and so on."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from pydantic import Field
+
+from streams_orchestration.model.names import nearest
+from streams_orchestration.operators.contract import Parameters
+from streams_orchestration.operators.errors import UnknownAttributeError
+from streams_orchestration.operators.keyed_state import KeyedState
+from streams_orchestration.operators.keys import distinct, key_batch, key_schema
+from streams_orchestration.operators.libraries import np, pa
+from streams_orchestration.operators.state import State
+from streams_orchestration.operators.tuple_log import TupleLog
+
+_RANK = "@rank"
+"""Column of the tuples that wait: how many of their key came to their port before. No attribute has such a name."""
+
+
+class MatchingParameters(Parameters):
+    """Parameters of operators that match the tuples of their ports."""
+
+    partition_by: list[str] | list[list[str]] = Field(
+        default_factory=list[str],
+        alias="partitionBy",
+        description="attributes by whose values tuples are matched: the same of all ports, or a list for each port",
+    )
+
+    def keys_of(self, schemas: Sequence[pa.Schema]) -> list[list[str]]:
+        """The attributes of each port that make the key.
+
+        Raises:
+            UnknownAttributeError: a port does not have one of its attributes.
+            ValueError: they do not fit each other.
+        """
+        nested = [names for names in self.partition_by if not isinstance(names, str)]
+        plain = [name for name in self.partition_by if isinstance(name, str)]
+        keys = nested or [plain] * len(schemas)
+        if len(keys) != len(schemas) or len({len(names) for names in keys}) > 1:
+            message = f"partitionBy: as many attributes for each of the {len(schemas)} input ports are wanted"
+            raise ValueError(message)
+        for port, (names, schema) in enumerate(zip(keys, schemas, strict=True)):
+            for name, first in zip(names, keys[0], strict=True):
+                if name not in schema.names:
+                    message = f"partitionBy: input port {port} has no attribute {name}{nearest(name, schema.names)}"
+                    raise UnknownAttributeError(message)
+                kind, wanted = schema.field(name).type, schemas[0].field(first).type
+                if kind != wanted or pa.types.is_nested(kind):
+                    message = f"partitionBy: {name} of input port {port} is {kind}, {first} of input port 0 is {wanted}"
+                    raise ValueError(message)
+        return keys
+
+    def mentioned(self) -> list[str]:
+        """The attributes that every port must have."""
+        return [name for name in self.partition_by if isinstance(name, str)]
+
+
+class Matching:
+    """The tuples that wait for those of other ports.
+
+    Args:
+        schemas: of the input ports.
+        keys: attributes of each port by whose values tuples are matched; none for all alike.
+    """
+
+    def __init__(self, schemas: Sequence[pa.Schema], keys: Sequence[Sequence[str]]) -> None:
+        self._keys = keys
+        self._schemas = schemas
+        types = [schemas[0].field(name).type for name in keys[0]]
+        names = [(f"port {port}", pa.int64()) for port in range(len(schemas))]
+        self._counts = KeyedState(key_schema(types), pa.schema(names))
+        """Key -> how many tuples have come to each port, since none waited."""
+        self._waiting = [TupleLog(pa.schema([*schema, pa.field(_RANK, pa.int64())])) for schema in schemas]
+
+    def clear(self) -> None:
+        """Nothing waits."""
+        self._counts.clear()
+        for log in self._waiting:
+            log.clear()
+
+    def arrive(self, port: int, tuples: pa.RecordBatch) -> list[pa.RecordBatch]:
+        """Let tuples come to a port.
+
+        Returns:
+            The tuples of each port, those that belong together at the same positions, in the order in which they
+            became complete.
+        """
+        columns = [tuples.column(name) for name in self._keys[port]]
+        heads, codes = distinct(columns, tuples.num_rows)
+        rows = self._counts.rows_of(key_batch(columns, heads))
+        came = [self._counts.column(f"port {each}")[rows] for each in range(len(self._schemas))]
+        order = np.argsort(codes, kind="stable")
+        begins = np.searchsorted(codes[order], np.arange(len(heads)))
+        ranks = np.empty(tuples.num_rows, np.int64)
+        ranks[order] = np.arange(tuples.num_rows) - begins[codes[order]]
+        ranks += came[port][codes]
+        others = np.min([each for number, each in enumerate(came) if number != port], axis=0)
+        complete = ranks < others[codes]
+        done, done_ranks = tuples.filter(pa.array(complete)), ranks[complete]
+        result = [
+            done if number == port else self._take(number, [done.column(n) for n in self._keys[port]], done_ranks)
+            for number in range(len(self._schemas))
+        ]
+        left = tuples.filter(pa.array(~complete))
+        if left.num_rows:
+            rest = pa.array(ranks[~complete])
+            self._waiting[port].append(left.append_column(self._waiting[port].schema.field(_RANK), rest))
+        self._counts.column(f"port {port}")[rows] += np.bincount(codes, minlength=len(rows))
+        counts = np.array([self._counts.column(f"port {each}")[rows] for each in range(len(self._schemas))])
+        self._counts.delete_rows(rows[(counts == counts[0]).all(axis=0)])
+        return result
+
+    def _take(self, port: int, keys: Sequence[pa.Array], ranks: np.ndarray) -> pa.RecordBatch:
+        """Take the tuples of a port with these keys and ranks, which wait, in this order."""
+        log = self._waiting[port]
+        places = log.places()
+        waiting = log.take(places)
+        if not len(ranks):
+            return waiting.slice(0, 0).select(self._schemas[port].names)
+        theirs = [waiting.column(name) for name in self._keys[port]]
+        together = [pa.concat_arrays(pair) for pair in zip(theirs, keys, strict=True)]
+        together.append(pa.concat_arrays([waiting.column(_RANK), pa.array(ranks)]))
+        codes = distinct(together, len(places) + len(ranks))[1]
+        order = np.argsort(codes[: len(places)], kind="stable")
+        positions = order[np.searchsorted(codes[: len(places)], codes[len(places) :], sorter=order)]
+        log.remove(places[positions])
+        return waiting.take(pa.array(positions)).select(self._schemas[port].names)
+
+    def dump(self) -> State:
+        """What waits, for a checkpoint."""
+        return {"counts": self._counts} | {f"port {port}": log for port, log in enumerate(self._waiting)}
+
+    def load(self, state: State) -> None:
+        """Take over what `dump` gave."""
+        self._counts = state["counts"]
+        self._waiting = [state[f"port {port}"] for port in range(len(self._schemas))]

@@ -1,0 +1,94 @@
+"""Barrier: one tuple of tuples of several streams that belong together."""
+
+from __future__ import annotations
+
+from collections import Counter
+
+from pydantic import Field
+
+from streams_orchestration.operators.assignments import Assignments
+from streams_orchestration.operators.batch import TupleBatch
+from streams_orchestration.operators.contract import Operator, OperatorContext
+from streams_orchestration.operators.libraries import pa
+from streams_orchestration.operators.matching import Matching, MatchingParameters
+from streams_orchestration.operators.mentions import Mentions
+from streams_orchestration.operators.rescaling import Sharding
+from streams_orchestration.operators.standard.refused import REFUSED
+from streams_orchestration.operators.state import State
+
+
+class BarrierParameters(MatchingParameters):
+    """Parameters of `Barrier`."""
+
+    output: dict[str, str] = Field(
+        default_factory=dict,
+        description="attribute -> expression; what several ports have is called in0_name, in1_name and so on",
+    )
+
+
+class Barrier(Operator):
+    """When a tuple has come to every input port, one tuple is submitted that is made of them.
+
+    Tuples without a partner at the end of the streams are dropped, as in Streams.
+    """
+
+    Parameters = BarrierParameters
+    unsupported = REFUSED["Barrier"]
+    stateful = True
+
+    @classmethod
+    def sharding(cls, context: OperatorContext, parameters: BarrierParameters) -> Sharding:
+        """What waits in a channel stays there."""
+        return Sharding(refusal="is tuples that wait for those of other ports in one channel")
+
+    @classmethod
+    def mentions(cls, parameters: BarrierParameters) -> Mentions | None:
+        """Only `check` knows what the expressions are over."""
+        return None if parameters.output else Mentions(inputs=parameters.mentioned())
+
+    @classmethod
+    def check(cls, context: OperatorContext, parameters: BarrierParameters) -> None:
+        """Raises ValueError when the streams do not fit each other, or an expression does not fit."""
+        parameters.keys_of(context.inputs)
+        cls._compile(context, parameters)
+
+    @staticmethod
+    def _compile(context: OperatorContext, parameters: BarrierParameters) -> tuple[pa.Schema, Assignments]:
+        """The attributes of all ports, and the output."""
+        target = context.outputs[0]
+        if target is None:
+            message = "the output stream needs a schema: outputs: [{stream: Name, schema: Type}]"
+            raise ValueError(message)
+        ports = Counter(name for schema in context.inputs for name in schema.names)
+        together = pa.schema(
+            [
+                field if ports[field.name] == 1 else field.with_name(f"in{port}_{field.name}")
+                for port, schema in enumerate(context.inputs)
+                for field in schema
+            ]
+        )
+        return together, Assignments(parameters.output, together, target)
+
+    def setup(self) -> None:
+        """Parse the expressions."""
+        self.schema, self.assignments = self._compile(self.context, self.parameters)
+        self.matching = Matching(self.context.inputs, self.parameters.keys_of(self.context.inputs))
+
+    def reset_to_initial_state(self) -> None:
+        """Nothing waits."""
+        self.matching.clear()
+
+    def process(self, port: int, batch: TupleBatch) -> None:
+        """Submit what is complete now."""
+        matched = self.matching.arrive(port, batch.arrow)
+        if matched[0].num_rows:
+            columns = [column for part in matched for column in part.columns]
+            self.submit(self.assignments.apply(pa.RecordBatch.from_arrays(columns, schema=self.schema)))
+
+    def checkpoint(self) -> State:
+        """What waits."""
+        return self.matching.dump()
+
+    def restore(self, state: State) -> None:
+        """Take it back."""
+        self.matching.load(state)

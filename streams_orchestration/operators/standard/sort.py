@@ -1,0 +1,216 @@
+"""Sort: the tuples of a window in order."""
+
+from __future__ import annotations
+
+import heapq
+from collections.abc import Sequence
+from typing import Any, Literal
+
+from pydantic import Field, model_validator
+
+from streams_orchestration.model.names import nearest
+from streams_orchestration.operators.assignments import Assignments
+from streams_orchestration.operators.batch import TupleBatch
+from streams_orchestration.operators.contract import Operator, OperatorContext, Parameters, Punctuation
+from streams_orchestration.operators.errors import UnknownAttributeError
+from streams_orchestration.operators.expressions import evaluate, expression_type, parse_expression
+from streams_orchestration.operators.keys import distinct, key_batch
+from streams_orchestration.operators.libraries import compute as pc
+from streams_orchestration.operators.libraries import np, pa
+from streams_orchestration.operators.mentions import Mentions
+from streams_orchestration.operators.rescaling import Sharding
+from streams_orchestration.operators.state import State
+from streams_orchestration.operators.tumbling_windows import TumblingWindows
+from streams_orchestration.operators.tuple_log import TupleLog
+from streams_orchestration.operators.windows import Window, parse_window
+
+Order = Literal["ascending", "descending"]
+_WINDOW = "@window"
+"""Column of the tuples that wait: the number of their window. No attribute can have such a name."""
+
+
+class SortParameters(Parameters):
+    """Parameters of `Sort`."""
+
+    window: str = Field(default="tumbling, punct()", description="the window clause; sliding windows are of a count")
+    sort_by: list[str] = Field(alias="sortBy", min_length=1, description="expressions; the first one decides first")
+    order: Order | list[Order] = Field(
+        default="ascending", description="ascending or descending, for all expressions or for each"
+    )
+    partition_by: list[str] = Field(
+        default_factory=list, alias="partitionBy", description="attributes whose every value has a window of its own"
+    )
+    time_attribute: str | None = Field(
+        default=None, alias="timeAttribute", description="the timestamp that time(...) windows go by"
+    )
+
+    @model_validator(mode="after")
+    def _go_together(self) -> SortParameters:
+        window = parse_window(self.window)
+        if not window.tumbling and window.eviction.kind != "count":
+            message = "window: a sliding window of Sort is of a count: sliding, count(100)"
+            raise ValueError(message)
+        if window.partitions is not None:
+            message = "window: Sort gives up no partitions; leave out what is behind partitioned"
+            raise ValueError(message)
+        if bool(self.partition_by) != window.partitioned:
+            message = "window: partitioned and partitionBy go together"
+            raise ValueError(message)
+        if isinstance(self.order, list) and len(self.order) != len(self.sort_by):
+            message = f"order: {len(self.order)} for {len(self.sort_by)} expressions; one is for all of them"
+            raise ValueError(message)
+        return self
+
+
+class Sort(Operator):
+    """A tumbling window is submitted in order when it is closed, with a window marker behind it.
+
+    When a tuple comes to a sliding window that is full, the first one of those in it is submitted. At the end of the
+    stream all that waits is submitted. Tuples that are equal stay in their order of arrival, nulls come last.
+    """
+
+    Parameters = SortParameters
+    stateful = True
+
+    @classmethod
+    def sharding(cls, context: OperatorContext, parameters: SortParameters) -> Sharding:
+        """What waits in the windows of a channel stays together."""
+        return Sharding(refusal="is tuples that wait in the windows of one channel")
+
+    @classmethod
+    def mentions(cls, parameters: SortParameters) -> Mentions:
+        """Those of the expressions, the partitions and the window."""
+        window = parse_window(parameters.window)
+        attributes = (parameters.time_attribute, window.eviction.attribute)
+        inputs = [*parameters.partition_by, *(each for each in attributes if each is not None)]
+        return Mentions(inputs=inputs, expressions=parameters.sort_by)
+
+    @classmethod
+    def check(cls, context: OperatorContext, parameters: SortParameters) -> None:
+        """Raises ValueError when the window, an attribute or an expression does not fit."""
+        cls._compile(context, parameters)
+
+    @staticmethod
+    def _compile(context: OperatorContext, parameters: SortParameters) -> tuple[Window, list[Any], Assignments]:
+        source = context.inputs[0]
+        window = parse_window(parameters.window).resolved(source, parameters.time_attribute)
+        for name in parameters.partition_by:
+            if name not in source.names:
+                message = f"partitionBy: the input stream has no attribute {name}{nearest(name, source.names)}"
+                raise UnknownAttributeError(message)
+            if pa.types.is_nested(source.field(name).type):
+                message = f"partitionBy: {name} is {source.field(name).type}, which cannot make partitions"
+                raise ValueError(message)
+        keys = [parse_expression(text, source, "sortBy") for text in parameters.sort_by]
+        for text, key in zip(parameters.sort_by, keys, strict=True):
+            kind = expression_type(key, source)
+            if pa.types.is_nested(kind):
+                message = f"sortBy: {text} is {kind}, which has no order"
+                raise ValueError(message)
+        return window, keys, Assignments({}, source, context.outputs[0] or source)
+
+    def setup(self) -> None:
+        """Parse the window and the expressions."""
+        self.window, self.keys, self.assignments = self._compile(self.context, self.parameters)
+        source, eviction = self.context.inputs[0], self.window.eviction
+        order = self.parameters.order
+        orders: Sequence[Order] = [order] * len(self.keys) if isinstance(order, str) else order
+        self.orders = [(str(position), each) for position, each in enumerate(orders)]
+        types = [source.field(name).type for name in self.parameters.partition_by]
+        self.tumbling = TumblingWindows(eviction, types, eviction.value_type(source))
+        self.waiting = TupleLog(pa.schema([*source, pa.field(_WINDOW, pa.int64())]))
+
+    def reset_to_initial_state(self) -> None:
+        """Nothing waits."""
+        self.tumbling.clear()
+        self.waiting.clear()
+
+    def process(self, port: int, batch: TupleBatch) -> None:
+        """Add the tuples to their windows."""
+        tuples = batch.arrow
+        if not self.window.tumbling:
+            self._slide(tuples, int(self.window.eviction.size))
+            return
+        columns = [tuples.column(name) for name in self.parameters.partition_by]
+        heads, codes = distinct(columns, tuples.num_rows)
+        assigned = self.tumbling.assign(key_batch(columns, heads), codes, tuples)
+        self._wait(tuples, assigned.windows)
+        self._close(assigned.closed)
+
+    def _wait(self, tuples: pa.RecordBatch, windows: np.ndarray) -> None:
+        self.waiting.append(tuples.append_column(self.waiting.schema.field(_WINDOW), pa.array(windows, pa.int64())))
+
+    def _close(self, windows: np.ndarray, *, mark: bool = True) -> None:
+        """Submit these windows, each in order with a marker behind it."""
+        if not len(windows):
+            return
+        places = self.waiting.places()
+        tuples = self.waiting.take(places)
+        numbers = tuples.column(_WINDOW).to_numpy()
+        for window in windows.tolist():
+            inside = np.flatnonzero(numbers == window)
+            self._submit(tuples.take(pa.array(inside)), sort=True)
+            if mark:
+                self.punctuate(Punctuation.WINDOW)
+        self.waiting.remove(places[np.isin(numbers, windows)])
+
+    def _submit(self, tuples: pa.RecordBatch, *, sort: bool) -> None:
+        if sort:
+            tuples = tuples.take(self._sorted(tuples))
+        self.submit(self.assignments.apply(tuples.select(self.context.inputs[0].names)))
+
+    def _sorted(self, tuples: pa.RecordBatch) -> pa.Array:
+        """The positions of tuples in order."""
+        columns = {str(position): evaluate(key, tuples) for position, key in enumerate(self.keys)}
+        return pc.sort_indices(pa.table(columns), sort_keys=self.orders)
+
+    def _slide(self, tuples: pa.RecordBatch, size: int) -> None:
+        """Submit the first tuple of a window for each one that comes when it is full."""
+        places = self.waiting.places()
+        held = self.waiting.take(places).select(self.context.inputs[0].names)
+        together = pa.concat_batches([held, tuples])
+        ranks = np.empty(together.num_rows, np.int64)
+        ranks[self._sorted(together).to_numpy()] = np.arange(together.num_rows)
+        columns = [together.column(name) for name in self.parameters.partition_by]
+        codes = distinct(columns, together.num_rows)[1]
+        windows: dict[int, list[tuple[int, int]]] = {}
+        out: list[int] = []
+        for position, (code, rank) in enumerate(zip(codes.tolist(), ranks.tolist(), strict=True)):
+            window = windows.setdefault(code, [])
+            if (
+                len(window) == size
+            ):  # as in all sliding windows of Streams, what leaves does so before the new one comes
+                out.append(heapq.heappop(window)[1])
+            heapq.heappush(window, (rank, position))
+        leaving = np.array(out, np.int64)
+        self.waiting.remove(places[leaving[leaving < len(places)]])
+        stays = np.ones(together.num_rows, bool)
+        stays[leaving] = False
+        stays[: len(places)] = False
+        new = together.filter(pa.array(stays))
+        self._wait(new, np.zeros(new.num_rows, np.int64))
+        self._submit(together.take(pa.array(leaving)), sort=False)
+
+    def on_punctuation(self, port: int, mark: Punctuation) -> None:
+        """A window marker closes `punct()` windows; the end has all that waits submitted."""
+        if mark is Punctuation.FINAL:
+            if self.window.tumbling:
+                self._close(self.tumbling.close(), mark=False)
+            else:
+                self._submit(self.waiting.take(self.waiting.places()), sort=True)
+            self.reset_to_initial_state()
+        elif self.window.eviction.kind == "punct":
+            closed = self.tumbling.close()
+            self._close(closed)
+            if not len(closed):
+                self.punctuate(mark)
+
+    def checkpoint(self) -> State:
+        """What waits, and the open windows."""
+        return {"waiting": self.waiting} | (self.tumbling.dump() if self.window.tumbling else {})
+
+    def restore(self, state: State) -> None:
+        """Take both back."""
+        self.waiting = state["waiting"]
+        if self.window.tumbling:
+            self.tumbling.load(state)
