@@ -72,7 +72,7 @@ def _values(implementation: type[Operator], parameter: str) -> tuple[str, ...]:
     for each in kinds:
         kinds += get_args(each)
         literals += [each] if isinstance(each, str) else []
-    return tuple(literals)
+    return tuple(dict.fromkeys(literals))
 
 
 def _is_one_of(value: Any, values: tuple[str, ...]) -> bool:

@@ -36,8 +36,8 @@ def sets(arrivals: list[Any], *, keyed: bool) -> list[list[Any]]:
     return complete
 
 
-def pair(inputs: int = 3, **parameters: Any) -> OperatorHarness:
-    return OperatorHarness(Pair, [ROW] * inputs, [ROW], parameters=parameters)
+def pair(**parameters: Any) -> OperatorHarness:
+    return OperatorHarness(Pair, [ROW] * 3, [ROW], parameters=parameters)
 
 
 def barrier(**parameters: Any) -> OperatorHarness:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import heapq
-from collections.abc import Sequence
 from typing import Any, Literal
 
 from pydantic import Field, model_validator
@@ -113,8 +112,8 @@ class Sort(Operator):
         """Parse the window and the expressions."""
         self.window, self.keys, self.assignments = self._compile(self.context, self.parameters)
         source, eviction = self.context.inputs[0], self.window.eviction
-        order = self.parameters.order
-        orders: Sequence[Order] = [order] * len(self.keys) if isinstance(order, str) else order
+        order: Order | list[Order] = self.parameters.order
+        orders = order if isinstance(order, list) else [order] * len(self.keys)
         self.orders = [(str(position), each) for position, each in enumerate(orders)]
         types = [source.field(name).type for name in self.parameters.partition_by]
         self.tumbling = TumblingWindows(eviction, types, eviction.value_type(source))
