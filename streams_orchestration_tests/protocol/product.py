@@ -14,6 +14,7 @@ from sqlalchemy import select, update
 from streams_orchestration.compiler.redeployment.outcome import Numbering, OperatorAction, Redeployment, UnitAction
 from streams_orchestration.runtime.catalog import tables
 from streams_orchestration.runtime.catalog.catalog import Catalog
+from streams_orchestration.runtime.catalog.rows import UnitRow
 from streams_orchestration.runtime.deployment.deployment import deploy
 from streams_orchestration.runtime.deployment.reset import reset
 from streams_orchestration.runtime.errors import StaleGenerationError
@@ -31,12 +32,14 @@ from streams_orchestration.runtime.queries.views import read_view
 from streams_orchestration.runtime.redeployment.carrying import Carried, read_cut
 from streams_orchestration.runtime.redeployment.draining import hold, release, under_way
 from streams_orchestration.runtime.redeployment.switching import NotDrainedError, switch
+from streams_orchestration.runtime.redeployment.trying import _take_back
 from streams_orchestration.runtime.sinks.publishing import complete
 from streams_orchestration.runtime.storage.home import Home
 from streams_orchestration.runtime.tasks.stored_states import newest_states
 from streams_orchestration.runtime.units.garbage import collect_garbage
-from streams_orchestration.runtime.units.trial import _pass, read_trial
+from streams_orchestration.runtime.units.trial import _judged, decide, read_trial
 from streams_orchestration.runtime.units.watch import observe
+from streams_orchestration_tests.protocol.planning import position, view
 from streams_orchestration_tests.protocol.steps import Protocol
 from streams_orchestration_tests.protocol.world import Flight, World
 from streams_orchestration_tests.runtime.local import publish
@@ -60,8 +63,8 @@ class Product:
         """Commit a batch; False when it is refused."""
         t = self.topology
         program = t.programs[pe]
-        position = self.protocol.position(pe, self._row(flight))
-        (source,) = position.sources or ("",)
+        stands = position(t, pe, self._row(flight))
+        (source,) = stands.sources or ("",)
         ended = (source,) if source in flight.done else ()
         segments, files = (), ()
         if flight.items and t.readers[pe]:
@@ -73,7 +76,7 @@ class Product:
             files = (SinkFile(self._sink(pe), str(self._file(flight.items)), str(final), len(flight.items), 1),)
         state = StoredState(self._operator(pe), (StateFile(str(self._file(flight.state)), 1, 0, flight.batch),))
         result = TaskResult(
-            0, 0, sources=position.sources, exhausted=ended, segments=segments, states=(state,), files=files
+            0, 0, sources=stands.sources, exhausted=ended, segments=segments, states=(state,), files=files
         )
         plan = BatchPlan(
             str(self.life),
@@ -83,7 +86,7 @@ class Product:
             flight.boundary,
             flight.final,
             2,
-            position,
+            stands,
             (),
         )
         try:
@@ -109,6 +112,7 @@ class Product:
         generation = select(u.c.generation).where(u.c.application == p.c.application, u.c.name == p.c.unit)
         with self.catalog.write() as connection:
             connection.execute(update(p).values(running=generation.scalar_subquery()))
+            connection.execute(update(p).where(p.c.state == "WANTED").values(state="RUNNING"))
         observe(self.catalog, self.name)
 
     def hold(self, units: Iterable[int]) -> None:
@@ -150,13 +154,23 @@ class Product:
         try:
             with self.catalog.write() as connection:
                 switch(connection, self.home, programs, self.topology.compilation, redeployment, self.cut, carried, 1.0)
-                trial = read_trial(connection, self.name)
-                assert trial is not None
-                _pass(connection, trial)
         except NotDrainedError:
             return False
         self.report_running()
         return True
+
+    def is_passed(self) -> bool:
+        with self.catalog.read() as connection:
+            trial = read_trial(connection, self.name)
+            assert trial is not None
+            return _judged(connection, trial) == ""
+
+    def decide(self) -> None:
+        decide(self.catalog, self.name)
+
+    def revert(self) -> None:
+        assert _take_back(self.catalog, self.name, "for the test") is not None
+        self.report_running()
 
     def publish(self) -> None:
         publish(self.catalog, self.name)
@@ -175,13 +189,13 @@ class Product:
         p, u, c, s, f = tables.pe, tables.unit, tables.commit, tables.segment, tables.sink_file
         t = self.topology
         with self.catalog.read() as connection:
-            units = {row.name: row for row in connection.execute(select(u))}
+            units = {row.name: row for row in UnitRow.all(connection, select(u))}
             pes = connection.execute(select(p).order_by(p.c.id)).all()
             segments = connection.execute(select(s).where(~s.c.retracted).order_by(s.c.number)).all()
             files = connection.execute(select(f).where(~f.c.published, ~f.c.retracted).order_by(f.c.batch)).all()
             commits = connection.execute(select(c).where(c.c.boundary).order_by(c.c.batch)).all()
             states = [newest_states(connection, self.name, pe.id).get(self._operator(pe.id)) for pe in pes]
-        completed = [units[program.unit].completed_epoch for program in t.programs]
+        shown = [units[program.unit].shown for program in t.programs]
         return {
             "pes": [(pe.batch, pe.epoch, pe.exhausted, pe.final, _position(pe.position)) for pe in pes],
             "units": [
@@ -194,7 +208,7 @@ class Product:
             ],
             "files": [[(row.batch, row.epoch, _items(row.pending)) for row in files if row.pe == pe.id] for pe in pes],
             "boundaries": [
-                [(row.epoch, row.batch) for row in commits if row.pe == pe.id and row.epoch >= completed[pe.id]]
+                [(row.epoch, row.batch) for row in commits if row.pe == pe.id and row.epoch >= shown[pe.id]]
                 for pe in pes
             ],
             "states": [_items(stored.files[-1].path) if stored else [] for stored in states],
@@ -240,12 +254,12 @@ def told(view: PeView) -> dict[str, Any]:
 
 def told_by_model(protocol: Protocol, world: World, pe: int) -> dict[str, Any]:
     """The model's view of a PE."""
-    return told(protocol.view(world, pe))
+    return told(view(protocol, world, pe))
 
 
 def state_of_model(protocol: Protocol, world: World) -> dict[str, Any]:
     """The model's world as `Product.state` tells it; files that are moved and not marked count as published."""
-    positions = [protocol.position(number, pe) for number, pe in enumerate(world.pes)]
+    positions = [position(protocol.topology, number, pe) for number, pe in enumerate(world.pes)]
     return {
         "pes": [
             (pe.batch, pe.epoch, pe.exhausted, pe.final, (p.inputs, p.sources, set(p.exhausted), p.outputs))

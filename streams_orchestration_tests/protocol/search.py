@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import Counter, deque
 from dataclasses import dataclass
 
+from streams_orchestration_tests.protocol.planning import begin
 from streams_orchestration_tests.protocol.steps import FAULTS, Protocol, Step
 from streams_orchestration_tests.protocol.topologies import Topology
 from streams_orchestration_tests.protocol.world import Items, Pe, ViolationError, World
@@ -46,7 +47,7 @@ def search(protocol: Protocol, *, most: int = 10_000_000, at_ends: bool = False)
         try:
             for step, outcome in protocol.steps(world):
                 taken = [step]
-                possible = possible or step[0] not in (*FAULTS, "late commit", "hold", "release")
+                possible = possible or step[0] not in (*FAULTS, "late commit", "hold", "release", "revert")
                 after = protocol.after(outcome)
                 if after not in came:
                     came[after] = world, step
@@ -88,20 +89,27 @@ class Properties:
         """Raises ViolationError, which says what is wrong in a world, or with the step to it."""
         t = self.topology
         cuts = [self._cut(world, pe) for pe in range(len(world.pes))]
+        shown = [self._cut(world, pe, shown=True) for pe in range(len(world.pes))]
         for pe, reads in enumerate(t.reads):
             for number, producer in enumerate(reads):
-                read, written = cuts[pe].inputs[number], cuts[producer].written
                 own = t.unit_of[pe] == t.unit_of[producer]
+                # what is on trial is seen by what is on trial only
+                seen = cuts if t.unit_of[pe] in world.tried else shown
+                read, written = cuts[pe].inputs[number], seen[producer].written
                 unread = [piece.number for piece in world.streams[producer] if read <= piece.number < written]
                 if read > written or (own and unread):
                     message = f"the cut is not consistent: PE {pe} has read up to segment {read} of PE {producer}, "
                     message += f"which has written up to {written}"
                     raise ViolationError(message)
                 # what its own region wrote after the cut, a reset has it write again
-                first = world.pes[pe].inputs[number] if own else min(read, world.pes[pe].inputs[number])
+                first = world.pes[pe].inputs[number]
+                if not own:
+                    first = min(shown[pe].inputs[number], first)
                 kept = {piece.number for piece in world.streams[producer]}
+                reverted = world.plan < before.plan and t.unit_of[producer] in before.tried
+                last = before.last_batch if reverted else world.pes[producer].batch
                 for piece in before.streams[producer]:
-                    if piece.number not in kept and first <= piece.number and piece.batch <= world.pes[producer].batch:
+                    if piece.number not in kept and first <= piece.number and piece.batch <= last:
                         message = f"PE {pe} can need segment {piece.number} of PE {producer}, which is gone"
                         raise ViolationError(message)
         for pe in t.channels:
@@ -110,8 +118,8 @@ class Properties:
                     message = f"PE {pe} has the state of {item}, whose tuples go to PE {t.channel(world.plan, item)}"
                     raise ViolationError(message)
         for pe in t.sinks:
-            if not Counter(world.visible[pe]) <= Counter(cuts[pe].state):
-                message = f"PE {pe} has published what a reset takes back, or twice"
+            if not Counter(world.visible[pe]) <= Counter(shown[pe].state):
+                message = f"PE {pe} has published what a reset or a revert takes back, or twice"
                 raise ViolationError(message)
 
     def check_end(self, world: World) -> None:
@@ -140,13 +148,14 @@ class Properties:
                 message = f"PE {sink} has published out of order: {items}"
                 raise ViolationError(message)
 
-    def _cut(self, world: World, pe: int) -> Pe:
-        completed = world.units[self.topology.unit_of[pe]].completed
-        found = next((b.pe for b in world.boundaries[pe] if b.epoch == completed), None)
-        if found is None and not completed:
+    def _cut(self, world: World, pe: int, *, shown: bool = False) -> Pe:
+        unit = self.topology.unit_of[pe]
+        epoch = world.shown(unit) if shown else world.units[unit].completed
+        found = next((b.pe for b in world.boundaries[pe] if b.epoch == epoch), None)
+        if found is None and not epoch:
             return Pe(inputs=(0,) * len(self.topology.reads[pe]))
         if found is None:
-            message = f"PE {pe} has no commit that closes epoch {completed}"
+            message = f"PE {pe} has no commit that closes epoch {epoch}"
             raise ViolationError(message)
         return found
 
@@ -170,7 +179,7 @@ def told(protocol: Protocol, steps: list[Step]) -> list[str]:
         name = t.units[number] if kind in ("trigger", "reset", "complete") else f"PE {number}"
         text = f"{name}: {kind}"
         if kind == "begin":
-            flight = list(protocol.begin(world, number))[choice]
+            flight = list(begin(protocol, world, number))[choice]
             text += f" batch {flight.batch} of epoch {flight.epoch}, tuples {list(flight.items)}"
             text += " (the last of the epoch)" if flight.boundary else ""
         elif kind in ("commit", "late commit"):

@@ -9,7 +9,8 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import TYPE_CHECKING
 
-from streams_orchestration_tests.protocol.world import Boundary, Items, Pe, Unit, World
+from streams_orchestration_tests.protocol.trial import begun, passed
+from streams_orchestration_tests.protocol.world import Boundary, Items, Pe, World
 
 if TYPE_CHECKING:
     from streams_orchestration_tests.protocol.steps import Protocol
@@ -109,7 +110,7 @@ def switch(protocol: Protocol, world: World) -> World:
     boundaries, flights = list(world.boundaries), list(world.flights)
     finished = {unit for unit in world.held if all(world.pes[pe].final for pe in topology.members[unit])}
     for pe, row in zip(held, world.carried, strict=True):
-        exhausted = protocol.inflows(pe) <= set(row.done)
+        exhausted = topology.inflows(pe) <= set(row.done)
         pes[pe] = Pe(
             batch, epoch + 1, exhausted, topology.unit_of[pe] in finished, row.inputs, row.offset, row.done,
             row.written, states[pe],
@@ -119,13 +120,10 @@ def switch(protocol: Protocol, world: World) -> World:
             streams[pe] = ()
         flights[pe] = tuple(sorted(flight._replace(current=False) for flight in flights[pe]))
     for unit in world.held:
-        group = topology.members[unit]
-        ended = all(pes[pe].exhausted for pe in group)
-        last = epoch if unit in finished else epoch + 1 if ended else None
-        closes = ended and unit not in finished and not topology.programs[group[0]].autonomous
-        units[unit] = Unit(generation, epoch + closes, epoch, last, current=epoch + 1)
-    return world._replace(
+        units[unit] = begun(topology, world._replace(pes=tuple(pes)), unit, epoch, generation)
+    world = world._replace(
         pes=tuple(pes), units=tuple(units), streams=tuple(streams), boundaries=tuple(boundaries),
         flights=tuple(flights), plan=world.plan + 1, last_epoch=epoch, last_batch=batch,
-        held=(), carried=(), carried_at=0,
+        held=(), carried=(), carried_at=0, tried=world.held, before=world.carried,
     )  # fmt: skip
+    return world if protocol.trials else passed(world)

@@ -11,6 +11,7 @@ from streams_orchestration_tests.protocol.product import Product, state_of_model
 from streams_orchestration_tests.protocol.steps import Protocol, Step
 from streams_orchestration_tests.protocol.switching import divided, is_under_way
 from streams_orchestration_tests.protocol.topologies import GRAPHS, topology
+from streams_orchestration_tests.protocol.trial import is_passed
 from streams_orchestration_tests.protocol.world import World
 
 WALKS, DEEP_WALKS = 2, 60
@@ -19,11 +20,20 @@ REDEPLOYS = 5
 PUBLISHING = ("move", "mark")
 RARE = {"reset": 0.25, "hold": 0.25, "release": 0.05}
 """How often these are looked at."""
+REVERTS = (0.0, 0.5)
+"""The same of reverts, in one walk and the next: so that trials pass as well."""
 
 
 @pytest.fixture(autouse=True)
 def no_hosts(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("streams_orchestration.runtime.deployment.reset.launch", lambda *_, **__: ())
+
+
+@pytest.fixture(autouse=True)
+def no_clock(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A trial is decided by a step, and its epochs are ended by steps."""
+    monkeypatch.setattr("streams_orchestration.runtime.units.watch.is_on_trial", lambda *_: False)
+    monkeypatch.setattr("streams_orchestration.runtime.units.unit_store.TRIAL_PERIOD", 1e6)
 
 
 @pytest.mark.parametrize(
@@ -32,23 +42,27 @@ def no_hosts(monkeypatch: pytest.MonkeyPatch) -> None:
 @pytest.mark.parametrize("name", GRAPHS)
 def test_model_and_product_agree_after_every_step(tmp_path: Path, name: str, walks: int):
     choose = random.Random(name)
+    everything = {"begin", "commit", "late commit", "trigger", "reset", "move", "complete"}
+    everything |= {"hold", "carry", "switch", "pass", "revert"}
     seen: set[str] = set()
-    for walk in range(walks):
-        seen |= {kind for kind, _, _ in walked(tmp_path / str(walk), name, choose)}
-    everything = {"begin", "commit", "late commit", "trigger", "reset", "move", "complete", "hold", "carry", "switch"}
+    for walk in range(4 * walks):
+        if walk >= walks and seen >= everything:
+            break
+        seen |= {kind for kind, _, _ in walked(tmp_path / str(walk), name, choose, REVERTS[walk % 2])}
     assert seen >= everything, "walks see everything"
 
 
-def walked(directory: Path, name: str, choose: random.Random) -> list[Step]:
+def walked(directory: Path, name: str, choose: random.Random, reverts: float) -> list[Step]:
     """One walk to the end of the application."""
     directory.mkdir()
     protocol = Protocol(topology(name), epochs=6, faults=STEPS, kinds=("reset",), forgets=False, redeploys=REDEPLOYS)
     product = Product(directory, protocol)
     world, taken = protocol.start(), []
+    rare = RARE | {"revert": reverts}
     while len(taken) < STEPS:
         # some are always possible, and would leave nothing else time to happen
         steps = [step for step, _ in protocol.steps(world) if not _resets_what_is_finished(protocol, world, step)]
-        options = [step for step in steps if step[0] not in RARE or choose.random() < RARE[step[0]]]
+        options = [step for step in steps if step[0] not in rare or choose.random() < rare[step[0]]]
         if not options:
             break
         kind = choose.choice(sorted({kind for kind, _, _ in options}))
@@ -59,6 +73,8 @@ def walked(directory: Path, name: str, choose: random.Random) -> list[Step]:
         assert product.state() == state_of_model(protocol, world), taken
         if world.held:
             assert product.is_under_way(world.held) is is_under_way(protocol.topology, world), taken
+        if world.tried:
+            assert product.is_passed() is is_passed(protocol.topology, world), taken
         for pe in range(len(world.pes)):
             assert product.view(pe) == told_by_model(protocol, world, pe), taken
     return taken
@@ -94,6 +110,10 @@ def taken_by_both(protocol: Protocol, product: Product, world: World, step: Step
         assert product.switch(before.held, divided(protocol, before)) is (kind == "switch")
         if kind == "refuse":
             product.release()
+    elif kind == "pass":
+        product.decide()
+    elif kind == "revert":
+        product.revert()
     elif kind in PUBLISHING:
         world = _all(protocol, world, PUBLISHING)
         product.publish()

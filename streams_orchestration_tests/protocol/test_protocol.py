@@ -51,8 +51,10 @@ def test_whatever_happens_and_whenever_the_end_is_that_of_an_undisturbed_run(nam
     assert found.ends > 1, "epochs end in different places"
 
 
-REDEPLOYS: dict[str, tuple[int, int]] = {"chain of 2": (1, 1), "two channels": (1, 0), "autonomous consumer": (1, 0)}
+REDEPLOYS: dict[str, tuple[int, int]] = {"two channels": (1, 0), "autonomous consumer": (1, 0)}
 """As `BOUNDS`, with one redeploy that may begin, die, and switch at any moment."""
+TRIALS: dict[str, tuple[int, int]] = {"chain of 2": (1, 1), "autonomous consumer": (0, 0)}
+"""The same, and its trial passes at any moment, or it is reverted."""
 DEEP_REDEPLOYS: dict[str, tuple[int, int]] = {
     "chain of 2": (2, 2),
     "chain of 3": (1, 1),
@@ -65,12 +67,22 @@ DEEP_REDEPLOYS: dict[str, tuple[int, int]] = {
 @pytest.mark.parametrize(
     ("name", "epochs", "faults"),
     [
-        *(pytest.param(name, *REDEPLOYS[name], marks=pytest.mark.slow) for name in REDEPLOYS),
+        *(pytest.param(name, *TRIALS[name], marks=pytest.mark.slow) for name in TRIALS),
         *(pytest.param(name, *DEEP_REDEPLOYS[name], marks=pytest.mark.deep) for name in DEEP_REDEPLOYS),
     ],
 )
-def test_a_redeploy_changes_nothing_whenever_it_comes_and_wherever_it_dies(name: str, epochs: int, faults: int):
+def test_a_redeploy_changes_nothing_whenever_it_passes_or_is_reverted(name: str, epochs: int, faults: int):
     found = search(Protocol(topology(name), epochs=epochs, faults=faults, redeploys=1))
+    assert found.violation is None, _explained(found)
+    assert found.exhaustive
+    assert found.ends > 1, "epochs end in different places"
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", REDEPLOYS)
+def test_a_redeploy_changes_nothing_whenever_it_comes_and_wherever_it_dies(name: str):
+    epochs, faults = REDEPLOYS[name]
+    found = search(Protocol(topology(name), epochs=epochs, faults=faults, redeploys=1, trials=False))
     assert found.violation is None, _explained(found)
     assert found.exhaustive
     assert found.ends > 1, "epochs end in different places"
@@ -88,7 +100,7 @@ BROKEN: dict[str, tuple[str, str, dict[str, Any]]] = {
     "no alignment where two starts join": ("two starts that join", "cut is not consistent", {"aligned": False}),
     "published before the epoch is complete": (
         "chain of 2",
-        "published what a reset takes back",
+        "published what a reset or a revert takes back",
         {"publishes_complete_epochs": False},
     ),
     "garbage that a cut of another region needs": (
@@ -108,13 +120,28 @@ BROKEN: dict[str, tuple[str, str, dict[str, Any]]] = {
     ),
     "no second look before a switch": (
         "chain of 2",
-        "published what a reset takes back, or twice",
+        "published what a reset or a revert takes back, or twice",
         {"looks_again": False, "redeploys": 1, "epochs": 1, "faults": 0},
     ),
     "no proof of keys that the old splitter divided": (
         "two channels",
         "PE 1 has the state of 10, whose tuples go to PE 2",
-        {"divides": False, "proves": False, "redeploys": 1, "epochs": 1, "faults": 0},
+        {"divides": False, "proves": False, "trials": False, "redeploys": 1, "epochs": 1, "faults": 0},
+    ),
+    "what is on trial is shown at once": (
+        "chain of 2",
+        "has published what a reset or a revert takes back",
+        {"shows_after_trial": False, "redeploys": 1, "epochs": 1, "faults": 0},
+    ),
+    "garbage that the plan before needs": (
+        "autonomous consumer behind the region",
+        "can need segment 0 of PE 1, which is gone",
+        {"keeps_cut_on_trial": False, "redeploys": 1, "epochs": 1, "faults": 0},
+    ),
+    "a revert that uses numbers of the trial again": (
+        "two channels",
+        "PE 2 has the state of 10, whose tuples go to PE 1",
+        {"numbers_grow": False, "redeploys": 1, "epochs": 1, "faults": 0},
     ),
 }
 """What is switched off -> where it shows, and how."""
@@ -152,7 +179,12 @@ LOST: dict[str, tuple[str, str, dict[str, Any]]] = {
     "no proof of keys": (
         "two channels",
         "PE 1 ends with the state (10,), wanted is (11,)",
-        {"divides": False, "proves": False, "redeploys": 1, "epochs": 1, "faults": 0},
+        {"divides": False, "proves": False, "trials": False, "redeploys": 1, "epochs": 1, "faults": 0},
+    ),
+    "shown on trial": (
+        "chain of 2",
+        "published (10, 10, 11), wanted are [10, 11]",
+        {"shows_after_trial": False, "redeploys": 1, "epochs": 1, "faults": 0},
     ),
 }
 """The same, as a user would notice it."""
@@ -167,7 +199,7 @@ def test_what_is_found_out_costs_tuples(case: str):
 
 
 def test_the_proof_of_keys_refuses_what_the_old_splitter_divided():
-    found = search(Protocol(topology("two channels"), divides=False, redeploys=1, epochs=0, faults=0))
+    found = search(Protocol(topology("two channels"), divides=False, redeploys=1, epochs=0, faults=0, trials=False))
     assert found.violation is None, _explained(found)
     assert found.exhaustive
 

@@ -73,6 +73,20 @@ class Topology:
     channels: tuple[int, ...] = ()
     """PEs of which each tuple goes to one."""
 
+    def stream(self, pe: int) -> str:
+        """What a PE writes; empty for a sink."""
+        return next(iter(self.programs[pe].consumers), "")
+
+    def source(self, pe: int) -> str:
+        """The source operator of a PE; empty where it has none."""
+        program = self.programs[pe]
+        return program.operators[program.sources[0]].name if program.sources else ""
+
+    def inflows(self, pe: int) -> set[str]:
+        """Whatever may bring a PE tuples from outside of its unit: its source, foreign streams."""
+        sources = {self.source(pe)} if self.tuples[pe] else set()
+        return sources | {stream.stream for stream in self.programs[pe].inputs if stream.foreign}
+
     def channel(self, plan: int, item: int) -> int:
         """The PE that a tuple goes to: no two plans in a row have the same splitter."""
         return self.channels[(item + plan) % len(self.channels)]

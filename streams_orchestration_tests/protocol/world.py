@@ -8,6 +8,11 @@ Items = tuple[int, ...]
 """Tuples, each with a number of its own."""
 
 
+def put(values: tuple, index: int, value: object) -> tuple:
+    """The same values with another one at an index."""
+    return (*values[:index], value, *values[index + 1 :])
+
+
 class Pe(NamedTuple):
     """The catalog's row of a PE, with its operator state."""
 
@@ -112,6 +117,22 @@ class World(NamedTuple):
     """The PEs of these units when their states were carried over."""
     carried_at: int = 0
     """The highest generation then."""
+    tried: tuple[int, ...] = ()
+    """Units that have begun with a plan which is on trial; nothing else is held meanwhile."""
+    before: tuple[Pe, ...] = ()
+    """The PEs of these units under the plan before, at its cut."""
+
+    def shown(self, unit: int) -> int:
+        """The last complete epoch of a unit that is visible to others."""
+        return self.last_epoch if unit in self.tried else self.units[unit].completed
+
+    def with_unit(self, number: int, unit: Unit) -> World:
+        """The same with another row of a unit."""
+        return self._replace(units=put(self.units, number, unit))
+
+    def with_flights(self, pe: int, flights: tuple[Flight, ...]) -> World:
+        """The same with other batches of a PE in flight."""
+        return self._replace(flights=put(self.flights, pe, flights))
 
 
 class ViolationError(Exception):

@@ -1,0 +1,127 @@
+"""How a PE plans a batch and runs its tasks, from what the catalog shows it. `plan_batch` is the product's own."""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
+from streams_orchestration.runtime.limits import OUTSTANDING_LIMIT
+from streams_orchestration.runtime.programs.batches import BatchPlan, Position, Segment
+from streams_orchestration.runtime.queries.planning import PeView, StreamView, plan_batch
+from streams_orchestration_tests.protocol.topologies import Topology
+from streams_orchestration_tests.protocol.trial import seen_epoch
+from streams_orchestration_tests.protocol.world import Flight, Pe, Piece, World
+
+if TYPE_CHECKING:
+    from streams_orchestration_tests.protocol.steps import Protocol
+
+HELD = OUTSTANDING_LIMIT // 2
+"""A segment that waits counts as so many, so that two of them hold a producer up."""
+
+
+def begin(protocol: Protocol, world: World, pe: int) -> Iterator[Flight]:
+    """Plan a batch and run its tasks; a source may make one tuple or all, a reader take one segment or all."""
+    t, row = protocol.topology, world.pes[pe]
+    seen: set[Flight] = set()
+    for limit in (1, None) if t.reads[pe] else (None,):
+        plan = _planned(protocol, pe, view(protocol, world, pe), limit)
+        if plan is None:
+            return
+        taken = tuple(
+            item
+            for stream, producer, before in zip(t.programs[pe].inputs, t.reads[pe], row.inputs, strict=True)
+            for piece in world.streams[producer]
+            if before <= piece.number < plan.position.inputs[stream.stream]
+            for item in piece.items
+            if t.takes(world.plan, pe, item)
+        )
+        left = t.tuples[pe] - row.offset if any(given.sources for given in plan.inputs) else 0
+        for count in range(1, left + 1) if left else (0,):
+            made = tuple(10 * pe + 10 + row.offset + number for number in range(count))
+            ended = (t.source(pe),) if count and count == left else ()
+            flight = Flight(
+                plan.generation, plan.batch, plan.epoch, plan.boundary, plan.final,
+                inputs=tuple(plan.position.inputs[stream.stream] for stream in t.programs[pe].inputs),
+                offset=row.offset + count,
+                done=tuple(sorted({*plan.position.exhausted, *ended})),
+                written=plan.position.outputs.get(t.stream(pe), 0),
+                items=made + taken,
+                state=tuple(sorted((*row.state, *made, *taken))),
+            )  # fmt: skip
+            if flight not in seen:
+                seen.add(flight)
+                yield flight
+
+
+def view(protocol: Protocol, world: World, pe: int) -> PeView:
+    """`views.read_view`."""
+    t, row = protocol.topology, world.pes[pe]
+    unit = world.units[t.unit_of[pe]]
+    streams = {}
+    for stream, producer, read in zip(t.programs[pe].inputs, t.reads[pe], row.inputs, strict=True):
+        writer = world.pes[producer]
+        completed = seen_epoch(protocol, world, t.unit_of[producer], t.unit_of[pe])
+        shown = [p for p in world.streams[producer] if p.number >= read]
+        ended = writer.final
+        if stream.foreign:
+            shown = [p for p in shown if p.epoch <= completed]
+            ended = writer.final and completed >= writer.epoch - 1
+        pieces = tuple(
+            (p.number, p.epoch if protocol.aligned or stream.foreign else row.epoch, _segment(stream.stream, p))
+            for p in shown
+        )
+        streams[stream.stream] = StreamView(pieces, writer.epoch if protocol.aligned else row.epoch + 1, ended)
+    behind = [_behind(protocol, world, pe, reader) for reader in t.readers[pe]]
+    return PeView(
+        "life", True, unit.generation, row.batch, row.epoch, row.final, position(t, pe, row), {},
+        unit.trigger, unit.last, streams, draining=_drained(t, world, pe),
+        outstanding=HELD * max(behind, default=0),
+    )  # fmt: skip
+
+
+def _drained(t: Topology, world: World, pe: int) -> frozenset[str] | None:
+    """`views._drained_streams`."""
+    if t.unit_of[pe] not in world.held:
+        return None
+    own = zip(t.programs[pe].inputs, t.reads[pe], strict=True)
+    return frozenset(stream.stream for stream, producer in own if t.unit_of[producer] in world.held)
+
+
+def _behind(protocol: Protocol, world: World, pe: int, reader: int) -> int:
+    """How many segments of a PE a reader may read and has not."""
+    own, other = protocol.topology.unit_of[pe], protocol.topology.unit_of[reader]
+    inside = own == other or protocol.waits_for_outsiders
+    seen = seen_epoch(protocol, world, own, other)
+    read = world.pes[reader].inputs[protocol.topology.reads[reader].index(pe)]
+    shown = (p for p in world.streams[pe] if inside or p.epoch <= seen)
+    return sum(piece.number >= read for piece in shown)
+
+
+def position(t: Topology, pe: int, row: Pe) -> Position:
+    """Of a PE, in the product's words."""
+    inputs = {stream.stream: read for stream, read in zip(t.programs[pe].inputs, row.inputs, strict=True)}
+    sources = {t.source(pe): {"iteration": row.offset}} if t.tuples[pe] else {}
+    outputs = {t.stream(pe): row.written} if row.written else {}
+    return Position(inputs, sources, row.done, outputs)
+
+
+def _planned(protocol: Protocol, pe: int, view: PeView, limit: int | None) -> BatchPlan | None:
+    streams = tuple(
+        (s.producer_epoch, s.ended, tuple((n, epoch, segment.rows) for n, epoch, segment in s.segments))
+        for s in view.streams.values()
+    )
+    position = view.position
+    key = (
+        *(pe, limit, view.generation, view.batch, view.epoch, view.final, view.trigger_epoch, view.final_epoch),
+        *(view.outstanding, streams, tuple(position.inputs.values()), position.exhausted),
+        *(tuple(position.outputs.values()), str(position.sources), view.draining),
+    )
+    if key not in protocol.plans:
+        protocol.plans[key] = plan_batch(protocol.topology.programs[pe], view, source_limit=2, stream_limit=limit)
+    return protocol.plans[key]
+
+
+@functools.cache
+def _segment(stream: str, piece: Piece) -> Segment:
+    return Segment(stream, f"{stream}-{piece.number}-{piece.batch}-{piece.items}", len(piece.items), 0, 0)

@@ -1,0 +1,99 @@
+"""The trial of a redeploy as the model takes it: it passes, or the plan before is brought back.
+
+What the functions do is what `units/trial.py` and `units/plan_before.py` do.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from streams_orchestration_tests.protocol.topologies import Topology
+from streams_orchestration_tests.protocol.world import Boundary, Unit, World
+
+if TYPE_CHECKING:
+    from streams_orchestration_tests.protocol.steps import Protocol
+
+
+def seen_epoch(protocol: Protocol, world: World, unit: int, reader: int | None = None) -> int:
+    """The last complete epoch of a unit that another unit sees, or everybody when None.
+
+    Units on trial see one another, since they would be reverted together.
+    """
+    early = reader in world.tried or not protocol.shows_after_trial
+    return world.units[unit].completed if early else world.shown(unit)
+
+
+def is_passed(topology: Topology, world: World) -> bool:
+    """`trial._judged`: every unit on trial has proved itself."""
+    return all(_is_proved(topology, world, unit) for unit in world.tried)
+
+
+def _is_proved(topology: Topology, world: World, unit: int) -> bool:
+    members = topology.members[unit]
+    if all(world.pes[pe].final for pe in members):
+        return True
+    (first,) = members[:1]
+    waits = not topology.tuples[first] or topology.source(first) in world.pes[first].done
+    idle = topology.programs[first].autonomous and waits
+    if world.units[unit].completed <= world.shown(unit) and not idle:
+        return False
+    return all(_has_read(topology, world, pe) for pe in members)
+
+
+def _has_read(topology: Topology, world: World, pe: int) -> bool:
+    """A PE has read the first epoch that each unit on trial gave it tuples in."""
+    unit = topology.unit_of[pe]
+    cut = next((b.pe for b in world.boundaries[pe] if b.epoch == world.units[unit].completed), world.pes[pe])
+    for producer, read in zip(topology.reads[pe], cut.inputs, strict=True):
+        other = topology.unit_of[producer]
+        if other == unit or other not in world.tried:
+            continue
+        epochs = world.shown(other), world.units[other].completed
+        given = [piece for piece in world.streams[producer] if epochs[0] < piece.epoch <= epochs[1]]
+        if given and read <= max(piece.number for piece in given if piece.epoch == given[0].epoch):
+            return False
+    return True
+
+
+def passed(world: World) -> World:
+    """`trial._pass`: what the units have completed becomes visible, and nothing brings the plan before back."""
+    return world._replace(tried=(), before=())
+
+
+def revert(protocol: Protocol, world: World) -> World:
+    """`plan_before.bring_back`: the plan before goes on at its cut, with numbers higher than the trial has used."""
+    topology = protocol.topology
+    tried = [pe for unit in world.tried for pe in topology.members[unit]]
+    epoch = max(
+        world.last_epoch, *(world.units[unit].current for unit in world.tried), *(world.pes[pe].epoch for pe in tried)
+    )
+    batch = 1 + max(world.last_batch, *(world.pes[pe].batch for pe in tried))
+    generation = 1 + max(unit.generation for unit in world.units)
+    if not protocol.numbers_grow:
+        epoch, batch = world.last_epoch, world.last_batch
+        generation = world.units[world.tried[0]].generation
+    pes, streams, files = list(world.pes), list(world.streams), list(world.files)
+    boundaries, flights, units = list(world.boundaries), list(world.flights), list(world.units)
+    for pe, row in zip(sorted(tried), world.before, strict=True):
+        # numbers of segments are never used twice
+        pes[pe] = row._replace(batch=batch, epoch=epoch + 1, written=world.pes[pe].written)
+        streams[pe] = tuple(piece for piece in streams[pe] if piece.batch <= world.last_batch)
+        files[pe] = tuple(file for file in files[pe] if file.batch <= world.last_batch)
+        boundaries[pe] = (Boundary(epoch, pes[pe]),) if protocol.boundary_commits else ()
+        flights[pe] = tuple(sorted(flight._replace(current=False) for flight in flights[pe]))
+    for number in world.tried:
+        units[number] = begun(topology, world._replace(pes=tuple(pes)), number, epoch, generation)
+    return world._replace(
+        pes=tuple(pes), units=tuple(units), streams=tuple(streams), files=tuple(files), boundaries=tuple(boundaries),
+        flights=tuple(flights), plan=world.plan - 1, last_epoch=epoch, last_batch=batch, tried=(), before=(),
+    )  # fmt: skip
+
+
+def begun(topology: Topology, world: World, number: int, epoch: int, generation: int) -> Unit:
+    """The row of a unit whose PEs begin behind a boundary commit."""
+    members = topology.members[number]
+    finished = all(world.pes[pe].final for pe in members)
+    ended = all(world.pes[pe].exhausted for pe in members)
+    last = epoch if finished else epoch + 1 if ended else None
+    closes = ended and not finished and not topology.programs[members[0]].autonomous
+    return Unit(generation, epoch + closes, epoch, last, current=epoch + 1)
