@@ -221,6 +221,19 @@ def DeltaSource(
     )
 
 
+def DynamicFilter(
+    *, key: str | Sequence[Any], add_key: str | Sequence[Any], remove_key: str | Sequence[Any] | None = None
+) -> Use:
+    """Output port 0 gets the tuples whose key was added and not removed since; port 1, where connected, the others.
+
+    Args:
+        key: expressions over input port 0 that make the key of a tuple.
+        add_key: the same of port 1, whose keys let tuples pass from then.
+        remove_key: the same of port 2, whose keys let none pass any more.
+    """
+    return named_use("DynamicFilter", {"key": key, "addKey": add_key, "removeKey": remove_key})
+
+
 def FileSink(
     *,
     file: str,
@@ -828,6 +841,11 @@ def TCPSource(
             "acknowledge": acknowledge,
         },
     )
+
+
+def ThreadedSplit() -> Use:
+    """The tuples go to the output ports in turn."""
+    return named_use("ThreadedSplit", {})
 
 
 def Throttle(*, rate: float | Reference) -> Use:

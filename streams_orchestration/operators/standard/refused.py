@@ -28,6 +28,7 @@ _WAITING = {
 REFUSED: dict[str, dict[str, str]] = {
     "Barrier": _WAITING,
     "Pair": _WAITING,
+    "ThreadedSplit": {"bufferSize": "queues in front of the operators behind it are set with config: threadedPort"},
     "Custom": {
         "logic": "it is code of SPL; name Python functions with function and onPunctuation",
         "onProcess": "write a SourceOperator, whose tuples can be produced again after a reset",

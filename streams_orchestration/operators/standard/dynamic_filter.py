@@ -1,0 +1,118 @@
+"""DynamicFilter: tuples whose key is among those that another stream has given."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from pydantic import Field
+
+from streams_orchestration.operators.batch import TupleBatch
+from streams_orchestration.operators.contract import Operator, OperatorContext, Parameters
+from streams_orchestration.operators.expressions import evaluate, expression_type, parse_expression
+from streams_orchestration.operators.keyed_state import KeyedState
+from streams_orchestration.operators.keys import distinct, key_batch, key_schema
+from streams_orchestration.operators.libraries import pa
+from streams_orchestration.operators.mentions import Mentions
+from streams_orchestration.operators.rescaling import Sharding
+from streams_orchestration.operators.state import State
+
+Expressions = str | list[str]
+_PARAMETERS = ("key", "addKey", "removeKey")
+"""Of the input ports 0, 1 and 2."""
+
+
+class DynamicFilterParameters(Parameters):
+    """Parameters of `DynamicFilter`."""
+
+    key: Expressions = Field(description="expressions over input port 0 that make the key of a tuple")
+    add_key: Expressions = Field(alias="addKey", description="the same of port 1, whose keys let tuples pass from then")
+    remove_key: Expressions | None = Field(
+        default=None, alias="removeKey", description="the same of port 2, whose keys let none pass any more"
+    )
+
+    def of_ports(self) -> list[list[str]]:
+        """The expressions of each port."""
+        texts = [self.key, self.add_key, *([] if self.remove_key is None else [self.remove_key])]
+        return [[text] if isinstance(text, str) else text for text in texts]
+
+
+class DynamicFilter(Operator):
+    """Output port 0 gets the tuples whose key was added and not removed since; port 1, where connected, the others.
+
+    What comes first decides, so in a consistent region a replay may see keys and tuples in another order.
+    """
+
+    Parameters = DynamicFilterParameters
+    stateful = True
+
+    @classmethod
+    def sharding(cls, context: OperatorContext, parameters: DynamicFilterParameters) -> Sharding:
+        """The keys of a channel stay there."""
+        return Sharding(refusal="is keys that were given to one channel")
+
+    @classmethod
+    def mentions(cls, parameters: DynamicFilterParameters) -> Mentions | None:
+        """Only `check` knows which expression is over which stream."""
+        return None
+
+    @classmethod
+    def check(cls, context: OperatorContext, parameters: DynamicFilterParameters) -> None:
+        """Raises ValueError when an expression does not fit its stream, or the keys do not fit each other."""
+        cls._compile(context, parameters)
+
+    @staticmethod
+    def _compile(context: OperatorContext, parameters: DynamicFilterParameters) -> list[list[Any]]:
+        texts = parameters.of_ports()
+        if len(texts) != len(context.inputs):
+            wanted = "removeKey goes with" if len(texts) > len(context.inputs) else "removeKey is wanted for"
+            message = f"removeKey: {wanted} a third input port"
+            raise ValueError(message)
+        keys: list[list[Any]] = []
+        types: list[list[pa.DataType]] = []
+        for name, each, schema in zip(_PARAMETERS, texts, context.inputs, strict=False):
+            keys.append([parse_expression(text, schema, name) for text in each])
+            types.append([expression_type(key, schema) for key in keys[-1]])
+            if types[-1] != types[0]:
+                message = f"{name}: {_listed(types[-1])} cannot be compared with key, which is {_listed(types[0])}"
+                raise ValueError(message)
+        if any(pa.types.is_nested(kind) for kind in types[0]):
+            message = f"key: {_listed(types[0])} cannot be compared"
+            raise ValueError(message)
+        return keys
+
+    def setup(self) -> None:
+        """Parse the expressions."""
+        self.keys = self._compile(self.context, self.parameters)
+        schema = self.context.inputs[0]
+        self.passing = KeyedState(key_schema([expression_type(key, schema) for key in self.keys[0]]))
+
+    def reset_to_initial_state(self) -> None:
+        """No tuple passes."""
+        self.passing.clear()
+
+    def process(self, port: int, batch: TupleBatch) -> None:
+        """Filter tuples, add keys or remove keys."""
+        columns = [evaluate(key, batch.arrow) for key in self.keys[port]]
+        heads, codes = distinct(columns, len(batch))
+        keys = key_batch(columns, heads)
+        if port == 1:
+            self.passing.add_many(keys)
+        elif port == 2:
+            self.passing.delete_many(keys.filter(pa.array(self.passing.has_many(keys))))
+        else:
+            passes = self.passing.has_many(keys)[codes]
+            self.submit(batch.filter(passes))
+            if len(self.context.outputs) > 1:
+                self.submit(batch.filter(~passes), 1)
+
+    def checkpoint(self) -> State:
+        """The keys."""
+        return {"passing": self.passing}
+
+    def restore(self, state: State) -> None:
+        """Take them back."""
+        self.passing = state["passing"]
+
+
+def _listed(types: list[pa.DataType]) -> str:
+    return ", ".join(map(str, types))

@@ -1,0 +1,55 @@
+"""ThreadedSplit: spreads tuples over its output ports, behind which threads of their own work."""
+
+from __future__ import annotations
+
+from streams_orchestration.operators.batch import TupleBatch
+from streams_orchestration.operators.contract import Operator
+from streams_orchestration.operators.libraries import np
+from streams_orchestration.operators.mentions import Mentions
+from streams_orchestration.operators.rescaling import Sharding
+from streams_orchestration.operators.standard.refused import REFUSED
+from streams_orchestration.operators.state import State
+
+
+class ThreadedSplit(Operator):
+    """The tuples go to the output ports in turn.
+
+    In Streams a tuple goes to whichever port has a thread free, which no replay could repeat.
+    """
+
+    unsupported = REFUSED["ThreadedSplit"]
+    stateful = True
+
+    @classmethod
+    def sharding(cls, context: object, parameters: object) -> Sharding:
+        """A port in each channel is next; any of them will do."""
+        return Sharding(refusal="is the port that is next in one channel")
+
+    @classmethod
+    def mentions(cls, parameters: object) -> Mentions:
+        """None."""
+        return Mentions()
+
+    def reset_to_initial_state(self) -> None:
+        """Port 0 is next."""
+        self.next = 0
+
+    def setup(self) -> None:
+        """Port 0 is next."""
+        self.reset_to_initial_state()
+
+    def process(self, port: int, batch: TupleBatch) -> None:
+        """Deal the tuples out."""
+        ports = len(self.context.outputs)
+        turns = (self.next + np.arange(len(batch))) % ports
+        for output in range(ports):
+            self.submit(batch.filter(turns == output), output)
+        self.next = (self.next + len(batch)) % ports
+
+    def checkpoint(self) -> State:
+        """The port that is next."""
+        return {"next": self.next}
+
+    def restore(self, state: State) -> None:
+        """Take it back."""
+        self.next = state["next"]
