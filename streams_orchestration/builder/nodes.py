@@ -7,6 +7,7 @@ is `late`. Others are called like their operator. A number makes a name unique t
 
 from __future__ import annotations
 
+import itertools
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -186,8 +187,7 @@ class Graph:
 
     def unique(self, wanted: str) -> str:
         """A name that nothing in the graph has yet."""
-        candidates = (wanted if number == 1 else f"{wanted}_{number}" for number in _numbers())
-        name = next(name for name in candidates if name not in self.taken)
+        name = next(name for name in numbered(wanted) if name not in self.taken)
         self.taken.add(name)
         return name
 
@@ -242,10 +242,7 @@ class Root:
         self.names.clear()
         for definition in sorted(self.definitions, key=lambda each: each.block is not None):
             taken = {*self.names.values(), *self.reserved} if definition.block is not None else set[str]()
-            wanted = definition.name
-            while definition.name and wanted in taken:
-                wanted = f"{definition.name}_{sum(name.startswith(definition.name) for name in taken) + 1}"
-            self.names[definition] = wanted
+            self.names[definition] = next(name for name in numbered(definition.name) if name not in taken)
         for graph in (self.main, *(definition.graph for definition in self.definitions)):
             graph.name_all()
 
@@ -325,8 +322,7 @@ def _usable(name: str) -> bool:
     return re.fullmatch(r"[A-Za-z][A-Za-z0-9_]*", name) is not None
 
 
-def _numbers() -> Iterator[int]:
-    number = 1
-    while True:
-        yield number
-        number += 1
+def numbered(name: str) -> Iterator[str]:
+    """A name, and then the same with a number behind it."""
+    yield name
+    yield from (f"{name}_{number}" for number in itertools.count(2))

@@ -20,6 +20,8 @@ from streams_orchestration.model.names import nearest
 
 _SPEC = re.compile(r"(?P<file>.*\.py)(?::(?P<name>[A-Za-z_]\w*))?", re.DOTALL)
 _APPLICATION = "app"
+_MARK = "__makes_application__"
+"""Set in modules that were loaded as specs: files of one name in two directories take turns."""
 _BUILDER = "streams_orchestration.builder"
 
 
@@ -81,8 +83,8 @@ def _run(file: Path) -> ModuleType:
     """The module, new; others that import it by its name get the same."""
     name, directory = file.stem, str(file.absolute().parent)
     known = sys.modules.get(name)
-    if known is not None and Path(getattr(known, "__file__", None) or "").suffix != ".py":
-        message = f"{name} is the name of a module of Python: give the file another name"
+    if known is not None and not hasattr(known, _MARK) and getattr(known, "__file__", None) != str(file.absolute()):
+        message = f"{name} is the name of a module that is loaded already: give the file another name"
         raise ImportError(message)
     if directory not in sys.path:
         sys.path.append(directory)
@@ -90,6 +92,7 @@ def _run(file: Path) -> ModuleType:
     assert found is not None
     assert found.loader is not None
     module = importlib.util.module_from_spec(found)
+    setattr(module, _MARK, True)
     sys.modules[name] = module
     try:
         with contextlib.redirect_stdout(sys.stderr):  # standard output is for documents

@@ -132,6 +132,21 @@ def test_a_composite_is_used_like_an_operator():
         positive["Inn"]
 
 
+def test_blocks_have_names_of_their_own():
+    app = Application("a")
+    stream = readings(app)
+    with app.composite("Part_2", ["In"]) as other:
+        other.outputs(other["In"])
+    for _ in range(2):
+        with app.block("Part"):
+            stream.filter("value > 0")
+    assert sorted(spec_of(app)["composites"]) == ["Part", "Part_2", "Part_3"]
+    with app.composite("Part_2"):
+        pass
+    with pytest.raises(BuildError, match="there is a composite Part_2 already"):
+        app.document()
+
+
 def test_a_composite_reads_what_comes_in_by_its_ports_only():
     app = Application("a")
     stream = readings(app)

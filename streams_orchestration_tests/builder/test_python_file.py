@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 
 import pytest
@@ -81,8 +82,17 @@ def test_a_file_that_was_edited_is_run_again(tmp_path: Path):
 
 
 def test_a_module_of_python_is_not_replaced(tmp_path: Path):
-    _, (diagnostic,) = read_application(written(tmp_path, name="sys.py"))
-    assert "sys is the name of a module of Python: give the file another name" in diagnostic.message
+    for name in ("sys", "json"):
+        _, (diagnostic,) = read_application(written(tmp_path, name=f"{name}.py"))
+        assert f"{name} is the name of a module that is loaded already" in diagnostic.message
+    assert json.dumps({}) == "{}"
+
+
+def test_files_of_one_name_in_two_directories(tmp_path: Path):
+    for name in ("one", "two", "one"):
+        (tmp_path / name).mkdir(exist_ok=True)
+        path = written(tmp_path / name, SHOP.replace('"shop"', f'"{name}"'), "of_one_name.py")
+        assert compile_spec(path).logical.application == name
 
 
 def test_the_specs_of_a_directory(tmp_path: Path):
