@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import time
 from collections.abc import Collection, Sequence
 from dataclasses import replace
@@ -20,6 +21,7 @@ from streams_orchestration.runtime.deployment.deployment import base_directory, 
 from streams_orchestration.runtime.errors import (
     CommitUnknownError,
     NotDeployableError,
+    OperatorError,
     RedeployRefusedError,
     RevertedError,
     StreamsRuntimeError,
@@ -36,6 +38,7 @@ from streams_orchestration.runtime.storage.home import Home
 from streams_orchestration.runtime.storage.start_lock import lock_start
 from streams_orchestration.runtime.units.reading import deployed_applications
 
+log = logging.getLogger("streams.redeploy")
 WITHIN_SECONDS = 120.0
 """In which the units that change must come to their cuts, and then complete an epoch under the new plan."""
 STOP_SECONDS = 30.0
@@ -169,6 +172,7 @@ def _bring_to(
     until = time.monotonic() + within
     _resume(catalog, application)
     try:
+        _rehearse(home, catalog, programs, after, redeployment, changed)
         with held(catalog, application, changed):
             while (garbage := _try_switch(home, catalog, programs, after, redeployment, changed, within)) is None:
                 # else there may be no host that runs, and none is needed
@@ -185,6 +189,25 @@ def _bring_to(
         raise NotDrainedError(message) from error
     except OSError as error:
         raise NotWrittenError(application, error) from error
+
+
+def _rehearse(
+    home: Home, catalog: Catalog, programs: Sequence[PeProgram], after: Compilation, redeployment: Redeployment,
+    changed: Collection[str],
+) -> None:  # fmt: skip
+    """Carry the states over as they are now, and drop that again, before anything is held.
+
+    So a state that does not fit, and a disk that is full, hold nothing up; and what divides states is loaded by then.
+    """
+    with catalog.read() as connection:
+        cut = read_cut(connection, redeployment.application, programs, changed)
+    carrier = Carrier(home, base_directory(after), programs, need(after.deployment).programs, cut)
+    try:
+        carrier.carry(redeployment)
+    except OperatorError as error:
+        log.debug("%s: a state was collected while it was read: %s", redeployment.application, error)
+    finally:
+        remove_files(carrier.written)
 
 
 def _is_stopped(catalog: Catalog, application: str) -> bool:

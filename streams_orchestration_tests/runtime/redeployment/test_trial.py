@@ -18,12 +18,13 @@ from sqlalchemy import select, update
 from streams_orchestration.runtime.catalog import tables
 from streams_orchestration.runtime.catalog.rows import TrialRow
 from streams_orchestration.runtime.deployment.control import cancel
-from streams_orchestration.runtime.errors import HostLaunchError, RevertedError
+from streams_orchestration.runtime.errors import HostLaunchError, OperatorError, RevertedError
 from streams_orchestration.runtime.observing.reading import read_status
 from streams_orchestration.runtime.redeployment import carrying, draining, redeploying, trying
 from streams_orchestration.runtime.redeployment.deployed import preview_redeploy
 from streams_orchestration.runtime.redeployment.draining import held, hold
 from streams_orchestration.runtime.redeployment.redeploying import NotWrittenError
+from streams_orchestration.runtime.redeployment.rescaling import StateRefusedError
 from streams_orchestration.runtime.redeployment.switching import NotDrainedError
 from streams_orchestration.runtime.redeployment.trying import NotRevertedError, OnTrialError, revert_redeploy
 from streams_orchestration.runtime.storage.home import Home
@@ -329,6 +330,42 @@ def test_without_room_for_the_states_nothing_is_changed(local: LocalApplication,
     finish(local)
 
 
+@pytest.mark.parametrize("full", [False, True])
+def test_what_cannot_be_carried_over_is_refused_before_anything_stands_still(
+    local: LocalApplication, monkeypatch: pytest.MonkeyPatch, full: bool
+):
+    def fail(*_: object) -> None:
+        raise OSError(errno.ENOSPC, "No space left on device") if full else StateRefusedError("Counted", "is odd")
+
+    monkeypatch.setattr(carrying, "divided_states", fail)
+    monkeypatch.setattr(redeploying, "held", lambda *_: pytest.fail("it is held"))
+    with pytest.raises((NotWrittenError, StateRefusedError)):
+        redeploying.redeploy(local.home, visits(local.home.root.parent, 3, 2), within=20.0)
+    monkeypatch.undo()
+    finish(local)
+
+
+def test_what_was_written_for_a_rehearsal_is_gone_and_a_state_that_was_collected_is_read_at_the_cut(
+    local: LocalApplication, monkeypatch: pytest.MonkeyPatch
+):
+    carry, calls = carrying.Carrier.carry, [0]
+
+    def collected(*arguments: Any) -> Any:
+        calls[0] += 1
+        carried = carry(*arguments)
+        if calls[0] == 1:
+            operator = "Counted"
+            raise OperatorError(operator, "its state cannot be read")
+        return carried
+
+    monkeypatch.setattr(carrying.Carrier, "carry", collected)
+    begin(local)
+    assert calls[0] == 2
+    finish(local)
+    collect_garbage(local.catalog, local.name, local.programs)
+    assert unneeded(local) == set()
+
+
 PHASES: dict[str, tuple[Any, str]] = {
     "it drains": (redeploying, "drain"),
     "it reads and writes states": (carrying.Carrier, "carry"),
@@ -351,7 +388,7 @@ def test_a_process_that_is_killed_in_the_middle_holds_nothing_up(
 
     def die(*arguments: Any, **named: Any) -> Any:
         calls[0] += 1
-        if name == "await_trial" and calls[0] == 1:  # that of an earlier redeploy
+        if name in ("await_trial", "carry") and calls[0] == 1:  # that of an earlier redeploy, a rehearsal
             return original(*arguments, **named)
         if name in ("carry", "switch"):
             original(*arguments, **named)
