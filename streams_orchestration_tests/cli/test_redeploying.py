@@ -247,3 +247,18 @@ def test_a_state_whose_file_is_lost_is_an_error(spec: Path, monkeypatch: pytest.
     monkeypatch.setattr(deployed, "_state_chains", lambda *_: {"New[0]": lost})
     assert main(["redeploy", str(spec), "--dry-run"]) == 1
     assert "New[0]: its state nowhere cannot be read" in capsys.readouterr().err
+
+
+def test_the_preview_says_how_long_what_changes_will_stand_still(
+    spec: Path, monkeypatch: pytest.MonkeyPatch, capsys: Capture
+):
+    deploy(Home.default(), compile_spec(spec))
+    edit(spec, ("width: 2", "width: 3"))
+    command = ["redeploy", str(spec), "--dry-run"]
+    assert main(command) == 0
+    assert "stands still" not in capsys.readouterr().out, "nothing was measured"
+    monkeypatch.setattr(deployed, "read_prediction", lambda *_: 1.26)
+    assert main(command) == 0
+    assert "All state is kept. What changes stands still for about 1.3 s." in capsys.readouterr().out
+    assert main([*command, "--format", "json"]) == 0
+    assert json.loads(capsys.readouterr().out)["pauseSeconds"] == {"predicted": 1.26, "measured": None}
