@@ -69,10 +69,16 @@ def _hash(array: pa.Array) -> tuple[np.ndarray, np.ndarray | slice]:
     """
     if pa.types.is_nested(array.type) or pa.types.is_decimal(array.type):
         array = pa.array([repr(value) for value in array.to_pylist()], pa.string())
-    if len(array) > _SAMPLE and 2 * pc.count_distinct(array.slice(0, _SAMPLE), mode="all").as_py() > _SAMPLE:
-        return _hash_values(array.dictionary_decode() if pa.types.is_dictionary(array.type) else array), slice(None)
+    if _mostly_differ(array):
+        return _hash_values(array), slice(None)
     encoded = pc.dictionary_encode(array, null_encoding="encode")
     return _hash_values(encoded.dictionary), encoded.indices.to_numpy(zero_copy_only=False)
+
+
+def _mostly_differ(array: pa.Array) -> bool:
+    if len(array) <= _SAMPLE or pa.types.is_dictionary(array.type) or pa.types.is_null(array.type):
+        return False
+    return 2 * pc.count_distinct(array.slice(0, _SAMPLE), mode="all").as_py() > _SAMPLE
 
 
 def _hash_values(values: pa.Array) -> np.ndarray:

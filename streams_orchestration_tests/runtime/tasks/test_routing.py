@@ -65,6 +65,29 @@ def test_the_hash_never_changes_silently():
     assert {ddl: channels(ddl, values) for ddl, values in VALUES.items()} == GOLDEN_CHANNELS
 
 
+MANY = 5_000
+LONG: dict[str, pa.Array] = {
+    "different texts": pa.array([f"key {i}" for i in range(MANY)]),
+    "different long texts": pa.array([f"{i}" * 300 for i in range(MANY)]),
+    "texts of a few": pa.array([f"key {i % 7}" for i in range(MANY)]),
+    "texts and nulls": pa.array([None if i % 3 == 0 else f"key {i}" for i in range(MANY)]),
+    "codes of a dictionary": pa.array([f"key {i}" for i in range(MANY)]).dictionary_encode(),
+    "nothing but nulls": pa.nulls(MANY),
+    "numbers": pa.array(range(MANY)),
+    "fractions and nulls": pa.array([None if i % 3 == 0 else i / 7 for i in range(MANY)]),
+    "times": pa.array(range(MANY), pa.int64()).cast(pa.timestamp("us", tz="UTC")),
+    "decimals": pa.array([Decimal(i) for i in range(MANY)]),
+    "lists": pa.array([[i] for i in range(MANY)]),
+}
+
+
+@pytest.mark.parametrize("values", LONG)
+def test_the_channel_of_a_tuple_does_not_depend_on_what_comes_with_it(values: str):
+    whole = pa.RecordBatch.from_arrays([LONG[values]], ["a"])
+    slices = [hash_channels(whole.slice(start, 100), ("a",), 997) for start in range(0, MANY, 100)]
+    assert hash_channels(whole, ("a",), 997).tolist() == np.concatenate(slices).tolist()
+
+
 def test_several_attributes_are_folded_in_their_order():
     rows = pa.table({"k": ["UA", "AA", None, "UA"], "n": [1, 2, 3, None]}).to_batches()[0]
     assert hash_channels(rows, ("k", "n"), 1000).tolist() == GOLDEN_FOLDED
