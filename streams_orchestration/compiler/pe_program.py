@@ -175,7 +175,7 @@ class PeProgram:
 
     @cached_property
     def seen_early(self) -> frozenset[str]:
-        """Streams that it writes and that anybody outside of the region may see before the epoch is complete."""
+        """Streams that it writes and that readers outside of the region may see before the epoch is complete."""
         return frozenset((*self.uncommitted, *self.uncommitted_exports))
 
     @cached_property

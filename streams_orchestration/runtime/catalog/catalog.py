@@ -59,7 +59,7 @@ class Catalog:
         self._patience = patience
         self.name = self._database.name
         self.changes = Changes(self._database.bell)
-        """Wakes who waits for a write of anybody."""
+        """Wakes what waits for a write, of whatever process."""
 
     def make(self) -> None:
         """Make its tables, unless another process was quicker.

@@ -111,7 +111,7 @@ def _start_missing(
 
 
 def _lost(connection: Connection, application: str) -> list[str]:
-    """Units whose host died after anybody had looked: from now on they refuse what it had begun to commit."""
+    """Units whose host died after it was last observed: from now on they refuse what it had begun to commit."""
     h, p, u = tables.host, tables.pe, tables.unit
     lost: list[str] = []
     hosts = HostRow.all(connection, select(h).where(h.c.application == application, h.c.pid.is_not(None)))

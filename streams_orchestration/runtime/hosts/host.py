@@ -264,7 +264,7 @@ class Host:
                 continue
             if query is None and starting < STARTING:
                 starting += 1
-                # What the query before had written and nobody has committed. Not earlier: until the unit is whole
+                # What the query before had written and not committed. Not earlier: until the unit is whole
                 # again, a commit of a host that was taken for dead may still name it.
                 self._sweep(row.id)
                 self._start(row.id, row.generation)

@@ -28,7 +28,7 @@ from streams_orchestration.runtime.units.trial import is_on_trial
 from streams_orchestration.runtime.units.watch import observe
 
 HOLD_SECONDS = 30.0
-"""A hold ends by itself after this time, unless it is renewed: whoever drains may die."""
+"""A hold ends by itself after this time, unless it is renewed: the process that drains may die."""
 
 LOOK_SECONDS = 0.5
 
@@ -192,7 +192,7 @@ def give_up_epochs(catalog: Catalog, application: str, units: Collection[str]) -
 
 
 def _go_back(connection: Connection, unit: UnitRow) -> list[str]:
-    """Take a unit back to its cut; the files that nobody names any more."""
+    """Take a unit back to its cut; the files that are no longer named."""
     u = tables.unit
     garbage = roll_back(connection, unit, unit.completed_epoch + 1)
     connection.execute(

@@ -104,7 +104,7 @@ def begin_redeploy(
     within: float = WITHIN_SECONDS,
     launcher: HostLauncher | None = None,
 ) -> Redeployment:
-    """The same, but do not wait until the new plan has proved itself: hosts and whoever looks see to it.
+    """As `redeploy`, without waiting for the end of the trial: hosts, and all that observe them, decide it.
 
     Raises:
         RedeployRefusedError: state would be lost that may not be.
@@ -164,7 +164,7 @@ def _bring_to(
     home: Home, catalog: Catalog, wanted: Compilation, redeployment: Redeployment, within: float,
     launcher: HostLauncher | None,
 ) -> list[str]:  # fmt: skip
-    """Drain what changes, and switch; the files that nobody names any more."""
+    """Drain what changes, and switch; the files that are no longer named."""
     application = redeployment.application
     programs = [pe.program for pe in deployed_pes(catalog, application)]
     changed = [each.unit for each in redeployment.units if each.action in ("restart", "stop")]
@@ -249,7 +249,7 @@ def _switch(
     home: Home, catalog: Catalog, programs: Sequence[PeProgram], after: Compilation, redeployment: Redeployment,
     changed: Collection[str], within: float,
 ) -> list[str]:  # fmt: skip
-    """Carry the states over, then switch; the files that nobody names any more."""
+    """Carry the states over, then switch; the files that are no longer named."""
     with catalog.read() as connection:
         cut = read_cut(connection, redeployment.application, programs, changed)
     carrier = Carrier(home, base_directory(after), programs, need(after.deployment).programs, cut)

@@ -63,7 +63,7 @@ def switch(
         within: seconds in which every unit of the new plan must have completed an epoch.
 
     Returns:
-        Files that nobody names any more.
+        Files that are no longer named.
 
     Raises:
         NotDrainedError: a unit that changes is at no cut, or not at that one any more, or has not read what another one

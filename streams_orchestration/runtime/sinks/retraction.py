@@ -1,6 +1,6 @@
 """Retraction: what a reset takes back of what others may have seen, in an order in which no zombie can bring it back.
 
-The transaction of the reset only marks it. Removing it can be repeated by anybody, and is done before anything newer of
+The transaction of the reset only marks it. Any process may remove it, again after a crash, before anything newer of
 the same sink becomes visible.
 """
 

@@ -67,7 +67,7 @@ class Garbage:
 def collect_garbage(
     catalog: Catalog, application: str, programs: Collection[PeProgram], units: Collection[str] | None = None
 ) -> int:
-    """Forget commits, segments and states that lie before the cut of everybody who could need them.
+    """Forget commits, segments and states that lie before the cuts of all PEs that could need them.
 
     While a redeploy is on trial this is the cut at which it took place.
 

@@ -106,7 +106,7 @@ def bring_back(connection: Connection, application: str, before: PlanBefore) -> 
         before: the plan before, at its cut.
 
     Returns:
-        Files that nobody names any more.
+        Files that are no longer named.
     """
     u, p = tables.unit, tables.pe
     tried = UnitRow.all(connection, select(u).where(u.c.application == application, u.c.shown_epoch.is_not(None)))
@@ -142,7 +142,7 @@ def bring_back(connection: Connection, application: str, before: PlanBefore) -> 
 
 
 def _take_back(connection: Connection, application: str, units: Collection[UnitRow]) -> list[str]:
-    """Roll units back to where they were put on trial; the files of their states and of outputs that nobody saw."""
+    """Roll units back to where they were put on trial; the files of their states, and of outputs not visible yet."""
     s, f, k = tables.state, tables.sink_file, tables.sink
     garbage: list[str] = []
     for unit in units:

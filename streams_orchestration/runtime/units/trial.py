@@ -2,8 +2,8 @@
 
 The units that it has restarted complete epochs, which nothing outside of them sees (`unit.shown_epoch`). When each has
 completed one that is worth it, all become visible, and the plan before is forgotten. When one cannot, the plan before
-is brought back. Nothing of a trial is kept in memory: any process that looks at the units of the application decides
-it, whoever dies.
+is brought back. Nothing of a trial is kept in memory: any process that observes the units of the application decides
+it, so none has to survive.
 """
 
 from __future__ import annotations
@@ -79,7 +79,7 @@ def decide(catalog: Catalog, application: str) -> None:
 
 
 def revert(connection: Connection, trial: TrialRow, cause: str) -> list[str]:
-    """Bring the plan before an open trial back; the files that nobody names any more."""
+    """Bring the plan before an open trial back; the files that are no longer named."""
     assert trial.before is not None
     end_trial(connection, trial, "REVERTED", cause=cause)
     return bring_back(connection, trial.application, PlanBefore.load(trial.before))
