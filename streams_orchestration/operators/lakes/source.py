@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
 from typing import Any, ClassVar, Literal
 
 from pydantic import Field
@@ -29,13 +28,9 @@ from streams_orchestration.operators.lakes.history import (
     TableHistory,
     VersionParts,
 )
-from streams_orchestration.operators.libraries import pa, pq
+from streams_orchestration.operators.lakes.part_reader import FEED, PartReader
+from streams_orchestration.operators.libraries import pa
 from streams_orchestration.operators.mentions import Mentions
-
-FEED = {"_change_type": "string", "_commit_version": "bigint", "_commit_timestamp": "timestamp"}
-"""Attributes that say of a change what it is, and their types."""
-READ_ROWS = 65_536
-"""Of a data file in one step, at most."""
 
 
 class LakeSourceParameters(Parameters):
@@ -97,8 +92,7 @@ class LakeSource(SourceOperator):
         """Nothing is read before the first call of `produce`."""
         self._history: TableHistory | None = None
         self._cached: tuple[tuple[int, bool], VersionParts] | None = None
-        self._reading: tuple[Position, Iterator[pa.RecordBatch]] | None = None
-        self._rest: pa.RecordBatch | None = None
+        self._reader: PartReader | None = None
         self._idle = False
         self._place = ""
         self._hold_up = HoldUp(self.context)
@@ -129,7 +123,7 @@ class LakeSource(SourceOperator):
             if not is_away(error):
                 raise
             self._hold_up.away(error)
-            self._history = self._reading = self._rest = None
+            self._history = self._reader = None
             return ProducedTo(self._reached, exhausted=False)
         self._hold_up.back()
         return produced
@@ -206,10 +200,7 @@ class LakeSource(SourceOperator):
             return position._replace(part=position.part + 1, row=0), 0
         self._place = f"{part.path} of version {position.version} of {self._table.place}, rows from {position.row + 1}"
         self._submit_rows(batch)
-        position = position._replace(row=position.row + batch.num_rows)
-        if self._reading is not None:
-            self._reading = (position, self._reading[1])
-        return position, batch.num_rows
+        return position._replace(row=position.row + batch.num_rows), batch.num_rows
 
     def _parts(self, position: Position) -> VersionParts:
         key = (position.version, position.whole)
@@ -223,52 +214,14 @@ class LakeSource(SourceOperator):
         return self._cached[1]
 
     def _read(self, position: Position, part: DataPart, limit: int) -> pa.RecordBatch | None:
-        """Some rows of a data file from a row on; None at its end."""
+        """Some rows of a data file from a row on; None at its end, or where it is gone."""
+        if self._reader is None:
+            self._reader = PartReader(self._table, self._schema)
         try:
-            if self._reading is None or self._reading[0] != position:
-                self._reading, self._rest = (position, self._batches(part, position)), None
-            batch = self._rest if self._rest is not None else next(self._reading[1], None)
+            return self._reader.read(position, part, limit)
         except FileNotFoundError:
-            self._reading = None
             self._lose(f"the data file {part.path} of version {position.version}")
             return None
-        except (pa.ArrowInvalid, OSError) as error:
-            message = f"{part.path} of {self._table.place}, version {position.version}: {error}"
-            raise (LakeError if is_away(error) else DataError)(message) from error
-        if batch is None:
-            self._reading = None
-            return None
-        self._rest = batch.slice(limit) if batch.num_rows > limit else None
-        return batch.slice(0, limit)
-
-    def _batches(self, part: DataPart, position: Position) -> Iterator[pa.RecordBatch]:
-        first, feed = (
-            position.row,
-            {"_change_type": pa.array(["insert"]), "_commit_version": pa.array([position.version])},
-        )
-        with pq.ParquetFile(self._table.open(part)) as file:
-            wanted = [name for name in self._schema.names if name not in FEED]
-            names = self._table.columns_in(file.schema_arrow, wanted)
-            inside = list(names.values())
-            for group in range(file.num_row_groups):
-                rows = file.metadata.row_group(group).num_rows
-                if first >= rows:
-                    first -= rows
-                    continue
-                for batch in file.iter_batches(READ_ROWS, row_groups=[group], columns=inside, use_threads=False):
-                    skipped = min(first, batch.num_rows)
-                    first -= skipped
-                    if skipped < batch.num_rows:
-                        yield self._complete(batch.slice(skipped), names, {**feed, **part.values})
-
-    def _complete(self, batch: pa.RecordBatch, names: Mapping[str, str], values: Mapping[str, Any]) -> pa.RecordBatch:
-        """With the columns that are not in the file: values of its partition, or null."""
-        columns: dict[str, Any] = {name: batch.column(inside) for name, inside in names.items()}
-        for field in self._schema:
-            if field.name not in columns:
-                value = values.get(field.name, pa.nulls(1, field.type))
-                columns[field.name] = value.take(pa.array([0] * batch.num_rows, pa.int64()))
-        return pa.RecordBatch.from_pydict({name: columns[name] for name in self._schema.names})
 
     def _submit_rows(self, batch: pa.RecordBatch) -> None:
         columns: dict[str, Any] = dict(zip(batch.schema.names, batch.columns, strict=True))

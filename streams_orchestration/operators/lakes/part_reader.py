@@ -1,0 +1,86 @@
+"""Reads the rows of data files: from any row on, as the attributes of a stream."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+from streams_orchestration.operators.errors import DataError
+from streams_orchestration.operators.lakes.errors import LakeError, is_away
+from streams_orchestration.operators.lakes.history import DataPart, Position, TableHistory
+from streams_orchestration.operators.libraries import pa, pq
+
+FEED = {"_change_type": "string", "_commit_version": "bigint", "_commit_timestamp": "timestamp"}
+"""Attributes that say of a change what it is, and their types."""
+READ_ROWS = 65_536
+"""Of a data file in one step, at most."""
+
+
+class PartReader:
+    """Keeps the file open in which the next rows are, and the rows of it that were read ahead."""
+
+    def __init__(self, table: TableHistory, schema: pa.Schema) -> None:
+        self._table = table
+        self._schema = schema
+        """Of the stream."""
+        self._at: Position | None = None
+        """Of the row that comes next; None where no file is open."""
+        self._batches: Iterator[pa.RecordBatch] = iter(())
+        self._rest: pa.RecordBatch | None = None
+
+    def read(self, position: Position, part: DataPart, limit: int) -> pa.RecordBatch | None:
+        """Some rows of a data file, `limit` at most; None at its end.
+
+        Args:
+            position: of the first of them.
+            part: the data file.
+            limit: rows.
+
+        Raises:
+            FileNotFoundError: the file is gone.
+            DataError: it is damaged, or does not have the columns.
+            LakeError: it cannot be reached.
+        """
+        if self._at != position:
+            self._batches, self._rest = self._read(part, position), None
+        self._at = None
+        try:
+            batch = self._rest if self._rest is not None else next(self._batches, None)
+        except FileNotFoundError:
+            raise
+        except (pa.ArrowInvalid, OSError) as error:
+            message = f"{part.path} of {self._table.place}, version {position.version}: {error}"
+            raise (LakeError if is_away(error) else DataError)(message) from error
+        if batch is None:
+            return None
+        self._rest = batch.slice(limit) if batch.num_rows > limit else None
+        batch = batch.slice(0, limit)
+        self._at = position._replace(row=position.row + batch.num_rows)
+        return batch
+
+    def _read(self, part: DataPart, position: Position) -> Iterator[pa.RecordBatch]:
+        first = position.row
+        feed = {"_change_type": pa.array(["insert"]), "_commit_version": pa.array([position.version])}
+        with pq.ParquetFile(self._table.open(part)) as file:
+            wanted = [name for name in self._schema.names if name not in FEED]
+            names = self._table.columns_in(file.schema_arrow, wanted)
+            inside = list(names.values())
+            for group in range(file.num_row_groups):
+                rows = file.metadata.row_group(group).num_rows
+                if first >= rows:
+                    first -= rows
+                    continue
+                for batch in file.iter_batches(READ_ROWS, row_groups=[group], columns=inside, use_threads=False):
+                    skipped = min(first, batch.num_rows)
+                    first -= skipped
+                    if skipped < batch.num_rows:
+                        yield self._complete(batch.slice(skipped), names, {**feed, **part.values})
+
+    def _complete(self, batch: pa.RecordBatch, names: Mapping[str, str], values: Mapping[str, Any]) -> pa.RecordBatch:
+        """With the columns that are not in the file: values of its partition, or null."""
+        columns: dict[str, Any] = {name: batch.column(inside) for name, inside in names.items()}
+        for field in self._schema:
+            if field.name not in columns:
+                value = values.get(field.name, pa.nulls(1, field.type))
+                columns[field.name] = value.take(pa.array([0] * batch.num_rows, pa.int64()))
+        return pa.RecordBatch.from_pydict({name: columns[name] for name in self._schema.names})
