@@ -16,7 +16,7 @@ from streams_orchestration.compiler.compilation import Compilation
 from streams_orchestration.compiler.options import Options
 from streams_orchestration.compiler.physical_graph import PhysicalGraph
 from streams_orchestration.compiler.stage_results import FusionPlan
-from streams_orchestration.runtime.errors import NotDeployedError
+from streams_orchestration.runtime.errors import NotDeployedError, OtherVersionError
 from streams_orchestration.runtime.observing.metrics import ApplicationMetrics
 from streams_orchestration.runtime.observing.status import ApplicationStatus
 from streams_orchestration.runtime.storage.home import Home
@@ -134,17 +134,17 @@ class Deployments(dg.ConfigurableResource):
         return _runtime().deployed_if_any(self._home, application)
 
     def options(self, application: str) -> Options | None:
-        """Those that the application is deployed with; None when it is not."""
+        """Those that the application is deployed with; None when it is not, or another version has deployed it."""
         try:
             return self.compilation(application).options
-        except NotDeployedError:
+        except (NotDeployedError, OtherVersionError):
             return None
 
     def fusion(self, application: str, physical: PhysicalGraph) -> FusionPlan | None:
         """The PEs that run this expanded graph; None when it is not deployed, or another one is."""
         try:
             deployed = self.compilation(application)
-        except NotDeployedError:
+        except (NotDeployedError, OtherVersionError):
             return None
         return deployed.fusion if deployed.physical == physical else None
 

@@ -141,6 +141,16 @@ class ApplicationChangedError(StreamsRuntimeError):
         )
 
 
+class OtherVersionError(StreamsRuntimeError):
+    """What is deployed was compiled by another version of the product, and cannot be read."""
+
+    def __init__(self, application: str) -> None:
+        super().__init__(
+            f"{application} was deployed by another version of the product, whose plan this one cannot read. Go on "
+            "with that version, or start anew with --fresh, which drops its state and its published results."
+        )
+
+
 class NotDeployableError(StreamsRuntimeError):
     """The application compiles but cannot run here."""
 

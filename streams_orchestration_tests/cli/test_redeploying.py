@@ -8,11 +8,15 @@ from typing import Any
 
 import pytest
 import yaml
+from sqlalchemy import update
 
 from streams_orchestration.cli import main
+from streams_orchestration.cli.jobs import last_options
 from streams_orchestration.compiler.compiling import compile_spec
 from streams_orchestration.compiler.options import Options
 from streams_orchestration.operators.keyed_state import KeyedState
+from streams_orchestration.runtime.catalog import tables
+from streams_orchestration.runtime.catalog.catalog import Catalog
 from streams_orchestration.runtime.deployment.deployment import deploy
 from streams_orchestration.runtime.errors import OperatorError
 from streams_orchestration.runtime.observing.reading import read_status
@@ -92,6 +96,26 @@ def test_verdict_and_status(spec: Path, capsys: Capture, case: str):
     changes, options, status, verdict = CHANGES[case]
     assert main(["redeploy", edit(spec, *changes), "--dry-run", "--format", "json", *options]) == status
     assert document(capsys)["verdict"] == verdict
+
+
+OTHER_VERSION: dict[str, tuple[list[str], list[tuple[str, str]], int]] = {
+    "explain": (["explain", "New"], [], 0),
+    "graph": (["graph"], [], 0),
+    "redeploy": (["redeploy", "--dry-run"], [], 1),
+    "deploy what has changed": (["deploy"], [("key: k", "key: g")], 1),
+}
+
+
+@pytest.mark.parametrize("case", OTHER_VERSION)
+def test_a_plan_that_another_version_has_stored_is_named(spec: Path, capsys: Capture, case: str):
+    (command, *options), changes, status = OTHER_VERSION[case]
+    with Catalog(Home(spec.parent / "home")).write() as connection:
+        connection.execute(update(tables.application).values(compilation=b'{"of": "another version"}'))
+    assert main([command, edit(spec, *changes), *options]) == status
+    error = capsys.readouterr().err
+    assert ("app was deployed by another version of the product" in error) == (status == 1)
+    assert "validation error" not in error
+    assert last_options(Home(spec.parent / "home"), "app") == Options(), "--fresh needs none of what is deployed"
 
 
 def test_a_width_for_this_redeploy_is_the_strongest(spec: Path, capsys: Capture):

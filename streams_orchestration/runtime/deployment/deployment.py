@@ -5,7 +5,7 @@ from __future__ import annotations
 import shutil
 import time
 import uuid
-from dataclasses import asdict, replace
+from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
@@ -14,7 +14,7 @@ from sqlalchemy import Connection, delete, insert, select, update
 from streams_orchestration.compiler.checking.checking import check_operators
 from streams_orchestration.compiler.compilation import Compilation, need
 from streams_orchestration.compiler.deployment_plan import DeployedPe, DeploymentPlan, Unit
-from streams_orchestration.compiler.documents import dump, load
+from streams_orchestration.compiler.documents import dump
 from streams_orchestration.compiler.pe_program import PeProgram
 from streams_orchestration.compiler.redeployment.fingerprint import difference, fingerprint
 from streams_orchestration.compiler.redeployment.numbered import as_deployed
@@ -28,6 +28,7 @@ from streams_orchestration.runtime.deployment.control import cancel
 from streams_orchestration.runtime.errors import ApplicationChangedError, NotDeployableError
 from streams_orchestration.runtime.programs.batches import Position
 from streams_orchestration.runtime.programs.spread import spread
+from streams_orchestration.runtime.programs.stored_compilation import read_stored, stored
 from streams_orchestration.runtime.settings import Settings
 from streams_orchestration.runtime.sinks.outputs import insert_sinks, published_files
 from streams_orchestration.runtime.storage.home import Home
@@ -81,12 +82,12 @@ def _deploy(home: Home, compilation: Compilation, plan: DeploymentPlan, *, fresh
         row = ApplicationRow.one_or_none(connection, select(a).where(a.c.name == application))
         if row is not None:
             if row.fingerprint != identity:
-                raise ApplicationChangedError(application, difference(load(Compilation, row.compilation), compilation))
+                raise ApplicationChangedError(application, difference(read_stored(row), compilation))
             resume(connection, application, row.state)
             if row.plan == FIRST_PLAN:
                 _write_programs(connection, plan)
             else:  # what runs has other numbers than what was compiled
-                compilation = as_deployed(compilation, load(Compilation, row.compilation))
+                compilation = as_deployed(compilation, read_stored(row))
             # the fingerprint does not tell uids
             connection.execute(update(a).where(a.c.name == application).values(compilation=stored(compilation)))
         else:
@@ -196,11 +197,6 @@ def insert_pe(connection: Connection, pe: DeployedPe, **values: Any) -> None:
         "position": position,
     }
     connection.execute(insert(tables.pe).values(**(plain | values)))
-
-
-def stored(compilation: Compilation) -> bytes:
-    """Without the deployment plan, whose parts stand in rows of their own."""
-    return dump(replace(compilation, deployment=None))
 
 
 def _write_programs(connection: Connection, plan: DeploymentPlan) -> None:

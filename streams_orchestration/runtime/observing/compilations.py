@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from streams_orchestration.compiler.compilation import Compilation
-from streams_orchestration.compiler.documents import load
-from streams_orchestration.runtime.errors import CatalogError, NotDeployedError
+from streams_orchestration.runtime.errors import CatalogError, NotDeployedError, OtherVersionError
+from streams_orchestration.runtime.programs.stored_compilation import read_stored
 from streams_orchestration.runtime.storage.home import Home
 from streams_orchestration.runtime.units.reading import application_row, opened_catalog
 
@@ -14,14 +14,15 @@ def deployed_compilation(home: Home, application: str) -> Compilation:
 
     Raises:
         NotDeployedError: the catalog does not know it.
+        OtherVersionError: see there.
     """
     with opened_catalog(home, application).read() as connection:
-        return load(Compilation, application_row(connection, home, application).compilation)
+        return read_stored(application_row(connection, home, application))
 
 
 def deployed_if_any(home: Home, application: str) -> Compilation | None:
     """The same; None when nothing of this name is deployed, or when that cannot be known now."""
     try:
         return deployed_compilation(home, application)
-    except (NotDeployedError, CatalogError):
+    except (NotDeployedError, OtherVersionError, CatalogError):
         return None

@@ -24,6 +24,7 @@ from streams_orchestration.runtime.catalog import tables
 from streams_orchestration.runtime.catalog.catalog import Catalog
 from streams_orchestration.runtime.errors import OperatorError, StreamsRuntimeError
 from streams_orchestration.runtime.programs.batches import StoredState as StateChain
+from streams_orchestration.runtime.programs.stored_compilation import read_stored
 from streams_orchestration.runtime.redeployment.predicting import read_prediction
 from streams_orchestration.runtime.storage.home import Home
 from streams_orchestration.runtime.tasks.instances import SPLITTERS
@@ -53,7 +54,7 @@ def preview_redeploy(
 
     Raises:
         NotDeployedError: the catalog does not know it.
-        DropStateError: see there.
+        OtherVersionError, DropStateError: see there.
         OperatorError: a stored state cannot be read.
     """
     application = wanted.logical.application
@@ -100,7 +101,7 @@ def _facts_of(chain: StateChain, catalog: Catalog, application: str, deployed: C
 def deployed_plan(connection: Connection, home: Home, application: str) -> Compilation:
     """As it is deployed, with the programs that its PEs run."""
     p, u = tables.pe, tables.unit
-    compilation = load(Compilation, application_row(connection, home, application).compilation)
+    compilation = read_stored(application_row(connection, home, application))
     rows = connection.execute(select(p).where(p.c.application == application).order_by(p.c.id)).all()
     if any(row.program is None for row in rows):  # an older version of the product has deployed it
         return replace(compilation, deployment=plan_deployment(compilation))
