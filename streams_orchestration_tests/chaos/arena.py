@@ -128,7 +128,7 @@ def run(case: Case, place: Path, *, small_disk: bool, show: bool = True) -> Verd
     with ExitStack() as stack:
         home, disk = stack.enter_context(_home(place, small_disk))
         served = stack.enter_context(server()) if case.catalog == "postgresql" else None
-        stack.enter_context(_environment(home, served, case.engine))
+        stack.enter_context(environment(home, served, case.engine))
         spec = place / f"{shape.name}.yaml"
         spec.write_text(yaml.safe_dump(shape.spec(hurry)))
         compilation = shape.compiled(hurry)
@@ -373,7 +373,8 @@ def can_mount(root: Path) -> bool:
 
 
 @contextlib.contextmanager
-def _environment(home: Home, served: Server | None, engine: str) -> Iterator[None]:
+def environment(home: Home, served: Server | None, engine: str) -> Iterator[None]:
+    """The environment of processes that use a home, a catalog and an engine."""
     before = dict(os.environ)
     os.environ.pop("STREAMS_CATALOG", None)
     if served is not None:
