@@ -646,6 +646,118 @@ def KafkaSource(
     )
 
 
+def MQTTSource(
+    *,
+    url: str,
+    topics: Sequence[Any],
+    format: Literal["json", "csv", "raw"] | None = None,
+    separator: str | None = None,
+    metadata: Mapping[str, Any] | None = None,
+    max_message_bytes: int | Reference | None = None,
+    journal_limit: int | Reference | None = None,
+    on_bad_tuple: Literal["fail", "drop", "stream"] | None = None,
+    on_lost_data: Literal["fail", "skip"] | None = None,
+    user: str | None = None,
+    password: str | None = None,
+    qos: Literal[0, 1] | None = None,
+    client_id: str | None = None,
+) -> Use:
+    """A message is acknowledged to the broker when it is in the journal.
+
+    Args:
+        url: scheme://host:port, without user and password.
+        topics: filters, as sensors/+/temperature or sensors/#.
+        format: 'json' when None.
+        separator: csv.
+        metadata: attribute: number, received, or what the source calls who sent it.
+        max_message_bytes: of one message.
+        journal_limit: bytes that may wait to be read.
+        on_bad_tuple: 'fail' when None.
+        on_lost_data: 'fail' when None.
+        user: None when None.
+        password: as ${env:NAME} or ${file:PATH}.
+        qos: 1: acknowledged when it is in the journal; 0: not at all.
+        client_id: by which the broker keeps what comes while no host is there.
+    """
+    return named_use(
+        "MQTTSource",
+        {
+            "url": url,
+            "topics": topics,
+            "format": format,
+            "separator": separator,
+            "metadata": metadata,
+            "maxMessageBytes": max_message_bytes,
+            "journalLimit": journal_limit,
+            "onBadTuple": on_bad_tuple,
+            "onLostData": on_lost_data,
+            "user": user,
+            "password": password,
+            "qos": qos,
+            "clientId": client_id,
+        },
+    )
+
+
+def NATSSource(
+    *,
+    url: str,
+    stream: str,
+    format: Literal["json", "csv", "raw"] | None = None,
+    separator: str | None = None,
+    metadata: Mapping[str, Any] | None = None,
+    max_message_bytes: int | Reference | None = None,
+    journal_limit: int | Reference | None = None,
+    on_bad_tuple: Literal["fail", "drop", "stream"] | None = None,
+    on_lost_data: Literal["fail", "skip"] | None = None,
+    user: str | None = None,
+    password: str | None = None,
+    subject: str | None = None,
+    consumer: str | None = None,
+    token: str | None = None,
+    start_at: Literal["earliest", "latest"] | None = None,
+) -> Use:
+    """A message is acknowledged when it is in the journal; one that comes again is known by its number.
+
+    Args:
+        url: scheme://host:port, without user and password.
+        stream: of JetStream.
+        format: 'json' when None.
+        separator: csv.
+        metadata: attribute: number, received, or what the source calls who sent it.
+        max_message_bytes: of one message.
+        journal_limit: bytes that may wait to be read.
+        on_bad_tuple: 'fail' when None.
+        on_lost_data: 'fail' when None.
+        user: None when None.
+        password: as ${env:NAME} or ${file:PATH}.
+        subject: filter; else all subjects of the stream.
+        consumer: durable; made if it is missing.
+        token: as ${env:NAME} or ${file:PATH}.
+        start_at: of a new consumer.
+    """
+    return named_use(
+        "NATSSource",
+        {
+            "url": url,
+            "stream": stream,
+            "format": format,
+            "separator": separator,
+            "metadata": metadata,
+            "maxMessageBytes": max_message_bytes,
+            "journalLimit": journal_limit,
+            "onBadTuple": on_bad_tuple,
+            "onLostData": on_lost_data,
+            "user": user,
+            "password": password,
+            "subject": subject,
+            "consumer": consumer,
+            "token": token,
+            "startAt": start_at,
+        },
+    )
+
+
 def Pair(*, partition_by: Sequence[Any] | None = None) -> Use:
     """When a tuple has come to every input port, all of them are submitted in the order of the ports, then a marker.
 
@@ -664,6 +776,62 @@ def Punctor(*, punctuate: str, position: Literal["before", "after"], output: Map
         output: attribute -> expression; others keep their value.
     """
     return named_use("Punctor", {"punctuate": punctuate, "position": position, "output": output})
+
+
+def RedisSource(
+    *,
+    url: str,
+    stream: str,
+    format: Literal["json", "csv", "raw"] | None = None,
+    separator: str | None = None,
+    metadata: Mapping[str, Any] | None = None,
+    max_message_bytes: int | Reference | None = None,
+    journal_limit: int | Reference | None = None,
+    on_bad_tuple: Literal["fail", "drop", "stream"] | None = None,
+    on_lost_data: Literal["fail", "skip"] | None = None,
+    user: str | None = None,
+    password: str | None = None,
+    group: str | None = None,
+    field: str | None = None,
+    start_at: Literal["earliest", "latest"] | None = None,
+) -> Use:
+    """An entry is acknowledged when it is in the journal; one that comes again is known by its id.
+
+    Args:
+        url: scheme://host:port, without user and password.
+        stream: the key of the stream; it is made if it is missing.
+        format: 'json' when None.
+        separator: csv.
+        metadata: attribute: number, received, or what the source calls who sent it.
+        max_message_bytes: of one message.
+        journal_limit: bytes that may wait to be read.
+        on_bad_tuple: 'fail' when None.
+        on_lost_data: 'fail' when None.
+        user: None when None.
+        password: as ${env:NAME} or ${file:PATH}.
+        group: consumer group; it is made if it is missing.
+        field: of an entry, that has the message.
+        start_at: of a new group.
+    """
+    return named_use(
+        "RedisSource",
+        {
+            "url": url,
+            "stream": stream,
+            "format": format,
+            "separator": separator,
+            "metadata": metadata,
+            "maxMessageBytes": max_message_bytes,
+            "journalLimit": journal_limit,
+            "onBadTuple": on_bad_tuple,
+            "onLostData": on_lost_data,
+            "user": user,
+            "password": password,
+            "group": group,
+            "field": field,
+            "startAt": start_at,
+        },
+    )
 
 
 def Sort(

@@ -35,7 +35,7 @@ _STATEFUL = frozenset(
         *("DirectoryScan", "DynamicFilter", "FileSink", "FileSource", "Gate", "Join", "KeyedAggregate", "KeyedDelay"),
         *("KeyedJoin", "Marker", "Normalize", "Pair", "PunctMerger", "Selector", "Sort", "SqlSink", "Switch"),
         *("HttpSink", "HttpSource", "IcebergSink", "IcebergSource", "KafkaSink", "KafkaSource", "SqlSource"),
-        *("TCPSource", "Throttle", "UDPSource"),
+        *("MQTTSource", "NATSSource", "RedisSource", "TCPSource", "Throttle", "UDPSource"),
     )
 )
 
@@ -78,13 +78,16 @@ _TABLE: dict[str, tuple[SingleThreadedMode, str, str]] = {
     "KeyedAggregate": ("Always", "c", "M"),
     "KeyedDelay": ("Always", "c", "M"),
     "KeyedJoin": ("Always", "c c", "M"),
+    "MQTTSource": ("Always", "", "Mg Mg?"),
     "Marker": ("Never", "cw", "cp"),
     "MetricsSink": ("Always", "c", ""),
+    "NATSSource": ("Always", "", "Mg Mg?"),
     "Normalize": ("Always", "c", "Mg"),
     "Pair": ("Always", "c c c*", "Mg"),
     "Parse": ("Always", "M", "Mg"),
     "PunctMerger": ("Always", "ce ce*", "cg"),
     "Punctor": ("Always", "c", "Mg"),
+    "RedisSource": ("Always", "", "Mg Mg?"),
     "Selector": ("Never", "Mw+", "cg"),
     "Sort": ("WindowEvictionBound", "cw", "Mg"),
     "Split": ("Always", "c", "cp cp*"),

@@ -50,6 +50,7 @@ class Receiver:
         self.journal: Journal | None = None
         self._task: asyncio.Task[None] | None = None
         self._lock = threading.Lock()
+        self._stopping = False
         self._ended = False
 
     @property
@@ -68,9 +69,10 @@ class Receiver:
 
     async def stop(self) -> None:
         """End, and give the journal away."""
-        if self._task is not None:
-            self._task.cancel()
-            await asyncio.gather(self._task, return_exceptions=True)
+        self._stopping = True
+        while self._task is not None and not self._task.done():
+            self._task.cancel()  # a library may have taken it for an error of its own
+            await asyncio.wait([self._task], timeout=1.0)
 
     def trim(self, needed: Needed) -> None:
         """Remove what lies before the cut."""
@@ -81,7 +83,7 @@ class Receiver:
     async def _run(self) -> None:
         failures, intake = 0, None
         try:
-            while True:
+            while not self._stopping:
                 try:
                     if intake is None:
                         intake = await asyncio.to_thread(self._open)
@@ -166,6 +168,7 @@ class Receivers:
         """Receive nothing any more."""
         self.receive_for({})
         if self._loop is not None:
+            self._do(_end_tasks())
             self._loop.call_soon_threadsafe(self._loop.stop)
             self._loop = None
 
@@ -173,7 +176,7 @@ class Receivers:
         if self._loop is None:
             self._loop = asyncio.new_event_loop()
             threading.Thread(target=self._loop.run_forever, name="receivers", daemon=True).start()
-            self._loop.call_soon_threadsafe(self._loop.create_task, self._trim_again_and_again())
+            asyncio.run_coroutine_threadsafe(self._trim_again_and_again(), self._loop)
         try:
             asyncio.run_coroutine_threadsafe(work, self._loop).result(END_SECONDS)  # type: ignore[arg-type]
         except TimeoutError:
@@ -184,6 +187,15 @@ async def _replace(gone: Iterable[Receiver], new: Iterable[Receiver]) -> None:
     await asyncio.gather(*(receiver.stop() for receiver in gone))
     for receiver in new:
         receiver.start()
+
+
+async def _end_tasks() -> None:
+    """Of this loop, all but this one."""
+    others = asyncio.all_tasks() - {asyncio.current_task()}
+    for task in others:
+        task.cancel()
+    if others:
+        await asyncio.wait(others, timeout=1.0)
 
 
 def receivers(home: Home, programs: Iterable[PeProgram]) -> dict[str, Receiver]:

@@ -1,0 +1,114 @@
+"""How a broker is addressed by the sources that acknowledge to it."""
+
+from __future__ import annotations
+
+import asyncio
+import importlib.util
+from collections.abc import Sequence
+from typing import ClassVar, NamedTuple
+from urllib.parse import urlsplit
+
+from pydantic import Field, field_validator
+
+from streams_orchestration.operators.errors import RefusedError
+from streams_orchestration.operators.http.client import check_token
+from streams_orchestration.operators.journal.intake import Intake
+from streams_orchestration.operators.journal.source import JournalParameters
+from streams_orchestration.operators.references import ReferenceError, resolved
+
+REACH_SECONDS = 10.0
+"""How long one try to reach a broker takes at most."""
+
+CLOSE_SECONDS = 1.0
+"""How long a connection may take to be closed properly."""
+
+
+class Delivery(NamedTuple):
+    """A message of a broker."""
+
+    value: bytes
+    origin: str
+    key: str = ""
+    """The same whenever it is delivered; empty where the broker has none."""
+
+
+class BrokerParameters(JournalParameters):
+    """Parameters of every source that acknowledges to a broker."""
+
+    schemes: ClassVar[dict[str, int]] = {}
+    """Of the address, each with the port that goes without saying."""
+    url: str = Field(min_length=1, description="scheme://host:port, without user and password")
+    user: str | None = None
+    password: str | None = Field(default=None, repr=False, description="as ${env:NAME} or ${file:PATH}")
+
+    @field_validator("url")
+    @classmethod
+    def _check_url(cls, url: str) -> str:
+        try:
+            parts = urlsplit(url)
+            port = parts.port
+        except ValueError as error:
+            message = f"it is no address: {error}"
+            raise ValueError(message) from None
+        if parts.username is not None or parts.password is not None:
+            message = "a user or password stands in the address; name them in user and password"
+            raise ValueError(message)
+        if parts.scheme not in cls.schemes or not parts.hostname or port == 0:
+            message = (
+                f"{url} is no address of the form {' or '.join(f'{scheme}://host:port' for scheme in cls.schemes)}"
+            )
+            raise ValueError(message)
+        return url
+
+    @field_validator("password")
+    @classmethod
+    def _check_password(cls, password: str | None) -> str | None:
+        return check_token(password)
+
+    @property
+    def host_and_port(self) -> tuple[str, int]:
+        """Of the address."""
+        parts = urlsplit(self.url)
+        return parts.hostname or "", parts.port or self.schemes[parts.scheme]
+
+    def secret(self, name: str) -> str | None:
+        """What a parameter that is a reference stands for.
+
+        Raises:
+            RefusedError: it cannot be resolved.
+        """
+        text = getattr(self, name)
+        try:
+            return None if text is None else resolved(text, name)
+        except ReferenceError as error:
+            raise RefusedError(str(error)) from None
+
+
+def require_broker(operator: str, module: str, package: str, extra: str) -> None:
+    """See that the library is installed; nothing is imported.
+
+    Raises:
+        ValueError: it is not; names the extra to install.
+    """
+    if importlib.util.find_spec(module) is None:
+        message = (
+            f"{operator} needs the Python package {package}, which is not installed here: "
+            f"pip install 'streams-orchestration[{extra}]'"
+        )
+        raise ValueError(message)
+
+
+async def take(intake: Intake, deliveries: Sequence[Delivery], most: int) -> None:
+    """Have deliveries in the journal, each once by its key; they may be acknowledged then.
+
+    Args:
+        intake: of the journal.
+        deliveries: in order.
+        most: bytes of a message; a longer one is counted and left out.
+    """
+    fitting = [each for each in deliveries if len(each.value) <= most]
+    for each in deliveries:
+        if len(each.value) > most:
+            about = "a message of %s has %s bytes, more than maxMessageBytes, and was left out"
+            intake.count("too long", about, each.origin, len(each.value))
+    await asyncio.gather(*(intake.put([each.value], each.origin, each.key) for each in fitting))

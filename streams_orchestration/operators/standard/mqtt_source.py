@@ -1,0 +1,136 @@
+"""MQTTSource: messages of topics of an MQTT broker, from a journal."""
+
+from __future__ import annotations
+
+import asyncio
+import ssl
+from typing import Any, ClassVar, Literal
+
+from pydantic import Field
+
+from streams_orchestration.operators.brokers.address import (
+    REACH_SECONDS,
+    BrokerParameters,
+    Delivery,
+    require_broker,
+    take,
+)
+from streams_orchestration.operators.contract import OperatorContext
+from streams_orchestration.operators.errors import RefusedError
+from streams_orchestration.operators.journal.intake import Intake
+from streams_orchestration.operators.journal.source import JournalParameters, JournalSource
+
+WAITING = 10_000
+"""Messages that may wait to be written; of quality 1 a broker sends no more than its own limit without an answer."""
+KEEP_ALIVE_SECONDS = 30
+
+
+class MqttSourceParameters(BrokerParameters):
+    """Parameters of `MQTTSource`."""
+
+    schemes: ClassVar[dict[str, int]] = {"mqtt": 1883, "mqtts": 8883}
+    topics: list[str] = Field(min_length=1, description="filters, as sensors/+/temperature or sensors/#")
+    qos: Literal[0, 1] = Field(default=1, description="1: acknowledged when it is in the journal; 0: not at all")
+    client_id: str | None = Field(
+        default=None, alias="clientId", description="by which the broker keeps what comes while no host is there"
+    )
+
+
+class MQTTSource(JournalSource):
+    """A message is acknowledged to the broker when it is in the journal.
+
+    The session stays with the broker, so that it keeps what comes meanwhile. A message whose acknowledgement got lost
+    comes again, and MQTT does not say which it was: between broker and journal each comes at least once.
+    """
+
+    Parameters = MqttSourceParameters
+    origin = "topic"
+
+    @classmethod
+    def check(cls, context: OperatorContext, parameters: JournalParameters) -> None:
+        """Raises ValueError when attributes and messages do not go together, or the library is missing."""
+        super().check(context, parameters)
+        require_broker("MQTTSource", "paho", "paho-mqtt", "mqtt")
+
+    @classmethod
+    def destination(cls, context: OperatorContext, parameters: MqttSourceParameters) -> str:
+        """Topics and broker."""
+        return f"{', '.join(parameters.topics)} at {parameters.url}"
+
+    async def receive(self, intake: Intake) -> None:
+        """Subscribe, and take what comes."""
+        arrived: asyncio.Queue[Any] = asyncio.Queue()
+        client = self._client(intake, asyncio.get_running_loop(), arrived)
+        host, port = self.parameters.host_and_port
+        try:
+            await asyncio.to_thread(client.connect, host, port, KEEP_ALIVE_SECONDS)
+            client.loop_start()
+            await self._take(intake, client, arrived)
+        except ssl.SSLError as error:
+            message = f"{self.parameters.url}: it does not speak TLS, or its certificate is not trusted: {error.reason}"
+            raise RefusedError(message) from None
+        except OSError as error:
+            message = f"{self.parameters.url}: cannot be reached: {error.strerror or error}"
+            raise ConnectionError(message) from None
+        finally:
+            client.disconnect()
+            await asyncio.to_thread(client.loop_stop)
+
+    async def _take(self, intake: Intake, client: Any, arrived: asyncio.Queue[Any]) -> None:
+        while True:
+            events = [await arrived.get()]
+            while not arrived.empty():
+                events.append(arrived.get_nowait())
+            if "subscribed" in events:
+                intake.receiving(f"{self.parameters.url}, topics {', '.join(self.parameters.topics)}")
+            messages = [event for event in events if not isinstance(event, str | Exception)]
+            deliveries = [Delivery(message.payload, message.topic) for message in messages]
+            await take(intake, deliveries, self.parameters.max_message_bytes)
+            for message in messages:
+                client.ack(message.mid, message.qos)
+            for event in events:
+                if isinstance(event, Exception):
+                    raise event
+
+    def _client(self, intake: Intake, loop: asyncio.AbstractEventLoop, arrived: asyncio.Queue[Any]) -> Any:
+        """A client whose thread puts what happens into the queue."""
+        from paho.mqtt.client import Client, MQTTv311
+        from paho.mqtt.enums import CallbackAPIVersion
+
+        settings: MqttSourceParameters = self.parameters
+        client: Any = Client(
+            CallbackAPIVersion.VERSION2, settings.client_id or f"streams-{intake.journal.files.id}",
+            clean_session=False, protocol=MQTTv311, reconnect_on_failure=False, manual_ack=True,
+        )  # fmt: skip
+        client.connect_timeout = REACH_SECONDS
+        if settings.user is not None:
+            client.username_pw_set(settings.user, settings.secret("password"))
+        if settings.url.startswith("mqtts:"):
+            client.tls_set()
+
+        def say(event: Any) -> None:
+            loop.call_soon_threadsafe(arrived.put_nowait, event)
+
+        def connected(_client: Any, _data: Any, _flags: Any, reason: Any, _properties: Any) -> None:
+            if not reason.is_failure:
+                client.subscribe([(topic, settings.qos) for topic in settings.topics])
+                return
+            text = f"{settings.url}: {reason}"
+            say(ConnectionError(text) if "unavailable" in str(reason) else RefusedError(f"{text}; see user, password"))
+
+        def subscribed(_client: Any, _data: Any, _mid: int, reasons: Any, _properties: Any) -> None:
+            refused = [topic for topic, reason in zip(settings.topics, reasons, strict=False) if reason.is_failure]
+            message = f"{settings.url}: the broker refuses a subscription to {', '.join(refused)}; see the rights"
+            say(RefusedError(message) if refused else "subscribed")
+
+        def received(_client: Any, _data: Any, message: Any) -> None:
+            if message.qos == 0 and arrived.qsize() > WAITING:
+                loop.call_soon_threadsafe(
+                    intake.count, "lost", "a message of %s was left out: too many wait to be written", message.topic
+                )
+                return
+            say(message)
+
+        client.on_connect, client.on_subscribe, client.on_message = connected, subscribed, received
+        client.on_disconnect = lambda *_: say(ConnectionError(f"{settings.url}: the connection was closed"))
+        return client

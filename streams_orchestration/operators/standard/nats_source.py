@@ -1,0 +1,142 @@
+"""NATSSource: messages of a stream of NATS JetStream, by a durable consumer, from a journal."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+from typing import Any, ClassVar, Literal
+
+from pydantic import Field, field_validator
+
+from streams_orchestration.operators.brokers.address import (
+    CLOSE_SECONDS,
+    REACH_SECONDS,
+    BrokerParameters,
+    Delivery,
+    require_broker,
+    take,
+)
+from streams_orchestration.operators.contract import OperatorContext
+from streams_orchestration.operators.errors import RefusedError
+from streams_orchestration.operators.http.client import check_token
+from streams_orchestration.operators.journal.intake import Intake
+from streams_orchestration.operators.journal.source import JournalParameters, JournalSource
+
+AT_ONCE = 500
+MOST_UNACKNOWLEDGED = 1000
+"""Far fewer than keys are remembered: those that were not acknowledged come again."""
+FETCH_SECONDS = 2.0
+ACKNOWLEDGE_SECONDS = 30.0
+"""After which what was not acknowledged comes again."""
+
+
+class NatsSourceParameters(BrokerParameters):
+    """Parameters of `NATSSource`."""
+
+    schemes: ClassVar[dict[str, int]] = {"nats": 4222, "tls": 4222}
+    stream: str = Field(min_length=1, description="of JetStream")
+    subject: str | None = Field(default=None, description="filter; else all subjects of the stream")
+    consumer: str = Field(default="streams", pattern=r"^[^\s.*>]+$", description="durable; made if it is missing")
+    token: str | None = Field(default=None, repr=False, description="as ${env:NAME} or ${file:PATH}")
+    start_at: Literal["earliest", "latest"] = Field(
+        default="earliest", alias="startAt", description="of a new consumer"
+    )
+
+    @field_validator("token")
+    @classmethod
+    def _check_token(cls, token: str | None) -> str | None:
+        return check_token(token)
+
+
+class NATSSource(JournalSource):
+    """A message is acknowledged when it is in the journal; one that comes again is known by its number."""
+
+    Parameters = NatsSourceParameters
+    origin = "subject"
+
+    @classmethod
+    def check(cls, context: OperatorContext, parameters: JournalParameters) -> None:
+        """Raises ValueError when attributes and messages do not go together, or the library is missing."""
+        super().check(context, parameters)
+        require_broker("NATSSource", "nats", "nats-py", "nats")
+
+    @classmethod
+    def destination(cls, context: OperatorContext, parameters: NatsSourceParameters) -> str:
+        """Stream and server."""
+        return f"{parameters.stream} at {parameters.url}"
+
+    async def receive(self, intake: Intake) -> None:
+        """Fetch as the durable consumer."""
+        import nats
+        from nats import errors
+        from nats.js import errors as js_errors
+
+        settings: NatsSourceParameters = self.parameters
+        heard: list[Exception] = []
+
+        async def hear(error: Exception) -> None:
+            heard.append(error)
+
+        options: dict[str, Any] = {
+            "user": settings.user, "password": settings.secret("password"), "token": settings.secret("token"),
+            "allow_reconnect": False, "connect_timeout": REACH_SECONDS, "max_reconnect_attempts": 1,
+            "reconnect_time_wait": 0.1, "error_cb": hear,
+        }  # fmt: skip
+        client: Any = None
+        try:
+            connecting = nats.connect(
+                settings.url, **{name: value for name, value in options.items() if value is not None}
+            )
+            client = await asyncio.wait_for(connecting, REACH_SECONDS)
+            await self._fetch(intake, client)
+        except (errors.Error, js_errors.Error, OSError) as error:
+            raise self._explained(error, heard) from None
+        finally:
+            if client is not None:
+                with contextlib.suppress(errors.Error, OSError):
+                    await asyncio.wait_for(client.close(), CLOSE_SECONDS)
+
+    def _explained(self, error: Exception, heard: list[Exception]) -> Exception:
+        """An error of the library in words: a RefusedError where trying again does not help."""
+        from nats.js import errors
+
+        url, stream = self.parameters.url, self.parameters.stream
+        if isinstance(error, errors.NotFoundError):
+            return RefusedError(f"{url}: there is no stream {stream}; make it, or name another one")
+        if isinstance(error, errors.APIError) and (error.code or 400) < 500:
+            return RefusedError(f"{url}, stream {stream}: {error.description}")
+        texts = " ".join(str(each) for each in (error, *heard))
+        if "uthorization" in texts or "ermissions" in texts:
+            return RefusedError(f"{url}: it lets nobody in with these; see user, password, token")
+        return ConnectionError(f"{url}: cannot be reached: {str(error) or type(error).__name__}")
+
+    async def _fetch(self, intake: Intake, client: Any) -> None:
+        from nats import errors
+        from nats.js.api import AckPolicy, ConsumerConfig, DeliverPolicy
+
+        settings: NatsSourceParameters = self.parameters
+        start = DeliverPolicy.ALL if settings.start_at == "earliest" else DeliverPolicy.NEW
+        config = ConsumerConfig(
+            deliver_policy=start, ack_policy=AckPolicy.EXPLICIT, max_ack_pending=MOST_UNACKNOWLEDGED,
+            ack_wait=ACKNOWLEDGE_SECONDS,
+        )  # fmt: skip
+        context = client.jetstream(timeout=REACH_SECONDS)
+        await context.stream_info(settings.stream)
+        subscription = await context.pull_subscribe(
+            settings.subject or "", durable=settings.consumer, stream=settings.stream, config=config
+        )
+        intake.receiving(f"{settings.url}, stream {settings.stream}, consumer {settings.consumer}")
+        while True:
+            try:
+                messages = await subscription.fetch(AT_ONCE, FETCH_SECONDS)
+            except (errors.TimeoutError, TimeoutError):
+                if not client.is_connected:
+                    message = f"{settings.url}: the connection was closed"
+                    raise ConnectionError(message) from None
+                continue
+            deliveries = [
+                Delivery(each.data, each.subject, f"{settings.stream}/{each.metadata.sequence.stream}")
+                for each in messages
+            ]
+            await take(intake, deliveries, settings.max_message_bytes)
+            await asyncio.gather(*(each.ack() for each in messages))

@@ -1,0 +1,131 @@
+"""RedisSource: entries of a Redis stream, by a consumer group, from a journal."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+from typing import Any, ClassVar, Literal
+
+from pydantic import Field
+
+from streams_orchestration.operators.brokers.address import (
+    CLOSE_SECONDS,
+    REACH_SECONDS,
+    BrokerParameters,
+    Delivery,
+    require_broker,
+    take,
+)
+from streams_orchestration.operators.contract import OperatorContext
+from streams_orchestration.operators.errors import RefusedError
+from streams_orchestration.operators.journal.intake import Intake
+from streams_orchestration.operators.journal.source import JournalParameters, JournalSource
+
+AT_ONCE = 500
+"""Entries that are read at once, far fewer than keys are remembered: those that were not acknowledged come again."""
+BLOCK_MILLISECONDS = 2000
+CONSUMER = "streams"
+
+
+class RedisSourceParameters(BrokerParameters):
+    """Parameters of `RedisSource`."""
+
+    schemes: ClassVar[dict[str, int]] = {"redis": 6379, "rediss": 6379}
+    stream: str = Field(min_length=1, description="the key of the stream; it is made if it is missing")
+    group: str = Field(default="streams", min_length=1, description="consumer group; it is made if it is missing")
+    field: str = Field(default="data", min_length=1, description="of an entry, that has the message")
+    start_at: Literal["earliest", "latest"] = Field(default="earliest", alias="startAt", description="of a new group")
+
+
+class RedisSource(JournalSource):
+    """An entry is acknowledged when it is in the journal; one that comes again is known by its id."""
+
+    Parameters = RedisSourceParameters
+    origin = "stream"
+
+    @classmethod
+    def check(cls, context: OperatorContext, parameters: JournalParameters) -> None:
+        """Raises ValueError when attributes and messages do not go together, or the library is missing."""
+        super().check(context, parameters)
+        require_broker("RedisSource", "redis", "redis", "redis")
+
+    @classmethod
+    def destination(cls, context: OperatorContext, parameters: RedisSourceParameters) -> str:
+        """Stream and server."""
+        return f"{parameters.stream} at {parameters.url}"
+
+    async def receive(self, intake: Intake) -> None:
+        """Read as a consumer of the group."""
+        from redis import exceptions
+        from redis.asyncio import Redis
+
+        settings: RedisSourceParameters = self.parameters
+        client: Any = Redis.from_url(
+            settings.url, username=settings.user, password=settings.secret("password"),
+            socket_connect_timeout=REACH_SECONDS, socket_timeout=REACH_SECONDS + BLOCK_MILLISECONDS / 1000,
+        )  # fmt: skip
+        try:
+            await self._read(intake, client)
+        except exceptions.RedisError as error:
+            raise self._explained(error) from None
+        finally:
+            with contextlib.suppress(exceptions.RedisError, OSError):
+                await asyncio.wait_for(client.aclose(), CLOSE_SECONDS)
+
+    def _explained(self, error: Exception) -> Exception:
+        """An error of the library in words: a RefusedError where trying again does not help."""
+        from redis import exceptions
+
+        url, stream = self.parameters.url, self.parameters.stream
+        if isinstance(
+            error, exceptions.AuthenticationError | exceptions.NoPermissionError | exceptions.AuthorizationError
+        ):
+            return RefusedError(f"{url}: {error}; see user, password and rights")
+        if isinstance(error, exceptions.ConnectionError | exceptions.TimeoutError):
+            return ConnectionError(f"{url}: cannot be reached: {error}")
+        if str(error).startswith("NOGROUP"):  # somebody has removed it: it is made again
+            return ConnectionError(f"{url}: {error}")
+        return RefusedError(f"{url}, stream {stream}: {error}")
+
+    async def _read(self, intake: Intake, client: Any) -> None:
+        settings: RedisSourceParameters = self.parameters
+        await self._make_group(client)
+        intake.receiving(f"{settings.url}, stream {settings.stream}, group {settings.group}")
+        position = "0"  # first what was delivered and not acknowledged
+        while True:
+            answer = await client.xreadgroup(
+                settings.group, CONSUMER, {settings.stream: position}, count=AT_ONCE, block=BLOCK_MILLISECONDS
+            )
+            entries = _entries(answer)
+            if not entries:
+                position = ">"
+                continue
+            deliveries = [
+                # an entry that was removed meanwhile has no fields, and is empty as one without the field
+                Delivery((fields or {}).get(settings.field.encode(), b""), settings.stream, f"{settings.stream}/{id}")
+                for id, fields in entries
+            ]
+            await take(intake, deliveries, settings.max_message_bytes)
+            await client.xack(settings.stream, settings.group, *(id for id, _ in entries))
+
+    async def _make_group(self, client: Any) -> None:
+        from redis.exceptions import ResponseError
+
+        settings: RedisSourceParameters = self.parameters
+        start = "0" if settings.start_at == "earliest" else "$"
+        try:
+            await client.xgroup_create(settings.stream, settings.group, id=start, mkstream=True)
+        except ResponseError as error:
+            if "BUSYGROUP" not in str(error):
+                raise
+
+
+def _entries(answer: Any) -> list[tuple[str, dict[bytes, bytes] | None]]:
+    """Id and fields; the answer is a list or a mapping, by the version of the protocol."""
+    streams = list(answer.values()) if isinstance(answer, dict) else [each[1] for each in answer or ()]
+    found: list[tuple[str, dict[bytes, bytes] | None]] = []
+    for entries in streams:
+        while isinstance(entries, list) and len(entries) == 1 and isinstance(entries[0], list):
+            entries = entries[0]  # noqa: PLW2901
+        found += [(id.decode(), fields) for id, fields in entries]
+    return found

@@ -1,0 +1,1 @@
+"""Sources that acknowledge to brokers, on real ones."""

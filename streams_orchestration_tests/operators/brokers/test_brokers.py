@@ -1,0 +1,191 @@
+"""MQTTSource, RedisSource, NATSSource: what a broker was told is in the journal is there, and comes again from it."""
+
+from __future__ import annotations
+
+import importlib.util
+import signal
+from collections import Counter
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from streams_orchestration.operators.errors import DataError
+from streams_orchestration.operators.journal.source import JournalSource
+from streams_orchestration.operators.standard import mqtt_source, nats_source, redis_source
+from streams_orchestration.runtime.hosts import receivers
+from streams_orchestration_tests.operators.harness import Bench
+from streams_orchestration_tests.servers.brokers import BROKERS, PASSWORD, Broker
+from streams_orchestration_tests.servers.receiving import files_of, receiving, reported, wait_for_messages
+
+ROW = "n bigint"
+
+
+@pytest.fixture(autouse=True)
+def quick(monkeypatch: pytest.MonkeyPatch) -> None:
+    """What failed is tried again soon."""
+    monkeypatch.setattr(receivers, "FIRST_PAUSE", 0.05)
+    monkeypatch.setattr(receivers, "LONGEST_PAUSE", 0.05)
+
+
+@pytest.fixture(params=sorted(BROKERS))
+def broker(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Broker]:
+    kind = BROKERS[request.param]
+    if (reason := kind.why_not()) is not None:
+        pytest.skip(reason)
+    made = kind(tmp_path / "broker")
+    made.start()
+    made.prepare()
+    try:
+        yield made
+    finally:
+        made.stop()
+
+
+def bench(broker: Broker, directory: Path, schema: str = ROW, **parameters: Any) -> tuple[Bench, JournalSource]:
+    settings: Any = {"url": broker.url} | broker.parameters | parameters
+    made = Bench(broker.source, [], [schema], results=directory, **settings)
+    assert isinstance(made.operator, JournalSource)
+    return made, made.operator
+
+
+def values(*numbers: int) -> list[bytes]:
+    return [b'{"n": %d}' % number for number in numbers]
+
+
+def numbers(made: Bench) -> Counter[int]:
+    made.sent.clear()
+    made.restart().produce()
+    return Counter(row[0] for row in made.rows())
+
+
+@pytest.mark.slow
+def test_what_comes_is_there_once_over_hosts_and_a_crash_of_the_broker(broker: Broker, tmp_path: Path):
+    made, source = bench(broker, tmp_path)
+    with receiving(source):
+        reported(source, "place")
+        broker.send(values(*range(5)))
+        wait_for_messages(source, 5)
+    broker.send(values(5, 6))  # while no host is there
+    files_of(source).report({})
+    with receiving(source):
+        wait_for_messages(source, 7)
+        if broker.once:  # Mosquitto writes its database only now and then
+            broker.stop(signal.SIGKILL)
+            reported(source, "error")
+            broker.start()
+        broker.send(values(7, 8))
+        wait_for_messages(source, 9)
+    found = numbers(made)
+    assert found.keys() == set(range(9))
+    assert found == Counter(range(9)) or not broker.once
+
+
+@pytest.mark.slow
+def test_what_was_not_acknowledged_comes_again_and_is_known(
+    broker: Broker, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+):
+    made, source = bench(broker, tmp_path)
+    modules = {"mosquitto": mqtt_source, "redis-server": redis_source, "nats-server": nats_source}
+    module = modules[broker.command]
+    take, dies = module.take, [True]
+
+    async def dying(*arguments: Any) -> None:
+        """The host dies behind the journal, before the broker is told."""
+        await take(*arguments)
+        if arguments[1] and dies and dies.pop():
+            message = "dies"
+            raise ConnectionError(message)
+
+    monkeypatch.setattr(module, "take", dying)
+    monkeypatch.setattr(nats_source, "ACKNOWLEDGE_SECONDS", 0.3)
+    with receiving(source):
+        reported(source, "place")
+        broker.send(values(1))
+        wait_for_messages(source, 1)
+        broker.send(values(2, 3))
+        wait_for_messages(source, 3 if broker.once else 4)
+    found = numbers(made)
+    assert found.keys() == {1, 2, 3}
+    assert found == Counter([1, 2, 3]) or not broker.once
+
+
+@pytest.mark.slow
+def test_the_origin_is_an_attribute_and_a_long_message_is_left_out(broker: Broker, tmp_path: Path):
+    origin = broker.source.origin
+    parameters = {"format": "raw", "metadata": {"whence": origin}, "maxMessageBytes": 10}
+    made, source = bench(broker, tmp_path, "text string, whence string", **parameters)
+    with receiving(source):
+        reported(source, "place")
+        broker.send([b"x" * 11, b"short"])
+        wait_for_messages(source, 1)
+        assert reported(source, "counts") == {"too long": 1}
+    made.produce()
+    assert made.rows() == [("short", broker.origin)]
+
+
+@pytest.mark.slow
+def test_a_broker_that_is_away_is_waited_for(broker: Broker, tmp_path: Path):
+    made, source = bench(broker, tmp_path)
+    broker.stop()
+    with receiving(source):
+        assert reported(source, "error").startswith(f"{broker.url}: cannot be reached")
+        made.produce()
+        assert made.operator.pause() == 0.5  # type: ignore[attr-defined]
+        broker.start()
+        reported(source, "place")
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", sorted(BROKERS))
+def test_credentials_that_are_refused_stop_and_are_nowhere(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, name: str):
+    if (reason := BROKERS[name].why_not()) is not None:
+        pytest.skip(reason)
+    monkeypatch.setenv("PLANTED", PASSWORD)
+    broker = BROKERS[name](tmp_path / "broker", guarded=True)
+    broker.start()
+    try:
+        made, source = bench(broker, tmp_path / "home", user="keeper", password="${env:PLANTED}")
+        with receiving(source):
+            reported(source, "refused")
+            with pytest.raises(DataError, match=f"{broker.url}.*see user, password") as raised:
+                made.produce()
+    finally:
+        broker.stop()
+    assert PASSWORD not in str(raised.value)
+    files = [path for path in (tmp_path / "home").rglob("*") if path.is_file()]
+    assert files
+    assert [path for path in files if PASSWORD.encode() in path.read_bytes()] == []
+
+
+WRONG = [
+    ({"url": "http://host"}, "is no address of the form"),
+    ({"url": "{scheme}://me:secret@host"}, "a user or password stands in the address"),
+    ({"url": "{scheme}://host:99999"}, "is no address"),
+    ({"password": "secret"}, "a secret stands in it"),
+]
+
+
+@pytest.mark.parametrize("name", sorted(BROKERS))
+@pytest.mark.parametrize(("parameters", "wanted"), WRONG)
+def test_what_is_wrong_is_refused_before_it_runs(tmp_path: Path, name: str, parameters: dict[str, str], wanted: str):
+    kind = BROKERS[name]
+    filled = {key: value.replace("{scheme}", kind.scheme) for key, value in parameters.items()}
+    settings: Any = {"url": f"{kind.scheme}://host"} | kind.parameters | filled
+    with pytest.raises(ValueError, match=wanted):
+        Bench(kind.source, [], [ROW], results=tmp_path, **settings)
+
+
+@pytest.mark.parametrize(("name", "module", "extra"), [
+    ("mosquitto", "paho", "mqtt"), ("redis-server", "redis", "redis"), ("nats-server", "nats", "nats"),
+])  # fmt: skip
+def test_without_the_extra_its_name_is_said(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, name: str, module: str, extra: str
+):
+    find = importlib.util.find_spec
+    monkeypatch.setattr(importlib.util, "find_spec", lambda wanted, *rest: None if wanted == module else find(wanted))
+    kind = BROKERS[name]
+    settings: Any = {"url": f"{kind.scheme}://host"} | kind.parameters
+    with pytest.raises(ValueError, match=rf"pip install 'streams-orchestration\[{extra}\]'"):
+        Bench(kind.source, [], [ROW], results=tmp_path, **settings)
