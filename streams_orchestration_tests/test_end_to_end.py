@@ -299,3 +299,50 @@ def test_on_postgresql_neither_a_killed_host_nor_a_server_that_is_restarted_chan
     assert password not in said
     assert not any(password in argument for argument in seen)
     assert not [path for path in home.root.rglob("*") if path.is_file() and password.encode() in path.read_bytes()]
+
+
+COUNTED = """\
+specVersion: 1
+application: counted
+schemas: {Row: "n bigint"}
+graph:
+  - name: Made
+    operator: Beacon
+    outputs: [{stream: Made, schema: Row}]
+    parameters: {output: {n: IterationCount()}, period: 0.01}
+    annotations: {consistent: {trigger: periodic, period: 0.5}}
+  - {name: Passed, operator: Functor, inputs: [Made], outputs: [{stream: Passed, schema: Row}]}
+  - {name: Out, operator: FileSink, inputs: [Passed], parameters: {file: out}}
+"""
+WRONG = """\
+from streams_orchestration.operators import Operator
+
+
+class Wrong(Operator):
+    def process(self, port, batch):
+        raise ValueError("it was never tried")
+"""
+
+
+def test_an_operator_that_raises_in_a_new_plan_is_taken_back_and_the_one_before_works_again(tmp_path: Path) -> None:
+    home, spec = Home(tmp_path / "home"), tmp_path / "counted.yaml"
+    (tmp_path / "wrong.py").write_text(WRONG)
+    spec.write_text(COUNTED)
+    with streams(home, "deploy", str(spec)) as process:
+        finish(process)
+    before = wait_for(home, lambda status: status.units[0].completed_epoch > 0, "counted")
+    spec.write_text(COUNTED.replace("operator: Functor", 'operator: "wrong:Wrong"'))
+    with streams(home, "redeploy", str(spec), "--format", "json") as process:
+        said, _ = process.communicate(timeout=LIMIT)
+    assert process.returncode == 1, said
+    assert "runs with the plan before again" in said
+    assert "ValueError: it was never tried" in json.loads(said[said.index("\n{\n") :])["reverted"]
+    back = wait_for(home, lambda status: status.units[0].works and status.pes[0].rows_out > 0, "counted")
+    assert back.fingerprint == before.fingerprint
+    assert back.pes[0].rows_in > before.pes[0].rows_in
+    after = wait_for(home, lambda status: status.pes[0].rows_in > back.pes[0].rows_in + 100, "counted")
+    with streams(home, "cancel", "counted") as process:
+        finish(process)
+    numbers = table_of(f"SELECT n FROM read_parquet('{home.results('counted')}/out/part-*.parquet') ORDER BY n")
+    assert numbers["n"].to_pylist() == list(range(len(numbers)))
+    assert len(numbers) >= after.units[0].completed_epoch > 0
