@@ -45,9 +45,16 @@ class _SpecOrName(Spec):
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
         """See `click.Path.convert`."""
-        if ctx is not None and ctx.params.get("revert") and not file_of(value).is_file():
+        if ctx is not None and ctx.params.get("revert") and not _is_file(file_of(value)):
             return str(value)
         return super().convert(value, param, ctx)
+
+
+def _is_file(path: Path) -> bool:
+    try:
+        return path.is_file()
+    except OSError:  # it is too long to be the name of one
+        return False
 
 
 spec_or_name_argument = click.argument(

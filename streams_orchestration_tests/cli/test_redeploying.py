@@ -98,6 +98,11 @@ def test_verdict_and_status(spec: Path, capsys: Capture, case: str):
     assert document(capsys)["verdict"] == verdict
 
 
+def test_a_name_that_is_too_long_for_a_file_is_that_of_an_application(spec: Path, capsys: Capture):
+    assert main(["redeploy", "x" * 5000, "--revert"]) == 1
+    assert "no such application" in capsys.readouterr().err
+
+
 OTHER_VERSION: dict[str, tuple[list[str], list[tuple[str, str]], int]] = {
     "explain": (["explain", "New"], [], 0),
     "graph": (["graph"], [], 0),
