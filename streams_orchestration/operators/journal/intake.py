@@ -50,6 +50,7 @@ class Intake:
         written = self._under_way.get(key)
         if written is None:
             written = asyncio.get_running_loop().create_future()
+            written.add_done_callback(_seen)
             self._waiting.append((Arrival(values, origin, time.time(), key), written))
             if key:
                 self._under_way[key] = written
@@ -116,3 +117,9 @@ class Intake:
                     future.set_result(None)
                 else:
                     future.set_exception(problem)
+
+
+def _seen(future: asyncio.Future[None]) -> None:
+    """Whoever offered may have gone away: nobody else is told why it was not written."""
+    if not future.cancelled():
+        future.exception()

@@ -91,7 +91,8 @@ class TCPSource(JournalSource):
                 return
             open.add(task)
             task.add_done_callback(open.discard)
-            await self._read_connection(intake, reader, writer)
+            with contextlib.suppress(asyncio.CancelledError):  # else asyncio would log it as an error
+                await self._read_connection(intake, reader, writer)
 
         try:
             server = await asyncio.start_server(serve, listening.address, listening.port)

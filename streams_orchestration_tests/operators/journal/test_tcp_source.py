@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import itertools
 import re
 import socket
@@ -125,6 +126,19 @@ def test_a_message_that_did_not_end_is_left_out_and_one_that_is_too_long_closes_
         assert send(port(source), [lines(row(3))]) == 1
     made.produce()
     assert numbers(made) == [1, 3]
+
+
+def test_open_connections_are_closed_when_it_ends_and_nothing_is_logged_of_that(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+):
+    _, source = bench(tmp_path)
+    with contextlib.ExitStack() as stack:
+        with receiving(source):
+            connection = stack.enter_context(socket.create_connection(("127.0.0.1", port(source)), 20.0))
+            connection.sendall(lines(row(1)))
+            assert connection.recv(10) == b"1\n"
+        assert connection.recv(10) == b""
+    assert [record.message for record in caplog.records if record.name == "asyncio"] == []
 
 
 def test_more_connections_than_wanted_are_closed(tmp_path: Path):
