@@ -10,13 +10,14 @@ from __future__ import annotations
 
 import time
 from collections import defaultdict
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 
 from sqlalchemy import Connection, delete, func, select, update
 
 from streams_orchestration.compiler.pe_program import PeProgram
 from streams_orchestration.runtime.catalog import tables
+from streams_orchestration.runtime.catalog.kept_rows import PlanBefore
 from streams_orchestration.runtime.catalog.rows import SegmentRow, StoredPosition
 from streams_orchestration.runtime.limits import OUTSTANDING_LIMIT, SEGMENTS_LIMIT
 from streams_orchestration.runtime.programs.batches import Position
@@ -132,7 +133,30 @@ def importing_pes(connection: Connection, exporter: str, now: float) -> dict[str
                 row.last,
             )
         )
+    for stream, reader in _importing_before(connection, exporter):
+        if reader.key not in {each.key for each in by_stream[stream]}:
+            by_stream[stream].append(reader)
     return by_stream
+
+
+def _importing_before(connection: Connection, exporter: str) -> Iterator[tuple[str, ImportingPe]]:
+    """Exported streams, and PEs that import them in plans that may be brought back, at the cuts of these plans."""
+    t, a = tables.trial, tables.application
+    on_trial = select(t.c.before, a.c.name, a.c.wanted).join(a, a.c.name == t.c.application)
+    for row in connection.execute(on_trial.where(t.c.state == "OPEN")):
+        before = PlanBefore.load(row.before)
+        positions = {pe["id"]: pe["position"]["inputs"] for pe in before.rows["pe"]}
+        for link in before.rows["stream_connection"]:
+            mine = (link["exporter"], link["application"]) == (exporter, row.name) and link["pe"] in positions
+            if mine and link["problem"] is None:
+                cut = positions[link["pe"]].get(link["key"], link["first"])
+                waited = link["waits"] and row.wanted == "RUNNING"
+                yield (
+                    link["stream"],
+                    ImportingPe(
+                        row.name, link["key"], cut, cut, waited, link["uncommitted"], present=False, last=link["last"]
+                    ),
+                )
 
 
 def _cut(connection: Connection, application: str, pe: int, completed: int) -> StoredPosition | None:
@@ -196,7 +220,8 @@ def drop_unread_exports(connection: Connection, exporter: str, written: Collecti
         The files that are no longer needed.
     """
     s, c = tables.segment, tables.stream_connection
-    read = select(c.c.stream).where(c.c.exporter == exporter)
+    read = {*connection.scalars(select(c.c.stream).where(c.c.exporter == exporter))}
+    read |= {stream for stream, _ in _importing_before(connection, exporter)}
     gone = (s.c.application == exporter, s.c.stream.not_in(written), s.c.stream.not_in(read))
     paths = list(connection.scalars(select(s.c.path).where(*gone)))
     connection.execute(delete(s).where(*gone))

@@ -46,10 +46,10 @@ def producer_of(connection: Connection, application: str, pe: int, *, on_trial: 
 
 
 def completed_of(connection: Connection, application: str, pe: int) -> int | None:
-    """The last complete epoch of a PE's region; None where there is no such PE."""
+    """The last complete epoch of a PE's region that is visible to others; None where there is no such PE."""
     p, u = tables.pe, tables.unit
     return connection.scalar(
-        select(u.c.completed_epoch)
+        select(tables.SHOWN_EPOCH)
         .join(p, (u.c.application == p.c.application) & (u.c.name == p.c.unit))
         .where(p.c.application == application, p.c.id == pe)
     )

@@ -9,12 +9,13 @@ from __future__ import annotations
 import json
 import time
 from collections.abc import Collection, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Any
 
 from sqlalchemy import Connection, Executable, LargeBinary, Table, delete, func, insert, select, update
 
 from streams_orchestration.runtime.catalog import tables
+from streams_orchestration.runtime.catalog.kept_rows import PlanBefore, Row
 from streams_orchestration.runtime.catalog.rows import ApplicationRow, PeRow, UnitRow
 from streams_orchestration.runtime.programs.batches import StateFile, StoredState
 from streams_orchestration.runtime.tasks.stored_states import newest_states, state_files
@@ -22,44 +23,8 @@ from streams_orchestration.runtime.transport.connections import connect
 from streams_orchestration.runtime.units.boundaries import forget_units, insert_cut, insert_states, place_hosts
 from streams_orchestration.runtime.units.roll_back import roll_back
 
-Row = dict[str, Any]
 _OF_PES = (tables.pe, tables.sink, tables.pe_metrics)
 _OF_APPLICATION = (tables.stream_export, tables.stream_import)
-
-
-@dataclass(frozen=True)
-class PlanBefore:
-    """The rows of the units that a redeploy changes, and those of their application."""
-
-    rows: Mapping[str, list[Row]]
-    """By table."""
-    states: list[Row]
-    """Operator, PE and files of what each operator has stored last."""
-    formers: Mapping[str, str]
-    """Operator of the plan on trial -> its name before."""
-
-    @property
-    def files(self) -> list[str]:
-        """Paths of the files of all states."""
-        return [file["path"] for state in self.states for file in state["files"]]
-
-    @property
-    def committed_at(self) -> dict[str, float]:
-        """Unit -> unix seconds of its last commit, where there was one."""
-        times: dict[str, float] = {}
-        for pe in self.rows["pe"]:
-            if pe["committed_at"] is not None:
-                times[pe["unit"]] = max(times.get(pe["unit"], 0.0), pe["committed_at"])
-        return times
-
-    def dump(self) -> bytes:
-        """As JSON."""
-        return json.dumps([self.rows, self.states, self.formers]).encode()
-
-    @classmethod
-    def load(cls, content: bytes) -> PlanBefore:
-        """What `dump` wrote."""
-        return cls(*json.loads(content))
 
 
 def read_plan(

@@ -15,12 +15,13 @@ from sqlalchemy import Connection, delete, func, insert, select, update
 
 from streams_orchestration.runtime.catalog import tables
 from streams_orchestration.runtime.catalog.catalog import Catalog
+from streams_orchestration.runtime.catalog.kept_rows import PlanBefore
 from streams_orchestration.runtime.catalog.rows import HostRow, PeRow, TrialRow, UnitRow
 from streams_orchestration.runtime.sinks.retraction import retract
 from streams_orchestration.runtime.storage.files import remove_files
 from streams_orchestration.runtime.tasks.stored_states import state_files
 from streams_orchestration.runtime.units.failures import host_failure, pe_failure
-from streams_orchestration.runtime.units.plan_before import PlanBefore, bring_back
+from streams_orchestration.runtime.units.plan_before import bring_back
 from streams_orchestration.runtime.units.region_machine import LIMIT
 from streams_orchestration.runtime.units.status import HostStatus
 

@@ -14,7 +14,9 @@ from hypothesis import strategies as st
 
 from streams_orchestration.compiler.compilation import Compilation
 from streams_orchestration.runtime.observing.reading import read_status
+from streams_orchestration.runtime.redeployment.trying import _take_back
 from streams_orchestration.runtime.storage.home import Home
+from streams_orchestration.runtime.units.garbage import collect_garbage
 from streams_orchestration_tests.examples import examples
 from streams_orchestration_tests.runtime.applications import (
     PERIODIC,
@@ -29,7 +31,7 @@ from streams_orchestration_tests.runtime.applications import (
 from streams_orchestration_tests.runtime.events import EVENTS, happens
 from streams_orchestration_tests.runtime.exporting import AUTONOMOUS, export, heard, imported, run_until_idle
 from streams_orchestration_tests.runtime.local import LocalApplication
-from streams_orchestration_tests.runtime.redeployed import redeploy
+from streams_orchestration_tests.runtime.redeployed import adopt, redeploy
 
 pytestmark = [pytest.mark.slow, pytest.mark.usefixtures("no_hosts", "database")]
 
@@ -164,6 +166,40 @@ def test_an_export_that_an_import_is_about_no_more_is_read_up_to_there(data: Pat
     read = published(reader.published("Kept"))
     assert 0 < len(read) < COUNT
     assert read == sorted((k, 2 * n) for k, n in rows(len(read)))
+
+
+def test_what_is_exported_while_no_import_is_on_trial_is_read_after_a_revert(data: Path, tmp_path: Path):
+    home = Home(tmp_path)
+    writer = LocalApplication(home, exporting(data, 0, 1, 1, True, 0), 4)
+    reader = LocalApplication(home, importing(data, 0, "Counted", 0, True, 0), 4)
+    redeploy(reader, compiled(padding(data, 1), application="importer"), drops=True)
+    run_until_idle(writer)
+    redeploy(writer, exporting(data, 0, 2, 0, True, 0))
+    collect_garbage(writer.catalog, writer.name, writer.programs)
+    assert _take_back(reader.catalog, reader.name, "for the test") is not None
+    adopt(reader)
+    run_until_idle(writer, reader)
+    assert Counter(published(reader.published("Kept"))) == Counter((k, 2 * n) for k, n in rows(COUNT))
+    assert counts(reader) == Counter(k for k, _ in rows(COUNT))
+
+
+def test_an_import_that_is_ended_reads_nothing_of_a_redeploy_on_trial(
+    data: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+):
+    home = Home(tmp_path)
+    writer = LocalApplication(home, exporting(data, 0, 1, 1, True, 0), 4)
+    reader = LocalApplication(home, importing(data, 0, "Counted", 0, True, 0), 4)
+    redeploy(writer, exporting(data, 0, 1, 0, True, 0))
+    with monkeypatch.context() as patch:
+        patch.setattr("streams_orchestration.runtime.units.watch.is_on_trial", lambda *_: False)  # no one decides
+        for _ in range(4):
+            writer.trigger()
+            for program in writer.programs:
+                writer.step(program)
+        assert sum(result.rows_in for result in writer.results) > 0
+        redeploy(reader, importing(data, 0, "Counted", 0, True, 1))
+        run_until_idle(reader)
+    assert published(reader.published("Kept")) == []
 
 
 def test_an_import_that_is_gone_is_not_waited_for(data: Path, tmp_path: Path):
