@@ -1,0 +1,176 @@
+"""From Kafka to Kafka: messages of JSON filtered, derived and aggregated by keys, against other tools' connectors.
+
+Every tool reads the same topic of four partitions up to its end, keeps the clicks of people, derives minute and
+seconds, and writes count, sum and maximum by page and minute into a topic of its own. What the last message of every
+key holds is compared. Throughput is counted after start-up: from a point behind a fifth of the messages to the time at
+which the broker took the last result.
+"""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from collections.abc import Callable
+from importlib.util import find_spec
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import Any
+
+import numpy as np
+import yaml
+
+from benchmarks.application import run
+from benchmarks.harness import Row
+from benchmarks.peers.answer import Point, steady
+from benchmarks.peers.spark_kafka import CONNECTOR
+from streams_orchestration.runtime.storage.home import Home
+from streams_orchestration_tests.servers.jars import NotToBeHadError, jars
+from streams_orchestration_tests.servers.kafka import Broker, broker
+
+MESSAGES, QUICK_MESSAGES, ROUNDS = 1_000_000, 300_000, 2
+SENT_AT_ONCE = 50_000
+PARTITIONS, MESSAGE_BYTES, PAGES, PER_MINUTE = 4, 200, 100, 5_000
+SPARK, BYTEWAX, BYTEWAX_CORES = "Spark with its Kafka connector", "Bytewax", "Bytewax, a process a core"
+TARGETS: dict[str, float | None] = {SPARK: 3.0, BYTEWAX: 4.0, BYTEWAX_CORES: None}
+"""At least."""
+Result = dict[tuple[str, int], tuple[int, float, int]]
+"""(page, minute) -> clicks, seconds, most milliseconds."""
+WINDOW = {
+    "window": f"tumbling, count({MESSAGES}), partitioned", "aggregateIncompleteWindows": True,
+    "partitionBy": ["page", "minute"], "groupBy": ["page", "minute"],
+}  # fmt: skip
+"""A window for every page and minute, which the end closes."""
+DERIVED = {"minute": "CAST(floor(at / 60000) AS BIGINT)", "seconds": "milliseconds / 1000.0"}
+SPEC: dict[str, Any] = {
+    "specVersion": 1,
+    "application": "kafka",
+    "schemas": {
+        "Click": "page string, robot boolean, milliseconds bigint, at bigint",
+        "Derived": "page string, minute bigint, seconds double, milliseconds bigint",
+        "Total": "page string, minute bigint, clicks bigint, seconds double, longest bigint",
+    },
+}
+
+
+def values(messages: int) -> list[bytes]:
+    """Clicks of 200 bytes each, in the order of their times."""
+    rng = np.random.default_rng(7)
+    pages, times = rng.integers(PAGES, size=messages), rng.integers(1, 4000, size=messages) * 4
+    robots = rng.random(messages) < 0.3
+    found = []
+    for number in range(messages):
+        text = (
+            f'{{"page": "/page/{pages[number]:04}", "robot": {"true" if robots[number] else "false"}, '
+            f'"milliseconds": {times[number]}, "at": {number * 60_000 // PER_MINUTE}, "agent": "'
+        )
+        found.append(f'{text}{"x" * (MESSAGE_BYTES - len(text) - 2)}"}}'.encode())
+    return found
+
+
+def spec(brokers: str, source: str, target: str) -> dict[str, Any]:
+    """The product's application: two channels that read, two that aggregate."""
+    by_page = {"width": 2, "partitionBy": [{"port": "Derived", "attributes": ["page"]}]}
+    totals = {"clicks": "Count()", "seconds": "Sum(seconds)", "longest": "Max(milliseconds)"}
+    graph = [
+        {
+            "name": "Clicks", "operator": "KafkaSource", "outputs": [{"stream": "Clicks", "schema": "Click"}],
+            "parameters": {"brokers": brokers, "topic": source, "until": "latest"},
+            "annotations": {"parallel": {"width": 2}, "consistent": {"trigger": "periodic", "period": 2.0}},
+        },
+        {"name": "People", "operator": "Filter", "inputs": ["Clicks"], "parameters": {"filter": "NOT robot"}},
+        {
+            "name": "Derived", "operator": "Functor", "inputs": ["People"],
+            "outputs": [{"stream": "Derived", "schema": "Derived"}],
+            "parameters": {"output": DERIVED},
+        },
+        {
+            "name": "Totals", "operator": "Aggregate", "inputs": ["Derived"],
+            "outputs": [{"stream": "Totals", "schema": "Total"}],
+            "parameters": WINDOW | {"output": totals},
+            "annotations": {"parallel": by_page},
+        },
+        {
+            "name": "Out", "operator": "KafkaSink", "inputs": ["Totals"],
+            "parameters": {"brokers": brokers, "topic": target, "key": "page"},
+        },
+    ]  # fmt: skip
+    return SPEC | {"graph": graph}
+
+
+def product(server: Broker, source: str, target: str, scratch: Path) -> list[Point]:
+    """`streams run`; when how many messages were read."""
+    path = scratch / "kafka.yaml"
+    path.write_text(yaml.safe_dump(spec(server.address, source, target)))
+    return run(path, Home(scratch / "home"), ["Out"], "--fusion", "manual", "--pes", "1").points["Out"]
+
+
+def peer(module: str, *arguments: str) -> Callable[[Broker, str, str, Path], list[Point]]:
+    """A peer, which prints when how many messages were read."""
+
+    def measured(server: Broker, source: str, target: str, scratch: Path) -> list[Point]:
+        command = [sys.executable, "-m", f"benchmarks.peers.{module}", server.address, source, target, *arguments]
+        done = subprocess.run(command, capture_output=True, text=True, cwd=Path(__file__).parents[1], check=False)
+        if done.returncode:
+            sys.exit(f"{' '.join(command)} failed:\n{done.stderr[-3000:]}")
+        return [(at, count) for at, count in json.loads(done.stdout.splitlines()[-1])]
+
+    return measured
+
+
+def variants() -> dict[str, Callable[[Broker, str, str, Path], list[Point]]]:
+    """The product and those of its peers that are installed."""
+    found = {"product": product, SPARK: peer("spark_kafka")}
+    if find_spec("bytewax") is not None:
+        found |= {BYTEWAX: peer("bytewax_kafka", "1"), BYTEWAX_CORES: peer("bytewax_kafka", "2")}
+    return found
+
+
+def read(server: Broker, topic: str) -> tuple[Result, float]:
+    """The last message of every key, and when the broker took the last message of all."""
+    result: Result = {}
+    messages = server.messages(topic)
+    for message in messages:
+        row = json.loads(message.value())
+        result[row["page"], row["minute"]] = row["clicks"], round(row["seconds"], 3), row["longest"]
+    return result, max(message.timestamp()[1] for message in messages) / 1000
+
+
+def throughput(server: Broker, messages: int, rounds: int) -> dict[str, float]:
+    """Messages a second of every variant, the best of some rounds by turns; the results are the same."""
+    source, made = server.topic(PARTITIONS), values(messages)
+    for first in range(0, messages, SENT_AT_ONCE):
+        part = made[first : first + SENT_AT_ONCE]
+        server.send(source, part, partition=[number % PARTITIONS for number in range(len(part))])
+    best: dict[str, float] = {}
+    wanted: Result | None = None
+    for _ in range(rounds):
+        for name, variant in variants().items():
+            target = server.topic(PARTITIONS, message_timestamp_type="LogAppendTime")
+            with TemporaryDirectory(prefix="bench-") as scratch:
+                points = variant(server, source, target, Path(scratch))
+            result, ended = read(server, target)
+            wanted = wanted or result
+            assert result == wanted, f"{name} has other results"
+            assert points[-1][1] == messages, f"{name} read {points[-1][1]} of {messages} messages"
+            speed = steady([*points[:-1], (max(ended, points[-1][0]), messages)])
+            best[name] = max(best.get(name, 0.0), speed)
+            print(f"  {name}: {speed:,.0f} messages/s", file=sys.stderr, flush=True)
+    return best
+
+
+def rows(*, quick: bool = False) -> list[Row]:
+    """Throughput against the peers."""
+    with TemporaryDirectory(prefix="bench-") as directory:
+        try:
+            jars(CONNECTOR)
+            with broker(Path(directory)) as server:
+                best = throughput(server, QUICK_MESSAGES if quick else MESSAGES, 1 if quick else ROUNDS)
+        except NotToBeHadError as reason:
+            print(f"  left out: {reason}", file=sys.stderr, flush=True)
+            return []
+    ours = best.pop("product")
+    return [
+        Row(f"messages from Kafka to Kafka / {name}", ours, "/s", speed, TARGETS[name], at_least=True)
+        for name, speed in best.items()
+    ]
