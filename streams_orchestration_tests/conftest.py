@@ -102,10 +102,13 @@ def s3(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory)
     from streams_orchestration_tests.servers import s3 as servers
     from streams_orchestration_tests.servers.jars import NotToBeHadError
 
-    start = servers.moto if request.param == "moto" else servers.s3proxy
     with contextlib.ExitStack() as stack:
         try:
-            server = stack.enter_context(start(tmp_path_factory.mktemp(request.param)))
+            directory = tmp_path_factory.mktemp(request.param)
+            if request.param == "moto":
+                server = stack.enter_context(servers.moto(directory))
+            else:
+                server = stack.enter_context(servers.s3proxy(directory)).s3
         except NotToBeHadError as error:
             pytest.skip(f"{request.param}: {error}")
         patch = stack.enter_context(pytest.MonkeyPatch.context())

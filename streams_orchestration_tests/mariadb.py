@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import pwd
 import shutil
+import signal
 import subprocess
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -42,6 +43,8 @@ class Server(DebianServer):
     """SIGKILL is a crash."""
 
     unreachable: ClassVar[type[Exception]] = pymysql.OperationalError
+    port: int | None = None
+    """Where it listens on this machine; on its socket only when None."""
 
     @property
     def socket(self) -> Path:
@@ -65,11 +68,16 @@ class Server(DebianServer):
         assert done.returncode == 0, done.stdout + done.stderr
 
     def start(self) -> None:
+        network = ("--skip-networking",) if self.port is None else ("--bind-address=127.0.0.1", f"--port={self.port}")
         options = (
-            *("--no-defaults", f"--datadir={self.directory / 'data'}", f"--socket={self.socket}", "--skip-networking"),
+            *("--no-defaults", f"--datadir={self.directory / 'data'}", f"--socket={self.socket}", *network),
             *(f"--pid-file={self.directory / 'pid'}", f"--user={_user()}", *self._own, *FAST, *SMALL),
         )
         self._spawn([str(_program(PROGRAMS[0])), *options], lambda: self.connect(user="root"))
+
+    def kill(self) -> None:
+        """A crash."""
+        self.stop(signal.SIGKILL)
 
     def connect(self, database: str | None = None, user: str = USER) -> pymysql.Connection[Any]:
         """A connection of an administrator."""
@@ -97,9 +105,9 @@ _UTC = "SET time_zone = '+00:00'"
 
 
 @contextmanager
-def server() -> Iterator[Server]:
+def server(port: int | None = None) -> Iterator[Server]:
     """A server with a user of the tests."""
-    with running(Server, "mariadb-") as made:
+    with running(lambda directory: Server(directory, port=port), "mariadb-") as made:
         with made.connect(user="root") as connection, connection.cursor() as cursor:
             cursor.execute(f"CREATE USER {USER}@localhost")
             cursor.execute(f"GRANT ALL PRIVILEGES ON *.* TO {USER}@localhost WITH GRANT OPTION")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterator
 from importlib import import_module
 from importlib.util import find_spec
@@ -15,6 +16,7 @@ import yaml
 from pyspark.sql import SparkSession
 
 from benchmarks import copies, flights, soak
+from benchmarks import kafka as kafka_benchmark
 from benchmarks.__main__ import NAMES, OTHERS
 from benchmarks.harness import Row, table
 from benchmarks.peers import pyarrow_loop, spark_query
@@ -25,6 +27,7 @@ from streams_orchestration.model.loading import application_from_mapping
 from streams_orchestration.operators.libraries import compute
 from streams_orchestration.runtime.storage.home import Home
 from streams_orchestration_tests.runtime.local import LocalApplication
+from streams_orchestration_tests.servers.kafka import Broker
 
 ONLY_CSV = pytest.mark.parametrize("data", ["csv"], indirect=True, scope="module")
 
@@ -78,6 +81,24 @@ def test_spark_gives_the_loop_s_result(data: flights.Data, expected: pa.Table, s
         result, points = spark_query.statistics(spark, how, data.parts, str(data.airlines), data.tuples)
         assert [count for _, count in points] == [data.tuples // 2, data.tuples]
         flights.check({"loop": expected, how: result})
+
+
+@pytest.mark.java
+def test_clicks_have_their_size_and_the_product_s_totals_are_those_of_a_loop(tmp_path: Path, kafka: Broker):
+    made = [json.loads(value) for value in kafka_benchmark.values(500)]
+    assert {len(value) for value in kafka_benchmark.values(500)} == {kafka_benchmark.MESSAGE_BYTES}
+    totals: dict[tuple[str, int], tuple[int, float, int]] = {}
+    for click in made:
+        if not click["robot"]:
+            key, time = (click["page"], click["at"] // 60_000), click["milliseconds"]
+            count, seconds, longest = totals.get(key, (0, 0.0, 0))
+            totals[key] = count + 1, round(seconds + time / 1000, 3), max(longest, time)
+    source, target = kafka.topic(kafka_benchmark.PARTITIONS), kafka.topic(kafka_benchmark.PARTITIONS)
+    kafka.send(source, kafka_benchmark.values(500))
+    document = kafka_benchmark.spec(kafka.address, source, target)
+    options = Options(fusion="manual", pes=1)
+    LocalApplication(Home(tmp_path), compile_application(application_from_mapping(document), options)).run()
+    assert kafka_benchmark.read(kafka, target)[0] == totals
 
 
 def test_results_that_differ_are_found(expected: pa.Table):

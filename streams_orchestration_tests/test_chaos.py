@@ -9,7 +9,9 @@ import pytest
 
 from streams_orchestration.compiler.redeployment.numbered import at_run_time
 from streams_orchestration.compiler.redeployment.preview import preview
+from streams_orchestration_tests import mariadb
 from streams_orchestration_tests.chaos.__main__ import CATALOGS, main
+from streams_orchestration_tests.chaos.pairs import A_SECOND, PAIRS, rows, shape_at
 from streams_orchestration_tests.chaos.plans import Plans
 from streams_orchestration_tests.chaos.shapes import SHAPES, shape_of
 from streams_orchestration_tests.chaos.undisturbed import Outcome, differences, together, undisturbed
@@ -85,6 +87,26 @@ def test_a_few_faults(tmp_path: Path, capsys: pytest.CaptureFixture[str]):
     named = [part for kind in kinds for part in ("--kind", kind)]
     status = main(["--seed", "1", "--faults", "6", "--shape", "chain", "--healer", "hand", "--catalog", "sqlite",
                    "--engine", "local", "--place", str(tmp_path), *named])  # fmt: skip
+    assert status == 0, capsys.readouterr().out
+
+
+@pytest.mark.slow
+def test_an_undisturbed_run_between_two_servers_has_the_totals_of_a_loop(tmp_path: Path):
+    if (reason := mariadb.why_not()) is not None:
+        pytest.skip(reason)
+    with shape_at("mariadb", 1, 2.0, tmp_path) as pair:
+        found = undisturbed(pair)
+        made, wanted = rows(int(2.0 * A_SECOND)), []
+        for number, (key, value) in enumerate(made):
+            before = [n for k, n in made[:number] if k == key]
+            wanted.append((key, len(before) + 1, sum(before) + value))
+        assert differences(found, found._replace(results={"Out": wanted}), ()) == []
+
+
+@pytest.mark.deep
+@pytest.mark.parametrize("pair", [pytest.param(each, marks=[pytest.mark.java] * (each != "mariadb")) for each in PAIRS])
+def test_faults_between_two_servers(pair: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]):
+    status = main(["--faults", "25", "--shape", pair, "--engine", "local", "--place", str(tmp_path)])
     assert status == 0, capsys.readouterr().out
 
 

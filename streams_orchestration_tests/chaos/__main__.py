@@ -14,6 +14,7 @@ from statistics import median
 
 from streams_orchestration_tests.chaos.arena import Case, Verdict, as_document, run
 from streams_orchestration_tests.chaos.healers import HEALERS
+from streams_orchestration_tests.chaos.pairs import PAIRS
 from streams_orchestration_tests.chaos.redeploys import KINDS
 from streams_orchestration_tests.chaos.shapes import SHAPES
 
@@ -45,7 +46,12 @@ def main(arguments: list[str] | None = None) -> int:
     parser = argparse.ArgumentParser(prog="python -m streams_orchestration_tests.chaos", description=__doc__)
     parser.add_argument("--seed", type=int, default=1, help="of applications and faults")
     parser.add_argument("--faults", type=int, default=200, help="in all")
-    parser.add_argument("--shape", action="append", choices=list(SHAPES), help="of the applications; may be repeated")
+    parser.add_argument(
+        "--shape",
+        action="append",
+        choices=[*SHAPES, *PAIRS],
+        help="of the applications, or a pair of servers; may be repeated",
+    )
     parser.add_argument("--healer", action="append", choices=list(HEALERS), help="may be repeated")
     parser.add_argument("--engine", choices=["spark", "local"], default="spark", help="local: hosts without Spark")
     parser.add_argument("--catalog", action="append", choices=CATALOGS, help="may be repeated")

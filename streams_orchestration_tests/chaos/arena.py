@@ -26,8 +26,9 @@ from streams_orchestration.runtime.errors import StreamsRuntimeError
 from streams_orchestration.runtime.hosts.pes import deployed_pes
 from streams_orchestration.runtime.storage.home import Home
 from streams_orchestration.runtime.tasks.stored_states import state_files
-from streams_orchestration_tests.chaos.faults import EVERYTHING, NEEDS, SCHEMA, Scene
+from streams_orchestration_tests.chaos.faults import COUNTERPART, EVERYTHING, NEEDS, SCHEMA, Scene
 from streams_orchestration_tests.chaos.healers import HEALERS, Healer
+from streams_orchestration_tests.chaos.pairs import PAIRS, Pair, shape_at
 from streams_orchestration_tests.chaos.plans import Plans
 from streams_orchestration_tests.chaos.redeploys import KINDS
 from streams_orchestration_tests.chaos.shapes import Shape, shape_of
@@ -122,10 +123,10 @@ def run(case: Case, place: Path, *, small_disk: bool, show: bool = True) -> Verd
         small_disk: give the home a file system of its own, which needs the right to mount one.
         show: tell what happens while it happens.
     """
-    shape = shape_of(case.shape, case.seed, seconds=(case.faults + 2) * FAULT_SECONDS)
-    hurry = place / "hurry"
-    wanted = undisturbed(shape)
+    hurry, seconds = place / "hurry", (case.faults + 2) * FAULT_SECONDS
     with ExitStack() as stack:
+        shape = stack.enter_context(_shape(case, seconds, place))
+        wanted = undisturbed(shape)
         home, disk = stack.enter_context(_home(place, small_disk))
         served = stack.enter_context(server()) if case.catalog == "postgresql" else None
         stack.enter_context(environment(home, served, case.engine))
@@ -153,6 +154,16 @@ def run(case: Case, place: Path, *, small_disk: bool, show: bool = True) -> Verd
         return verdict
 
 
+@contextlib.contextmanager
+def _shape(case: Case, seconds: float, place: Path) -> Iterator[Shape]:
+    """The application; with its servers where it is a pair."""
+    if case.shape not in PAIRS:
+        yield shape_of(case.shape, case.seed, seconds)
+        return
+    with shape_at(case.shape, case.seed, seconds, place) as pair:
+        yield pair
+
+
 class _Course:
     """The course of events."""
 
@@ -162,9 +173,17 @@ class _Course:
     ) -> None:  # fmt: skip
         self.case, self.shape, self.healer, self.watch, self.choose = case, shape, healer, watch, choose
         self.verdict, self.hurry, self.show = verdict, hurry, show
+        counterpart = shape.counterpart if isinstance(shape, Pair) else None
         plans = Plans(shape, choose, hurry.parent, hurry)
-        self.scene = Scene(home, shape.name, choose, disk, served, healer.process, plans, hurry.parent, self._calm)
-        had = {"a small disk": disk, "PostgreSQL": served, "a healer that is a process": healer.name != "hand"}
+        self.scene = Scene(
+            home, shape.name, choose, disk, served, counterpart, healer.process, plans, hurry.parent, self._calm
+        )
+        had = {
+            COUNTERPART: counterpart,
+            "a small disk": disk,
+            "PostgreSQL": served,
+            "a healer that is a process": healer.name != "hand",
+        }
         kinds = case.only or tuple(KINDS)
         self.kinds = [kind for kind in kinds if kind not in NEEDS or had[NEEDS[kind]]]
 
@@ -297,7 +316,7 @@ def _judge(shape: Shape, home: Home, verdict: Verdict, programs: Iterable[PeProg
         return
     programs = tuple(programs)
     verdict.tuples = sum(map(len, wanted.results.values()))
-    left = outcome(home, shape.name, programs)
+    left = outcome(shape, home, programs)
     verdict.wrong += differences(left, wanted, shape.ordered, by_key=verdict.redeploys > 0)
     verdict.wrong += _left(home, shape.name)
     if verdict.most_bytes > MOST_BYTES:

@@ -22,18 +22,24 @@ from streams_orchestration.runtime.limits import HEARTBEAT_LIMIT
 from streams_orchestration.runtime.observing.reading import read_status
 from streams_orchestration.runtime.processes import is_alive
 from streams_orchestration.runtime.storage.home import Home
+from streams_orchestration_tests.chaos.counterparts import Counterpart
 from streams_orchestration_tests.chaos.healers import without_hosts
 from streams_orchestration_tests.chaos.interrupted import PLACES
 from streams_orchestration_tests.chaos.plans import Plans
 from streams_orchestration_tests.postgresql import Server
 
 EVERYTHING = "everything"
+COUNTERPART = "a counterpart"
+"""A server that the application reads from or writes to."""
 SCHEMA = "chaos"
 """Of the catalog in PostgreSQL."""
 NEEDS: dict[str, str] = {
     "fill disk": "a small disk",
     "end sessions of PostgreSQL": "PostgreSQL",
     "crash PostgreSQL": "PostgreSQL",
+    "crash counterpart": COUNTERPART,
+    "cut connections": COUNTERPART,
+    "crash counterpart in a redeploy": COUNTERPART,
     "fill disk in a redeploy": "a small disk",
     "end sessions in a redeploy": "PostgreSQL",
     "crash PostgreSQL in a redeploy": "PostgreSQL",
@@ -68,6 +74,8 @@ class Scene:
     """The mount point of the home, when that has a disk of its own."""
     server: Server | None
     """PostgreSQL, when the catalog lies there."""
+    counterpart: Counterpart | None
+    """What the application reads from or writes to, when that is a server."""
     healer: Callable[[], psutil.Process | None]
     """Who resets what has failed, as far as it is a process."""
     plans: Plans
@@ -257,6 +265,18 @@ def fill_disk(scene: Scene) -> Happened:
     return Happened(f"for {seconds:.1f} s", (EVERYTHING,))
 
 
+def crash_counterpart(scene: Scene) -> Happened:
+    """What the application reads from or writes to ends at once and comes back."""
+    assert scene.counterpart is not None
+    return Happened(scene.counterpart.crash(scene.choose), (EVERYTHING,))
+
+
+def cut_connections(scene: Scene) -> Happened:
+    """To it: all, after some bytes, and then no new ones for a while."""
+    assert scene.counterpart is not None
+    return Happened(scene.counterpart.cut(scene.choose), (EVERYTHING,))
+
+
 def kill_healer(scene: Scene) -> Happened:
     """Who was to reset what fails."""
     process = scene.healer()
@@ -287,6 +307,8 @@ FAULTS: dict[str, tuple[int, Fault]] = {
     "fill disk": (2, fill_disk),
     "end sessions of PostgreSQL": (4, end_sessions),
     "crash PostgreSQL": (3, crash_server),
+    "crash counterpart": (5, crash_counterpart),
+    "cut connections": (6, cut_connections),
     "kill healer": (1, kill_healer),
 }
 """Name -> how often it comes, and what it does."""

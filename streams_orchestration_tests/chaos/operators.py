@@ -7,10 +7,17 @@ from pathlib import Path
 from typing import ClassVar
 
 from streams_orchestration.operators import Operator, State, TupleBatch
+from streams_orchestration.operators.contract import Offset, ProducedTo, SourceOperator
 from streams_orchestration.operators.dict_state import DictState
+from streams_orchestration.operators.kafka.source_parameters import KafkaSourceParameters
 from streams_orchestration.operators.keyed_state import KeyedState
 from streams_orchestration.operators.rescaling import StateKeys
 from streams_orchestration.operators.standard.beacon import Beacon, BeaconParameters
+from streams_orchestration.operators.standard.file_source import FileSource
+from streams_orchestration.operators.standard.file_source_parameters import FileSourceParameters
+from streams_orchestration.operators.standard.kafka_source import KafkaSource
+from streams_orchestration.operators.standard.sql_source import SqlSource
+from streams_orchestration.operators.standard.sql_source_parameters import SqlSourceParameters
 from streams_orchestration_tests.runtime.sample_operators import KeyedTotals, RunningTotals
 
 
@@ -65,6 +72,8 @@ class Pairing(Operator):
 
 PAUSE_SECONDS = 0.25
 """Between two batches of a source, so that a machine is not busy with batches alone."""
+SLOW_TUPLES = 10
+"""Of a batch of a source that takes its time."""
 
 
 class PacedParameters(BeaconParameters):
@@ -83,3 +92,63 @@ class Paced(Beacon):
             return limit
         time.sleep(PAUSE_SECONDS)
         return super()._due(start, limit)
+
+
+class Slow(SourceOperator):
+    """Gives a few tuples at a time until a certain file exists."""
+
+    hurry: Path
+
+    def produce(self, offset: Offset, limit: int) -> ProducedTo:
+        if not self.hurry.exists():
+            time.sleep(PAUSE_SECONDS)
+            limit = min(limit, SLOW_TUPLES)
+        return super().produce(offset, limit)
+
+
+class SlowFileParameters(FileSourceParameters):
+    """Parameters of `SlowFile`."""
+
+    hurry: str
+
+
+class SlowFile(Slow, FileSource):
+    """A FileSource that takes its time."""
+
+    Parameters = SlowFileParameters
+
+    def setup(self) -> None:
+        super().setup()
+        self.hurry = Path(self.parameters.hurry)
+
+
+class SlowKafkaParameters(KafkaSourceParameters):
+    """Parameters of `SlowKafka`."""
+
+    hurry: str
+
+
+class SlowKafka(Slow, KafkaSource):
+    """A KafkaSource that takes its time."""
+
+    Parameters = SlowKafkaParameters
+
+    def setup(self) -> None:
+        super().setup()
+        self.hurry = Path(self.parameters.hurry)
+
+
+class SlowSqlParameters(SqlSourceParameters):
+    """Parameters of `SlowSql`."""
+
+    hurry: str
+
+
+class SlowSql(Slow, SqlSource):
+    """An SqlSource that takes its time."""
+
+    Parameters = SlowSqlParameters
+
+    def setup(self) -> None:
+        super().setup()
+        self.hurry = Path(self.parameters.hurry)

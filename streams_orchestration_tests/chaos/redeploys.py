@@ -18,6 +18,7 @@ from streams_orchestration_tests.chaos.faults import (
     Fault,
     Happened,
     Scene,
+    crash_counterpart,
     crash_server,
     end_sessions,
     fill_disk,
@@ -214,6 +215,7 @@ REDEPLOYS: dict[str, tuple[int, Fault]] = {
     "fill disk in a redeploy": (2, in_a_redeploy(fill_disk)),
     "end sessions in a redeploy": (4, in_a_redeploy(end_sessions)),
     "crash PostgreSQL in a redeploy": (2, in_a_redeploy(crash_server)),
+    "crash counterpart in a redeploy": (2, in_a_redeploy(crash_counterpart)),
 }
 KINDS = FAULTS | REDEPLOYS
 """Name -> how often it comes, and what it does."""

@@ -8,11 +8,15 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+import pyarrow.parquet as pq
+
 from streams_orchestration.compiler.compilation import Compilation
 from streams_orchestration.compiler.compiling import compile_application
 from streams_orchestration.compiler.options import Options
 from streams_orchestration.model.loading import application_from_mapping
+from streams_orchestration.runtime.storage.home import Home
 
+Tuples = list[tuple[Any, ...]]
 OPTIONS = Options(fusion="legacy")
 """Every operator is a PE of its own, unless the shape says otherwise."""
 SAMPLES = "streams_orchestration_tests.runtime.sample_operators"
@@ -36,6 +40,15 @@ OPERATORS: dict[str, Any] = {
         "outputs": [{"mutable": True}],
         "consistent": {"start": True},
     },
+    **{
+        name: {
+            "implementation": f"streams_orchestration_tests.chaos.operators:{name}",
+            "inputs": [],
+            "outputs": [{"mutable": True}],
+            "consistent": {"start": True},
+        }
+        for name in ("SlowFile", "SlowKafka", "SlowSql")
+    },
     "Pairing": {
         "implementation": "streams_orchestration_tests.chaos.operators:Pairing",
         "inputs": [{}, {}],
@@ -43,6 +56,8 @@ OPERATORS: dict[str, Any] = {
         "stateful": True,
     },
 }
+HURRIED = ("Paced", "SlowFile", "SlowKafka", "SlowSql")
+"""Sources that take their time until they are to hurry."""
 SCHEMAS = {"Row": "k string, n bigint", "Total": "k string, number bigint, total bigint"}
 AUTONOMOUS: dict[str, Any] = {"annotations": {"autonomous": True}}
 
@@ -60,7 +75,7 @@ class Shape:
         """As a document; its sources take their time until the file exists."""
         graph = [dict(each) for each in self.graph]
         for each in graph:
-            if each["operator"] == "Paced":
+            if each["operator"] in HURRIED:
                 each["parameters"] = each["parameters"] | {"hurry": str(hurry)}
         used = {each["operator"] for each in graph}
         return {
@@ -69,6 +84,21 @@ class Shape:
             "schemas": SCHEMAS,
             "operators": {name: operator for name, operator in OPERATORS.items() if name in used},
             "graph": graph,
+        }
+
+    def apart(self) -> Shape:
+        """The same for a run without faults, which leaves nothing where others look."""
+        return self
+
+    def results(self, home: Home) -> dict[str, Tuples]:
+        """Sink -> the tuples that readers see, in the order of its parts."""
+        return {
+            directory.name: [
+                tuple(row.values())
+                for part in sorted(directory.glob("part-*"))
+                for row in pq.read_table(part).to_pylist()
+            ]
+            for directory in sorted(home.results(self.name).iterdir())
         }
 
     def compiled(self, hurry: Path) -> Compilation:

@@ -9,7 +9,6 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 import pyarrow as pa
-import pyarrow.parquet as pq
 
 from streams_orchestration.compiler.pe_program import PeProgram
 from streams_orchestration.operators.dict_state import DictState
@@ -18,10 +17,8 @@ from streams_orchestration.runtime.catalog.catalog import Catalog
 from streams_orchestration.runtime.storage.home import Home
 from streams_orchestration.runtime.tasks.state_files import read_state
 from streams_orchestration.runtime.tasks.stored_states import newest_states
-from streams_orchestration_tests.chaos.shapes import Shape
+from streams_orchestration_tests.chaos.shapes import Shape, Tuples
 from streams_orchestration_tests.runtime.local import LocalApplication
-
-Tuples = list[tuple[Any, ...]]
 
 
 class Outcome(NamedTuple):
@@ -39,26 +36,21 @@ def undisturbed(shape: Shape) -> Outcome:
         home = Home(Path(directory))
         hurry = Path(directory, "hurry")
         hurry.touch()
+        shape = shape.apart()
         local = LocalApplication(home, shape.compiled(hurry), source_limit=5_000)
         local.run()
-        return outcome(home, shape.name, local.programs)
+        return outcome(shape, home, local.programs)
 
 
-def outcome(home: Home, application: str, programs: Iterable[PeProgram]) -> Outcome:
+def outcome(shape: Shape, home: Home, programs: Iterable[PeProgram]) -> Outcome:
     """What a complete application has left in its directories and its catalog."""
-    results = {
-        directory.name: [
-            tuple(row.values()) for part in sorted(directory.glob("part-*")) for row in pq.read_table(part).to_pylist()
-        ]
-        for directory in sorted(home.results(application).iterdir())
-    }
     states = {}
     with Catalog(home).read() as connection:
         for program in programs:
-            for operator, stored in newest_states(connection, application, program.pe).items():
+            for operator, stored in newest_states(connection, shape.name, program.pe).items():
                 logical = operator.partition("[")[0]
                 states[logical] = together(states.get(logical), plain(read_state(stored)))
-    return Outcome(results, states)
+    return Outcome(shape.results(home), states)
 
 
 def together(one: Any, other: Any) -> Any:

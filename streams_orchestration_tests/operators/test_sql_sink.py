@@ -272,6 +272,23 @@ def test_a_table_that_does_not_fit_is_named_with_the_remedy(
         deliver(sink(tmp_path, target, **parameters), ROWS)
 
 
+CHANGED = [
+    (["DROP TABLE totals"], "there is no table totals"),
+    (["DROP TABLE totals", "CREATE TABLE totals (k TEXT)"], "the table totals has no column n"),
+]
+
+
+@pytest.mark.parametrize(("changes", "message"), CHANGED)
+def test_a_table_that_is_changed_in_the_middle_is_named(
+    tmp_path: Path, target: Target, changes: list[str], message: str
+):
+    deliver(sink(tmp_path, target), ROWS)
+    for statement in changes:
+        target.run(statement)
+    with pytest.raises(DatabaseError, match=message):
+        deliver(sink(tmp_path, target, createTable=False), ROWS, key(2))
+
+
 def test_a_database_that_is_not_there_is_named_without_secrets(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
     monkeypatch.setenv("SECRET_OF_THE_TEST", "p@ss/word")
     nowhere = Target(f"postgresql://me:{{env:SECRET_OF_THE_TEST}}@/db?host={tmp_path}", no_database)

@@ -299,6 +299,15 @@ def test_a_table_that_is_dropped_is_named(target: Target):
         drained(source(target), offset)
 
 
+def test_a_column_that_is_gone_in_the_middle_is_named(target: Target):
+    events(target, (1, "a"))
+    offset, _ = drained(source(target))
+    target.run("DROP TABLE events")
+    events(target, (2,), definition="id BIGINT NOT NULL")
+    with pytest.raises(DataError, match=r"(?s)events.*\bk\b"):
+        drained(source(target), offset)
+
+
 def test_how_far_it_is_behind_is_measured(target: Target, clock: Clock):
     events(target, *((number, "a") for number in range(10)))
     bench = source(target, settle=5)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import importlib
 import subprocess
 import sys
 import tempfile
@@ -14,6 +15,7 @@ from pathlib import Path
 from typing import Any, cast
 
 from streams_orchestration_tests.servers.jars import NotToBeHadError, free_port, jars, wait_for_port
+from streams_orchestration_tests.servers.proxy import Proxy
 
 KAFKA = "org.apache.kafka:kafka_2.13:4.1.0"
 START_SECONDS = 180.0
@@ -23,12 +25,16 @@ PROPERTIES = """
 process.roles=broker,controller
 node.id=1
 controller.quorum.voters=1@127.0.0.1:{controller}
-listeners=PLAINTEXT://127.0.0.1:{port},SASL://127.0.0.1:{sasl},CONTROLLER://127.0.0.1:{controller}
-advertised.listeners=PLAINTEXT://127.0.0.1:{advertised},SASL://127.0.0.1:{sasl}
-listener.security.protocol.map=PLAINTEXT:PLAINTEXT,SASL:SASL_PLAINTEXT,CONTROLLER:PLAINTEXT
+listeners=PLAINTEXT://127.0.0.1:{port},SASL://127.0.0.1:{sasl},BEHIND://127.0.0.1:{behind},\
+CONTROLLER://127.0.0.1:{controller}
+advertised.listeners=PLAINTEXT://127.0.0.1:{port},SASL://127.0.0.1:{sasl},BEHIND://127.0.0.1:{proxy}
+listener.security.protocol.map=PLAINTEXT:PLAINTEXT,SASL:SASL_PLAINTEXT,BEHIND:PLAINTEXT,CONTROLLER:PLAINTEXT
 listener.name.sasl.sasl.enabled.mechanisms=PLAIN
 listener.name.sasl.plain.sasl.jaas.config=org.apache.kafka.common.security.plain.PlainLoginModule required \
 user_{user}="{password}";
+authorizer.class.name=org.apache.kafka.metadata.authorizer.StandardAuthorizer
+super.users=User:ANONYMOUS
+allow.everyone.if.no.acl.found=true
 controller.listener.names=CONTROLLER
 inter.broker.listener.name=PLAINTEXT
 log.dirs={logs}
@@ -48,29 +54,52 @@ log.initial.task.delay.ms=500
 
 
 class Broker:
-    """One broker that runs, stops and runs again."""
+    """One broker that runs, stops and runs again.
 
-    def __init__(self, directory: Path, port: int | None = None, advertised: int | None = None) -> None:
+    Args:
+        directory: of its files.
+        port: where it listens; any free one when None.
+    """
+
+    def __init__(self, directory: Path, port: int | None = None) -> None:
         self.directory = directory
-        self.port = port or free_port()
-        self.sasl_port = free_port()
-        self.advertised = advertised or self.port
+        self.port, self.sasl_port = port or free_port(), free_port()
+        self.behind_port, self.proxy_port = free_port(), free_port()
+        """A further one, which clients are told to reach at the port of a proxy."""
         self._process: subprocess.Popen[bytes] | None = None
 
     @property
     def address(self) -> str:
         """For clients: `host:port`."""
-        return f"127.0.0.1:{self.advertised}"
+        return f"127.0.0.1:{self.port}"
 
     @property
     def sasl_address(self) -> str:
         """The same, with credentials."""
         return f"127.0.0.1:{self.sasl_port}"
 
+    @property
+    def proxied_address(self) -> str:
+        """The same, through the proxy of `proxy`."""
+        return f"127.0.0.1:{self.proxy_port}"
+
+    def proxy(self) -> Proxy:
+        """A proxy in front of it."""
+        return Proxy(self.behind_port, self.proxy_port)
+
+    @property
+    def login(self) -> dict[str, str]:
+        """Settings of a client with credentials, whose password is in the variable `TEST_KAFKA`."""
+        return {
+            "security.protocol": "SASL_PLAINTEXT", "sasl.mechanism": "PLAIN", "sasl.username": USER,
+            "sasl.password": "${env:TEST_KAFKA}",
+        }  # fmt: skip
+
     def create(self) -> None:
         """Write the settings, and format the directory."""
         settings = self.directory / "server.properties"
-        ports = {"port": self.port, "sasl": self.sasl_port, "controller": free_port(), "advertised": self.advertised}
+        ports = {"port": self.port, "sasl": self.sasl_port, "controller": free_port()}
+        ports |= {"behind": self.behind_port, "proxy": self.proxy_port}
         text = PROPERTIES.format(**ports, logs=self.directory / "logs", user=USER, password=PASSWORD)
         settings.write_text(text)
         command = self._command("kafka.tools.StorageTool", "format", "-t", CLUSTER, "-c", str(settings))
@@ -116,6 +145,17 @@ class Broker:
         admin.create_topics([new])[name].result(START_SECONDS)
         return name
 
+    def allow_only(self, topic: str, operation: str) -> None:
+        """The user with credentials may do one thing with a topic, and nothing else."""
+        kafka: Any = importlib.import_module("confluent_kafka.admin")
+        right = kafka.AclBinding(
+            kafka.ResourceType.TOPIC, topic, kafka.ResourcePatternType.LITERAL, f"User:{USER}", "*",
+            kafka.AclOperation[operation], kafka.AclPermissionType.ALLOW,
+        )  # fmt: skip
+        admin = self.admin()  # ends what it does when it is collected
+        for future in admin.create_acls([right]).values():
+            future.result(START_SECONDS)
+
     def send(self, topic: str, values: list[Any], **options: Any) -> None:
         """Write messages; options of `produce`, each a value or a list of one for each message."""
         from confluent_kafka import Producer
@@ -159,13 +199,12 @@ class Broker:
 
 
 @contextmanager
-def broker(directory: Path, port: int | None = None, advertised: int | None = None) -> Iterator[Broker]:
+def broker(directory: Path, port: int | None = None) -> Iterator[Broker]:
     """A broker that runs.
 
     Args:
         directory: of its files.
         port: where it listens; any free one when None.
-        advertised: the port that clients are to use, of a proxy in front of it.
 
     Raises:
         NotToBeHadError: its programs cannot be had here.
@@ -175,7 +214,7 @@ def broker(directory: Path, port: int | None = None, advertised: int | None = No
     except ImportError:
         message = "confluent-kafka is not installed"
         raise NotToBeHadError(message) from None
-    server = Broker(directory, port, advertised)
+    server = Broker(directory, port)
     server.create()
     try:
         server.start()

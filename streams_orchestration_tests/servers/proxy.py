@@ -8,11 +8,16 @@ import threading
 
 
 class Proxy:
-    """Forwards to a port of this machine; closes everything where it is told to."""
+    """Forwards to a port of this machine; closes everything where it is told to.
 
-    def __init__(self, port: int) -> None:
-        self._target = port
-        self._listener = socket.create_server(("127.0.0.1", 0))
+    Args:
+        target: where it forwards to.
+        port: where it listens; any free one when 0.
+    """
+
+    def __init__(self, target: int, port: int = 0) -> None:
+        self._target = target
+        self._listener = socket.create_server(("127.0.0.1", port))
         self.port: int = self._listener.getsockname()[1]
         self._lock = threading.Lock()
         self._pairs: set[socket.socket] = set()

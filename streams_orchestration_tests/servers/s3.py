@@ -81,37 +81,67 @@ def moto(directory: Path) -> Iterator[S3]:
         raise NotToBeHadError(message)
     port = free_port()
     command = [sys.executable, "-m", "moto.server", "-H", "127.0.0.1", "-p", str(port)]
-    with _running(command, port, directory / "moto.log") as endpoint:
-        server = S3(endpoint)
+    process = _started(command, port, directory / "moto.log")
+    try:
+        server = S3(f"http://127.0.0.1:{port}")
         server.system().create_dir(BUCKET)
         yield server
-
-
-@contextmanager
-def s3proxy(directory: Path) -> Iterator[S3]:
-    """A server of S3Proxy, whose buckets are directories."""
-    port = free_port()
-    (directory / "buckets" / BUCKET).mkdir(parents=True)
-    (directory / "s3proxy.conf").write_text(
-        f"s3proxy.endpoint=http://127.0.0.1:{port}\ns3proxy.authorization=aws-v2-or-v4\n"
-        f"s3proxy.identity={KEY}\ns3proxy.credential={SECRET}\n"
-        f"jclouds.provider=filesystem\njclouds.filesystem.basedir={directory / 'buckets'}\n"
-    )
-    (directory / "logback.xml").write_text("<configuration/>")
-    classes = f"{directory}:{jars(S3PROXY)}/*"
-    options = ["-Xmx256m", "-XX:TieredStopAtLevel=1", "-cp", classes]
-    command = ["java", *options, "org.gaul.s3proxy.Main", "--properties", str(directory / "s3proxy.conf")]
-    with _running(command, port, directory / "s3proxy.log") as endpoint:
-        yield S3(endpoint)
-
-
-@contextmanager
-def _running(command: list[str], port: int, log: Path) -> Iterator[str]:
-    with log.open("wb") as output:
-        process = subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=output, stderr=output)
-    try:
-        wait_for_port(port, process, START_SECONDS, log)
-        yield f"http://127.0.0.1:{port}"
     finally:
         process.kill()
         process.wait()
+
+
+class S3Proxy:
+    """A server of S3Proxy, whose buckets are directories; it runs, stops and runs again."""
+
+    def __init__(self, directory: Path, port: int | None = None) -> None:
+        self.directory, self.port = directory, port or free_port()
+        self.s3 = S3(f"http://127.0.0.1:{self.port}")
+        self._process: subprocess.Popen[bytes] | None = None
+
+    def create(self) -> None:
+        """Write the settings."""
+        (self.directory / "buckets" / BUCKET).mkdir(parents=True)
+        (self.directory / "s3proxy.conf").write_text(
+            f"s3proxy.endpoint={self.s3.endpoint}\ns3proxy.authorization=aws-v2-or-v4\n"
+            f"s3proxy.identity={KEY}\ns3proxy.credential={SECRET}\n"
+            f"jclouds.provider=filesystem\njclouds.filesystem.basedir={self.directory / 'buckets'}\n"
+        )
+        (self.directory / "logback.xml").write_text("<configuration/>")
+
+    def start(self) -> None:
+        """Start, and return when it listens."""
+        options = ["-Xmx256m", "-XX:TieredStopAtLevel=1", "-cp", f"{self.directory}:{jars(S3PROXY)}/*"]
+        command = ["java", *options, "org.gaul.s3proxy.Main", "--properties", str(self.directory / "s3proxy.conf")]
+        self._process = _started(command, self.port, self.directory / "s3proxy.log")
+
+    def kill(self) -> None:
+        """End at once."""
+        if self._process is not None:
+            self._process.kill()
+            self._process.wait()
+            self._process = None
+
+
+@contextmanager
+def s3proxy(directory: Path, port: int | None = None) -> Iterator[S3Proxy]:
+    """A server of S3Proxy that runs."""
+    server = S3Proxy(directory, port)
+    server.create()
+    try:
+        server.start()
+        yield server
+    finally:
+        server.kill()
+
+
+def _started(command: list[str], port: int, log: Path) -> subprocess.Popen[bytes]:
+    with log.open("ab") as output:
+        process = subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=output, stderr=output)
+    try:
+        wait_for_port(port, process, START_SECONDS, log)
+    except BaseException:
+        process.kill()
+        process.wait()
+        raise
+    return process

@@ -129,7 +129,7 @@ class TransactionalProducer:
 
     def _check(self) -> None:
         if self._failed is not None:
-            raise self._cluster.translated(self._failed, f"topic {self._topic}")
+            raise self._cluster.translated(self._cause(self._failed), f"topic {self._topic}")
 
     def _do(self, action: Callable[[], Any]) -> Any:
         """A call of the library; of its errors that of a message comes first, since it is the cause."""
@@ -142,4 +142,18 @@ class TransactionalProducer:
                 with contextlib.suppress(KafkaException):
                     client.poll(0)  # lets the clients tell why
             self._check()
-            raise self._cluster.translated(error, f"topic {self._topic}") from None
+            raise self._cluster.translated(self._cause(error.args[0]), f"topic {self._topic}") from None
+
+    def _cause(self, error: Any) -> Any:
+        """What the transaction failed of, where an error only follows from that."""
+        from confluent_kafka import KafkaError, KafkaException
+
+        follows = (KafkaError._PURGE_QUEUE, KafkaError._PURGE_INFLIGHT, KafkaError._STATE)
+        if not isinstance(error, KafkaError) or error.code() not in follows:
+            return error
+        try:
+            self._producer.begin_transaction()  # a transaction that failed refuses it with the reason
+        except KafkaException as failure:
+            cause = failure.args[0]
+            return cause if cause.txn_requires_abort() or cause.fatal() else error
+        return error

@@ -156,18 +156,29 @@ class KafkaReader:
                 taken = self._consumer.consume(min(limit - len(messages), MOST_AT_ONCE), left)
             except KafkaException as error:
                 raise self._cluster.translated(error) from None
-            for message in taken:
-                if message.error() is None:
-                    messages.append(message)
-                    self._at[message.topic(), message.partition()] = message.offset() + 1
-                else:
-                    self._told(message)
+            told = [message for message in taken if message.error() is not None]
+            some = [message for message in taken if message.error() is None] if told else taken
+            messages += some
+            self._move_behind(some)
+            for message in told:
+                self._told(message)
             if not taken and (messages or not self._waits or time.monotonic() > until):
                 break
         if messages:
             self._cluster.reached()
             self._waits.clear()
         return messages
+
+    def _move_behind(self, messages: Sequence[Any]) -> None:
+        """The last one of each partition counts; it is looked for from the end, since there are many."""
+        seen: set[Partition] = set()
+        for message in reversed(messages):
+            partition = message.topic(), message.partition()
+            if partition not in seen:
+                seen.add(partition)
+                self._at[partition] = message.offset() + 1
+                if len(seen) == len(self._at):
+                    return
 
     def _told(self, message: Any) -> None:
         """What comes in place of a message."""

@@ -8,7 +8,12 @@ from typing import Literal, NamedTuple
 from streams_orchestration.operators.errors import DataError
 from streams_orchestration.operators.libraries import pa, pa_csv
 from streams_orchestration.operators.standard.file_rows import RawRow, sift
-from streams_orchestration.operators.standard.json_lines import check_json_schema, is_object, parse_objects
+from streams_orchestration.operators.standard.json_lines import (
+    check_json_schema,
+    is_object,
+    parse_content,
+    parse_objects,
+)
 
 MessageFormat = Literal["json", "csv", "raw"]
 
@@ -68,8 +73,8 @@ def decode(values: Sequence[bytes | None], schema: pa.Schema, format: MessageFor
     if format == "raw":
         return _raw(values, schema)
     parse = _json_parser(schema) if format == "json" else _csv_parser(schema, separator)
-    there = [value for value in values if value and not value.isspace()]
-    if len(there) == len(values) and there:
+    there = [value for value in values if value]
+    if there and len(there) == len(values) and not any(map(bytes.isspace, there)):
         try:
             return Decoded(parse(there), ())
         except (pa.ArrowInvalid, pa.ArrowNotImplementedError, DataError):
@@ -84,6 +89,9 @@ def decode(values: Sequence[bytes | None], schema: pa.Schema, format: MessageFor
 
 def _json_parser(schema: pa.Schema) -> Parser:
     def parse(texts: Sequence[bytes]) -> pa.RecordBatch:
+        content = b"\n".join(texts)
+        if _is_object_a_line(content, len(texts)):
+            return parse_content(content, len(texts), schema)
         lines = [_on_one_line(text.strip()) for text in texts]
         if not all(line.startswith(b"{") and line.endswith(b"}") for line in lines):
             message = "an object is wanted, one in each message"  # else parts of two messages could make one
@@ -91,6 +99,17 @@ def _json_parser(schema: pa.Schema) -> Parser:
         return parse_objects(lines, schema)
 
     return parse
+
+
+def _is_object_a_line(content: bytes, count: int) -> bool:
+    """Do so many lines begin and end with the braces of an object each, and stand alone?"""
+    breaks = content.count(b"}\n{")
+    return (
+        content.startswith(b"{")
+        and content.endswith(b"}")
+        and breaks == content.count(b"\n") == count - 1
+        and b"\r" not in content
+    )
 
 
 def _on_one_line(value: bytes) -> bytes:

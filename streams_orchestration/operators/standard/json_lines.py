@@ -83,13 +83,17 @@ def parse_objects(lines: list[bytes], schema: pa.Schema) -> pa.RecordBatch:
     Raises:
         pyarrow.ArrowInvalid, pyarrow.ArrowNotImplementedError, DataError: one does not fit.
     """
+    return parse_content(b"\n".join(lines), len(lines), schema)
+
+
+def parse_content(content: bytes, count: int, schema: pa.Schema) -> pa.RecordBatch:
+    """The same of so many lines that are joined already."""
     read_as = pa.schema([field.with_type(pa.string()) if _is_time(field.type) else field for field in schema])
-    content = b"\n".join(lines)
     options = pa_json.ReadOptions(use_threads=False, block_size=len(content) + 1)
     parse = pa_json.ParseOptions(explicit_schema=read_as, unexpected_field_behavior="ignore", newlines_in_values=False)
     table = pa_json.read_json(pa.BufferReader(content), read_options=options, parse_options=parse)
-    if table.num_rows != len(lines):
-        message = f"{table.num_rows} objects in {len(lines)} lines"
+    if table.num_rows != count:
+        message = f"{table.num_rows} objects in {count} lines"
         raise DataError(message)
     return TupleBatch.from_columns({name: table.column(name) for name in schema.names}, schema).arrow
 

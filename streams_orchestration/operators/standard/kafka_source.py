@@ -81,8 +81,8 @@ class KafkaSource(SourceOperator):
         self.looked = 0.0
         """When partitions were looked for last."""
         self.bad = 0
-        self.read: list[Any] = []
-        """The messages of the last call."""
+        self.read: dict[Partition, tuple[int, int]] = {}
+        """What the last call has read: the first offset of each partition, and the one behind the last."""
 
     def produce(self, offset: Offset, limit: int) -> ProducedTo:
         """Submit the next messages; none while the cluster cannot be reached.
@@ -109,11 +109,10 @@ class KafkaSource(SourceOperator):
         return self.hold_up.pause or None
 
     def place(self) -> str:
-        """The offsets of the messages that were submitted last, by partition."""
-        bounds: dict[Partition, list[int]] = {}
-        for message in self.read:
-            bounds.setdefault((message.topic(), message.partition()), []).append(message.offset())
-        return "; ".join(f"{shown(each)}, offsets {min(found)} to {max(found)}" for each, found in bounds.items())
+        """The offsets that were read last, by partition."""
+        return "; ".join(
+            f"{shown(each)}, offsets {first} to {behind - 1}" for each, (first, behind) in self.read.items()
+        )
 
     def rescale(self, states: Sequence[State], route: Route) -> Sequence[State]:
         """Partitions go to the channel that reads them now."""
@@ -129,6 +128,7 @@ class KafkaSource(SourceOperator):
             self._discover(reader, positions)
         if positions.exhausted():
             return positions, []
+        before = dict(positions.next)
         try:
             messages = reader.read(positions.next, limit)
         except OutOfRangeError as error:
@@ -136,11 +136,16 @@ class KafkaSource(SourceOperator):
             messages = []
         if positions.end is not None:
             messages = self._before_end(positions, messages)
+        self.read = {
+            each: (first, positions.next[each]) for each, first in before.items() if first < positions.next[each]
+        }
         return positions, messages
 
     @staticmethod
     def _before_end(positions: Positions, messages: list[Any]) -> list[Any]:
         end = positions.end or {}
+        if all(next <= end[each] for each, next in positions.next.items()):
+            return messages
         positions.next.update({each: min(next, end[each]) for each, next in positions.next.items()})
         return [each for each in messages if each.offset() < end[each.topic(), each.partition()]]
 
@@ -201,7 +206,6 @@ class KafkaSource(SourceOperator):
             metrics.gauge("lag_seconds", about).set(max(behind, 0.0))
 
     def _submit(self, messages: list[Any]) -> None:
-        self.read = messages
         values = [message.value() for message in messages]
         result = decode(values, self.decoded, self.parameters.format, self.parameters.separator)
         columns = dict(zip(result.batch.schema.names, result.batch.columns, strict=True))

@@ -13,10 +13,11 @@ import pytest
 from streams_orchestration.operators.batch import TupleBatch
 from streams_orchestration.operators.epoch_sink import DeliveryKey
 from streams_orchestration.operators.errors import UnknownAttributeError
+from streams_orchestration.operators.kafka import producer as producing
 from streams_orchestration.operators.kafka.client import KafkaAwayError, KafkaRefusedError
 from streams_orchestration.operators.standard.kafka_sink import KafkaSink
 from streams_orchestration_tests.operators.harness import Bench
-from streams_orchestration_tests.servers.kafka import Broker
+from streams_orchestration_tests.servers.kafka import PASSWORD, Broker
 
 pytestmark = [pytest.mark.java, pytest.mark.slow]
 
@@ -182,7 +183,20 @@ def test_what_is_refused_for_good_names_the_topic(kafka: Broker):
     assert kafka.values(topic) == []
 
 
-def test_a_cluster_that_is_away_is_tried_again(kafka: Broker):
+def test_a_topic_that_may_not_be_written_stops_by_name(kafka: Broker, monkeypatch: pytest.MonkeyPatch):
+    topic = kafka.topic()
+    kafka.allow_only(topic, "DESCRIBE")
+    monkeypatch.setenv("TEST_KAFKA", PASSWORD)
+    forbidden = sink(kafka, topic, brokers=kafka.sasl_address, client=kafka.login)
+    with pytest.raises(
+        KafkaRefusedError, match=rf"topic {topic} at 127.0.0.1:\d+: refused: .*; see the topic, the rights"
+    ):
+        deliver(forbidden, topic, 1)
+    assert kafka.values(topic) == []
+
+
+def test_a_cluster_that_is_away_is_tried_again(kafka: Broker, monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setattr(producing, "REACH_SECONDS", 0.2)
     with pytest.raises(KafkaAwayError, match=r"127.0.0.1:1"):
         deliver(sink(kafka, "t", brokers="127.0.0.1:1"), "t", 1)
 

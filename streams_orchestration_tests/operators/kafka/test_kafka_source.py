@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import time
-from collections.abc import Iterator
+from contextlib import closing
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
@@ -12,11 +12,10 @@ from typing import Any
 import pytest
 
 from streams_orchestration.operators.errors import DataError
+from streams_orchestration.operators.kafka import reader
 from streams_orchestration.operators.standard.kafka_source import KafkaSource
 from streams_orchestration_tests.operators.harness import Bench
-from streams_orchestration_tests.servers.jars import free_port
-from streams_orchestration_tests.servers.kafka import PASSWORD, USER, Broker, broker
-from streams_orchestration_tests.servers.proxy import Proxy
+from streams_orchestration_tests.servers.kafka import PASSWORD, Broker
 
 pytestmark = [pytest.mark.java, pytest.mark.slow]
 
@@ -226,53 +225,58 @@ def test_credentials_are_checked_and_secrets_shown_nowhere(
     kafka: Broker, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ):
     topic = filled(kafka, 2)
-    client = {
-        "security.protocol": "SASL_PLAINTEXT", "sasl.mechanism": "PLAIN", "sasl.username": USER,
-        "sasl.password": "${env:TEST_KAFKA}",
-    }  # fmt: skip
     monkeypatch.setenv("TEST_KAFKA", PASSWORD)
-    bench = source(kafka, tmp_path, topic, brokers=kafka.sasl_address, client=client)
+    bench = source(kafka, tmp_path, topic, brokers=kafka.sasl_address, client=kafka.login)
     run(bench)
     assert len(bench.rows()) == 2
     monkeypatch.setenv("TEST_KAFKA", "another-planted-secret")
-    wrong = source(kafka, tmp_path / "other", topic, brokers=kafka.sasl_address, client=client)
+    wrong = source(kafka, tmp_path / "other", topic, brokers=kafka.sasl_address, client=kafka.login)
     with pytest.raises(DataError, match=r"127.0.0.1.*refused.*[Aa]uthentication") as error:
         for _ in range(5):
             wrong.produce()
     assert "planted" not in str(error.value)
 
 
-@pytest.fixture
-def behind(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[Broker, Proxy]]:
-    """A broker that clients reach through a proxy only."""
-    port = free_port()
-    proxy = Proxy(port)
-    with broker(tmp_path_factory.mktemp("behind"), port, proxy.port) as server:
-        yield server, proxy
-    proxy.close()
+@pytest.mark.parametrize(
+    ("right", "message"),
+    [
+        ("DESCRIBE", r"topic {0}, partition 0 at 127.0.0.1:\d+: refused: .*[Aa]uthoriz.*; see the topic, the rights"),
+        ("ALTER_CONFIGS", r"topic {0}.* at 127.0.0.1:\d+.*(refused: .*[Aa]uthoriz.*see the topic|no right to see it)"),
+    ],
+)
+def test_a_topic_that_may_not_be_read_stops_by_name(
+    kafka: Broker, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, right: str, message: str
+):
+    topic = filled(kafka, 2)
+    kafka.allow_only(topic, right)
+    monkeypatch.setenv("TEST_KAFKA", PASSWORD)
+    bench = source(kafka, tmp_path, topic, brokers=kafka.sasl_address, client=kafka.login)
+    with pytest.raises(DataError, match=message.format(topic)):
+        run(bench)
 
 
 def test_a_broker_that_is_away_at_the_start_or_in_the_middle_loses_nothing(
-    behind: tuple[Broker, Proxy], tmp_path: Path
+    kafka: Broker, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ):
-    server, proxy = behind
-    topic = filled(server, 2000)
-    proxy.cut()
-    bench = source(server, tmp_path, topic)
-    assert bench.produce({}, 10) == ({}, False)
-    assert bench.operator.pause() == 0.5  # type: ignore[attr-defined]
-    offset: dict[str, Any] = {}
-    for after in (0, 300, 5_000, 20_000, 60_000):
-        proxy.open()
-        if after:
-            proxy.cut(after)
+    monkeypatch.setattr(reader, "REACH_SECONDS", 0.3)
+    monkeypatch.setattr(reader, "FIRST_SECONDS", 0.2)
+    topic = filled(kafka, 2000)
+    client = {"reconnect.backoff.ms": 10, "reconnect.backoff.max.ms": 50}
+    with closing(kafka.proxy()) as proxy:
+        proxy.cut()
+        bench = source(kafka, tmp_path, topic, brokers=kafka.proxied_address, client=client)
+        assert bench.produce({}, 10) == ({}, False)
+        assert bench.operator.pause() == 0.5  # type: ignore[attr-defined]
+        offset: dict[str, Any] = {}
+        for after in (0, 300, 5_000, 20_000, 60_000):
+            proxy.open()
+            if after:
+                proxy.cut(after)
+            for _ in range(3):
+                offset = bench.produce(offset, 97).offset
+        proxy.cut()
         for _ in range(3):
-            offset = bench.produce(offset, 97).offset
-    proxy.open()
-    offset = bench.produce(offset, 97).offset
-    server.kill()
-    for _ in range(3):
-        offset = bench.produce(offset, 5000).offset
-    server.start()
-    run(bench, offset, 97)
+            offset = bench.produce(offset, 5000).offset
+        proxy.open()
+        run(bench, offset, 97)
     assert [row[0] for row in bench.rows()] == list(range(2000))
