@@ -20,7 +20,7 @@ from streams_orchestration.runtime.storage.home import Home
 
 PLACES = ("hold", "drain", "carry", "switch", "reload")
 """Behind the hold; in the drain; behind the writing of states; in the transaction; behind it."""
-WITHIN_SECONDS = 60.0
+WITHIN_SECONDS = redeploying.WITHIN_SECONDS
 
 
 def waiting(place: str, call: Callable[..., Any], *, before: bool = False) -> Callable[..., Any]:

@@ -32,7 +32,7 @@ from streams_orchestration_tests.chaos.faults import (
 )
 from streams_orchestration_tests.chaos.redeployer import PLACES
 
-END_SECONDS = 240.0
+END_SECONDS = 300.0
 """In which a redeploy must have ended, whatever happens to it."""
 REFUSED = "RedeployRefusedError"
 """Of plans that all keep their state."""
