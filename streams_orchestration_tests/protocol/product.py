@@ -34,6 +34,7 @@ from streams_orchestration.runtime.redeployment.draining import hold, release, u
 from streams_orchestration.runtime.redeployment.switching import NotDrainedError, switch
 from streams_orchestration.runtime.redeployment.trying import _take_back
 from streams_orchestration.runtime.sinks.publishing import complete
+from streams_orchestration.runtime.stepping import publish
 from streams_orchestration.runtime.storage.home import Home
 from streams_orchestration.runtime.tasks.stored_states import newest_states
 from streams_orchestration.runtime.units.garbage import collect_garbage
@@ -42,7 +43,6 @@ from streams_orchestration.runtime.units.watch import observe
 from streams_orchestration_tests.protocol.planning import position, view
 from streams_orchestration_tests.protocol.steps import Protocol
 from streams_orchestration_tests.protocol.world import Flight, World
-from streams_orchestration_tests.runtime.local import publish
 
 
 class Product:

@@ -5,9 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from streams_orchestration.runtime.queries.commits import commit_batch
-from streams_orchestration.runtime.stepping import SteppedApplication, publish
-
-__all__ = ["LocalApplication", "publish"]
+from streams_orchestration.runtime.stepping import SteppedApplication
 
 
 @dataclass
