@@ -12,12 +12,13 @@ from streams_orchestration.runtime.engine.spark import stages
 from streams_orchestration.runtime.errors import StaleGenerationError
 from streams_orchestration.runtime.programs.batches import BatchPlan, TaskResult
 from streams_orchestration.runtime.queries.commits import commit_batch
+from streams_orchestration.runtime.stepping import publish
 from streams_orchestration.runtime.storage.home import Home
 from streams_orchestration.runtime.tasks.instances import InstanceCache
 from streams_orchestration.runtime.tasks.stored_states import state_files
 from streams_orchestration.runtime.units.garbage import collect_garbage, sweep
 from streams_orchestration_tests.runtime.applications import expected_of_network, published
-from streams_orchestration_tests.runtime.local import LocalApplication, publish
+from streams_orchestration_tests.runtime.local import LocalApplication
 
 COUNT = 30
 """Rows of every source."""

@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 
 from streams_orchestration.compiler.compilation import Compilation
+from streams_orchestration.runtime.stepping import StepError
 from streams_orchestration.runtime.storage.home import Home
 from streams_orchestration_tests.runtime.applications import (
     ALONE,
@@ -114,7 +115,7 @@ def test_a_port_that_does_not_mutate_gets_const_tuples_wherever_it_is(tmp_path: 
     writer = {"name": "W", "operator": "WritingToConst", "inputs": ["Rows"], "outputs": [], "config": config}
     options: dict[str, Any] = {"fusion": "manual", "pes": 2 if config is ALONE else 1}
     application = LocalApplication(Home(tmp_path / "home"), compiled([source("Rows", file), writer], **options), 5)
-    with pytest.raises(AssertionError, match="operator W: attribute n: the tuples are const"):
+    with pytest.raises(StepError, match="operator W: attribute n: the tuples are const"):
         application.run()
 
 

@@ -15,6 +15,7 @@ from sqlalchemy import select
 
 from streams_orchestration.compiler.compilation import Compilation
 from streams_orchestration.compiler.pe_program import PeProgram
+from streams_orchestration.runtime import stepping
 from streams_orchestration.runtime.catalog import outage, tables
 from streams_orchestration.runtime.catalog.catalog import Catalog
 from streams_orchestration.runtime.deployment.reset import reset
@@ -22,8 +23,6 @@ from streams_orchestration.runtime.errors import CatalogLostError
 from streams_orchestration.runtime.programs.batches import BatchPlan
 from streams_orchestration.runtime.queries import planner as reader
 from streams_orchestration.runtime.queries.views import read_view
-from streams_orchestration.runtime.sinks.publishing import complete
-from streams_orchestration.runtime.stepping import publish
 from streams_orchestration.runtime.storage.home import Home
 from streams_orchestration.runtime.units.garbage import collect_garbage
 from streams_orchestration_tests.postgresql import Server
@@ -98,7 +97,7 @@ def run(home: Home, compilation: Compilation, through: Callable[[str, Callable[[
         if turn % 2 == 0:
             through("collect", lambda: collect_garbage(local.catalog, local.name, local.programs))
         said.append(content(home, local.name))
-        if complete(local.catalog, local.name):
+        if stepping.complete(local.catalog, local.name):
             break
     assert {name: published(local.published(name)) for name in expected_of_network(COUNT)} == expected_of_network(COUNT)
     return said
@@ -144,7 +143,7 @@ def test_planners_meet_faults_at_every_point_and_commit_each_batch_once(
                 local.trigger()
             if call % len(queries) == 0 and all(read_view(local.catalog, p).final for p in local.programs):
                 break
-    publish(local.catalog, local.name)
+    stepping.publish(local.catalog, local.name)
     assert happened > 20
     found = {name: published(local.published(name)) for name in expected_of_network(COUNT)}
     assert found == expected_of_network(COUNT)

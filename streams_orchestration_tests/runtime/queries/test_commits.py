@@ -16,6 +16,7 @@ from streams_orchestration.runtime.errors import StaleGenerationError, StreamsRu
 from streams_orchestration.runtime.observing.reading import read_status
 from streams_orchestration.runtime.queries.commits import commit_batch
 from streams_orchestration.runtime.sinks.publishing import complete
+from streams_orchestration.runtime.stepping import StepError, publish
 from streams_orchestration.runtime.storage.home import Home
 from streams_orchestration.runtime.tasks.instances import InstanceCache
 from streams_orchestration_tests.runtime.applications import (
@@ -29,7 +30,7 @@ from streams_orchestration_tests.runtime.applications import (
     totals,
     write_rows,
 )
-from streams_orchestration_tests.runtime.local import LocalApplication, publish
+from streams_orchestration_tests.runtime.local import LocalApplication
 from streams_orchestration_tests.runtime.sample_operators import RunningTotals
 
 pytestmark = pytest.mark.usefixtures("database", "no_hosts")
@@ -224,7 +225,7 @@ def test_tuples_of_another_type_than_the_stream_s_are_refused_with_both(tmp_path
     file = write_rows(tmp_path / "rows.parquet", COUNT)
     graph = [source("Rows", file), node("Odd", "OtherSchema", "Rows"), sink("Out", "Odd")]
     local = LocalApplication(Home(tmp_path / "home"), compiled(graph, fusion="legacy"))
-    with pytest.raises(AssertionError, match=r"operator Odd: it submits tuples of n int64, output port 0 has k string"):
+    with pytest.raises(StepError, match=r"operator Odd: it submits tuples of n int64, output port 0 has k string"):
         local.run()
 
 

@@ -30,10 +30,11 @@ from streams_orchestration.runtime.sinks.delivering import deliverers
 from streams_orchestration.runtime.sinks.gathering import MANY, Gatherer
 from streams_orchestration.runtime.sinks.publisher import Publisher
 from streams_orchestration.runtime.sinks.publishing import DueOutput, complete, due
+from streams_orchestration.runtime.stepping import publish
 from streams_orchestration.runtime.storage.home import Home
 from streams_orchestration_tests.runtime.applications import compiled, sink, source
 from streams_orchestration_tests.runtime.faults import KilledError, kill_at
-from streams_orchestration_tests.runtime.local import LocalApplication, publish
+from streams_orchestration_tests.runtime.local import LocalApplication
 
 pytestmark = pytest.mark.usefixtures("no_hosts")
 

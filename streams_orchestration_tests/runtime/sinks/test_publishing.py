@@ -17,10 +17,11 @@ from streams_orchestration.runtime.observing.reading import read_status
 from streams_orchestration.runtime.sinks.publisher import FIRST_PAUSE, Publisher
 from streams_orchestration.runtime.sinks.retraction import retract
 from streams_orchestration.runtime.sinks.sinks import SinkStatus
+from streams_orchestration.runtime.stepping import publish
 from streams_orchestration.runtime.storage.home import Home
 from streams_orchestration_tests.runtime.applications import compiled, published, rows, sink, source, write_rows
 from streams_orchestration_tests.runtime.faults import KilledError, kill_at
-from streams_orchestration_tests.runtime.local import LocalApplication, publish
+from streams_orchestration_tests.runtime.local import LocalApplication
 
 pytestmark = pytest.mark.usefixtures("no_hosts")
 
