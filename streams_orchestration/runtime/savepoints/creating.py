@@ -26,6 +26,7 @@ from streams_orchestration.runtime.programs.batches import StateFile, StoredStat
 from streams_orchestration.runtime.redeployment.carrying import CommonCut, read_cut
 from streams_orchestration.runtime.redeployment.deployed import deployed_plan, state_facts
 from streams_orchestration.runtime.redeployment.draining import HOLD_SECONDS, drain, held, under_way
+from streams_orchestration.runtime.redeployment.trying import await_trial
 from streams_orchestration.runtime.savepoints.manifest import (
     SCHEMA_VERSION,
     STATES,
@@ -84,6 +85,8 @@ def create_savepoint(
 ) -> Created:
     """Take a savepoint of an application, which runs on; one that was stopped amid an epoch runs up to its cut.
 
+    While a redeploy is on trial it waits: what is saved is what stays.
+
     Args:
         home: the state directory.
         application: its name.
@@ -95,12 +98,14 @@ def create_savepoint(
         NotDeployedError: the catalog does not know the application.
         SavepointError: it did not come to a cut in time, or the savepoint cannot be written; nothing is left of it.
         BeingStartedError: another process has been starting, or redeploying, the application for too long.
+        OnTrialError: its last redeploy is on trial, and the application is stopped.
         OperatorError: a state cannot be read.
     """
     catalog = opened_catalog(home, application)
     with catalog.read() as connection:
         application_row(connection, home, application)
     with lock_start(home.prepare(), application, "streams savepoint create"):
+        await_trial(home, application, launcher)
         sweep(home, application)
         place = place_of(home, application, name or time.strftime("%Y%m%d-%H%M%S", time.gmtime()))
         programs = [pe.program for pe in deployed_pes(catalog, application)]

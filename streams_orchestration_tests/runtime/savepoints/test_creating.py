@@ -18,6 +18,7 @@ from streams_orchestration.runtime.deployment.control import cancel
 from streams_orchestration.runtime.deployment.deployment import deploy
 from streams_orchestration.runtime.errors import NotDeployedError
 from streams_orchestration.runtime.redeployment import draining
+from streams_orchestration.runtime.redeployment.trying import OnTrialError
 from streams_orchestration.runtime.savepoints import copying, creating, manifest, places
 from streams_orchestration.runtime.savepoints.copying import export_savepoint, import_savepoint
 from streams_orchestration.runtime.savepoints.creating import create_savepoint
@@ -29,7 +30,7 @@ from streams_orchestration.runtime.units.region_machine import LIMIT
 from streams_orchestration.runtime.units.watch import observe
 from streams_orchestration_tests.runtime.applications import published, rows
 from streams_orchestration_tests.runtime.local import LocalApplication
-from streams_orchestration_tests.runtime.redeployed import drained
+from streams_orchestration_tests.runtime.redeployed import drained, redeploy
 from streams_orchestration_tests.runtime.redeployment.test_switching import COUNT, counts, run_some, visits
 from streams_orchestration_tests.runtime.running import FakeHosts
 from streams_orchestration_tests.runtime.saved import begun, take
@@ -130,6 +131,14 @@ def test_what_is_reset_no_more_is_refused_at_once(local: LocalApplication, hosts
         connection.execute(update(tables.unit).values(state=LIMIT, attempts=99))
     with pytest.raises(SavepointError, match=r"region-0 has failed and is reset no more.*--force"):
         create_savepoint(local.home, "app", "point", within=0.0)
+
+
+def test_what_is_on_trial_is_not_saved(local: LocalApplication, tmp_path: Path, hosts: FakeHosts):
+    redeploy(local, visits(tmp_path, 3, 3))
+    cancel(local.home, local.name, 0.1)
+    with pytest.raises(OnTrialError, match="was stopped while its last redeploy was on trial"):
+        take(local)
+    assert list(saved(local.home)) == []
 
 
 def test_a_region_that_its_operator_drives_is_named(data: Path, tmp_path: Path, hosts: FakeHosts):
