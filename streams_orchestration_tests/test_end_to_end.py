@@ -190,6 +190,7 @@ def test_a_killed_host_comes_back_and_the_result_is_that_of_an_undisturbed_run(
     assert set(resets) == {dg.DagsterRunStatus.SUCCESS}
 
 
+@pytest.mark.deep
 def test_a_decoupled_application_gives_the_same_when_its_host_is_killed(tmp_path: Path, wanted: pa.Table) -> None:
     """One channel has a PE of its own, the other one has two: four parts of what was one PE, and the sink's."""
     home, spec = Home(tmp_path / "home"), SPECS / "flights.yaml"
@@ -255,6 +256,7 @@ def decide(home: Home, spec: str, directory: Path) -> Path:
     return decision
 
 
+@pytest.mark.deep
 def test_a_clone_of_a_savepoint_runs_elsewhere_at_another_width_to_the_same_result(
     tmp_path: Path, wanted: pa.Table
 ) -> None:

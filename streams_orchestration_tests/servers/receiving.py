@@ -19,10 +19,10 @@ def files_of(source: JournalSource) -> JournalFiles:
     return JournalFiles(source.directory_of(source.context))
 
 
-def reported(source: JournalSource, name: str) -> Any:
-    """What the receiver has reported under a name; waits until it has."""
+def reported(source: JournalSource, name: str, *parts: str) -> Any:
+    """What the receiver has reported under a name; waits until it has, with one of the parts in it."""
     until = time.monotonic() + PATIENCE
-    while not (fact := files_of(source).reported().get(name)):
+    while not (fact := files_of(source).reported().get(name)) or (parts and not any(part in fact for part in parts)):
         assert time.monotonic() < until, f"{name} is not reported: {files_of(source).reported()}"
         time.sleep(0.005)
     return fact

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from streams_orchestration.runtime.limits import HEARTBEAT_LIMIT, START_LIMIT
+from streams_orchestration.runtime.limits import ENTERED_LIMIT, HEARTBEAT_LIMIT, START_LIMIT
 from streams_orchestration.runtime.observing.status import ApplicationStatus
 from streams_orchestration.runtime.units.failures import failures
 from streams_orchestration.runtime.units.status import HostStatus, PeStatus
@@ -26,11 +26,14 @@ def status(
     return ApplicationStatus("app", state, "f", NOW - 600, (host,), (pe,), (unit,), Path("logs"), ())
 
 
+NEW = replace(HOST, state="STOPPED", alive=False, pid=None, heartbeat_at=None)
+"""A host that nobody has started yet."""
 FAILED_PE = replace(PE, state="FAILED", error="operator Op: boom")
 
 SOUND: dict[str, ApplicationStatus] = {
     "all well": status(),
-    "just deployed": status(replace(HOST, state="STOPPED", alive=False, pid=None, heartbeat_at=None)),
+    "just deployed": status(replace(NEW, launched_at=0.0)),
+    "a new host of a redeploy": status(replace(NEW, launched_at=NOW - ENTERED_LIMIT)),
     "starting": status(replace(HOST, state="STARTING", heartbeat_at=None, launched_at=NOW - START_LIMIT + 1)),
     "a late heartbeat": status(replace(HOST, heartbeat_at=NOW - HEARTBEAT_LIMIT + 0.5)),
     "host completed": status(replace(HOST, state="COMPLETED", alive=False, heartbeat_at=NOW - 9999)),
@@ -41,6 +44,11 @@ SOUND: dict[str, ApplicationStatus] = {
 }
 
 FAILED: dict[str, tuple[ApplicationStatus, str, str]] = {
+    "a new host that nobody starts": (
+        status(replace(NEW, launched_at=NOW - 2 * ENTERED_LIMIT)),
+        f"host 0, which is new, was not started in {2 * ENTERED_LIMIT:.0f} s",
+        "host-0.log",
+    ),
     "an operator": (status(pe=FAILED_PE), "PE 0 failed: operator Op: boom", "pe-0.log"),
     "host killed": (status(replace(HOST, alive=False)), "host 0 (pid 4711) is gone", "host-0.log"),
     "host gone at the start": (
