@@ -36,8 +36,8 @@ def pytest_configure() -> None:
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """Give every test its kind, and keep those that start Java, or MariaDB, in one worker."""
     for item in items:
-        if not item.get_closest_marker(found := kind(item)):
-            item.add_marker(found)
+        if not item.get_closest_marker(actual := kind(item)):
+            item.add_marker(actual)
         if item.get_closest_marker("java"):
             item.add_marker(pytest.mark.xdist_group("java"))
         elif "mariadb" in needs(item):

@@ -26,9 +26,9 @@ FAST = ("-c", "fsync=off", "-c", "full_page_writes=off", "-c", "jit=off")
 
 def binaries() -> Path | None:
     """The directory of initdb and postgres, of the newest version that is installed."""
-    found = [Path(given).resolve().parent for name in ("postgres",) if (given := shutil.which(name))]
-    found += sorted(Path("/").glob(PLACES.removeprefix("/")), key=lambda path: float(path.parent.name), reverse=True)
-    return next((path for path in found if (path / "initdb").exists() and (path / "postgres").exists()), None)
+    actual = [Path(given).resolve().parent for name in ("postgres",) if (given := shutil.which(name))]
+    actual += sorted(Path("/").glob(PLACES.removeprefix("/")), key=lambda path: float(path.parent.name), reverse=True)
+    return next((path for path in actual if (path / "initdb").exists() and (path / "postgres").exists()), None)
 
 
 def _identity() -> Any:

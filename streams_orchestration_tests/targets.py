@@ -36,9 +36,9 @@ class Target:
                 cursor.executemany(marks, rows)
             else:
                 cursor.execute(marks)
-            found = list(cursor.fetchall()) if cursor.description else []
+            actual = list(cursor.fetchall()) if cursor.description else []
             connection.commit()
-        return found
+        return actual
 
     def rows(self, table: str = "totals") -> list[tuple[Any, ...]]:
         return sorted(self.run(f"SELECT * FROM {table}"))

@@ -22,9 +22,9 @@ from streams_orchestration_tests.postgresql import why_not
 def test_an_application_depends_on_its_seed_only(name: str):
     made = shape_of(name, 1, 2.0)
     assert made == shape_of(name, 1, 2.0)
-    found = undisturbed(made)
-    assert differences(found, undisturbed(made), made.ordered) == []
-    assert all(found.results.values())
+    actual = undisturbed(made)
+    assert differences(actual, undisturbed(made), made.ordered) == []
+    assert all(actual.results.values())
     assert 2 <= len(made.compiled(Path("hurry")).fusion.pes) <= 12
 
 
@@ -47,8 +47,8 @@ def test_tuples_that_went_by_several_channels_keep_the_order_of_their_keys():
     swapped = RIGHT._replace(results={"Out": [("b", 2), ("a", 1), ("b", 2)]})
     assert differences(swapped, RIGHT, ["Out"], by_key=True) == []
     one_key = Outcome({"Out": [("a", 1), ("b", 1), ("a", 2)]}, {})
-    found = one_key._replace(results={"Out": [("a", 2), ("b", 1), ("a", 1)]})
-    (difference,) = differences(found, one_key, ["Out"], by_key=True)
+    actual = one_key._replace(results={"Out": [("a", 2), ("b", 1), ("a", 1)]})
+    (difference,) = differences(actual, one_key, ["Out"], by_key=True)
     assert "out of order from tuple 0 on: ('a', 2) in place of ('a', 1)" in difference
 
 
@@ -68,8 +68,8 @@ def test_what_replicas_remember_is_judged_together():
         (RIGHT._replace(states={}), "Count: its state is not that of an undisturbed run"),
     ],
 )
-def test_what_is_lost_doubled_or_mixed_up_is_told(found: Outcome, told: str):
-    (difference,) = differences(found, RIGHT, ["Out"])
+def test_what_is_lost_doubled_or_mixed_up_is_told(actual: Outcome, told: str):
+    (difference,) = differences(actual, RIGHT, ["Out"])
     assert told in difference
 
 
@@ -95,12 +95,12 @@ def test_an_undisturbed_run_between_two_servers_has_the_totals_of_a_loop(tmp_pat
     if (reason := mariadb.why_not()) is not None:
         pytest.skip(reason)
     with shape_at("mariadb", 1, 2.0, tmp_path) as pair:
-        found = undisturbed(pair)
+        actual = undisturbed(pair)
         made, wanted = rows(int(2.0 * A_SECOND)), []
         for number, (key, value) in enumerate(made):
             before = [n for k, n in made[:number] if k == key]
             wanted.append((key, len(before) + 1, sum(before) + value))
-        assert differences(found, found._replace(results={"Out": wanted}), ()) == []
+        assert differences(actual, actual._replace(results={"Out": wanted}), ()) == []
 
 
 @pytest.mark.deep

@@ -88,8 +88,8 @@ def raised(case: dict[str, Any], path: Path) -> tuple[Diagnostic, ...]:
             options["profile"] = read_profile(profile)
         if decoupled:
             plan = compile_spec(written(case, path), Options(fusion="manual"))
-            costs, found = measured_costs(plan.logical, plan.physical, options["profile"])
-            return (*found, *decide(plan.logical, plan.physical, plan.fusion, costs).solution.diagnostics)
+            costs, actual = measured_costs(plan.logical, plan.physical, options["profile"])
+            return (*actual, *decide(plan.logical, plan.physical, plan.fusion, costs).solution.diagnostics)
         if "decision" in case:
             fused = compile_spec(written(case, path))
             current = fusion_fingerprint(fused.logical, fused.physical, fused.fusion)
@@ -110,13 +110,13 @@ def test_every_code_has_a_case_and_every_case_a_code():
 @pytest.mark.parametrize("case", RAISING.values(), ids=RAISING)
 def test_the_code_is_raised(case: dict[str, Any], tmp_path: Path):
     path = tmp_path / "spec.yaml"
-    found = raised(case, path)
+    actual = raised(case, path)
     expected = line(case)
     place = f"{path.with_name(marked(case)[0])}:{expected}" if expected else ""
     assert (case["code"], case.get("operator", ""), place) in {
-        (each.code, each.operator, each.location) for each in found
+        (each.code, each.operator, each.location) for each in actual
     }
-    errors = {each.code for each in found if each.severity == "error"}
+    errors = {each.code for each in actual if each.severity == "error"}
     assert errors <= {case["code"], *case.get("also", ())}
 
 

@@ -72,12 +72,12 @@ def result_of(home: Home, application: str = "flights") -> pa.Table:
     )
 
 
-def assert_same(found: pa.Table, wanted: pa.Table) -> None:
+def assert_same(actual: pa.Table, wanted: pa.Table) -> None:
     """Row for row; means within rounding, since the two add in different orders."""
-    assert found.column_names == wanted.column_names
-    assert found.num_rows == wanted.num_rows
+    assert actual.column_names == wanted.column_names
+    assert actual.num_rows == wanted.num_rows
     for name in wanted.column_names:
-        values, expected = found.column(name).to_pylist(), wanted.column(name).to_pylist()
+        values, expected = actual.column(name).to_pylist(), wanted.column(name).to_pylist()
         assert values == (pytest.approx(expected, rel=1e-12) if name in ("mean_delay", "late_share") else expected)
 
 

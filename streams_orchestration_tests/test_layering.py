@@ -152,9 +152,9 @@ def f():
     from ..runtime.storage import home
     from . import names
 """
-    found = {module for _, module in imported(source, ("streams_orchestration", "model"))}
-    assert {"os", "streams_orchestration.cli.entry", "streams_orchestration.runtime"} <= found
-    assert {"streams_orchestration.runtime.storage.home", "streams_orchestration.model.names"} <= found
+    actual = {module for _, module in imported(source, ("streams_orchestration", "model"))}
+    assert {"os", "streams_orchestration.cli.entry", "streams_orchestration.runtime"} <= actual
+    assert {"streams_orchestration.runtime.storage.home", "streams_orchestration.model.names"} <= actual
 
 
 def loaded_by(script: str, *arguments: str) -> set[str]:

@@ -57,11 +57,11 @@ def edited(node: Any, draw: random.Random) -> Any:
     """The document with a few of its nodes dropped, doubled, moved, renamed or replaced."""
     document = copy.deepcopy(node)
     for _ in range(draw.randint(1, 3)):
-        found = list(places(document))
-        if not found:
+        actual = list(places(document))
+        if not actual:
             break
-        container, key = draw.choice(found)
-        other, other_key = draw.choice(found)
+        container, key = draw.choice(actual)
+        other, other_key = draw.choice(actual)
         match draw.randrange(6):
             case 0:
                 del container[key]
@@ -108,7 +108,7 @@ def test_a_mutated_spec_compiles_or_is_refused(batch: int, tmp_path: Path) -> No
             compilation = compile_spec(path, draw.choice(OPTIONS))
         except ApplicationError as error:
             refused += 1
-            assert any(found.severity == "error" and found.message for found in error.diagnostics)
+            assert any(actual.severity == "error" and actual.message for actual in error.diagnostics)
         else:
             plan_document(compilation)
             check_parameters(compilation)

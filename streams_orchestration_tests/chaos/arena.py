@@ -351,21 +351,21 @@ def _left(home: Home, application: str) -> list[str]:
     if garbage := there - named - set(pending):
         wrong.append(f"{len(garbage)} files are left that no commit names, as {min(garbage)}")
     until = time.monotonic() + 30
-    while (found := _processes(home, application)) and time.monotonic() < until:
+    while (left := _processes(home, application)) and time.monotonic() < until:
         time.sleep(0.2)
-    if found:
-        wrong.append(f"processes are left: {found}")
+    if left:
+        wrong.append(f"processes are left: {left}")
     return wrong
 
 
 def _processes(home: Home, application: str) -> list[str]:
     """Of hosts of this home."""
-    found = []
+    actual = []
     for process in psutil.process_iter(["pid", "cmdline"]):
         command = " ".join(process.info["cmdline"] or ())
         if str(home.root) in command and ("host_process" in command or "java" in command or "pyspark" in command):
-            found.append(f"{process.info['pid']} {command[:80]}")
-    return found
+            actual.append(f"{process.info['pid']} {command[:80]}")
+    return actual
 
 
 @contextlib.contextmanager

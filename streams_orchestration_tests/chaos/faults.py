@@ -120,10 +120,10 @@ class Scene:
         host = jvm.parent()
         children = [child for child in host.children(recursive=True) if child.pid != jvm.pid] if host else []
         idle = [child for child in children if any(kind in " ".join(child.cmdline()) for kind in STARTERS)]
-        found = children if self.choose.random() < 0.1 else [child for child in children if child not in idle]
-        if not found:
+        actual = children if self.choose.random() < 0.1 else [child for child in children if child not in idle]
+        if not actual:
             raise LookupError
-        return self.choose.choice(found), units
+        return self.choose.choice(actual), units
 
 
 Fault = Callable[[Scene], Happened]

@@ -81,7 +81,7 @@ def plain(state: Any) -> Any:
             return repr(state)
 
 
-def differences(found: Outcome, wanted: Outcome, ordered: Iterable[str], *, by_key: bool = False) -> list[str]:
+def differences(actual: Outcome, wanted: Outcome, ordered: Iterable[str], *, by_key: bool = False) -> list[str]:
     """What a run has lost, doubled or mixed up; nothing when it is as it should be.
 
     Args:
@@ -91,8 +91,8 @@ def differences(found: Outcome, wanted: Outcome, ordered: Iterable[str], *, by_k
         by_key: this holds for the tuples of each key: they went by several channels at times.
     """
     told = []
-    for sink in sorted({*found.results, *wanted.results}):
-        is_, should = found.results.get(sink, []), wanted.results.get(sink, [])
+    for sink in sorted({*actual.results, *wanted.results}):
+        is_, should = actual.results.get(sink, []), wanted.results.get(sink, [])
         lost, extra = Counter(should) - Counter(is_), Counter(is_) - Counter(should)
         if lost or extra:
             told.append(
@@ -101,18 +101,18 @@ def differences(found: Outcome, wanted: Outcome, ordered: Iterable[str], *, by_k
             )
         elif sink in ordered and (first := _first_other(is_, should, by_key=by_key)) is not None:
             told.append(f"{sink}: out of order {first}")
-    for operator in sorted({*found.states, *wanted.states}):
-        if found.states.get(operator) != wanted.states.get(operator):
+    for operator in sorted({*actual.states, *wanted.states}):
+        if actual.states.get(operator) != wanted.states.get(operator):
             told.append(f"{operator}: its state is not that of an undisturbed run")
     return told
 
 
-def _first_other(found: Tuples, wanted: Tuples, *, by_key: bool) -> str | None:
+def _first_other(actual: Tuples, wanted: Tuples, *, by_key: bool) -> str | None:
     """The first tuple that has another one's place, in words; None when there is none."""
     places: defaultdict[Any, deque[tuple[Any, ...]]] = defaultdict(deque)
     for each in wanted:
         places[each[0] if by_key else None].append(each)
-    for number, each in enumerate(found):
+    for number, each in enumerate(actual):
         if (should := places[each[0] if by_key else None].popleft()) != each:
             return f"from tuple {number} on: {each} in place of {should}"
     return None

@@ -178,8 +178,8 @@ graph:
 """
     )
     assert main(["compile", str(path), "--format", "json"]) == 1
-    found = [each["code"] for each in json.loads(capsys.readouterr().out)["diagnostics"]]
-    assert found == ["CDISP0840E", "CDISP0090E", "CDISP0670E"]
+    actual = [each["code"] for each in json.loads(capsys.readouterr().out)["diagnostics"]]
+    assert actual == ["CDISP0840E", "CDISP0090E", "CDISP0670E"]
 
 
 PROFILE = "profileVersion: 1\napplication: tiny\nseconds: 2\nstreams:\n"
@@ -189,8 +189,8 @@ def test_a_profile_is_read(tiny: str, tmp_path: Path, capsys: Capture):
     names = [each["name"] for each in compiled(capsys, tiny)["logicalGraph"]["operators"]]
     path = tmp_path / "profile.yaml"
     path.write_text(PROFILE + "".join(f"  - {{operator: {name}, tuples: 10}}\n" for name in names[:1]))
-    found = compiled(capsys, tiny, "--profile", str(path))["diagnostics"]
-    assert {each["code"] for each in found} >= {"SO0212"}
+    actual = compiled(capsys, tiny, "--profile", str(path))["diagnostics"]
+    assert {each["code"] for each in actual} >= {"SO0212"}
 
 
 @pytest.mark.parametrize(

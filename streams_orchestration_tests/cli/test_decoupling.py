@@ -34,9 +34,9 @@ def answer(capsys: pytest.CaptureFixture[str], *arguments: str) -> dict[str, Any
 
 
 def test_json_is_alone_on_standard_output(problem: str, capsys: pytest.CaptureFixture[str]):
-    found = answer(capsys, problem)
-    assert found.pop("seconds") > 0
-    assert found == {
+    actual = answer(capsys, problem)
+    assert actual.pop("seconds") > 0
+    assert actual == {
         "objective": 211.0001,
         "bound": 211.0001,
         "gap": 0.0,
@@ -52,9 +52,9 @@ def test_json_is_alone_on_standard_output(problem: str, capsys: pytest.CaptureFi
 
 @pytest.mark.parametrize("solver", ["highs", "cbc", "CBC", "search"])
 def test_machines_and_solver_are_options(solver: str, problem: str, capsys: pytest.CaptureFixture[str]):
-    found = answer(capsys, problem, "--machines", "3", "--solver", solver, "--time-limit", "2")
-    assert found["loads"] == [110.5001, 110.5002, 110.5001]
-    assert found["solver"] == solver.lower()
+    actual = answer(capsys, problem, "--machines", "3", "--solver", solver, "--time-limit", "2")
+    assert actual["loads"] == [110.5001, 110.5002, 110.5001]
+    assert actual["solver"] == solver.lower()
 
 
 def test_a_table_says_what_moves(problem: str, capsys: pytest.CaptureFixture[str]):
@@ -137,9 +137,9 @@ def spec(tmp_path: Path) -> list[str]:
 
 
 def test_an_application_is_parted_where_its_profile_says(spec: list[str], capsys: pytest.CaptureFixture[str]):
-    found = answer(capsys, *spec)
-    assert found["machines"] == {"S": 0, "A": 0, "B": 1, "K": 1}
-    decision = found["decision"]
+    actual = answer(capsys, *spec)
+    assert actual["machines"] == {"S": 0, "A": 0, "B": 1, "K": 1}
+    decision = actual["decision"]
     assert decision["loads"]["before"] == {"0": 100.0}
     assert decision["loads"]["after"] == pytest.approx([50.36, 50.2], abs=0.01)
     assert decision["saturation"] == 2.0

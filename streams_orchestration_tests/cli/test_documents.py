@@ -26,7 +26,7 @@ def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     FakeJobs.asked = []
     monkeypatch.setattr(deploying, "Jobs", FakeJobs)
     for module in (deploying, running):
-        monkeypatch.setattr(module, "status_document", lambda _home, found: {"application": found.application})
+        monkeypatch.setattr(module, "status_document", lambda _home, actual: {"application": actual.application})
         monkeypatch.setattr(module, "require_java", lambda: None)
     monkeypatch.setattr(deploying, "read_status", lambda _home, _name: status())
     return tmp_path / "home"

@@ -50,8 +50,8 @@ class World:
         self.shown: list[ApplicationStatus] = []
 
     def read(self) -> ApplicationStatus:
-        found = self.script.pop(0) if len(self.script) > 1 else self.script[0]
-        return replace(found, hosts=tuple(replace(h, heartbeat_at=self.now) for h in found.hosts))
+        actual = self.script.pop(0) if len(self.script) > 1 else self.script[0]
+        return replace(actual, hosts=tuple(replace(h, heartbeat_at=self.now) for h in actual.hosts))
 
     def pause(self, seconds: float) -> bool:
         self.now += seconds

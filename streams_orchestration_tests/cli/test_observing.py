@@ -68,12 +68,12 @@ def test_details_say_why_something_is_not_reset_by_itself(what: dict[str, Any], 
 
 
 def test_the_document_is_json_with_what_has_failed():
-    found = json.loads(json.dumps(document(FAILED, metrics(), NOW), default=str))
-    assert found["application"] == "flights"
-    assert found["sinks"][0]["path"] == str(sink().path)
-    assert [failure["unit"] for failure in found["failures"]] == ["region-0"]
-    assert found["metrics"]["operators"][0]["inputs"][0]["tuples"] == 1000
-    assert found["metrics"]["streams"][0]["readers"][0]["lag_segments"] == 9
+    actual = json.loads(json.dumps(document(FAILED, metrics(), NOW), default=str))
+    assert actual["application"] == "flights"
+    assert actual["sinks"][0]["path"] == str(sink().path)
+    assert [failure["unit"] for failure in actual["failures"]] == ["region-0"]
+    assert actual["metrics"]["operators"][0]["inputs"][0]["tuples"] == 1000
+    assert actual["metrics"]["streams"][0]["readers"][0]["lag_segments"] == 9
 
 
 def test_metrics_are_of_one_application(capsys: pytest.CaptureFixture[str]):

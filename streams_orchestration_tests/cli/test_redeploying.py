@@ -69,15 +69,15 @@ def document(capsys: Capture) -> Any:
 
 def test_the_document_has_these_keys_and_no_others(spec: Path, capsys: Capture):
     assert main(["redeploy", edit(spec), "--dry-run", "--format", "json"]) == 0
-    found = document(capsys)
-    assert list(found) == ["application", "from", "to", "verdict", "units", "operators", "pauseSeconds"]
-    assert found["from"] == found["to"]
-    assert (found["application"], found["verdict"]) == ("app", "unchanged")
-    assert found["units"] == [{"unit": "region-0", "action": "run on"}]
-    assert found["operators"][0] == {
+    actual = document(capsys)
+    assert list(actual) == ["application", "from", "to", "verdict", "units", "operators", "pauseSeconds"]
+    assert actual["from"] == actual["to"]
+    assert (actual["application"], actual["verdict"]) == ("app", "unchanged")
+    assert actual["units"] == [{"unit": "region-0", "action": "run on"}]
+    assert actual["operators"][0] == {
         "operator": "Source", "action": "kept", "rows": 0, "bytes": 0, "reason": "it stays in PE 0",
     }  # fmt: skip
-    assert found["pauseSeconds"] == {"predicted": None, "measured": None}
+    assert actual["pauseSeconds"] == {"predicted": None, "measured": None}
 
 
 CHANGES: dict[str, tuple[list[tuple[str, str]], list[str], int, str]] = {
@@ -192,18 +192,18 @@ def test_the_document_of_every_case(case: str, tmp_path: Path, monkeypatch: pyte
     options = [option for name in wanted.get("drop", ()) for option in ("--drop-state", name)]
     path = edit(spec, *wanted["edits"].items())
     status = main(["redeploy", path, "--dry-run", "--format", "json", *options])
-    found = document(capsys)
-    assert found["verdict"] == wanted["verdict"], found
+    actual = document(capsys)
+    assert actual["verdict"] == wanted["verdict"], actual
     assert status == (0 if wanted["verdict"] == "kept" or wanted.get("allowed") else 1)
-    assert found["from"] != found["to"]
-    expected = {each["operator"]: wanted["action"] for each in found["operators"] if each["operator"][0] == "X"
+    assert actual["from"] != actual["to"]
+    expected = {each["operator"]: wanted["action"] for each in actual["operators"] if each["operator"][0] == "X"
                 } if "action" in wanted else wanted.get("actions", {})  # fmt: skip
-    actions = {each["operator"]: each["action"] for each in found["operators"]}
+    actions = {each["operator"]: each["action"] for each in actual["operators"]}
     others = {name: action for name, action in actions.items() if name not in expected}
     assert actions == expected | others
     assert set(others.values()) <= {"kept", "moved"}
-    reasons = [each["reason"] for each in found["operators"] if each["action"] not in ("kept", "added")]
-    lost = [each["reason"] for each in found["operators"] if each["action"] in ("refused", "dropped")]
+    reasons = [each["reason"] for each in actual["operators"] if each["action"] not in ("kept", "added")]
+    lost = [each["reason"] for each in actual["operators"] if each["action"] in ("refused", "dropped")]
     assert all(wanted.get("reason", "") in reason for reason in reasons if reason in lost or not lost)
     assert wanted.get("allowed") or all("--drop-state" in each for each in lost if "begins anew" not in each)
 

@@ -43,8 +43,8 @@ def test_errors_of_all_stages_in_one_run() -> None:
     )
     with pytest.raises(ApplicationError) as caught:
         compile_application(application)
-    found = set(codes(caught.value.diagnostics))
-    assert {"CDISP0823E", "CDISP0819E", "CDISP0835E"} <= found
+    actual = set(codes(caught.value.diagnostics))
+    assert {"CDISP0823E", "CDISP0819E", "CDISP0835E"} <= actual
 
 
 @pytest.mark.parametrize("identity", SEVERAL)
@@ -118,6 +118,6 @@ graph: [{name: X, operator: C}, {name: Y, operator: C}]
 
 
 def test_expansion_of_a_graph_in_error_does_not_fail() -> None:
-    found, diagnostics = logical(graph(SOURCE, call("R", annotations={"parallel": {"width": "${nothing}"}})))
+    actual, diagnostics = logical(graph(SOURCE, call("R", annotations={"parallel": {"width": "${nothing}"}})))
     assert codes(diagnostics) == ["SO0201"]
-    assert len(expand(found)[0].operators) == 2
+    assert len(expand(actual)[0].operators) == 2

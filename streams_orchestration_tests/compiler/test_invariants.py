@@ -101,9 +101,9 @@ def logical(done: Compilation, change: Callable[[LogicalGraph], LogicalGraph]) -
 
 def test_a_connection_without_an_end(done: Compilation):
     bad = logical(done, lambda g: replace(g, connections=(*g.connections, LogicalConnection(0, 1, 9, 0))))
-    found = violations(LOGICAL, bad)
-    assert "output 1 of operator 0" in found
-    assert "input 0 of operator 9" in found
+    actual = violations(LOGICAL, bad)
+    assert "output 1 of operator 0" in actual
+    assert "input 0 of operator 9" in actual
 
 
 def physical(done: Compilation, change: Callable[[PhysicalGraph], PhysicalGraph]) -> Compilation:
@@ -111,11 +111,11 @@ def physical(done: Compilation, change: Callable[[PhysicalGraph], PhysicalGraph]
 
 
 def test_a_lost_connection_and_a_lost_replica(done: Compilation):
-    found = violations(PARALLEL, physical(done, lambda g: replace(g, connections=g.connections[1:])))
-    assert "joined by 1 connections, not 2" in found
-    found = violations(PARALLEL, physical(done, lambda g: replace(g, operators=g.operators[:-1])))
-    assert "has 1 replicas, not 2" in found
-    assert "of which one does not exist" in found
+    actual = violations(PARALLEL, physical(done, lambda g: replace(g, connections=g.connections[1:])))
+    assert "joined by 1 connections, not 2" in actual
+    actual = violations(PARALLEL, physical(done, lambda g: replace(g, operators=g.operators[:-1])))
+    assert "has 1 replicas, not 2" in actual
+    assert "of which one does not exist" in actual
 
 
 def regions(done: Compilation, change: Callable[[RegionMap], RegionMap]) -> Compilation:
@@ -124,9 +124,9 @@ def regions(done: Compilation, change: Callable[[RegionMap], RegionMap]) -> Comp
 
 def test_a_region_that_lets_go_of_an_operator(done: Compilation):
     bad = regions(done, lambda m: replace(m, region_of=(*m.region_of[:1], -1, *m.region_of[2:])))
-    found = violations(REGIONS, bad)
-    assert "leads to Even[0], which is not in it" in found
-    assert "lists other operators" in found
+    actual = violations(REGIONS, bad)
+    assert "leads to Even[0], which is not in it" in actual
+    assert "lists other operators" in actual
 
 
 def test_a_region_with_a_wrong_end(done: Compilation):
@@ -151,9 +151,9 @@ def test_a_missing_pe_port(done: Compilation):
     def closed(plan: FusionPlan) -> FusionPlan:
         return replace(plan, pes=tuple(pe._replace(inputs=(), outputs=()) for pe in plan.pes))
 
-    found = violations(FUSION, fusion(done, closed))
-    assert "without a PE output port" in found
-    assert "without a PE input port" in found
+    actual = violations(FUSION, fusion(done, closed))
+    assert "without a PE output port" in actual
+    assert "without a PE input port" in actual
 
 
 def threads(done: Compilation, change: Callable[[ThreadPlan], ThreadPlan]) -> Compilation:
@@ -184,9 +184,9 @@ def test_a_needless_copy_and_a_missing_one(tmp_path: Path):
     def passing(word: str) -> Callable[[CopyPlan], CopyPlan]:
         return lambda plan: replace(plan, connections=tuple(Passing(word, "const", "") for _ in plan.connections))  # pyright: ignore[reportArgumentType]
 
-    found = violations(COPIES, copies(done, passing("copy")))
-    assert "Src[0] to C[0] passes by copy to a consumer that changes nothing" in found
-    assert "connections copy, the plan counts" in found
+    actual = violations(COPIES, copies(done, passing("copy")))
+    assert "Src[0] to C[0] passes by copy to a consumer that changes nothing" in actual
+    assert "connections copy, the plan counts" in actual
     assert "hands over" in violations(COPIES, copies(done, passing("reference")))
     assert "covers 0 of 3" in violations(COPIES, copies(done, lambda plan: replace(plan, connections=())))
     assert "serving order" in violations(COPIES, copies(done, lambda plan: replace(plan, order=(0, 0, 1))))

@@ -214,9 +214,9 @@ def test_sections_need_no_later_stage(compilation: Compilation, plan: dict[str, 
 def test_compiling_a_file(tmp_path: Path) -> None:
     path = tmp_path / "app.yaml"
     path.write_text(SPEC)
-    found = compile_spec(path, Options(fusion="legacy", submission={"width": "3"}))
-    assert len(found.physical.operators) == 3 + 3 + 6
-    assert not found.diagnostics
+    actual = compile_spec(path, Options(fusion="legacy", submission={"width": "3"}))
+    assert len(actual.physical.operators) == 3 + 3 + 6
+    assert not actual.diagnostics
     path.write_text(
         SPEC.replace("inputs: [In]\n    outputs", "input: [In]\n    outputs").replace("[Src], anno", "[Sr], anno")
     )

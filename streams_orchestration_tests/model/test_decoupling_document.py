@@ -47,9 +47,9 @@ def wrong(tmp_path: Path, text: str, machines: int | None = None) -> tuple[Diagn
 )
 def test_a_wrong_operator(operator: str, code: str, words: str, tmp_path: Path):
     others = "- {id: src, kind: source}\n- {id: 7, kind: source}\n- {id: snk, kind: sink, parents: [src]}\n"
-    (found,) = wrong(tmp_path, f"{HEAD}{others}- {operator}\n")
-    assert (found.code, found.location) == (code, f"{tmp_path / 'problem.yaml'}:6")
-    assert words in found.message
+    (actual,) = wrong(tmp_path, f"{HEAD}{others}- {operator}\n")
+    assert (actual.code, actual.location) == (code, f"{tmp_path / 'problem.yaml'}:6")
+    assert words in actual.message
 
 
 @pytest.mark.parametrize(
@@ -63,9 +63,9 @@ def test_a_wrong_operator(operator: str, code: str, words: str, tmp_path: Path):
     ],
 )
 def test_wrong_parameters(params: str, code: str, words: str, tmp_path: Path):
-    (found,) = wrong(tmp_path, f"params: {params}\nops: [{{id: a, kind: source}}]\n")
-    assert (found.code, found.location) == (code, f"{tmp_path / 'problem.yaml'}:1")
-    assert words in found.message
+    (actual,) = wrong(tmp_path, f"params: {params}\nops: [{{id: a, kind: source}}]\n")
+    assert (actual.code, actual.location) == (code, f"{tmp_path / 'problem.yaml'}:1")
+    assert words in actual.message
 
 
 def test_a_problem_without_operators(tmp_path: Path):
@@ -82,8 +82,8 @@ def test_all_mistakes_are_told_at_once(tmp_path: Path):
 
 def test_fewer_machines_than_a_pin_needs(tmp_path: Path):
     text = "params: {k: 4, ser_per_item: 1, deser_per_item: 1}\nops:\n- {id: a, kind: source, pin: 3}\n"
-    (found,) = wrong(tmp_path, text, machines=2)
-    assert "a is pinned to machine 3; the last is 1" in found.message
+    (actual,) = wrong(tmp_path, text, machines=2)
+    assert "a is pinned to machine 3; the last is 1" in actual.message
 
 
 def test_pins_that_contradict_each_other_name_what_joins_them(tmp_path: Path):
@@ -93,11 +93,11 @@ def test_pins_that_contradict_each_other_name_what_joins_them(tmp_path: Path):
         *("- {id: c, kind: sink, parents: [b], tick: x, pin: 1}", "- {id: d, kind: sink, parents: [t], pin: 0}"),
     )
     text = HEAD + "\n".join(lines).replace("pin: 0}", "ser: false, pin: 0}", 1)
-    (found,) = wrong(tmp_path, text)
-    assert found.code == "SO0607"
-    assert "a is pinned to 0 and c to 1" in found.message
-    assert "the output of a stays: its output cannot be serialised" in found.message
-    assert "both are in tick x" in found.message
+    (actual,) = wrong(tmp_path, text)
+    assert actual.code == "SO0607"
+    assert "a is pinned to 0 and c to 1" in actual.message
+    assert "the output of a stays: its output cannot be serialised" in actual.message
+    assert "both are in tick x" in actual.message
 
 
 def test_keys_of_a_worked_case_may_stand_beside(tmp_path: Path):

@@ -85,15 +85,15 @@ def test_edited_specs_compile_or_are_refused(tmp_path_factory: pytest.TempPathFa
     try:
         compilation = compile_spec(path)
     except ApplicationError as error:
-        found = error.diagnostics
-        assert any(each.severity == "error" for each in found)
+        actual = error.diagnostics
+        assert any(each.severity == "error" for each in actual)
     else:
-        found = compilation.diagnostics
-        assert all(each.severity == "warning" for each in found)
+        actual = compilation.diagnostics
+        assert all(each.severity == "warning" for each in actual)
 
 
 def test_the_full_spec_compiles(tmp_path: Path) -> None:
     path = tmp_path / "full.yaml"
     path.write_text(FULL)
-    found = compile_spec(path).diagnostics
-    assert [each.code for each in found] == ["SO0111"]
+    actual = compile_spec(path).diagnostics
+    assert [each.code for each in actual] == ["SO0111"]

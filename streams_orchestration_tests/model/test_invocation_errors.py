@@ -74,6 +74,6 @@ graph:
     ],
 )
 def test_annotations_and_configs(body: str, expected: list[str]) -> None:
-    found = invocation(body)
-    assert [code for code, _, _ in found] == expected
-    assert all(line == 5 for _, line, _ in found)
+    actual = invocation(body)
+    assert [code for code, _, _ in actual] == expected
+    assert all(line == 5 for _, line, _ in actual)

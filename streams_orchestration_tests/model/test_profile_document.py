@@ -100,10 +100,10 @@ def per_second(profile: Profile) -> dict[Any, float]:
 
 @given(st.lists(PROFILES, min_size=1, max_size=3))
 def test_of_every_rate_and_load_the_largest_counts(profiles: list[Profile]):
-    found = per_second(combined(tuple(profiles)))
+    actual = per_second(combined(tuple(profiles)))
     for key in {key for each in profiles for key in per_second(each)}:
-        assert found[key] == pytest.approx(max(per_second(each).get(key, 0.0) for each in profiles))
-    assert len(found) == len({key for each in profiles for key in per_second(each)})
+        assert actual[key] == pytest.approx(max(per_second(each).get(key, 0.0) for each in profiles))
+    assert len(actual) == len({key for each in profiles for key in per_second(each)})
 
 
 def test_what_one_of_them_measured_is_measured():

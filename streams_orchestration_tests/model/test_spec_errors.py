@@ -28,8 +28,8 @@ graph:
   - {name: X, operator: FileSink, inputs: 7}
   - {name: X, operator: FileSink, inputs: [[Out, Late]]}
 """
-    found = problems(text)
-    assert sorted((code, line) for code, line, _ in found) == sorted(
+    actual = problems(text)
+    assert sorted((code, line) for code, line, _ in actual) == sorted(
         [
             ("SO0105", 2),
             ("SO0301", 4),
@@ -45,7 +45,7 @@ graph:
             ("SO0103", 16),
         ]
     )
-    messages = " | ".join(message for _, _, message in found)
+    messages = " | ".join(message for _, _, message in actual)
     for part in (
         "the nearest is operators",
         "the nearest is inputs",
@@ -117,8 +117,8 @@ graph:
   - {name: Src, operator: Beacon}
   - {name: Out, operator: C, inputs: [Src], parameters: {x: 1}, config: {threadedPort: [{port: 0}]}}
 """
-    found = sorted((code, line) for code, line, _ in problems(text))
-    assert found == [("CDISP0489E", 6), ("CDISP0489E", 10), ("CDISP0812E", 5), ("SO0402", 5), ("SO0407", 10)]
+    actual = sorted((code, line) for code, line, _ in problems(text))
+    assert actual == [("CDISP0489E", 6), ("CDISP0489E", 10), ("CDISP0812E", 5), ("SO0402", 5), ("SO0407", 10)]
 
 
 def test_names_in_composites() -> None:
@@ -133,8 +133,8 @@ graph:
   - {name: Out, operator: C, inputs: [Src]}
   - {name: Snk, operator: FileSink, inputs: [B]}
 """
-    found = sorted((code, line) for code, line, _ in problems(text))
-    assert [each for each in found if each[0] != "SO0110"] == [
+    actual = sorted((code, line) for code, line, _ in problems(text))
+    assert [each for each in actual if each[0] != "SO0110"] == [
         ("SO0102", 9),
         ("SO0106", 4),
         ("SO0107", 3),

@@ -34,9 +34,9 @@ def test_model_values(name: str, mode: str, inputs: str, outputs: str) -> None:
     assert signature.single_threaded == mode
     for text, ports in ((inputs, signature.inputs), (outputs, signature.outputs)):
         expected = [] if text == "-" else [letter == "T" for letter in text.split(",")]
-        found = [bool(port.mutable) for port in ports]
+        actual = [bool(port.mutable) for port in ports]
         # A set may stand for several ports, so the table has more words than the model has sets.
-        assert [value for i, value in enumerate(found) if i == 0 or i < len(expected) or value != found[i - 1]][
+        assert [value for i, value in enumerate(actual) if i == 0 or i < len(expected) or value != actual[i - 1]][
             : len(expected)
         ] == expected
         assert bool(expected) == bool(ports)

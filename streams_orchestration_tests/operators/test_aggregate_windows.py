@@ -50,12 +50,12 @@ def summary(window: list[Row], *, partitioned: bool) -> list[Any]:
     groups: dict[Any, list[int | None]] = defaultdict(list)
     for p, g, n, _ in window:
         groups[(p, g) if partitioned else (g,)].append(n)
-    found: list[Any] = []
+    actual: list[Any] = []
     for key, numbers in groups.items():
         values = [n for n in numbers if n is not None]
         mean = sum(n * 0.1 for n in values) / len(values) if values else None
-        found.append((*key, len(numbers), sum(values) if values else None, mean))
-    return found
+        actual.append((*key, len(numbers), sum(values) if values else None, mean))
+    return actual
 
 
 def run(aggregated: Bench, data: list[Row], cuts: list[int], restarts: bool) -> list[Any]:
@@ -77,7 +77,7 @@ def test_tumbling_windows_are_those_of_the_definition(
 ):
     more = {"partitionBy": ["p"]} if partitioned else {}
     clause = f"tumbling, {policy(size)}" + (", partitioned" if partitioned else "")
-    found = run(bench(clause, aggregateIncompleteWindows=incomplete, **more), data, cuts, restarts)
+    actual = run(bench(clause, aggregateIncompleteWindows=incomplete, **more), data, cuts, restarts)
     expected: list[Any] = []
     parts: dict[Any, Any] = {}
     opened: dict[Any, int] = {}
@@ -93,7 +93,7 @@ def test_tumbling_windows_are_those_of_the_definition(
     if incomplete:
         for key in sorted(left, key=lambda key: opened.get(key, -1)):
             expected += summary(left[key], partitioned=partitioned)
-    assert repr(found) == repr(expected)
+    assert repr(actual) == repr(expected)
 
 
 @given(ROWS, CUTS, SIZES, SIZES, st.booleans(), st.booleans())
@@ -103,7 +103,7 @@ def test_sliding_windows_are_those_of_the_definition(
 ):
     more = {"partitionBy": ["p"]} if partitioned else {}
     clause = f"sliding, {policy(evict)}, {policy(trigger)}" + (", partitioned" if partitioned else "")
-    found = run(bench(clause, **more), data, cuts, restarts)
+    actual = run(bench(clause, **more), data, cuts, restarts)
     expected: list[Any] = []
     parts: dict[Any, Any] = defaultdict(list)
     for row in data:
@@ -111,7 +111,7 @@ def test_sliding_windows_are_those_of_the_definition(
         part.append(row)
         for window in list(naive.sliding(part, evict, trigger, time_of))[-1]:
             expected += [*summary(window, partitioned=partitioned), Punctuation.WINDOW]
-    assert repr(found) == repr(expected)
+    assert repr(actual) == repr(expected)
 
 
 @pytest.mark.parametrize("evict", ["count(3)", "delta(t, 4)"])
@@ -137,7 +137,7 @@ def test_sums_are_added_in_the_order_of_arrival_whether_windows_are_few_or_many(
     schemas: Any = ["x double"], ["total double, least double"]
     clause = f"sliding, count(700), count({2000 // windows})"
     output = {"total": "Sum(x)", "least": "Min(x)"}
-    found = Bench(Aggregate, *schemas, window=clause, output=output).send([(x,) for x in numbers]).rows()
+    actual = Bench(Aggregate, *schemas, window=clause, output=output).send([(x,) for x in numbers]).rows()
     step = 2000 // windows
     expected: list[Any] = []
     for end in range(step, 2001, step):
@@ -145,7 +145,7 @@ def test_sums_are_added_in_the_order_of_arrival_whether_windows_are_few_or_many(
         for x in numbers[max(end - 700, 0) : end]:
             total += x
         expected.append((total, min(numbers[max(end - 700, 0) : end])))
-    assert repr(found) == repr(expected)
+    assert repr(actual) == repr(expected)
 
 
 def test_a_sum_beyond_bigint_is_an_error_of_the_data_in_sliding_windows_too():

@@ -45,11 +45,11 @@ def test_blocks_of_any_size_have_the_rows_of_the_whole(tmp_path: Path, text: str
     )
     whole = outcome(CsvFile(path, ",", has_header_line).read(TEXTS))
     blocks = CsvBlocks(CsvFile(path, ",", has_header_line, block_bytes=size), TEXTS)
-    found = outcome(blocks.parse(piece).batch for piece in blocks.pieces())
+    actual = outcome(blocks.parse(piece).batch for piece in blocks.pieces())
     if isinstance(whole, str):
-        assert isinstance(found, str)
+        assert isinstance(actual, str)
     else:
-        assert found == whole
+        assert actual == whole
 
 
 def test_blocks_are_parsed_apart_also_where_values_have_quotes(tmp_path: Path):

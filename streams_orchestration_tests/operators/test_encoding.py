@@ -19,9 +19,9 @@ def test_a_dictionary_is_that_of_the_column(columns: list[list[str | None]], sta
     for texts in columns * 2:
         column = pa.array(texts, pa.string())
         for part in (column, column.slice(start), column.slice(0, start), column):
-            found = encoded(part)
-            assert found.to_pylist() == part.to_pylist()
-            assert len(found.dictionary.unique()) == len(found.dictionary)
+            actual = encoded(part)
+            assert actual.to_pylist() == part.to_pylist()
+            assert len(actual.dictionary.unique()) == len(actual.dictionary)
 
 
 def test_it_is_found_once_for_all_who_look_at_the_column():

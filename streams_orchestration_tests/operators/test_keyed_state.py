@@ -58,8 +58,8 @@ class Model:
         assert added.tolist() == new
 
     def check(self) -> None:
-        found = [(repr(tuple(row.values())[:2]), tuple(row.values())[2:]) for row in self.state.table().to_pylist()]
-        assert found == list(self.expected.items()) if self.ordered else dict(found) == self.expected
+        actual = [(repr(tuple(row.values())[:2]), tuple(row.values())[2:]) for row in self.state.table().to_pylist()]
+        assert actual == list(self.expected.items()) if self.ordered else dict(actual) == self.expected
         assert len(self.state) == len(self.expected)
 
 

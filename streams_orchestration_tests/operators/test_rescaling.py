@@ -56,11 +56,11 @@ SHARDINGS: dict[str, tuple[type[Operator], dict[str, Any], Sharding | str]] = {
 @pytest.mark.parametrize("case", SHARDINGS)
 def test_what_dividing_a_state_would_come_to(case: str):
     kind, parameters, expected = SHARDINGS[case]
-    found = kind.sharding(CONTEXT, kind.Parameters.model_validate(parameters))
+    actual = kind.sharding(CONTEXT, kind.Parameters.model_validate(parameters))
     if isinstance(expected, str):
-        assert expected in found.refusal
+        assert expected in actual.refusal
     else:
-        assert found == expected
+        assert actual == expected
 
 
 TUMBLING = {"window": "tumbling, count(2)", **WINDOW}
@@ -116,11 +116,11 @@ def keyed(keys: str, values: str, **rows: Any) -> KeyedState:
 
 
 def log(ddl: str, *rows: dict[str, Any]) -> TupleLog:
-    found = TupleLog(arrow_schema(ddl))
+    actual = TupleLog(arrow_schema(ddl))
     if rows:
-        found.append(pa.RecordBatch.from_pylist(list(rows), schema=found.schema))
-        found.flag(found.places()[:1])
-    return found
+        actual.append(pa.RecordBatch.from_pylist(list(rows), schema=actual.schema))
+        actual.flag(actual.places()[:1])
+    return actual
 
 
 def test_columns_are_added_and_types_widened():
@@ -129,20 +129,20 @@ def test_columns_are_added_and_types_widened():
         "plain": 7,
         "d": DictState({1: 2}),
     }
-    found = converted(state, {"a": keyed("k bigint", "x double, n bigint, m bigint, s string"), "b": DictState()})
-    assert found["a"].table().to_pylist() == [
+    actual = converted(state, {"a": keyed("k bigint", "x double, n bigint, m bigint, s string"), "b": DictState()})
+    assert actual["a"].table().to_pylist() == [
         {"k": 1, "x": 0.5, "n": 3, "m": 0, "s": None},
         {"k": 2, "x": 1.5, "n": 4, "m": 0, "s": None},
     ]
-    assert (found["plain"], dict(found["d"]), dict(found["b"])) == (7, {1: 2}, {})
+    assert (actual["plain"], dict(actual["d"]), dict(actual["b"])) == (7, {1: 2}, {})
 
 
 def test_tuples_get_nulls_for_what_is_new_and_keep_their_flags():
-    found = converted(
+    actual = converted(
         {"t": log("k string, n int", {"k": "a", "n": 1}, {"k": "b", "n": 2})},
         {"t": log("n bigint, k string, m double")},
     )
-    part = found["t"]
+    part = actual["t"]
     assert part.take(part.places()).to_pylist() == [{"n": 1, "k": "a", "m": None}, {"n": 2, "k": "b", "m": None}]
     assert part.flags[part.places()].tolist() == [True, False]
 

@@ -99,15 +99,15 @@ def test_types_come_back(tmp_path: Path, target: Target):
     at = datetime.datetime(2024, 1, 2, 3, 4, 5, 678901)
     given = (True, 5, 0.1, "ü'\"", at.date(), at.replace(tzinfo=datetime.UTC), at, b"\x00\xff", Decimal("12.30"))
     deliver(sink(tmp_path, target, schema), [given, (None,) * 9])
-    found, nothing = sorted(target.run("SELECT * FROM totals"), key=lambda row: row[0] is None)
+    actual, nothing = sorted(target.run("SELECT * FROM totals"), key=lambda row: row[0] is None)
     assert nothing == (None,) * 9
     if target.kind == "mariadb":  # which has no time zones
-        assert found == (1, *given[1:5], at, at, *given[7:])
+        assert actual == (1, *given[1:5], at, at, *given[7:])
     elif target.kind == "sqlite":  # which has fewer types
         texts = ("2024-01-02", "2024-01-02 03:04:05.678901", "2024-01-02 03:04:05.678901")
-        assert found == (1, 5, 0.1, "ü'\"", *texts, b"\x00\xff", "12.30")
+        assert actual == (1, 5, 0.1, "ü'\"", *texts, b"\x00\xff", "12.30")
     else:
-        assert found == given
+        assert actual == given
 
 
 def test_what_fails_in_the_middle_leaves_neither_rows_nor_the_mark(tmp_path: Path, target: Target):

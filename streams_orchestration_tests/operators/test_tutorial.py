@@ -27,12 +27,12 @@ READING = "sensor string, value double"
 @pytest.fixture
 def files(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """The blocks of the page that begin with the name of their file."""
-    found: dict[str, str] = defaultdict(str)
+    actual: dict[str, str] = defaultdict(str)
     page = (ROOT / "docs" / "operators.md").read_text()
     for name, text in re.findall(r"```\w+\n# (\S+)\n(.*?)```", page, re.DOTALL):
-        found[name] += text
-    assert set(found) == {"readings.py", "test_readings.py", "readings.yaml"}
-    for name, text in found.items():
+        actual[name] += text
+    assert set(actual) == {"readings.py", "test_readings.py", "readings.yaml"}
+    for name, text in actual.items():
         (tmp_path / name).write_text(text)
     monkeypatch.syspath_prepend(tmp_path)
     monkeypatch.delitem(sys.modules, "readings", raising=False)
@@ -55,8 +55,8 @@ def test_its_application_runs(files: Path):
     local = LocalApplication(Home(files / "home"), compilation, 70)
     local.run()
     tables = [pyarrow.csv.read_csv(path) for path in local.published("changes")]
-    found = sorted(tuple(row.values()) for table in tables for row in table.to_pylist())
-    assert found == sorted((sensor, round(1.8 * i + 32, 9)) for i in range(10) for sensor in ("s0", "s1"))
+    actual = sorted(tuple(row.values()) for table in tables for row in table.to_pylist())
+    assert actual == sorted((sensor, round(1.8 * i + 32, 9)) for i in range(10) for sensor in ("s0", "s1"))
 
 
 def test_its_function_for_custom_works(files: Path):

@@ -114,11 +114,11 @@ def test_a_run_in_process_is_filed_under_its_job(
     monkeypatch.delenv("DAGSTER_HOME", raising=False)
     with dagster_instance(home) as instance:
         run = run_job_in_process(instance, "compile_demo", defs, tags={"streams/by": "test"})
-        found = instance.get_runs(filters=dg.RunsFilter(job_name="compile_demo"))
-    assert [record.run_id for record in found] == [run.run_id]
-    assert found[0].status is dg.DagsterRunStatus.SUCCESS
-    assert found[0].tags[".dagster/repository"] == "__repository__@streams"
-    assert found[0].tags["streams/by"] == "test"
+        actual = instance.get_runs(filters=dg.RunsFilter(job_name="compile_demo"))
+    assert [record.run_id for record in actual] == [run.run_id]
+    assert actual[0].status is dg.DagsterRunStatus.SUCCESS
+    assert actual[0].tags[".dagster/repository"] == "__repository__@streams"
+    assert actual[0].tags["streams/by"] == "test"
     assert (home.dagster / "dagster.yaml").is_file()
     captured = capfd.readouterr()
     assert captured.out == captured.err == ""
@@ -218,14 +218,14 @@ def test_what_an_import_reads_of_other_applications_is_upstream_of_it(tmp_path: 
 
 
 def test_descriptions_in_the_launchpad_hold_no_code_of_tests(defs: dg.Definitions):
-    found: list[str] = []
+    actual: list[str] = []
 
     def visit(shape: Any) -> None:
         for field in getattr(shape, "fields", {}).values():
-            found.append(field.description or "")
+            actual.append(field.description or "")
             visit(field.config_type)
 
     for job in defs.resolve_all_job_defs():
         visit(job.run_config_schema.run_config_schema_type)
-    assert any("state directory" in text for text in found)
-    assert not [text for text in found if ">>>" in text or "doctest" in text]
+    assert any("state directory" in text for text in actual)
+    assert not [text for text in actual if ">>>" in text or "doctest" in text]

@@ -123,10 +123,10 @@ def specs(tmp_path: Path) -> dict[str, dg.AssetSpec]:
 
 def deps(spec: dg.AssetSpec) -> dict[str, list[tuple[str, str]]]:
     lineage = spec.metadata["dagster/column_lineage"]
-    found = lineage.value if isinstance(lineage, dg.TableColumnLineageMetadataValue) else lineage
+    actual = lineage.value if isinstance(lineage, dg.TableColumnLineageMetadataValue) else lineage
     return {
         column: [("/".join(dep.asset_key.path[1:]), dep.column_name) for dep in deps]
-        for column, deps in found.deps_by_column.items()
+        for column, deps in actual.deps_by_column.items()
     }
 
 

@@ -113,15 +113,15 @@ def decided(defs: dg.Definitions, measured: dict[str, Any], store: ArtifactStore
 def test_a_profile_and_a_decision_are_assets(
     defs: dg.Definitions, measured: dict[str, Any], store: ArtifactStore, runtime: Runtime
 ):
-    found = decided(defs, measured, store)
+    actual = decided(defs, measured, store)
     assert ("measure", "demo", 5.0) in runtime.calls
-    assert set(found) == {"operator_profile", "decoupling_decision"}, "nothing was applied, so nothing is compared"
-    assert rows(found["operator_profile"]["streams/operators"])[0] == {
+    assert set(actual) == {"operator_profile", "decoupling_decision"}, "nothing was applied, so nothing is compared"
+    assert rows(actual["operator_profile"]["streams/operators"])[0] == {
         "operator": "Results", "% of a processor": 25.0, "tuples/s in": 0.0, "tuples/s out": 0.0,
     }  # fmt: skip
-    assert found["operator_profile"]["streams/unmeasured"].value == 1
-    assert found["operator_profile"]["streams/remarks"].value == "it was ended early"
-    decision = found["decoupling_decision"]
+    assert actual["operator_profile"]["streams/unmeasured"].value == 1
+    assert actual["operator_profile"]["streams/remarks"].value == "it was ended early"
+    decision = actual["decoupling_decision"]
     assert decision["streams/predicted_speedup"].value == pytest.approx(2.0, abs=0.01)
     assert [row["operator"] for row in rows(decision["streams/moved"])] == ["Results"]
     assert [row["stream"] for row in rows(decision["streams/cuts"])] == ["Even"]

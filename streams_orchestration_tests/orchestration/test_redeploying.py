@@ -204,9 +204,9 @@ def tick(spec: Path, home: Home) -> str | None:
         context = dg.build_schedule_context(instance=instance, resources=resources)
         schedule = defs.resolve_schedule_def("redeploy_demo")
         assert schedule.default_status is dg.DefaultScheduleStatus.STOPPED
-        found = schedule.evaluate_tick(context)
-    assert len(found.run_requests or []) == (0 if found.skip_message else 1)
-    return found.skip_message
+        actual = schedule.evaluate_tick(context)
+    assert len(actual.run_requests or []) == (0 if actual.skip_message else 1)
+    return actual.skip_message
 
 
 SCHEDULED: dict[str, tuple[tuple[str, str] | None, Options, str | None]] = {

@@ -137,14 +137,14 @@ class Sensed:
         context = dg.build_sensor_context(
             instance=self.instance, cursor=self.cursor, definitions=self.defs, resources=self.resources
         )
-        found = self.sensor.evaluate_tick(context)
-        self.cursor = found.cursor or self.cursor
-        return found
+        actual = self.sensor.evaluate_tick(context)
+        self.cursor = actual.cursor or self.cursor
+        return actual
 
     def skipped(self) -> str:
-        found = self.tick()
-        assert not found.run_requests
-        return found.skip_message or ""
+        actual = self.tick()
+        assert not actual.run_requests
+        return actual.skip_message or ""
 
 
 @pytest.fixture

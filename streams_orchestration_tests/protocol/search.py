@@ -12,7 +12,7 @@ from streams_orchestration_tests.protocol.world import Items, Pe, ViolationError
 
 
 @dataclass(frozen=True)
-class Found:
+class Outcome:
     """The outcome of a search."""
 
     worlds: int
@@ -25,7 +25,7 @@ class Found:
     """Nothing was left out."""
 
 
-def search(protocol: Protocol, *, most: int = 10_000_000, at_ends: bool = False) -> Found:
+def search(protocol: Protocol, *, most: int = 10_000_000, at_ends: bool = False) -> Outcome:
     """Try everything.
 
     Args:
@@ -40,7 +40,7 @@ def search(protocol: Protocol, *, most: int = 10_000_000, at_ends: bool = False)
     ends = 0
     while waiting:
         if len(came) > most:
-            return Found(len(came), ends, exhaustive=False)
+            return Outcome(len(came), ends, exhaustive=False)
         world = waiting.popleft()
         taken: list[Step] = []
         possible = False
@@ -62,8 +62,8 @@ def search(protocol: Protocol, *, most: int = 10_000_000, at_ends: bool = False)
                 message = "nothing is possible any more, and it is not complete"
                 raise ViolationError(message)
         except ViolationError as error:
-            return Found(len(came), ends, str(error), _trace(protocol, came, world, taken))
-    return Found(len(came), ends)
+            return Outcome(len(came), ends, str(error), _trace(protocol, came, world, taken))
+    return Outcome(len(came), ends)
 
 
 def undisturbed(topology: Topology, plan: int = 0) -> World:
@@ -151,13 +151,13 @@ class Properties:
     def _cut(self, world: World, pe: int, *, shown: bool = False) -> Pe:
         unit = self.topology.unit_of[pe]
         epoch = world.shown(unit) if shown else world.units[unit].completed
-        found = next((b.pe for b in world.boundaries[pe] if b.epoch == epoch), None)
-        if found is None and not epoch:
+        actual = next((b.pe for b in world.boundaries[pe] if b.epoch == epoch), None)
+        if actual is None and not epoch:
             return Pe(inputs=(0,) * len(self.topology.reads[pe]))
-        if found is None:
+        if actual is None:
             message = f"PE {pe} has no commit that closes epoch {epoch}"
             raise ViolationError(message)
-        return found
+        return actual
 
 
 def _trace(

@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from streams_orchestration_tests.protocol.search import Found, search
+from streams_orchestration_tests.protocol.search import Outcome, search
 from streams_orchestration_tests.protocol.steps import Protocol
 from streams_orchestration_tests.protocol.topologies import GRAPHS, topology
 
@@ -45,10 +45,10 @@ DEEP_BOUNDS: dict[str, tuple[int, int]] = {
     ],
 )
 def test_whatever_happens_and_whenever_the_end_is_that_of_an_undisturbed_run(name: str, epochs: int, faults: int):
-    found = search(Protocol(topology(name), epochs=epochs, faults=faults))
-    assert found.violation is None, _explained(found)
-    assert found.exhaustive
-    assert found.ends > 1, "epochs end in different places"
+    actual = search(Protocol(topology(name), epochs=epochs, faults=faults))
+    assert actual.violation is None, _explained(actual)
+    assert actual.exhaustive
+    assert actual.ends > 1, "epochs end in different places"
 
 
 REDEPLOYS: dict[str, tuple[int, int]] = {"two channels": (1, 0), "autonomous consumer": (1, 0)}
@@ -72,20 +72,20 @@ DEEP_REDEPLOYS: dict[str, tuple[int, int]] = {
     ],
 )
 def test_a_redeploy_changes_nothing_whenever_it_passes_or_is_reverted(name: str, epochs: int, faults: int):
-    found = search(Protocol(topology(name), epochs=epochs, faults=faults, redeploys=1))
-    assert found.violation is None, _explained(found)
-    assert found.exhaustive
-    assert found.ends > 1, "epochs end in different places"
+    actual = search(Protocol(topology(name), epochs=epochs, faults=faults, redeploys=1))
+    assert actual.violation is None, _explained(actual)
+    assert actual.exhaustive
+    assert actual.ends > 1, "epochs end in different places"
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("name", REDEPLOYS)
 def test_a_redeploy_changes_nothing_whenever_it_comes_and_wherever_it_dies(name: str):
     epochs, faults = REDEPLOYS[name]
-    found = search(Protocol(topology(name), epochs=epochs, faults=faults, redeploys=1, trials=False))
-    assert found.violation is None, _explained(found)
-    assert found.exhaustive
-    assert found.ends > 1, "epochs end in different places"
+    actual = search(Protocol(topology(name), epochs=epochs, faults=faults, redeploys=1, trials=False))
+    assert actual.violation is None, _explained(actual)
+    assert actual.exhaustive
+    assert actual.ends > 1, "epochs end in different places"
 
 
 BROKEN: dict[str, tuple[str, str, dict[str, Any]]] = {
@@ -150,11 +150,11 @@ BROKEN: dict[str, tuple[str, str, dict[str, Any]]] = {
 @pytest.mark.parametrize("case", BROKEN)
 def test_a_protocol_that_lacks_a_part_is_found_out(case: str):
     name, violation, switches = BROKEN[case]
-    found = search(Protocol(topology(name), **switches))
-    print(_explained(found))
-    assert found.violation is not None, "the search sees nothing, so it proves nothing"
-    assert violation in found.violation, _explained(found)
-    assert found.trace
+    actual = search(Protocol(topology(name), **switches))
+    print(_explained(actual))
+    assert actual.violation is not None, "the search sees nothing, so it proves nothing"
+    assert violation in actual.violation, _explained(actual)
+    assert actual.trace
 
 
 LOST: dict[str, tuple[str, str, dict[str, Any]]] = {
@@ -193,20 +193,20 @@ LOST: dict[str, tuple[str, str, dict[str, Any]]] = {
 @pytest.mark.parametrize("case", LOST)
 def test_what_is_found_out_costs_tuples(case: str):
     name, violation, switches = LOST[case]
-    found = search(Protocol(topology(name), **switches), at_ends=True)
-    assert found.violation is not None
-    assert violation in found.violation, _explained(found)
+    actual = search(Protocol(topology(name), **switches), at_ends=True)
+    assert actual.violation is not None
+    assert violation in actual.violation, _explained(actual)
 
 
 def test_the_proof_of_keys_refuses_what_the_old_splitter_divided():
-    found = search(Protocol(topology("two channels"), divides=False, redeploys=1, epochs=0, faults=0, trials=False))
-    assert found.violation is None, _explained(found)
-    assert found.exhaustive
+    actual = search(Protocol(topology("two channels"), divides=False, redeploys=1, epochs=0, faults=0, trials=False))
+    assert actual.violation is None, _explained(actual)
+    assert actual.exhaustive
 
 
 def test_a_trace_is_a_shortest_one_and_can_be_read():
-    found = search(Protocol(topology("chain of 2"), publishes_complete_epochs=False))
-    assert found.trace == (
+    actual = search(Protocol(topology("chain of 2"), publishes_complete_epochs=False))
+    assert actual.trace == (
         "PE 0: begin batch 0 of epoch 1, tuples [10]",
         "PE 0: commit of batch 0, generation 1, tuples [10]",
         "PE 1: begin batch 0 of epoch 1, tuples [10]",
@@ -215,5 +215,5 @@ def test_a_trace_is_a_shortest_one_and_can_be_read():
     )
 
 
-def _explained(found: Found) -> str:
-    return "\n  ".join([f"{found.worlds} worlds; {found.violation}", *found.trace])
+def _explained(actual: Outcome) -> str:
+    return "\n  ".join([f"{actual.worlds} worlds; {actual.violation}", *actual.trace])

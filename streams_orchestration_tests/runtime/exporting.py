@@ -105,11 +105,11 @@ def segments(application: LocalApplication) -> list[str]:
     """Exported ones that are there, in the catalog and as files."""
     s = tables.segment
     with application.catalog.read() as connection:
-        found = connection.scalars(
+        actual = connection.scalars(
             select(s.c.path).where(s.c.application == application.name, s.c.stream == "Doubled")
         ).all()
-    assert all(Path(path).exists() for path in found)
-    return list(found)
+    assert all(Path(path).exists() for path in actual)
+    return list(actual)
 
 
 def happen(both: list[LocalApplication], events: list[tuple[str, int, int]]) -> None:

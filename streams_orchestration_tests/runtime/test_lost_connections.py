@@ -117,8 +117,8 @@ def test_after_a_fault_at_any_point_all_is_as_without(
                 stepping, name, lambda *a, _n=name, _f=action, **k: faults.through(_n, lambda: _f(*a, **k))
             )
         disturbed = run(Home(tmp_path / "disturbed0"), compilation, faults.through)
-    for turn, (found, wanted) in enumerate(zip(disturbed, undisturbed, strict=True)):
-        assert found == wanted, turn
+    for turn, (actual, wanted) in enumerate(zip(disturbed, undisturbed, strict=True)):
+        assert actual == wanted, turn
     assert set(faults.points) == {*STEPPED, "reset", "collect"}
     assert faults.points["commit_batch"] > 10
     assert min(faults.commits.values()) >= 1
@@ -145,8 +145,8 @@ def test_planners_meet_faults_at_every_point_and_commit_each_batch_once(
                 break
     stepping.publish(local.catalog, local.name)
     assert happened > 20
-    found = {name: published(local.published(name)) for name in expected_of_network(COUNT)}
-    assert found == expected_of_network(COUNT)
+    actual = {name: published(local.published(name)) for name in expected_of_network(COUNT)}
+    assert actual == expected_of_network(COUNT)
 
 
 def test_a_planner_gives_up_when_the_catalog_stays_away(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):

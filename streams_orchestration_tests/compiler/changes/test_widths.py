@@ -75,17 +75,17 @@ def test_the_documented_changes(case: dict[str, Any]):
     old = planned(PARALLEL, widths=case["old"])
     new = planned(PARALLEL, widths={**case["old"], **case["new"]})
     change = width_change(old, new)
-    found: dict[str, Any] = {
+    actual: dict[str, Any] = {
         **{key: len(getattr(change, key)) for key in ("changed", "added", "removed")},
         **{key: list(getattr(change.pes, key)) for key in ("kept", "start", "stop")},
         "restart": [each.pe for each in change.pes.restart],
     }
     names = [each.name for each in new.physical.operators]
-    found["indexes"] = dict(zip(names, change.indexes, strict=True))
+    actual["indexes"] = dict(zip(names, change.indexes, strict=True))
     expected = dict(case["expected"])
     for name, index in expected.pop("indexes", {}).items():
-        assert found["indexes"][name] == index
-    assert {key: found[key] for key in expected} == expected
+        assert actual["indexes"][name] == index
+    assert {key: actual[key] for key in expected} == expected
 
 
 def test_rule_5_numbers_of_the_first_submission():

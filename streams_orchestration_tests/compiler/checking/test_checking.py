@@ -59,10 +59,10 @@ def compiled(
 
 
 def only(compilation: Compilation, code: str, operator: str = "Some") -> str:
-    (found,) = check_operators(compilation)
-    assert (found.code, found.severity, found.operator) == (code, "error", operator)
-    assert found.location.startswith(str(compilation.logical.operators[0].location).rpartition(":")[0])
-    return found.message
+    (actual,) = check_operators(compilation)
+    assert (actual.code, actual.severity, actual.operator) == (code, "error", operator)
+    assert actual.location.startswith(str(compilation.logical.operators[0].location).rpartition(":")[0])
+    return actual.message
 
 
 class Raising(Operator):
@@ -97,9 +97,9 @@ def test_a_missing_parameter_is_named(tmp_path: Path):
 
 def test_several_wrong_parameters_are_reported_together(tmp_path: Path):
     compilation = compiled(tmp_path, "Aggregate", "{windo: x, output: 3}")
-    found = [diagnostic.message for diagnostic in check_operators(compilation)]
-    assert len(found) == 3
-    assert any("there is no parameter windo; " in message and "window" in message for message in found)
+    actual = [diagnostic.message for diagnostic in check_operators(compilation)]
+    assert len(actual) == 3
+    assert any("there is no parameter windo; " in message and "window" in message for message in actual)
 
 
 def test_parameters_that_do_not_go_together_are_told_in_the_operator_s_words(tmp_path: Path):
@@ -193,7 +193,7 @@ graph:
     )
     compilation = compile_spec(spec)
     assert check_parameters(compilation) == []
-    wrong_here = {found.operator for found in check_operators(compilation)}
+    wrong_here = {actual.operator for actual in check_operators(compilation)}
     assert wrong_here == {"S", "F", "G", "M", "A", "K", "C", "D", "E"}
 
 
@@ -223,23 +223,23 @@ graph:
   - {{name: K, operator: FileSink, inputs: [F]}}
 """
     )
-    (found,) = check_parameters(compile_spec(spec))
-    assert (found.operator, found.severity) == ("F", "error")
-    assert said in found.message
-    assert found.location.endswith("spec.yaml:6")
+    (actual,) = check_parameters(compile_spec(spec))
+    assert (actual.operator, actual.severity) == ("F", "error")
+    assert said in actual.message
+    assert actual.location.endswith("spec.yaml:6")
 
 
 def enumerations() -> list[tuple[str, str, tuple[str, ...]]]:
     """Operator, parameter and values of every enumeration and truth value that a standard operator takes."""
-    found = []
+    actual = []
     for name in sorted(STANDARD):
         for field, about in import_operator(STANDARD[name]).Parameters.model_fields.items():
             kinds = (about.annotation, *get_args(about.annotation))
             values = tuple(dict.fromkeys(each for kind in kinds for each in get_args(kind) if isinstance(each, str)))
             if values or bool in kinds:
-                found.append((name, about.alias or field, values or ("true", "false")))
-    known = {(name, parameter) for name, parameter, _ in found}
-    return found + [
+                actual.append((name, about.alias or field, values or ("true", "false")))
+    known = {(name, parameter) for name, parameter, _ in actual}
+    return actual + [
         (name, parameter, values)
         for name, of_it in STREAMS_VALUES.items()
         for parameter, values in of_it.items()
@@ -257,7 +257,7 @@ def of_one(directory: Path, operator: str, parameters: dict[str, Any]) -> list[D
     source = {"name": "S", "operator": "Beacon", "outputs": [{"stream": "S", "schema": "n int"}], "annotations": region}
     head = "specVersion: 1\napplication: one\ngraph:"
     spec.write_text(f"{head}\n  - {json.dumps(source)}\n  - {json.dumps(invocation)}\n")
-    return [found for found in check_parameters(compile_spec(spec)) if found.code == "SO5003"]
+    return [actual for actual in check_parameters(compile_spec(spec)) if actual.code == "SO5003"]
 
 
 @pytest.mark.parametrize(("operator", "parameter", "values"), enumerations())
@@ -266,12 +266,12 @@ def test_a_value_that_is_none_of_a_parameter_s_is_said_when_compiling(
 ):
     truth = "true" in values
     wrong = "maybe" if truth else f"{values[0][:-1]}_{values[0][-1]}"
-    (found,) = of_one(tmp_path, operator, {parameter: wrong})
+    (actual,) = of_one(tmp_path, operator, {parameter: wrong})
     hint = "" if truth else f"; the nearest is {values[0]}"
     assert (
-        found.message == f"the parameter {parameter} is {', '.join(values[:-1])} or {values[-1]}, not '{wrong}'{hint}"
+        actual.message == f"the parameter {parameter} is {', '.join(values[:-1])} or {values[-1]}, not '{wrong}'{hint}"
     )
-    assert (found.severity, found.location) == ("error", f"{tmp_path / 'one.yaml'}:5")
+    assert (actual.severity, actual.location) == ("error", f"{tmp_path / 'one.yaml'}:5")
     for value in values:
         assert of_one(tmp_path, operator, {parameter: value}) == []
 

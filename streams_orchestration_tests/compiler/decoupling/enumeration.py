@@ -138,14 +138,14 @@ class Enumeration:
 
     def sends(self, goes: dict[Any, int], execute: dict[Any, int]) -> set[tuple[Any, int, int, tuple[float, float]]]:
         """(producer, from, to, (send, receive)): one for each producer and destination."""
-        found = set()
+        actual = set()
         for name, op in self.ops.items():
             if op["kind"] not in (*LEAVES, "tee", "net_self") and goes[name] != execute[name]:
-                found.add((name, execute[name], goes[name], self.price(name, name)))
+                actual.add((name, execute[name], goes[name], self.price(name, name)))
             for branch in self.branches[name]:
                 if goes[branch] != goes[name]:
-                    found.add((("fan", name), goes[name], goes[branch], self.price(branch, name)))
-        return found
+                    actual.add((("fan", name), goes[name], goes[branch], self.price(branch, name)))
+        return actual
 
     def price(self, output: Any, producer: Any) -> tuple[float, float]:
         """What sending an output costs, unless it is sent in any case, and what receiving it costs."""

@@ -117,8 +117,8 @@ CHAIN = ("S-A", "A-B", "B-K")
 def test_the_cut_is_where_it_costs_least(
     wires: Sequence[str], cpu: dict[str, float], fields: dict[str, Any], tuples: Any, parts: list[str]
 ):
-    decision, found = decided(application(wires, **fields), cpu, tuples=tuples)
-    assert ["".join(part) for part in found] == parts
+    decision, actual = decided(application(wires, **fields), cpu, tuples=tuples)
+    assert ["".join(part) for part in actual] == parts
     assert max(decision.after) <= 100.0 + 1e-9
 
 

@@ -39,8 +39,8 @@ def test_enumeration_finds_what_a_case_expects(case: dict[str, Any]):
     best = Enumeration(case).best()
     expect = case["expect"]
     assert best[0].objective == pytest.approx(expect["objective"], abs=1e-5)
-    found = [labels_aside(each.loads, case) for each in best]
-    assert any(each == pytest.approx(labels_aside(expect["loads"], case)) for each in found)
+    actual = [labels_aside(each.loads, case) for each in best]
+    assert any(each == pytest.approx(labels_aside(expect["loads"], case)) for each in actual)
     if "exec_at" in case:
         places = [relabelled(each.execute, pinned(case)) for each in best]
         assert relabelled(case["exec_at"], pinned(case)) in places
@@ -103,14 +103,14 @@ def test_no_decision_is_better(document: dict[str, Any], solver: Any):
     assert answer["bound"] == pytest.approx(best[0].objective, rel=1e-6, abs=1e-6)
     assert decision.evaluation.total == pytest.approx(best[0].total, rel=1e-6, abs=1e-6)
     assert list(violations(decision.flow, decision.outputs)) == []
-    found = [
+    actual = [
         outcome
         for outcome in enumeration.legal()
         if {str(name): machine for name, machine in outcome.execute.items()} == answer["execAt"]
         and outcome.loads == pytest.approx(answer["loads"], abs=1e-6)
         and len(outcome.sends) == answer["hops"]
     ]
-    assert found, "the answer is none of the legal decisions, or costs something else"
+    assert actual, "the answer is none of the legal decisions, or costs something else"
 
 
 @examples(30, suppress_health_check=[HealthCheck.filter_too_much, HealthCheck.too_slow])

@@ -43,8 +43,8 @@ def document(case: dict[str, Any]) -> dict[str, Any]:
 
 def fused(case: dict[str, Any]) -> tuple[list[int], list[float]]:
     """The machine of each operator, and the loads of machines."""
-    found = fewest_machines(problem_from_mapping(document(case)), case["cap"], most=len(case["cpu"])).document()
-    places = [found["execAt"][str(number)] for number in range(len(case["cpu"]))]
+    actual = fewest_machines(problem_from_mapping(document(case)), case["cap"], most=len(case["cpu"])).document()
+    places = [actual["execAt"][str(number)] for number in range(len(case["cpu"]))]
     return places, loads_of(case, places)
 
 
@@ -113,13 +113,13 @@ def test_there_is_nothing_better(case: dict[str, Any]):
     """Where nothing fits within the capacity, whatever the number of machines, nothing is compared but that."""
     places, loads = fused(case)
     assert allowed(case, places)
-    found = max(loads) > case["cap"] + 1e-6, len(loads), max(loads), sum(loads)
+    actual = max(loads) > case["cap"] + 1e-6, len(loads), max(loads), sum(loads)
     best = (True, 0, 0.0, 0.0)
     for other in partitions(len(case["cpu"])):
         if allowed(case, other):
             theirs = loads_of(case, other)
             if max(theirs) <= case["cap"] + 1e-6:
                 best = min(best, (False, len(theirs), max(theirs), sum(theirs)))
-    assert found[0] == best[0]
+    assert actual[0] == best[0]
     if not best[0]:
-        assert found[1:] == pytest.approx(best[1:])
+        assert actual[1:] == pytest.approx(best[1:])

@@ -26,40 +26,40 @@ def heavy_chain(*, pins: tuple[int | None, int | None] = (None, None), **middle:
 
 
 def test_q1_an_operator_executes_where_its_inputs_go():
-    found = answer(*heavy_chain())
-    assert found["outputTo"]["a"] == 1
-    assert found["execAt"] == {"in": 0, "a": 0, "b": 1, "out": 1}
-    assert found["loads"] == [51.0001, 51.0001]
+    actual = answer(*heavy_chain())
+    assert actual["outputTo"]["a"] == 1
+    assert actual["execAt"] == {"in": 0, "a": 0, "b": 1, "out": 1}
+    assert actual["loads"] == [51.0001, 51.0001]
 
 
 def test_q1_both_inputs_of_a_join_go_to_one_machine():
     join = [op("l", kind="source", cpu=30), op("r", kind="source", cpu=30), op("j", "l", "r", cpu=1)]
-    found = answer(*join, op("out", "j", kind="sink"))
-    assert found["outputTo"]["l"] == found["outputTo"]["r"] == found["execAt"]["j"]
-    assert found["loads"] == [61, 0]  # nothing ahead of the join could be left behind
+    actual = answer(*join, op("out", "j", kind="sink"))
+    assert actual["outputTo"]["l"] == actual["outputTo"]["r"] == actual["execAt"]["j"]
+    assert actual["loads"] == [61, 0]  # nothing ahead of the join could be left behind
 
 
 def test_q2_a_pinned_source_executes_at_its_pin_and_sends_elsewhere():
     source = op("in", kind="source", cpu=40, pin=0)
-    found = answer(source, op("a", "in", cpu=40), op("out", "a", kind="sink"))
-    assert (found["execAt"]["in"], found["outputTo"]["in"]) == (0, 1)
-    assert found["newNetworks"] == [["in", 0, 1]]
+    actual = answer(source, op("a", "in", cpu=40), op("out", "a", kind="sink"))
+    assert (actual["execAt"]["in"], actual["outputTo"]["in"]) == (0, 1)
+    assert actual["newNetworks"] == [["in", 0, 1]]
 
 
 def test_q2_a_pinned_receiving_network_is_paid_at_its_pin():
     network = op("in", kind="net_recv", recv_cpu=40, pin=1)
-    found = answer(network, op("a", "in", cpu=40), op("out", "a", kind="sink"))
-    assert found["loads"] == [41.0001, 41.0001]
-    assert found["newNetworks"] == [["in", 1, 0]]
+    actual = answer(network, op("a", "in", cpu=40), op("out", "a", kind="sink"))
+    assert actual["loads"] == [41.0001, 41.0001]
+    assert actual["newNetworks"] == [["in", 1, 0]]
 
 
 @pytest.mark.parametrize("kind", ["source", "sink"])
 def test_q3_sources_and_sinks_are_charged(kind: str):
     costs = {"source": 0, "sink": 0} | {kind: 30}
     ends = [op("in", kind="source", cpu=costs["source"]), op("a", "in", cpu=30), op("b", "a", cpu=1)]
-    found = answer(*ends, op("out", "b", kind="sink", cpu=costs["sink"]))
-    assert sum(found["loads"]) == pytest.approx(61 if kind == "source" else 63.0002)
-    assert found["predictedSpeedup"] == pytest.approx(61 / found["objective"])
+    actual = answer(*ends, op("out", "b", kind="sink", cpu=costs["sink"]))
+    assert sum(actual["loads"]) == pytest.approx(61 if kind == "source" else 63.0002)
+    assert actual["predictedSpeedup"] == pytest.approx(61 / actual["objective"])
 
 
 def test_q4_what_was_not_measured_is_not_cut_and_named():
@@ -82,32 +82,32 @@ FAN = [
 
 @pytest.mark.parametrize(("tee", "sent"), [("exact", 12.0003), ("head", 4.0001)])
 def test_q5_a_fan_out_pays_for_each_destination_or_once(tee: str, sent: float):
-    found = answer(*FAN, k=4, tee=tee)
-    assert found["loads"][0] == pytest.approx(28 + sent)
-    assert found["loads"][1:] == [34.0001] * 3
-    assert found["newNetworks"] == [["t1", 0, 1], ["t2", 0, 2], ["t3", 0, 3]]
-    assert found["hops"] == 3
+    actual = answer(*FAN, k=4, tee=tee)
+    assert actual["loads"][0] == pytest.approx(28 + sent)
+    assert actual["loads"][1:] == [34.0001] * 3
+    assert actual["newNetworks"] == [["t1", 0, 1], ["t2", 0, 2], ["t3", 0, 3]]
+    assert actual["hops"] == 3
 
 
 def test_q5_tees_that_go_to_one_machine_share_a_send():
-    found = answer(*FAN, k=2)
-    assert found["hops"] == 1
-    assert sum(found["loads"]) == pytest.approx(28 + 90 + 2 * 4.0001)
+    actual = answer(*FAN, k=2)
+    assert actual["hops"] == 1
+    assert sum(actual["loads"]) == pytest.approx(28 + 90 + 2 * 4.0001)
 
 
 @pytest.mark.parametrize("machines", [2, 3, 4])
 def test_q6_readers_without_tees_are_as_readers_behind_tees(machines: int):
     plain = [FAN[0], *(op(f"f{number}", "in", cpu=30) for number in (1, 2, 3)), *FAN[7:]]
-    found, expected = answer(*plain, k=machines), answer(*FAN, k=machines)
-    assert found["loads"] == expected["loads"]
-    assert found["hops"] == expected["hops"]
-    assert {name for name, _, _ in found["newNetworks"]} == {"in"}
+    actual, expected = answer(*plain, k=machines), answer(*FAN, k=machines)
+    assert actual["loads"] == expected["loads"]
+    assert actual["hops"] == expected["hops"]
+    assert {name for name, _, _ in actual["newNetworks"]} == {"in"}
 
 
 def test_q7_groups_share_a_budget_of_machines():
-    found = answer(op("in", kind="source", cpu=90, card=50), op("out", "in", kind="sink"), machine_budget=5)
-    assert (found["loads"], found["machines"], found["objective"]) == ([90, 0], {"0": 5}, 18)
-    assert found["predictedSpeedup"] == 5
+    actual = answer(op("in", kind="source", cpu=90, card=50), op("out", "in", kind="sink"), machine_budget=5)
+    assert (actual["loads"], actual["machines"], actual["objective"]) == ([90, 0], {"0": 5}, 18)
+    assert actual["predictedSpeedup"] == 5
 
 
 def test_q7_state_keeps_a_group_on_one_machine():
@@ -118,27 +118,27 @@ def test_q7_state_keeps_a_group_on_one_machine():
 @pytest.mark.parametrize("unit", [1e-6, 1.0, 1e9])
 def test_q7_q8_the_unit_of_loads_changes_nothing(unit: float):
     chain = [each | {"cpu": each["cpu"] * unit} for each in heavy_chain()]
-    found = answer(*chain, ser_per_item=unit, deser_per_item=unit, penalty=0.01 * unit, machine_budget=3)
-    assert found["objective"] == pytest.approx(100 / 3 * unit)
+    actual = answer(*chain, ser_per_item=unit, deser_per_item=unit, penalty=0.01 * unit, machine_budget=3)
+    assert actual["objective"] == pytest.approx(100 / 3 * unit)
 
 
 def test_q9_the_sum_decides_between_equal_largest_loads():
     big = [op("big", kind="source", cpu=100), op("end", "big", kind="sink")]
-    found = answer(*big, *heavy_chain(), k=3)
-    assert (found["loads"], found["hops"]) == ([100, 100, 0], 0)  # a cut of the chain would lower its load in vain
+    actual = answer(*big, *heavy_chain(), k=3)
+    assert (actual["loads"], actual["hops"]) == ([100, 100, 0], 0)  # a cut of the chain would lower its load in vain
 
 
 @pytest.mark.parametrize(("epsilon", "cut"), [(0, True), (0.1, True), (30, False)])
 def test_q9_a_weight_of_the_sum_may_forbid_a_cut(epsilon: float, cut: bool):
-    found = answer(*heavy_chain(), lex_epsilon=epsilon)
-    assert (found["hops"] == 1) == cut
-    assert found["objective"] == pytest.approx(max(found["loads"]) + epsilon * sum(found["loads"]))
+    actual = answer(*heavy_chain(), lex_epsilon=epsilon)
+    assert (actual["hops"] == 1) == cut
+    assert actual["objective"] == pytest.approx(max(actual["loads"]) + epsilon * sum(actual["loads"]))
 
 
 def test_q10_of_equal_decisions_the_latest_cut_is_the_answer():
     ops = [op("in", kind="source", cpu=30), op("a", "in"), op("b", "a"), op("c", "b", cpu=30)]
-    found = answer(*ops, op("out", "c", kind="sink"), op("in2", kind="source", cpu=0), op("out2", "in2", kind="sink"))
-    assert found["newNetworks"] == [["b", 0, 1]]
+    actual = answer(*ops, op("out", "c", kind="sink"), op("in2", kind="source", cpu=0), op("out2", "in2", kind="sink"))
+    assert actual["newNetworks"] == [["b", 0, 1]]
 
 
 def chain(length: int) -> list[dict[str, Any]]:
@@ -148,31 +148,31 @@ def chain(length: int) -> list[dict[str, Any]]:
 
 @pytest.mark.parametrize(("budget", "worst"), [(0, 40), (1, 21.0001), (2, 21.0001), (3, 21.0001), (None, 21.0001)])
 def test_q11_no_path_gets_more_hops_than_the_latency_budget(budget: int | None, worst: float):
-    found = answer(*chain(4), k=4, **({} if budget is None else {"latency_budget": budget}))
-    assert found["objective"] == pytest.approx(worst)
-    assert found["hops"] <= (3 if budget is None else budget)
+    actual = answer(*chain(4), k=4, **({} if budget is None else {"latency_budget": budget}))
+    assert actual["objective"] == pytest.approx(worst)
+    assert actual["hops"] <= (3 if budget is None else budget)
 
 
 def test_q11_hops_of_parallel_paths_do_not_add_up():
     ops = [op("in", kind="source", cpu=30, card=0.1)]
     for number in range(3):
         ops += [op(f"a{number}", "in", cpu=30), op(f"o{number}", f"a{number}", kind="sink")]
-    found = answer(*ops, k=4, latency_budget=1)
-    assert found["hops"] == 3
-    assert max(found["loads"]) < 31
+    actual = answer(*ops, k=4, latency_budget=1)
+    assert actual["hops"] == 3
+    assert max(actual["loads"]) < 31
 
 
 def test_q11_an_existing_network_is_no_added_hop():
     ops = [op("in", kind="source", cpu=30), op("net", "in", kind="net_self"), op("a", "net", cpu=30)]
-    found = answer(*ops, op("out", "a", kind="sink"), latency_budget=0)
-    assert (found["loads"], found["hops"], found["newNetworks"]) == ([30, 30], 0, [])
+    actual = answer(*ops, op("out", "a", kind="sink"), latency_budget=0)
+    assert (actual["loads"], actual["hops"], actual["newNetworks"]) == ([30, 30], 0, [])
 
 
 def test_q12_a_tick_is_never_split():
     chain_ = heavy_chain(tick="t")
     chain_[2]["tick"] = "t"
-    found = answer(*chain_)
-    assert found["execAt"]["a"] == found["execAt"]["b"]
+    actual = answer(*chain_)
+    assert actual["execAt"]["a"] == actual["execAt"]["b"]
 
 
 def test_q12_pins_in_one_tick_must_agree():
@@ -191,22 +191,22 @@ def test_q13_frozen_is_what_no_network_reaches(kind: str, hops: int):
 
 def test_an_output_that_cannot_be_sent_stays_and_so_do_its_tees():
     ops = [op("in", kind="source", cpu=40, ser=False), op("t1", "in", kind="tee"), op("t2", "in", kind="tee")]
-    found = answer(*ops, op("o1", "t1", kind="sink", cpu=30), op("o2", "t2", kind="sink", cpu=30))
-    assert found["hops"] == 0
+    actual = answer(*ops, op("o1", "t1", kind="sink", cpu=30), op("o2", "t2", kind="sink", cpu=30))
+    assert actual["hops"] == 0
 
 
 @pytest.mark.parametrize("solver", ["highs", "cbc"])
 def test_q16_the_objective_is_that_of_the_assignment(solver: Any):
     decision = decided(problem(*heavy_chain()), solver=solver)
     loads = dict.fromkeys((0, 1), 0.0)
-    found = decision.document()
+    actual = decision.document()
     for each, load in {"in": 10, "a": 40, "b": 40, "out": 10}.items():
-        loads[found["execAt"][each]] += load
-    for _, sender, receiver in found["newNetworks"]:
+        loads[actual["execAt"][each]] += load
+    for _, sender, receiver in actual["newNetworks"]:
         loads[sender] += 1.0001
         loads[receiver] += 1.0001
-    assert found["loads"] == [loads[0], loads[1]]
-    assert found["objective"] == max(loads.values())
+    assert actual["loads"] == [loads[0], loads[1]]
+    assert actual["objective"] == max(loads.values())
 
 
 def test_q18_sinks_and_sending_networks_have_no_output():
@@ -214,10 +214,10 @@ def test_q18_sinks_and_sending_networks_have_no_output():
 
 
 def test_what_has_one_decision_only_is_proven():
-    found = answer(
+    actual = answer(
         op("in", kind="source", cpu=30), op("end", "in", kind="sink", cpu=9, state=True), k=1, machine_budget=2
     )
-    assert (found["objective"], found["bound"], found["gap"]) == (39, 39, 0)
+    assert (actual["objective"], actual["bound"], actual["gap"]) == (39, 39, 0)
 
 
 def test_one_machine_and_more_machines_than_operators():
@@ -227,9 +227,9 @@ def test_one_machine_and_more_machines_than_operators():
 
 
 def test_pins_keep_their_machines_and_others_are_numbered_as_they_come():
-    found = answer(*heavy_chain(pins=(2, None)), k=4)
-    assert found["execAt"]["in"] == 2
-    assert set(found["execAt"].values()) <= {0, 1, 2}
+    actual = answer(*heavy_chain(pins=(2, None)), k=4)
+    assert actual["execAt"]["in"] == 2
+    assert set(actual["execAt"].values()) <= {0, 1, 2}
 
 
 def test_an_impossible_problem_is_named():

@@ -93,11 +93,11 @@ def test_bounds_hold(document: dict[str, Any]):
     best, contraction = enumeration.best(), contracted(document)
     assume(best)
     simple = simple_bound(contraction)
-    found = [simple, block_bound(contraction, simple, 5.0)]
+    actual = [simple, block_bound(contraction, simple, 5.0)]
     known = Search(contraction).best
     if known is not None:
-        found.append(spreading_bound(contraction, simple, known, 5.0))
-    assert max(found) <= best[0].objective * (1 + 1e-7) + 1e-9
+        actual.append(spreading_bound(contraction, simple, known, 5.0))
+    assert max(actual) <= best[0].objective * (1 + 1e-7) + 1e-9
 
 
 def test_a_bound_holds_beside_a_length_that_is_hardly_negative():

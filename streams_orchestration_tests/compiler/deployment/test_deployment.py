@@ -72,9 +72,9 @@ def test_an_address_has_no_secrets(url: str, address: str) -> None:
     sink = {"name": "Out", "operator": "SqlSink", "inputs": ["Src"], "parameters": {"url": url, "table": "readings"}}
     compilation = compiled(SOURCE, sink)
     assert compilation.deployment is not None
-    (found,) = compilation.deployment.sinks
-    assert found == Sink("Out", "SqlSink", found.address)
-    assert found.address.replace("+psycopg", "") == address
+    (actual,) = compilation.deployment.sinks
+    assert actual == Sink("Out", "SqlSink", actual.address)
+    assert actual.address.replace("+psycopg", "") == address
     assert "gertrude" not in json.dumps(plan_document(compilation))
 
 

@@ -17,8 +17,8 @@ from streams_orchestration_tests.compiler.plans import fused
 @pytest.mark.parametrize("rates", [False, True])
 def test_traffic_between_pes_is_close_to_the_least(rates: bool) -> None:
     for seed in range(1000, 1040):
-        found, least = compared(seed, rates=rates)
-        assert least <= found <= 1.05 * least, seed
+        actual, least = compared(seed, rates=rates)
+        assert least <= actual <= 1.05 * least, seed
 
 
 def chain(length: int) -> tuple[LogicalGraph, PhysicalGraph]:

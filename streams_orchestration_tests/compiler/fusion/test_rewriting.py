@@ -72,11 +72,11 @@ def test_the_case(case: dict[str, Any]):
     for pair in case.get("apart", ()):
         assert not [pe for pe in names(done) if set(pair) <= set(pe)]
     if "networks" in case:
-        found = [
+        actual = [
             [port(each["from"]), each["sendPe"], each["receivePe"], sorted(map(port, each["to"]))]
             for each in plan.get("networks", ())
         ]
-        assert found == case["networks"]
+        assert actual == case["networks"]
 
 
 def port(end: dict[str, Any]) -> str:

@@ -9,9 +9,9 @@ from streams_orchestration_tests.compiler.invocations import SOURCE, built, by_n
 from streams_orchestration_tests.specs import graph, logical
 
 
-def ends(found: LogicalGraph) -> list[tuple[str, int, str, int]]:
-    names = [operator.name for operator in found.operators]
-    return [(names[a], b, names[c], d) for a, b, c, d, _ in found.connections]
+def ends(actual: LogicalGraph) -> list[tuple[str, int, str, int]]:
+    names = [operator.name for operator in actual.operators]
+    return [(names[a], b, names[c], d) for a, b, c, d, _ in actual.connections]
 
 
 COMPOSITES: dict[str, Any] = {
@@ -35,7 +35,7 @@ COMPOSITES: dict[str, Any] = {
 
 
 def test_composites_are_seen_through() -> None:
-    found = built(
+    actual = built(
         graph(
             SOURCE,
             call("Two", "Source", ()),
@@ -44,9 +44,9 @@ def test_composites_are_seen_through() -> None:
             composites=COMPOSITES,
         )
     )
-    assert [operator.name for operator in found.operators] == ["Src", "Two", "Out.N.A", "Out.N.B", "Out.J", "Snk"]
-    assert by_name(found)["Out.N.A"].composites == ("Out", "Out.N")
-    assert ends(found) == [
+    assert [operator.name for operator in actual.operators] == ["Src", "Two", "Out.N.A", "Out.N.B", "Out.J", "Snk"]
+    assert by_name(actual)["Out.N.A"].composites == ("Out", "Out.N")
+    assert ends(actual) == [
         *[("Src", 0, "Out.N.A", 0)] * 2,
         *[("Src", 0, "Out.N.A", 1)] * 2,
         ("Src", 0, "Out.J", 1),
@@ -55,12 +55,12 @@ def test_composites_are_seen_through() -> None:
         *(("Out.N.B", 0, "Out.J", 0), ("Out.N.B", 0, "Snk", 0)),
         ("Out.J", 0, "Snk", 0),
     ]
-    assert found.connections[0].path == ("entered:Out.Left", "entered:Out.N.In")
-    assert found.connections[1].path == ("entered:Out.Right", "entered:Out.N.In")
-    leaving = [each for each in found.connections if each.target == 5]
+    assert actual.connections[0].path == ("entered:Out.Left", "entered:Out.N.In")
+    assert actual.connections[1].path == ("entered:Out.Right", "entered:Out.N.In")
+    leaving = [each for each in actual.connections if each.target == 5]
     assert leaving[0] == LogicalConnection(3, 0, 5, 0, ("left:Out.N.B", "left:Out.I"))
     # A stream has the name of the outermost composite output that it leaves by.
-    assert [each.outputs[0].stream for each in found.operators[2:5]] == ["Out.N.A", "First", "Second"]
+    assert [each.outputs[0].stream for each in actual.operators[2:5]] == ["Out.N.A", "First", "Second"]
 
 
 def test_own_streams_hide_input_ports() -> None:
@@ -68,8 +68,8 @@ def test_own_streams_hide_input_ports() -> None:
         "inputs": ["X"],
         "graph": [{"name": "X", "operator": "Source"}, {"name": "S", "operator": "Sink", "inputs": ["X"]}],
     }
-    found, _ = logical(graph(SOURCE, call("C", "Comp"), composites={"Comp": composite}))
-    assert ends(found) == [("C.X", 0, "C.S", 0)]
+    actual, _ = logical(graph(SOURCE, call("C", "Comp"), composites={"Comp": composite}))
+    assert ends(actual) == [("C.X", 0, "C.S", 0)]
 
 
 def test_atomic_tags_reach_into_composites() -> None:

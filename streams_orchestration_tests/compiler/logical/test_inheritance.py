@@ -35,7 +35,7 @@ def test_the_nearest_config_supplies_a_whole_group() -> None:
             ],
         },
     }
-    found = by_name(
+    actual = by_name(
         logical(
             graph(
                 SOURCE,
@@ -47,19 +47,19 @@ def test_the_nearest_config_supplies_a_whole_group() -> None:
             )
         )[0]
     )
-    plain = {name: [tag.text for tag in each.partition.colocation] for name, each in found.items()}
+    plain = {name: [tag.text for tag in each.partition.colocation] for name, each in actual.items()}
     assert plain["O1.I.A"] == ["outer-invocation"]
     assert plain["O2.I.A"] == ["inner-definition"]
-    assert found["O1.I.A"].partition.exlocation == (), "nothing is merged"
-    assert [tag.text for tag in found["O2.I.A"].partition.exlocation] == ["x"]
-    assert (found["O1.I.B"].partition.isolation, plain["O1.I.B"]) == (True, [])
-    assert [tag.text for tag in found["O1.I.B"].host_placement.exlocation] == ["e"]
-    assert [tag.text for tag in found["O1.I.C"].host_placement.colocation] == ["p", "${getChannel()}"]
-    assert found["O1.I.C"].host_placement.exlocation == ()
-    assert (found["O1.I.A"].host, found["O1.I.A"].host_pool) == ("h-outer", None)
-    assert (found["Src"].host, found["Src"].host_pool, found["Src"].host_placement.isolation) == (None, "p", True)
-    assert (found["O1.I.A"].restartable, found["O1.I.A"].relocatable) == (False, False)
-    assert (found["Src"].restartable, found["Src"].checkpoint, found["Src"].checkpoint_period) == (
+    assert actual["O1.I.A"].partition.exlocation == (), "nothing is merged"
+    assert [tag.text for tag in actual["O2.I.A"].partition.exlocation] == ["x"]
+    assert (actual["O1.I.B"].partition.isolation, plain["O1.I.B"]) == (True, [])
+    assert [tag.text for tag in actual["O1.I.B"].host_placement.exlocation] == ["e"]
+    assert [tag.text for tag in actual["O1.I.C"].host_placement.colocation] == ["p", "${getChannel()}"]
+    assert actual["O1.I.C"].host_placement.exlocation == ()
+    assert (actual["O1.I.A"].host, actual["O1.I.A"].host_pool) == ("h-outer", None)
+    assert (actual["Src"].host, actual["Src"].host_pool, actual["Src"].host_placement.isolation) == (None, "p", True)
+    assert (actual["O1.I.A"].restartable, actual["O1.I.A"].relocatable) == (False, False)
+    assert (actual["Src"].restartable, actual["Src"].checkpoint, actual["Src"].checkpoint_period) == (
         True,
         "periodic",
         5.0,
@@ -130,15 +130,15 @@ def test_by_channel_by_text_when_faithful() -> None:
 )
 def test_restart_and_checkpoint(config: dict[str, Any], flags: tuple[bool, bool], expected: list[str]) -> None:
     values = {**{name: SUBMISSION[name] for name in ("b", "n")}, "z": {"type": "float64", "default": 0.0}}
-    found, diagnostics = logical(graph({**SOURCE, "config": config}, submission=values))
-    assert (found.operators[0].restartable, found.operators[0].relocatable) == flags
+    actual, diagnostics = logical(graph({**SOURCE, "config": config}, submission=values))
+    assert (actual.operators[0].restartable, actual.operators[0].relocatable) == flags
     assert codes(diagnostics) == expected
 
 
 def test_threaded_ports() -> None:
     queues = [{"port": 1, "congestionPolicy": "Sys.DropLast", "queueSize": 5}, {"port": 0}]
-    found = built(graph(SOURCE, call("A", inputs=["Src", "Src"], config={"threadedPort": queues})))
-    assert found.operators[1].threaded_ports == (ThreadedPort(0), ThreadedPort(1, "Sys.DropLast", 5))
+    actual = built(graph(SOURCE, call("A", inputs=["Src", "Src"], config={"threadedPort": queues})))
+    assert actual.operators[1].threaded_ports == (ThreadedPort(0), ThreadedPort(1, "Sys.DropLast", 5))
 
 
 def test_threading_of_the_innermost_composite() -> None:

@@ -17,7 +17,7 @@ def test_links() -> None:
         "inputs": ["In"],
         "graph": [call("S", "Sink", ["In"]), call("E", "Export", ["In"], parameters={"streamId": "id"})],
     }
-    found = built(
+    actual = built(
         graph(
             {**imported, "annotations": {"autonomous": True}},
             SOURCE,
@@ -26,12 +26,12 @@ def test_links() -> None:
             submission={"s": SUBMISSION["s"]},
         )
     )
-    assert [(each.kind, each.name, each.operator, each.port, each.autonomous) for each in found.imports] == [
+    assert [(each.kind, each.name, each.operator, each.port, each.autonomous) for each in actual.imports] == [
         ("import", "I", 1, 0, True)
     ]
-    assert found.imports[0].parameters == {"subscription": 'k == "text"'}
-    found = built(graph(SOURCE, call("C", "Comp"), composites={"Comp": composite}))
-    assert [(each.name, each.operator, each.composites) for each in found.exports] == [("C.E", 0, ("C",))]
+    assert actual.imports[0].parameters == {"subscription": 'k == "text"'}
+    actual = built(graph(SOURCE, call("C", "Comp"), composites={"Comp": composite}))
+    assert [(each.name, each.operator, each.composites) for each in actual.exports] == [("C.E", 0, ("C",))]
     _, diagnostics = logical(
         graph(imported, call("C", "Comp", ["I"]), composites={"Comp": composite}, submission={"s": SUBMISSION["s"]})
     )
@@ -81,8 +81,8 @@ def test_link_errors(invocation: dict[str, Any], expected: list[str]) -> None:
 
 def test_job_control_planes() -> None:
     plane = {"name": "J", "operator": "JobControlPlane"}
-    found = built(graph(SOURCE, plane))
-    assert [operator.name for operator in found.operators] == ["Src"]
+    actual = built(graph(SOURCE, plane))
+    assert [operator.name for operator in actual.operators] == ["Src"]
     assert codes(logical(graph(SOURCE, plane, {**plane, "name": "K"}))[1]) == ["CDISP0847D", "CDISP0846E"]
     composite = {"graph": [plane]}
     application = graph(

@@ -21,7 +21,7 @@ def test_ports_of_operators() -> None:
             "consistent": {"member": True, "start": False, "reason": "why"},
         }
     }
-    found = built(
+    actual = built(
         graph(
             TYPED,
             call("M", "Mutating", ["Src", "Src", "Src", {"streams": ["Src"], "name": "last"}], outputs=["M", "N", "O"]),
@@ -30,7 +30,7 @@ def test_ports_of_operators() -> None:
             operators=operators,
         )
     )
-    mutating, direct = found.operators[1:3]
+    mutating, direct = actual.operators[1:3]
     assert mutating.implementation == direct.implementation == "a.b:C"
     assert [(port.name, port.mutable, port.mutates, port.control) for port in mutating.inputs] == [
         ("in0", True, None, False),
@@ -59,7 +59,7 @@ def test_unknown_mutated_attributes() -> None:
 
 def test_custom_ports() -> None:
     """A Custom without outputs that leaves a port's tuples alone has that port immutable (rule 79)."""
-    found = built(
+    actual = built(
         graph(
             SOURCE,
             call(
@@ -71,17 +71,17 @@ def test_custom_ports() -> None:
             call("B", "Custom", [{"streams": ["Src"], "mutates": []}]),
         )
     )
-    sink, other = found.operators[1:]
+    sink, other = actual.operators[1:]
     assert [port.mutable for port in sink.inputs] == [False, True, True]
     assert sink.submits == (True, True, False)
     assert (other.inputs[0].mutable, other.inputs[0].mutates) == (True, ())
 
 
 def test_declared_operators_take_the_place_of_standard_ones() -> None:
-    found = built(
+    actual = built(
         graph({"name": "F", "operator": "Filter"}, operators={"Filter": {"inputs": [], "implementation": "a:B"}})
     )
-    assert (found.operators[0].implementation, found.operators[0].kind) == ("a:B", "Filter")
+    assert (actual.operators[0].implementation, actual.operators[0].kind) == ("a:B", "Filter")
 
 
 @pytest.mark.parametrize(
@@ -99,8 +99,8 @@ def test_declared_operators_take_the_place_of_standard_ones() -> None:
 )
 def test_single_threaded_with_windows(operator: str, window: Any, expected: str) -> None:
     parameters = {} if window is None else {"window": window}
-    found, _ = logical(graph(SOURCE, call("X", operator, parameters=parameters)))
-    assert found.operators[1].single_threaded == expected
+    actual, _ = logical(graph(SOURCE, call("X", operator, parameters=parameters)))
+    assert actual.operators[1].single_threaded == expected
 
 
 def test_windows_by_port() -> None:
@@ -109,5 +109,5 @@ def test_windows_by_port() -> None:
         application = graph(
             SOURCE, call("Two", "Source", ()), call("J", "Join", ["Src", "Two"], parameters={"window": window})
         )
-        found, _ = logical(application)
-        assert found.operators[2].single_threaded == "Never"
+        actual, _ = logical(application)
+        assert actual.operators[2].single_threaded == "Never"

@@ -19,8 +19,8 @@ WIDTHS = {
 
 def width(value: Any, **options: Any) -> tuple[int, list[str]]:
     application = graph(SOURCE, call("R", annotations={"parallel": {"width": value}}), submission=WIDTHS)
-    found, diagnostics = logical(application, **options)
-    return found.regions[0].width, codes(diagnostics)
+    actual, diagnostics = logical(application, **options)
+    return actual.regions[0].width, codes(diagnostics)
 
 
 def test_widths() -> None:
@@ -47,7 +47,7 @@ def test_width_origin_and_order_of_regions() -> None:
         "outputs": ["A"],
         "graph": [call("A", inputs=["In"], annotations={"parallel": {"width": "${w}"}})],
     }
-    found = built(
+    actual = built(
         graph(
             SOURCE,
             call("C", "Comp", annotations={"parallel": {"width": 2, "replicateHostTags": ["x"]}}),
@@ -56,13 +56,13 @@ def test_width_origin_and_order_of_regions() -> None:
             submission={"w": WIDTHS["w"]},
         )
     )
-    assert [(each.name, each.width, each.parents, each.width_submission) for each in found.regions] == [
+    assert [(each.name, each.width, each.parents, each.width_submission) for each in actual.regions] == [
         ("B", 3, (), ""),
         ("C.A", 4, (2,), "w"),
         ("C", 2, (), ""),
     ]
-    assert [operator.regions for operator in found.operators] == [(), (2, 1), (0,)]
-    assert found.regions[2].replicate_host_tags == ("x",)
+    assert [operator.regions for operator in actual.operators] == [(), (2, 1), (0,)]
+    assert actual.regions[2].replicate_host_tags == ("x",)
 
 
 def routing(**parallel: Any) -> tuple[dict[str, Routing], list[str]]:
@@ -77,8 +77,8 @@ def routing(**parallel: Any) -> tuple[dict[str, Routing], list[str]]:
         ),
         schemas=FLIGHT,
     )
-    found, diagnostics = logical(application)
-    return found.regions[0].routing, codes(diagnostics)
+    actual, diagnostics = logical(application)
+    return actual.regions[0].routing, codes(diagnostics)
 
 
 def test_routing() -> None:

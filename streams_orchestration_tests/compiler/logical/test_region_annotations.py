@@ -33,16 +33,16 @@ def test_annotations_in_the_order_of_the_walk() -> None:
         composites=composites,
         submission={name: SUBMISSION[name] for name in ("n", "x")},
     )
-    found = built(application).annotations
-    assert [(each.kind, each.scope, each.composite) for each in found] == [
+    actual = built(application).annotations
+    assert [(each.kind, each.scope, each.composite) for each in actual] == [
         ("consistent", "C", True),
         ("autonomous", "C.N", True),
         ("consistent", "C.N.Q", False),
         ("consistent", "C.P", False),
         ("consistent", "A", False),
     ]
-    assert found[2].values == {"period": 2.0, "drainTimeout": 5.0, "maxConsecutiveResetAttempts": 3}
-    assert found[2].submission == {"period": "x", "maxConsecutiveResetAttempts": "n"}
+    assert actual[2].values == {"period": 2.0, "drainTimeout": 5.0, "maxConsecutiveResetAttempts": 3}
+    assert actual[2].submission == {"period": "x", "maxConsecutiveResetAttempts": "n"}
 
 
 @pytest.mark.parametrize(

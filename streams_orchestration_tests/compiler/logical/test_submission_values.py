@@ -19,9 +19,9 @@ def test_submission_values_keep_their_type() -> None:
         "g": "$n",
     }
     parameters["h"] = "c${getChannel()} ${getLocalMaxChannels( )}"
-    found = built(graph({**SOURCE, "parameters": parameters}, submission=SUBMISSION), submission={"must": "-7"})
-    assert found.submission == {"n": 3, "x": 2.0, "s": "text", "b": True, "must": -7}
-    assert found.operators[0].parameters == {
+    actual = built(graph({**SOURCE, "parameters": parameters}, submission=SUBMISSION), submission={"must": "-7"})
+    assert actual.submission == {"n": 3, "x": 2.0, "s": "text", "b": True, "must": -7}
+    assert actual.operators[0].parameters == {
         "a": 3,
         "b": "n=3 x=2.0 b=true",
         "c": ["text", {"d": -7}],
@@ -83,10 +83,10 @@ def test_channel_functions_in_replicas() -> None:
         call("C", "Comp", annotations={"parallel": {"width": 2}}),
         composites={"Comp": inner},
     )
-    found = built(application)
+    actual = built(application)
     replicas = {operator.name: operator for operator in physical(application).operators}
     texts = {
-        name: substitute_channels(found.operators[each.logical].parameters, each) for name, each in replicas.items()
+        name: substitute_channels(actual.operators[each.logical].parameters, each) for name, each in replicas.items()
     }
     assert texts["C[1].W[4]"] == {"a": 4, "b": "1 of 3", "c": [4, 1], "d": "[6,2] 6"}
     assert texts["Src"] == {"a": -1, "b": "-1 of 0", "c": [-1], "d": "[0] 0"}
@@ -107,8 +107,8 @@ def test_sizes_of_queues(size: str, given: dict[str, str], expected: int | str) 
     queue = {"threadedPort": [{"port": 0, "queueSize": size}]}
     values = {name: SUBMISSION[name] for name in ("n", "x")}
     source = {**SOURCE, "parameters": {"used": "${n} ${x}"}}
-    found, diagnostics = logical(graph(source, call("W", config=queue), submission=values), submission=given)
+    actual, diagnostics = logical(graph(source, call("W", config=queue), submission=values), submission=given)
     if isinstance(expected, int):
-        assert [port.queue_size for port in found.operators[1].threaded_ports] == [expected]
+        assert [port.queue_size for port in actual.operators[1].threaded_ports] == [expected]
     else:
         assert codes(diagnostics) == [expected]

@@ -7,7 +7,7 @@ from streams_orchestration_tests.specs import codes, graph, logical
 
 
 def test_standard_operators_keep_tuple_types() -> None:
-    found = built(
+    actual = built(
         graph(
             TYPED,
             call("F", "Filter", outputs=["F", "G"]),
@@ -20,7 +20,7 @@ def test_standard_operators_keep_tuple_types() -> None:
         )
     )
     kept = "carrier string, delay double"
-    types = {name: [output.schema for output in each.outputs] for name, each in by_name(found).items()}
+    types = {name: [output.schema for output in each.outputs] for name, each in by_name(actual).items()}
     assert types == {
         "Src": [kept],
         "F": [kept, kept],
@@ -38,8 +38,8 @@ def test_tuple_types_pass_loops_and_composites() -> None:
         "outputs": ["B"],
         "graph": [call("A", "Filter", [["In", "B"]]), call("B", "Throttle", ["A"])],
     }
-    found, _ = logical(graph(TYPED, call("C", "Comp"), composites={"Comp": composite}, schemas={"Flight": "x int"}))
-    assert by_name(found)["C.B"].outputs[0].schema == "x int"
+    actual, _ = logical(graph(TYPED, call("C", "Comp"), composites={"Comp": composite}, schemas={"Flight": "x int"}))
+    assert by_name(actual)["C.B"].outputs[0].schema == "x int"
 
 
 def test_streams_of_one_port_have_one_type() -> None:

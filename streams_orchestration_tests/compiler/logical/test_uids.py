@@ -65,9 +65,9 @@ def test_two_operators_are_not_known_by_the_same(case: str):
     invocations, inner, words, operator = DOUBLE[case]
     composites = {"Comp": {"inputs": ["In"], "outputs": ["B"], "graph": inner}} if inner else {}
     _, diagnostics = build_logical_graph(graph(SOURCE, *invocations, composites=composites), Options())
-    (found,) = (each for each in diagnostics if each.severity == "error")
-    assert (found.code, found.operator) == ("SO0114", operator)
-    assert words in found.message
+    (actual,) = (each for each in diagnostics if each.severity == "error")
+    assert (actual.code, actual.operator) == ("SO0114", operator)
+    assert words in actual.message
 
 
 def test_an_operator_may_have_its_own_name_as_its_uid():

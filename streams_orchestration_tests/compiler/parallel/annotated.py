@@ -14,10 +14,10 @@ def region(name: str, width: int, inputs: Any, operator: str = "Work", **paralle
     return {"name": name, "operator": operator, "inputs": inputs, "annotations": {"parallel": annotation}}
 
 
-def splitter_texts(found: PhysicalGraph) -> list[str]:
+def splitter_texts(graph: PhysicalGraph) -> list[str]:
     """Name of the operator, port of the region, policy and width; D for those that drop window punctuation."""
     return [
-        f"{found.operators[each.operator].name} {each.region_port} {each.policy} {each.width}"
+        f"{graph.operators[each.operator].name} {each.region_port} {each.policy} {each.width}"
         + " D" * each.drops_window_punctuation
-        for each in found.splitters
+        for each in graph.splitters
     ]

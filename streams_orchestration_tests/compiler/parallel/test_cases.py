@@ -31,39 +31,39 @@ def test_every_case_has_a_spec() -> None:
 
 
 def test_case_sizes(case: tuple[str, Compilation]) -> None:
-    identity, found = case
+    identity, actual = case
     expected = CASES[identity]["expected"]
-    assert len(found.physical.operators) == expected["physical_ops"]
-    assert len(found.physical.connections) == expected["connections"]
-    assert len(found.physical.splitters) == expected["splitters"]
+    assert len(actual.physical.operators) == expected["physical_ops"]
+    assert len(actual.physical.connections) == expected["connections"]
+    assert len(actual.physical.splitters) == expected["splitters"]
 
 
 def test_case_splitters(case: tuple[str, Compilation]) -> None:
-    identity, found = case
-    assert splitter_texts(found.physical) == SPECS[identity]["splitters"]
+    identity, actual = case
+    assert splitter_texts(actual.physical) == SPECS[identity]["splitters"]
 
 
 def test_case_plans(case: tuple[str, Compilation]) -> None:
-    identity, found = case
+    identity, actual = case
     expected = CASES[identity]["expected"]
-    names = [operator.name for operator in found.physical.operators]
-    queues = {names[queue.operator] for queue in found.threads.queues}
+    names = [operator.name for operator in actual.physical.operators]
+    queues = {names[queue.operator] for queue in actual.threads.queues}
     assert queues == set(expected["threaded_ports"])
-    groups = {frozenset(names[each] for each in pe.operators) for pe in found.fusion.pes}
+    groups = {frozenset(names[each] for each in pe.operators) for pe in actual.fusion.pes}
     assert groups == {frozenset(group) for group in expected["pes"]}
-    assert sum(len(pe.outputs) for pe in found.fusion.pes) == expected["pe_output_ports"]
-    imported = {(link.operator, link.port) for link in found.physical.imports}
-    inputs = {(each.operator, each.port) for pe in found.fusion.pes for each in pe.inputs}
+    assert sum(len(pe.outputs) for pe in actual.fusion.pes) == expected["pe_output_ports"]
+    imported = {(link.operator, link.port) for link in actual.physical.imports}
+    inputs = {(each.operator, each.port) for pe in actual.fusion.pes for each in pe.inputs}
     assert len(inputs - imported) == expected["pe_input_ports"]
 
 
 def test_case_tags(case: tuple[str, Compilation]) -> None:
-    identity, found = case
+    identity, actual = case
     tags = {
         operator.name: [
-            resolve_tag(tag, operator) for tag in found.logical.operators[operator.logical].partition.colocation
+            resolve_tag(tag, operator) for tag in actual.logical.operators[operator.logical].partition.colocation
         ]
-        for operator in found.physical.operators
+        for operator in actual.physical.operators
     }
     for name, tag in SPECS[identity]["tags"].items():
         assert tags[name] == [tag]

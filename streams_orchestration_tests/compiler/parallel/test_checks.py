@@ -101,6 +101,6 @@ def test_feedback_is_a_warning_and_free_into_control_ports() -> None:
 
 def test_an_application_that_would_be_too_large_is_refused() -> None:
     built, _ = logical(graph(SOURCE, region("A", 2**30, ["Src"]), region("B", 2**30, ["A"])))
-    found, diagnostics = expand(built)
+    actual, diagnostics = expand(built)
     assert codes(diagnostics) == ["SO0501"]
-    assert not found.operators
+    assert not actual.operators

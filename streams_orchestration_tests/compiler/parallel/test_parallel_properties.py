@@ -51,10 +51,10 @@ def copied(application: Application) -> Counter[tuple[str, str]]:
 @examples(60)
 @given(applications())
 def test_connections_are_those_of_the_copied_application(application: Application) -> None:
-    found = physical(application)
-    names = [operator.name for operator in found.operators]
+    actual = physical(application)
+    names = [operator.name for operator in actual.operators]
     assert len(set(names)) == len(names)
-    assert Counter((names[each.source], names[each.target]) for each in found.connections) == copied(application)
+    assert Counter((names[each.source], names[each.target]) for each in actual.connections) == copied(application)
 
 
 def expected_count(logical: LogicalGraph, connection: LogicalConnection) -> int:
@@ -74,38 +74,38 @@ def expected_count(logical: LogicalGraph, connection: LogicalConnection) -> int:
 @given(applications())
 def test_count_rule_and_order(application: Application) -> None:
     logical, _ = build_logical_graph(application, Options())
-    found, _ = expand(logical)
+    actual, _ = expand(logical)
     expected: Counter[tuple[int, int]] = Counter()
     for connection in logical.connections:
         expected[connection.source, connection.target] += expected_count(logical, connection)
     counted = Counter(
-        (found.operators[each.source].logical, found.operators[each.target].logical) for each in found.connections
+        (actual.operators[each.source].logical, actual.operators[each.target].logical) for each in actual.connections
     )
     assert counted == expected
     # Sorted as documented; within one logical connection by splitter, channel and target.
-    assert [each[:2] for each in found.connections] == sorted(each[:2] for each in found.connections)
-    check_splitters(found)
-    assert load(PhysicalGraph, dump(found)) == found
+    assert [each[:2] for each in actual.connections] == sorted(each[:2] for each in actual.connections)
+    check_splitters(actual)
+    assert load(PhysicalGraph, dump(actual)) == actual
     assert load(LogicalGraph, dump(logical)) == logical
 
 
-def check_splitters(found: PhysicalGraph) -> None:
-    assert [each.index for each in found.splitters] == list(range(len(found.splitters)))
-    assert len({each.id for each in found.splitters}) == len(found.splitters)
-    keys = [(each.operator, each.port) for each in found.splitters]
+def check_splitters(actual: PhysicalGraph) -> None:
+    assert [each.index for each in actual.splitters] == list(range(len(actual.splitters)))
+    assert len({each.id for each in actual.splitters}) == len(actual.splitters)
+    keys = [(each.operator, each.port) for each in actual.splitters]
     assert keys == sorted(keys)
-    held: dict[int, set[int]] = {each.index: set() for each in found.splitters}
-    for each in found.splitters:
+    held: dict[int, set[int]] = {each.index: set() for each in actual.splitters}
+    for each in actual.splitters:
         assert each.parent < each.index
         assert 0 <= each.start < each.width
         if each.parent >= 0:
-            parent = found.splitters[each.parent]
+            parent = actual.splitters[each.parent]
             assert (parent.operator, parent.port) == (each.operator, each.port)
             assert 0 <= each.parent_channel < parent.width
             held[each.parent].add(each.parent_channel)
-    for connection in found.connections:
+    for connection in actual.connections:
         if connection.splitter >= 0:
-            splitter = found.splitters[connection.splitter]
+            splitter = actual.splitters[connection.splitter]
             assert (splitter.operator, splitter.port) == (connection.source, connection.source_port)
             held[connection.splitter].add(connection.channel)
-    assert all(channels == set(range(found.splitters[index].width)) for index, channels in held.items())
+    assert all(channels == set(range(actual.splitters[index].width)) for index, channels in held.items())

@@ -118,22 +118,22 @@ def test_named_hosts_split_pes_and_are_numbered() -> None:
 
 def test_host_exlocation_opens_hosts() -> None:
     apart = [operator(str(index), host_placement=exlocated("x")) for index in range(3)]
-    hosts, found = placed(*apart, operator("d"), fusion="manual", pes=3)
-    assert (len(set(hosts[:3])), found) == (3, [])
+    hosts, actual = placed(*apart, operator("d"), fusion="manual", pes=3)
+    assert (len(set(hosts[:3])), actual) == (3, [])
 
 
 def test_a_pool_can_be_too_small() -> None:
     apart = [operator(str(index), host_placement=exlocated("x"), host_pool="p") for index in range(3)]
     assert placed(*apart, pools=(HostPool("p", (), 2),), fusion="legacy")[1] == ["CDISP0562E"]
-    hosts, found = placed(*apart, pools=(HostPool("p", (), 3),), fusion="legacy")
-    assert (len(set(hosts)), found) == (3, [])
-    hosts, found = placed(*apart, pools=(HostPool("p"),), fusion="legacy")
-    assert (len(set(hosts)), found) == (3, [])
+    hosts, actual = placed(*apart, pools=(HostPool("p", (), 3),), fusion="legacy")
+    assert (len(set(hosts)), actual) == (3, [])
+    hosts, actual = placed(*apart, pools=(HostPool("p"),), fusion="legacy")
+    assert (len(set(hosts)), actual) == (3, [])
 
 
 def test_host_isolation_keeps_a_host_for_one_pe() -> None:
-    hosts, found = placed(operator("a", host_placement=ISOLATED), operator("b"), operator("c"), fusion="legacy")
-    assert (hosts[1], hosts[2], found) == (0, 0, [])
+    hosts, actual = placed(operator("a", host_placement=ISOLATED), operator("b"), operator("c"), fusion="legacy")
+    assert (hosts[1], hosts[2], actual) == (0, 0, [])
     assert hosts[0] != 0
 
 

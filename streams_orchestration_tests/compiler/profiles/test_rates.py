@@ -44,8 +44,8 @@ def compiled(document: dict[str, Any] | None = None, *, width: int = 2, pes: int
 
 def rates(document: dict[str, Any], *, width: int = 2) -> dict[str, float]:
     done = compiled(document, width=width)
-    found, _ = measured_rates(done.logical, done.physical, profile_from_mapping(document))
-    return {done.physical.operators[operator].name: rate for (operator, _), rate in found.items()}
+    actual, _ = measured_rates(done.logical, done.physical, profile_from_mapping(document))
+    return {done.physical.operators[operator].name: rate for (operator, _), rate in actual.items()}
 
 
 def together(done: Compilation) -> set[frozenset[str]]:

@@ -27,10 +27,10 @@ REGION_CASES = yaml.safe_load((CASES / "regions.yaml").read_text())
 
 @pytest.mark.parametrize("case", REGION_CASES, ids=lambda case: case["id"])
 def test_cases(case: dict[str, Any]) -> None:
-    logical, found = build_logical_graph(application_from_mapping(spec_of(case)), Options())
+    logical, actual = build_logical_graph(application_from_mapping(spec_of(case)), Options())
     physical, more = expand(logical)
     regions, diagnostics = map_regions(logical, physical)
-    diagnostics = [*found, *more, *diagnostics]
+    diagnostics = [*actual, *more, *diagnostics]
     expect = case["expect"]
     assert codes(diagnostics) == sorted(expect.get("errors", []))
     names = [each.name.rpartition(".")[2] for each in logical.operators]
@@ -153,8 +153,8 @@ def test_channel_zero_keeps_the_part_that_is_not_parallel() -> None:
     physical = expanded(graph)
     regions, diagnostics = map_regions(graph, physical)
     assert not diagnostics
-    found = [[physical.operators[member].name for member in region.operators] for region in regions.expanded]
-    assert found == [["C.a", "C.p[0]", "C.q[0]"], ["C.p[1]", "C.q[1]"], ["C.p[2]", "C.q[2]"]]
+    actual = [[physical.operators[member].name for member in region.operators] for region in regions.expanded]
+    assert actual == [["C.a", "C.p[0]", "C.q[0]"], ["C.p[1]", "C.q[1]"], ["C.p[2]", "C.q[2]"]]
     assert [region.index for region in regions.expanded] == [0, 1, 2]
     assert [region.logical_index for region in regions.expanded] == [0, 0, 0]
 

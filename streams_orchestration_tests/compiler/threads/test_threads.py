@@ -115,11 +115,11 @@ def test_vectors(case: dict[str, Any]) -> None:
         else:
             replicas = [f"{name[:-2]}[0]", f"{name[:-2]}[1]"] if name.endswith("_i") else [name]
             for replica in replicas:
-                found = plan.operators[number[replica]]
+                actual = plan.operators[number[replica]]
                 single = {True: "single", False: "multi"}
-                flags = [single[found.single_threaded_on_inputs], single[found.single_threaded_on_outputs]]
-                assert [found.threads, *flags] == wanted
-                assert found.locked is not found.single_threaded_on_inputs
+                flags = [single[actual.single_threaded_on_inputs], single[actual.single_threaded_on_outputs]]
+                assert [actual.threads, *flags] == wanted
+                assert actual.locked is not actual.single_threaded_on_inputs
 
 
 def ports(plan: ThreadPlan) -> list[tuple[int, int, bool, str, int]]:

@@ -77,9 +77,9 @@ def test_what_comes_is_there_once_over_hosts_and_a_crash_of_the_broker(broker: B
             broker.start()
         broker.send(values(7, 8))
         wait_for_messages(source, 9)
-    found = numbers(made)
-    assert found.keys() == set(range(9))
-    assert found == Counter(range(9)) or not broker.once
+    actual = numbers(made)
+    assert actual.keys() == set(range(9))
+    assert actual == Counter(range(9)) or not broker.once
 
 
 @pytest.mark.slow
@@ -106,9 +106,9 @@ def test_what_was_not_acknowledged_comes_again_and_is_known(
         wait_for_messages(source, 1)
         broker.send(values(2, 3))
         wait_for_messages(source, 3 if broker.once else 4)
-    found = numbers(made)
-    assert found.keys() == {1, 2, 3}
-    assert found == Counter([1, 2, 3]) or not broker.once
+    actual = numbers(made)
+    assert actual.keys() == {1, 2, 3}
+    assert actual == Counter([1, 2, 3]) or not broker.once
 
 
 @pytest.mark.slow

@@ -158,8 +158,8 @@ def test_attributes_name_key_partition_time_and_headers(kafka: Broker):
     rows = [(1, "one", 2, moment, 5), (2, None, 0, moment + timedelta(seconds=1), None)]
     operator.deliver(key(topic, 1), iter([batch(operator, rows)]))
     milliseconds = int(moment.timestamp()) * 1000
-    found = [(m.value(), m.key(), m.partition(), m.timestamp()[1], m.headers()) for m in kafka.messages(topic)]
-    assert found == [
+    actual = [(m.value(), m.key(), m.partition(), m.timestamp()[1], m.headers()) for m in kafka.messages(topic)]
+    assert actual == [
         (b'{"n":2}', None, 0, milliseconds + 1000, [("x-h", None)]),
         (b'{"n":1}', b"one", 2, milliseconds, [("x-h", b"5")]),
     ]

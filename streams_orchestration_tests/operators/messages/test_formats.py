@@ -33,8 +33,8 @@ def test_json_comes_back_as_it_was(rows: list[dict[str, Any]]):
     batch = pa.RecordBatch.from_pylist(rows, schema=SCHEMA)
     values = encode(batch, "json")
     assert [json.loads(value or b"") for value in values] == rows
-    found = decode(values, SCHEMA, "json")
-    assert (found.batch.to_pylist(), found.bad) == (rows, ())
+    actual = decode(values, SCHEMA, "json")
+    assert (actual.batch.to_pylist(), actual.bad) == (rows, ())
 
 
 CSV_TEXTS = st.text(st.characters(codec="utf-8", exclude_characters="\0\r"), min_size=1, max_size=8).filter(
@@ -46,8 +46,8 @@ CSV_TEXTS = st.text(st.characters(codec="utf-8", exclude_characters="\0\r"), min
 @examples(60)
 def test_csv_comes_back_as_it_was(rows: list[dict[str, Any]]):
     schema = arrow_schema("n bigint, s string")
-    found = decode(encode(pa.RecordBatch.from_pylist(rows, schema=schema), "csv"), schema, "csv")
-    assert (found.batch.to_pylist(), found.bad) == (rows, ())
+    actual = decode(encode(pa.RecordBatch.from_pylist(rows, schema=schema), "csv"), schema, "csv")
+    assert (actual.batch.to_pylist(), actual.bad) == (rows, ())
 
 
 GOOD = {
@@ -69,18 +69,18 @@ def test_what_is_no_tuple_is_told_apart(format: MessageFormat, data: st.DataObje
     schema = arrow_schema("n bigint, s string")
     pool = [(value, True) for value in GOOD[format]] + [(value, False) for value in BAD[format]]
     chosen = data.draw(st.lists(st.sampled_from(pool), max_size=12))
-    found = decode([value for value, _ in chosen], schema, format)
-    assert [bad.position for bad in found.bad] == [number for number, (_, good) in enumerate(chosen) if not good]
-    assert found.batch.to_pylist() == [{"n": 1, "s": "a"} for _, good in chosen if good]
-    assert all(bad.reason for bad in found.bad)
+    actual = decode([value for value, _ in chosen], schema, format)
+    assert [bad.position for bad in actual.bad] == [number for number, (_, good) in enumerate(chosen) if not good]
+    assert actual.batch.to_pylist() == [{"n": 1, "s": "a"} for _, good in chosen if good]
+    assert all(bad.reason for bad in actual.bad)
 
 
 def test_raw_is_the_bytes_themselves():
-    found = decode([b"a", None, b"\xff"], arrow_schema("s binary"), "raw")
-    assert (found.batch.column(0).to_pylist(), found.bad) == ([b"a", None, b"\xff"], ())
+    actual = decode([b"a", None, b"\xff"], arrow_schema("s binary"), "raw")
+    assert (actual.batch.column(0).to_pylist(), actual.bad) == ([b"a", None, b"\xff"], ())
     text = decode([b"a", None, b"\xff", b"b"], arrow_schema("s string"), "raw")
     assert (text.batch.column(0).to_pylist(), [bad.position for bad in text.bad]) == (["a", None, "b"], [2])
-    assert encode(found.batch, "raw") == [b"a", None, b"\xff"]
+    assert encode(actual.batch, "raw") == [b"a", None, b"\xff"]
 
 
 @pytest.mark.parametrize(

@@ -119,9 +119,12 @@ def test_a_read_only_directory_is_named(file_home: Home):
 
 @pytest.mark.parametrize("mode", ["read", "write"])
 def test_a_disk_that_may_not_be_written_for_a_while_is_waited_for(file_home: Home, mode: str):
-    with pytest.raises(CatalogUnavailableError, match="write permission"), getattr(Catalog(file_home), mode)() as found:
-        found.exec_driver_sql("PRAGMA query_only = 1")
-        found.exec_driver_sql("DELETE FROM application")
+    with (
+        pytest.raises(CatalogUnavailableError, match="write permission"),
+        getattr(Catalog(file_home), mode)() as actual,
+    ):
+        actual.exec_driver_sql("PRAGMA query_only = 1")
+        actual.exec_driver_sql("DELETE FROM application")
 
 
 def test_a_directory_that_is_away_may_come_back(tmp_path: Path):
@@ -226,5 +229,5 @@ def test_totals_have_64_bits(home: Home):
     with Catalog(home).write() as connection:
         connection.execute(insert(tables.segment).values(row | large))
     with Catalog(home).read() as connection:
-        found = connection.execute(select(tables.segment)).one()._mapping
-    assert {name: found[name] for name in large} == large
+        actual = connection.execute(select(tables.segment)).one()._mapping
+    assert {name: actual[name] for name in large} == large

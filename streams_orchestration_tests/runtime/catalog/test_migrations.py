@@ -43,9 +43,9 @@ def made_by(home: Home, revision: str) -> Catalog:
 
 def reflected(connection: Connection) -> list[Table]:
     """The tables that are there, whatever their revision."""
-    found = MetaData()
-    found.reflect(connection, only=[name for name in inspect(connection).get_table_names() if name != VERSION_TABLE])
-    return found.sorted_tables
+    actual = MetaData()
+    actual.reflect(connection, only=[name for name in inspect(connection).get_table_names() if name != VERSION_TABLE])
+    return actual.sorted_tables
 
 
 def value(column: Any) -> Any:
@@ -73,8 +73,8 @@ def differences(connection: Connection) -> list[Any]:
 
 def test_the_newest_migration_makes_the_tables_that_the_product_uses(home: Home):
     with made_by(home, NEWEST).read() as connection:
-        found = differences(connection)
-    assert found == [], "write the difference into the newest migration, in runtime/catalog/migrations/versions"
+        actual = differences(connection)
+    assert actual == [], "write the difference into the newest migration, in runtime/catalog/migrations/versions"
 
 
 def test_a_new_catalog_needs_no_migration(home: Home):
@@ -98,8 +98,8 @@ def test_data_of_the_first_catalogs_is_kept(home: Home):
             if table.name == "sink_file":
                 continue  # what is visible for good is only counted
             if table.name in rows:
-                found = connection.execute(select(table)).one()._mapping
-                assert {name: found[name] for name in rows[table.name]} == rows[table.name]
+                actual = connection.execute(select(table)).one()._mapping
+                assert {name: actual[name] for name in rows[table.name]} == rows[table.name]
 
 
 @pytest.mark.parametrize("published", [True, False])
@@ -111,10 +111,10 @@ def test_files_of_sinks_are_counted_when_they_are_visible_and_kept_while_they_wa
         connection.execute(file.update().values(published=published, final="/results/out/part-1.csv"))
     upgrade(catalog)
     with catalog.read() as connection:
-        found = read_sinks(connection, before["application"]) if published else ()
-        assert [(s.operator, s.path, s.format, s.files, s.rows) for s in found] == [
+        actual = read_sinks(connection, before["application"]) if published else ()
+        assert [(s.operator, s.path, s.format, s.files, s.rows) for s in actual] == [
             (before["operator"], Path("/results/out"), "csv", 1, before["rows"])
-        ][: len(found)]
+        ][: len(actual)]
         waiting = connection.execute(select(tables.sink_file)).mappings().all()
         assert [row["pending"] for row in waiting] == ([] if published else [before["pending"]])
 

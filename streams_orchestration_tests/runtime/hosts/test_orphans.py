@@ -66,9 +66,9 @@ class FakeLauncher:
         assert child.stdout is not None
         assert child.stdout.readline() == b"up\n"
         self.started.append((start, child))
-        found = identify(child.pid)
-        assert found is not None
-        return found
+        actual = identify(child.pid)
+        assert actual is not None
+        return actual
 
     def pid(self, number: int) -> int:
         """Of the host that was started last with this number."""
@@ -76,12 +76,12 @@ class FakeLauncher:
 
     def families(self, home: Home) -> dict[int, tuple[ProcessIdentity, ...]]:
         """The processes of every host, written down as a host does it."""
-        found = {}
+        actual = {}
         for start, child in self.started:
-            found[start.host] = family(child.pid)
+            actual[start.host] = family(child.pid)
             with Catalog(home).write() as connection:
-                record_processes(connection, "app", start.host, start.incarnation, found[start.host])
-        return found
+                record_processes(connection, "app", start.host, start.incarnation, actual[start.host])
+        return actual
 
 
 @pytest.fixture
@@ -191,9 +191,9 @@ def test_a_host_that_was_paused_and_replaced_is_stopped(home: Home, launcher: Fa
     os.kill(paused.pid, signal.SIGSTOP)
     with Catalog(home).write() as connection:
         connection.execute(update(tables.host).values(incarnation="another", pid=os.getpid()))
-    (found,) = stop_orphans(home, "app")
-    assert {process.pid for process in found.processes} == {paused.pid, jvm.pid}
-    assert "which was started anew since" in str(found)
+    (actual,) = stop_orphans(home, "app")
+    assert {process.pid for process in actual.processes} == {paused.pid, jvm.pid}
+    assert "which was started anew since" in str(actual)
     assert not is_alive(paused.pid, paused.started)
 
 

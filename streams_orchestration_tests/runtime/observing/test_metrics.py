@@ -123,11 +123,11 @@ def test_tuples_out_of_one_are_tuples_into_the_next(
     compilation = compiled(graph, **fusion, threading=threading)
     metrics = metrics_of(ran(directory, compilation, limit))
     check_flows(compilation, metrics)
-    found = by_name(metrics)
-    assert {name: port.tuples for name, o in found.items() for port in o.outputs} == dict.fromkeys(
+    actual = by_name(metrics)
+    assert {name: port.tuples for name, o in actual.items() for port in o.outputs} == dict.fromkeys(
         [f"N{number}" for number in range(len(graph) - 1)], COUNT
     )
-    assert found["End"].inputs[0].tuples == COUNT * len(plain)
+    assert actual["End"].inputs[0].tuples == COUNT * len(plain)
 
 
 @pytest.mark.parametrize("options", [{"fusion": "manual", "pes": 1}, {"fusion": "legacy"}, {"threading": "dedicated"}])
@@ -162,8 +162,8 @@ def test_custom_metrics_are_those_that_operators_set(tmp_path: Path):
     graph = [source("Rows", write_rows(tmp_path / "rows.parquet", COUNT)), node("Odd", f"{__name__}:Odd", "Rows")]
     metrics = metrics_of(ran(tmp_path, compiled([*graph, sink("Out", "Odd")])))
     even = sum(n % 2 == 0 for _, n in rows(COUNT))
-    found = {(m.name, m.kind): (m.value, m.description) for m in by_name(metrics)["Odd"].custom}
-    assert found == {
+    actual = {(m.name, m.kind): (m.value, m.description) for m in by_name(metrics)["Odd"].custom}
+    assert actual == {
         ("dropped", "counter"): (even, "tuples that could not be used and were left out"),
         ("largest", "gauge"): (max(n for _, n in rows(COUNT)[50:]), "n of the last batch"),
     }
@@ -281,11 +281,11 @@ counted = st.dictionaries(
 @given(counted, counted)
 def test_what_was_added_is_the_difference(before: dict[str, Any], more: dict[str, Any]):
     later = add(add({}, before), more)
-    found = difference(later, before)
+    actual = difference(later, before)
     for name, inner in more.items():
         for key, value in inner.items():
-            assert found[name][key] == value
-    assert sum(v for inner in found.values() for v in inner.values()) == sum(
+            assert actual[name][key] == value
+    assert sum(v for inner in actual.values() for v in inner.values()) == sum(
         v for inner in more.values() for v in inner.values()
     )
 

@@ -63,10 +63,10 @@ def test_channels_of_nested_regions_are_counted_by_region(file: Path):
         "I": {"inputs": ["Deep"], "outputs": ["Kept"], "graph": [node("Kept", "Filter", "Deep")]},
     }
     compilation = compiled(graph, composites, fusion="legacy")
-    found = [spread(build_program(compilation, pe)) for pe in compilation.fusion.pes]
-    total = sum(share.total for levels in found for level in levels for share in level.channels.values())
+    actual = [spread(build_program(compilation, pe)) for pe in compilation.fusion.pes]
+    total = sum(share.total for levels in actual for level in levels for share in level.channels.values())
     assert total == 6
-    assert {region for levels in found for level in levels for region in level.channels} == {"Outer.Inner"}
+    assert {region for levels in actual for level in levels for region in level.channels} == {"Outer.Inner"}
 
 
 def test_the_status_of_a_deployed_application_tells_it(file: Path, tmp_path: Path):

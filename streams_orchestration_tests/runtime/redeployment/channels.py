@@ -77,15 +77,15 @@ class Channels:
 
     def rescaled(self, width: int) -> Channels:
         """The same with another width, states divided and proved, stored before and after."""
-        found = Channels(*self._made_of, width)
-        found._before = self.take()
+        actual = Channels(*self._made_of, width)
+        actual._before = self.take()
         states = [load_state(data for _, data in replica.checkpoint()) for replica in self.replicas]
-        move = StateMove(places(self.width), places(width), self.routing(), found.routing())
+        move = StateMove(places(self.width), places(width), self.routing(), actual.routing())
         for replica, state in zip(
-            found.replicas, divided_states(found.replicas[0].operator, move, states), strict=True
+            actual.replicas, divided_states(actual.replicas[0].operator, move, states), strict=True
         ):
             replica.restart(((1, dump_state(state, 1).data),))
-        return found
+        return actual
 
     def routing(self) -> Routing:
         """The splitters in front of it."""
@@ -94,11 +94,11 @@ class Channels:
 
     def take(self) -> list[Row]:
         """The tuples that were submitted since the last call, in whatever order."""
-        found = self._before + [row for replica in self.replicas for row in replica.rows()]
+        actual = self._before + [row for replica in self.replicas for row in replica.rows()]
         self._before = []
         for replica in self.replicas:
             replica.sent.clear()
-        return found
+        return actual
 
 
 def places(width: int) -> tuple[StatePlace, ...]:

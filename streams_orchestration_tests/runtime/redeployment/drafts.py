@@ -163,10 +163,10 @@ def results(local: LocalApplication, application: Application) -> dict[str, Coun
     own = ["Totals", *(["Once"] if application.parallel_sinks else [])]
     files = [] if application.sinks == "sql" else own
     files += ["Tails"] * application.tail + ["Row"] * application.row + ["FoursOut"] * application.aggregates
-    found = {place: _of_files(local.home.results(local.name) / place) for place in files}
+    actual = {place: _of_files(local.home.results(local.name) / place) for place in files}
     if application.sinks == "sql":
-        found |= {place: _of_table(local.home.root / f"{place}.db") for place in own}
-    return found
+        actual |= {place: _of_table(local.home.root / f"{place}.db") for place in own}
+    return actual
 
 
 def wanted(application: Application) -> dict[str, Counter[tuple[Any, ...]]]:
@@ -196,12 +196,12 @@ def last_counts(local: LocalApplication) -> dict[str, int]:
 
 
 def _of_files(directory: Path) -> Counter[tuple[Any, ...]]:
-    found: Counter[tuple[Any, ...]] = Counter()
+    actual: Counter[tuple[Any, ...]] = Counter()
     for path in directory.rglob("*.parquet"):
         if "_pending" not in path.parts:
             keys = tuple(part.partition("=")[2] for part in path.relative_to(directory).parts[:-1])
-            found.update((*keys, *row.values()) for row in pq.ParquetFile(path).read().to_pylist())
-    return found
+            actual.update((*keys, *row.values()) for row in pq.ParquetFile(path).read().to_pylist())
+    return actual
 
 
 def _of_table(file: Path) -> Counter[tuple[Any, ...]]:

@@ -141,6 +141,6 @@ def test_state_that_cannot_be_divided_is_refused_by_name(case: str, tmp_path: Pa
         local.step(program)
     redeployment = preview_redeploy(local.home, parallel(file, inner, 3))
     assert redeployment.verdict == "refused"
-    (found,) = {each.reason for each in redeployment.operators if each.action == "refused"}
-    assert "Kept.Op" in found
-    assert reason in found
+    (actual,) = {each.reason for each in redeployment.operators if each.action == "refused"}
+    assert "Kept.Op" in actual
+    assert reason in actual

@@ -100,12 +100,12 @@ def test_what_would_be_redeployed_is_called_as_it_runs(home: Home, spec: Path, c
         spec.read_text().replace("inputs: [ASource]", "inputs: [ASource]\n    annotations: {parallel: {width: 1}}")
     )
     redeployed(home, compile_spec(spec))
-    found = document(capsys, "diff", str(spec), "--to", "ANew=2")
+    actual = document(capsys, "diff", str(spec), "--to", "ANew=2")
     units = {unit.name for unit in read_status(home, "app").units}
-    assert {each["unit"] for each in found["redeploy"]["units"]} <= units
+    assert {each["unit"] for each in actual["redeploy"]["units"]} <= units
     numbers = {pe.id for pe in read_status(home, "app").pes}
-    assert {*found["pes"]["kept"], *(each["pe"] for each in found["pes"]["restart"])} == numbers
-    assert found["redeploy"]["from"] == fingerprint(compile_spec(spec))
+    assert {*actual["pes"]["kept"], *(each["pe"] for each in actual["pes"]["restart"])} == numbers
+    assert actual["redeploy"]["from"] == fingerprint(compile_spec(spec))
 
 
 def test_every_pe_is_explained_by_its_number_though_some_are_missing():

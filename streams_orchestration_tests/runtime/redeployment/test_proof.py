@@ -33,11 +33,11 @@ class Renaming(Visits):
         super().restore(state)
 
     def checkpoint(self) -> State:
-        found = KeyedState("k string", "count bigint")
+        actual = KeyedState("k string", "count bigint")
         keys = [f"{key}!" for key in self.visits]
         if keys:
-            found.put_many({"k": keys}, {"count": list(self.visits.values())})
-        return {"visits": found}
+            actual.put_many({"k": keys}, {"count": list(self.visits.values())})
+        return {"visits": actual}
 
 
 class MergingAll(Merging):

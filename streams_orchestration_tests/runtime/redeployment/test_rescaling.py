@@ -70,12 +70,12 @@ WHOLE: dict[str, tuple[type[Operator], str, dict[str, Any]]] = {
 
 def in_time(rows: list[Any]) -> list[Row]:
     """Rows whose times and numbers rise by what each says."""
-    found: list[Row] = []
+    actual: list[Row] = []
     now = 0
     for k, g, x, step in rows:
         now += step
-        found.append((k, g, x, START + datetime.timedelta(seconds=now), now))
-    return found
+        actual.append((k, g, x, START + datetime.timedelta(seconds=now), now))
+    return actual
 
 
 @pytest.mark.parametrize("case", WHOLE)
@@ -121,10 +121,10 @@ def test_groups_of_windows_that_marks_close_add_up(case: str, rows: list[Any], w
     wanted: dict[Row, list[Row]] = defaultdict(list)
     for number, row in enumerate([*in_time(rows), None]):
         if number in marks or row is None:
-            found: dict[Row, list[Row]] = defaultdict(list)
+            actual: dict[Row, list[Row]] = defaultdict(list)
             for each in changing.mark().take():
-                found[each[: len(names)]].append(each[len(names) :])
-            assert {key: _merged(parts) for key, parts in found.items()} == {
+                actual[each[: len(names)]].append(each[len(names) :])
+            assert {key: _merged(parts) for key, parts in actual.items()} == {
                 key: (len(part), sum(r[2] for r in part), min(r[2] for r in part), max(r[4] for r in part))
                 for key, part in wanted.items()
             }

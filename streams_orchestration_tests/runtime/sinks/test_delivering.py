@@ -77,8 +77,8 @@ def test_a_complete_epoch_is_delivered_whole_and_once(local: LocalApplication, t
     local.publish()
     local.publish()
     assert letters(tmp_path) == [("Out/-1/1", rows(10))]
-    found = read_status(local.home, local.name).sinks[0]
-    assert (found.files, found.rows, found.waiting, found.path) == (1, 10, 0, None)
+    actual = read_status(local.home, local.name).sinks[0]
+    assert (actual.files, actual.rows, actual.waiting, actual.path) == (1, 10, 0, None)
     assert not list((local.home.data(local.name) / "outputs").rglob("*.arrow"))
 
 
@@ -124,17 +124,17 @@ def test_a_target_that_refuses_is_asked_again_and_gets_everything_in_order(local
     for _ in range(2):
         local.commit(boundary=True)
         turn()
-    found = read_status(local.home, local.name).sinks[0]
-    assert (found.late, found.rows) == (2, 0)
-    assert "operator Out: the office is closed; open it; delivery " in str(found.error)
+    actual = read_status(local.home, local.name).sinks[0]
+    assert (actual.late, actual.rows) == (2, 0)
+    assert "operator Out: the office is closed; open it; delivery " in str(actual.error)
     (tmp_path / "closed").unlink()
     turn()
     assert letters(tmp_path) == [], "it rests"
     now += FIRST_PAUSE
     turn()
     assert [tuples for _, tuples in letters(tmp_path)] == [rows(5), rows(5, first=5)]
-    found = read_status(local.home, local.name).sinks[0]
-    assert (found.late, found.rows, found.error) == (0, 10, None)
+    actual = read_status(local.home, local.name).sinks[0]
+    assert (actual.late, actual.rows, actual.error) == (0, 10, None)
 
 
 def test_a_target_that_is_away_for_long_holds_the_region_up_and_loses_nothing(tmp_path: Path):
@@ -184,6 +184,6 @@ def test_rows_of_a_database_are_those_of_an_undisturbed_run(tmp_path: Path, visi
     reset(local.home, local.name, "region-0")
     local.run()
     with sqlite3.connect(target) as connection:
-        found = connection.execute("SELECT k, n FROM t").fetchall()
+        actual = connection.execute("SELECT k, n FROM t").fetchall()
     again = rows(10) if visibility == "read_uncommitted" else []
-    assert sorted(found) == sorted(rows(COUNT) + again), "uncommitted rows stay, and the replay comes to them"
+    assert sorted(actual) == sorted(rows(COUNT) + again), "uncommitted rows stay, and the replay comes to them"

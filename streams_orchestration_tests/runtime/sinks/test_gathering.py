@@ -69,11 +69,11 @@ class Sink:
     def restart(self) -> None:
         """The host's process begins anew."""
         local = self.local
-        (found,) = deliverers(local.catalog, local.home, local.name, local.programs).values()
-        assert isinstance(found, Gatherer)
-        found.clock = lambda: self.now
-        self.gatherer = found
-        local.deliverers["Out"] = found
+        (actual,) = deliverers(local.catalog, local.home, local.name, local.programs).values()
+        assert isinstance(actual, Gatherer)
+        actual.clock = lambda: self.now
+        self.gatherer = actual
+        local.deliverers["Out"] = actual
 
     def commit(self, *, boundary: bool = False) -> bool:
         """A batch; gives whether there was one."""
@@ -296,10 +296,10 @@ def test_what_cannot_be_gathered_holds_the_region_up_and_is_said(tmp_path: Path,
     with monkeypatch.context() as patch:
         patch.setattr(out.gatherer.sink, "merge", refuse)
         publisher.deliver("Out", out.waiting())
-    found = read_status(out.local.home, out.local.name).sinks[0]
-    assert found.error is not None
-    assert "cannot be merged: No space left on device; it is tried again, nothing is lost" in found.error
-    assert found.late == OUTSTANDING_LIMIT
+    actual = read_status(out.local.home, out.local.name).sinks[0]
+    assert actual.error is not None
+    assert "cannot be merged: No space left on device; it is tried again, nothing is lost" in actual.error
+    assert actual.late == OUTSTANDING_LIMIT
     out.local.trigger()
     assert out.local.plan(out.program) is None
     publisher.deliver("Out", out.waiting())

@@ -66,8 +66,8 @@ def test_all_tuples_are_there_once_at_the_end(s3: S3, tmp_path: Path, parameters
     application = Application(s3, tmp_path, **parameters)
     application.local.run()
     assert (application.visible(), application.waiting()) == (sorted(rows(COUNT)), [])
-    found = read_status(application.home, application.local.name).sinks[0]
-    assert (found.rows, found.waiting, found.place) == (COUNT, 0, f"s3://{BUCKET}/{application.directory}")
+    actual = read_status(application.home, application.local.name).sinks[0]
+    assert (actual.rows, actual.waiting, actual.place) == (COUNT, 0, f"s3://{BUCKET}/{application.directory}")
 
 
 def test_values_of_attributes_name_directories(s3: S3, tmp_path: Path):

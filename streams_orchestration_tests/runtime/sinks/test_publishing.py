@@ -64,8 +64,8 @@ def test_a_committed_batch_is_visible_at_once_where_the_sink_says_so(uncommitted
     uncommitted.commit()
     publish(uncommitted.catalog, uncommitted.name)
     assert visible(uncommitted) == sorted(rows(5))
-    found = status(uncommitted)
-    assert (found.visibility, found.files, found.rows, found.uncommitted, found.waiting) == (
+    actual = status(uncommitted)
+    assert (actual.visibility, actual.files, actual.rows, actual.uncommitted, actual.waiting) == (
         "read_uncommitted", 1, 5, 1, 0,
     )  # fmt: skip
 
@@ -74,13 +74,13 @@ def test_a_committed_batch_is_visible_at_once_where_the_sink_says_so(uncommitted
 def test_a_committed_batch_waits_for_its_epoch_otherwise(local: LocalApplication):
     local.commit()
     publish(local.catalog, local.name)
-    found = status(local)
-    assert (visible(local), found.files, found.waiting, found.waiting_rows, found.late) == ([], 0, 1, 5, 0)
+    actual = status(local)
+    assert (visible(local), actual.files, actual.waiting, actual.waiting_rows, actual.late) == ([], 0, 1, 5, 0)
     local.commit(boundary=True)
     assert status(local).late == 2
     publish(local.catalog, local.name)
-    found = status(local)
-    assert (visible(local), found.files, found.rows, found.waiting) == (sorted(rows(10)), 2, 10, 0)
+    actual = status(local)
+    assert (visible(local), actual.files, actual.rows, actual.waiting) == (sorted(rows(10)), 2, 10, 0)
 
 
 @pytest.mark.usefixtures("database")
@@ -264,9 +264,9 @@ def test_a_directory_that_was_removed_with_what_waited_stops_the_application(loc
     (directory(local) / "_pending").rmdir()
     directory(local).rmdir()
     Publisher(local.catalog, local.name).turn()
-    found = read_status(local.home, local.name)
-    assert (found.pes[0].state, found.pes[0].permanent) == ("FAILED", True)
-    assert "is gone: start anew with --fresh" in str(found.sinks[0].error)
+    actual = read_status(local.home, local.name)
+    assert (actual.pes[0].state, actual.pes[0].permanent) == ("FAILED", True)
+    assert "is gone: start anew with --fresh" in str(actual.sinks[0].error)
 
 
 def test_a_directory_that_was_removed_while_nothing_waited_is_made_again(local: LocalApplication):

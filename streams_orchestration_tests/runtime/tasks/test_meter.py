@@ -60,9 +60,9 @@ def test_the_parts_are_the_whole_however_operators_call_each_other(ticking: None
 
     for tree in trees:
         call(tree)
-    found = meter.counts({}, {}, {})
+    actual = meter.counts({}, {}, {})
     assert {n: meter.operators[n].cpu for n in looks} == looks
-    assert found["tasks"]["cpu_ns"] + sum(looks.values()) == meter._since - began
+    assert actual["tasks"]["cpu_ns"] + sum(looks.values()) == meter._since - began
 
 
 @pytest.mark.usefixtures("ticking")
@@ -71,10 +71,10 @@ def test_reading_and_writing_are_paid_by_what_is_read_and_written():
     for _ in meter.reading(SEGMENT, iter([BATCH, Punctuation.WINDOW, BATCH])):
         meter.switch(meter.enter(0))
     meter.writing("T", lambda: SEGMENT)
-    found = meter.counts({}, {}, {})
-    assert found["read"] == {"S": {"tuples": 4, "bytes": 100, "segments": 1, "deserialise_ns": 4}}
-    assert found["written"] == {"T": {"tuples": 2, "bytes": 100, "segments": 1, "serialise_ns": 1}}
-    assert found["operators"]["Op0"]["cpu_ns"] == 3
+    actual = meter.counts({}, {}, {})
+    assert actual["read"] == {"S": {"tuples": 4, "bytes": 100, "segments": 1, "deserialise_ns": 4}}
+    assert actual["written"] == {"T": {"tuples": 2, "bytes": 100, "segments": 1, "serialise_ns": 1}}
+    assert actual["operators"]["Op0"]["cpu_ns"] == 3
 
 
 def test_ports_count_tuples_batches_bytes_and_marks():
@@ -82,10 +82,10 @@ def test_ports_count_tuples_batches_bytes_and_marks():
     for item in (BATCH, Punctuation.WINDOW, BATCH):
         meter.arrives(1, 2, item)
     meter.submits(1, 0, Punctuation.FINAL)
-    found = meter.counts({}, {}, {})["operators"]["Op1"]
-    assert found["calls"] == 3
-    assert found["inputs"] == {"2": {"tuples": 4, "batches": 2, "bytes": 2 * BATCH.nbytes, "marks": 1}}
-    assert found["outputs"] == {"0": {"tuples": 0, "batches": 0, "bytes": 0, "marks": 1}}
+    actual = meter.counts({}, {}, {})["operators"]["Op1"]
+    assert actual["calls"] == 3
+    assert actual["inputs"] == {"2": {"tuples": 4, "batches": 2, "bytes": 2 * BATCH.nbytes, "marks": 1}}
+    assert actual["outputs"] == {"0": {"tuples": 0, "batches": 0, "bytes": 0, "marks": 1}}
     assert BATCH.nbytes == 2 * (8 + 4) + len("abc")
 
 

@@ -111,14 +111,14 @@ def test_a_key_has_the_same_channel_in_every_batch(ddl: str, width: int):
 
 @pytest.mark.parametrize("kinds", [("tinyint", "smallint", "int", "bigint"), ("float", "double")])
 def test_a_key_has_the_same_channel_in_every_width_of_its_type(kinds: tuple[str, ...]):
-    found = [channels(kind, [0, 1, 2, 100, None]) for kind in kinds]
-    assert all(each == found[0] for each in found)
+    actual = [channels(kind, [0, 1, 2, 100, None]) for kind in kinds]
+    assert all(each == actual[0] for each in actual)
 
 
 def test_both_zeros_and_every_nan_are_one_key():
     payloads = np.array([0x7FF8000000000000, 0x7FF8000000000001, 0xFFF8000000000000], np.uint64).view(np.float64)
-    found = [channels("double", [value]) for value in payloads]
-    assert found[0] == found[1] == found[2]
+    actual = [channels("double", [value]) for value in payloads]
+    assert actual[0] == actual[1] == actual[2]
     assert channels("double", [0.0]) == channels("double", [-0.0])
 
 
@@ -150,7 +150,7 @@ def test_splitting_is_a_partition_that_keeps_the_order(keys: list[str | None], w
         assert part is None or part.num_rows
         for key in [] if part is None else part.column("a").to_pylist():
             where[key].add(channel)
-    assert all(len(found) == 1 for found in where.values())
+    assert all(len(actual) == 1 for actual in where.values())
 
 
 @given(st.integers(0, 20), st.integers(1, 5), st.integers(0, 30))

@@ -34,9 +34,9 @@ def items(given: list[Punctuation | list]) -> list[Item]:
     ]
 
 
-def plain(found: list[Item]) -> list[Punctuation | list]:
+def plain(actual: list[Item]) -> list[Punctuation | list]:
     return [
-        item if isinstance(item, Punctuation) else [tuple(row.values()) for row in item.to_pylist()] for item in found
+        item if isinstance(item, Punctuation) else [tuple(row.values()) for row in item.to_pylist()] for item in actual
     ]
 
 

@@ -116,10 +116,10 @@ def test_a_region_needs_what_it_will_read_again_of_another_one(tmp_path: Path):
 
 def test_a_look_takes_up_so_many_files_and_the_next_one_others(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
     local = application(tmp_path)
-    found = files(local)
+    actual = files(local)
     monkeypatch.setattr(cut_files, "MOST_FILES", 1)
-    Path(found[-1].path).unlink()
-    looks = [check_cuts(local.catalog, local.name, turn=turn) for turn in range(len(found))]
+    Path(actual[-1].path).unlink()
+    looks = [check_cuts(local.catalog, local.name, turn=turn) for turn in range(len(actual))]
     assert "region-0" in looks[-1]
 
 

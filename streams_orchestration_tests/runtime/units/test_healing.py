@@ -58,22 +58,23 @@ def test_a_host_that_was_deployed_and_not_started_yet_is_waited_for():
     assert heal(application(hosts=(host(id=0), new)), NOW, {}).met == ()
 
 
-def failing(found: ApplicationStatus, *pes: int) -> ApplicationStatus:
+def failing(actual: ApplicationStatus, *pes: int) -> ApplicationStatus:
     return replace(
-        found, pes=tuple(replace(each, state="FAILED", error="boom") if each.id in pes else each for each in found.pes)
+        actual,
+        pes=tuple(replace(each, state="FAILED", error="boom") if each.id in pes else each for each in actual.pes),
     )
 
 
-def unit_with(found: ApplicationStatus, name: str, **facts: Any) -> ApplicationStatus:
-    return replace(found, units=tuple(replace(each, **facts) if each.name == name else each for each in found.units))
+def unit_with(actual: ApplicationStatus, name: str, **facts: Any) -> ApplicationStatus:
+    return replace(actual, units=tuple(replace(each, **facts) if each.name == name else each for each in actual.units))
 
 
-def host_with(found: ApplicationStatus, number: int, **facts: Any) -> ApplicationStatus:
-    return replace(found, hosts=tuple(replace(each, **facts) if each.id == number else each for each in found.hosts))
+def host_with(actual: ApplicationStatus, number: int, **facts: Any) -> ApplicationStatus:
+    return replace(actual, hosts=tuple(replace(each, **facts) if each.id == number else each for each in actual.hosts))
 
 
-def asked(found: ApplicationStatus, now: float, known: dict[str, Known]) -> tuple[list[str], dict[str, Known]]:
-    healing = heal(found, now, known)
+def asked(actual: ApplicationStatus, now: float, known: dict[str, Known]) -> tuple[list[str], dict[str, Known]]:
+    healing = heal(actual, now, known)
     return [request.failure.unit for request in healing.resets], healing.known
 
 
@@ -128,23 +129,23 @@ def test_another_host_that_dies_while_the_first_comes_up_is_started_at_once():
 
 def test_a_host_that_does_not_come_up_is_started_less_and_less_often_and_then_no_more():
     now, known, launches = NOW, {}, []
-    found = host_with(application(), 1, alive=False, launches=0)
+    actual = host_with(application(), 1, alive=False, launches=0)
     for second in range(1000):
         now = NOW + second
-        found = replace(found, hosts=tuple(replace(each, heartbeat_at=now) for each in found.hosts))
-        names, known = asked(found, now, known)
+        actual = replace(actual, hosts=tuple(replace(each, heartbeat_at=now) for each in actual.hosts))
+        names, known = asked(actual, now, known)
         if names:
             launches.append(second)
-            found = host_with(found, 1, launched_at=now, launches=found.hosts[1].launches + 1)
+            actual = host_with(actual, 1, launched_at=now, launches=actual.hosts[1].launches + 1)
     waits = [later - earlier for earlier, later in itertools.pairwise(launches)]
     assert waits == [1, *(LAUNCH_PAUSE * LAUNCH_FACTOR**n for n in range(LAUNCHES - 2))]
-    assert [failure.unit for failure in heal(found, now, known).exhausted] == ["pe-2"]
+    assert [failure.unit for failure in heal(actual, now, known).exhausted] == ["pe-2"]
 
 
 def test_a_failure_that_a_reset_has_not_changed_is_answered_again_after_a_time_that_grows():
-    found, known, at = failing(application(), 0), {}, []
+    actual, known, at = failing(application(), 0), {}, []
     for second in range(0, 3600, 5):
-        alive = replace(found, hosts=tuple(replace(each, heartbeat_at=NOW + second) for each in found.hosts))
+        alive = replace(actual, hosts=tuple(replace(each, heartbeat_at=NOW + second) for each in actual.hosts))
         names, known = asked(alive, NOW + second, known)
         at += [second] * len(names)
     waits = [later - earlier for earlier, later in itertools.pairwise(at)]
@@ -160,10 +161,10 @@ def test_what_is_given_up_does_not_keep_others_from_their_reset():
 
 @pytest.mark.parametrize(("later", "wanted"), [(0.4, []), (0.5, ["region-0"])])
 def test_others_are_given_time_to_answer_first(later: float, wanted: list[str]):
-    found = failing(application(), 0)
-    first = heal(found, NOW, {}, patience=0.5)
+    actual = failing(application(), 0)
+    first = heal(actual, NOW, {}, patience=0.5)
     assert first.resets == ()
-    second = heal(found, NOW + later, first.known, patience=0.5)
+    second = heal(actual, NOW + later, first.known, patience=0.5)
     assert [request.failure.unit for request in second.resets] == wanted
     assert second.met == ()
 
@@ -215,33 +216,33 @@ CHANGES = st.tuples(
 
 @given(st.lists(CHANGES, max_size=30))
 def test_units_are_judged_apart_and_no_key_comes_twice(changes: list[tuple[str, int, int]]):
-    found, now = application(), NOW
+    actual, now = application(), NOW
     known: dict[str, Known] = {}
-    alone: dict[str, dict[str, Known]] = {each.name: {} for each in found.units}
+    alone: dict[str, dict[str, Known]] = {each.name: {} for each in actual.units}
     keys: list[str] = []
     for change, number, seconds in changes:
         now += seconds
-        name = found.units[number].name
+        name = actual.units[number].name
         match change:
             case "fail":
-                found = failing(found, number)
+                actual = failing(actual, number)
             case "mend":
-                found = replace(found, pes=tuple(pe(p.id, unit=p.unit, host=p.host) for p in found.pes))
+                actual = replace(actual, pes=tuple(pe(p.id, unit=p.unit, host=p.host) for p in actual.pes))
             case "die":
-                found = host_with(found, number % 2, alive=False)
+                actual = host_with(actual, number % 2, alive=False)
             case "launch":
-                found = host_with(found, number % 2, alive=True, launched_at=now)
+                actual = host_with(actual, number % 2, alive=True, launched_at=now)
             case "reset":
-                generation = found.units[number].generation + 1
-                found = unit_with(found, name, generation=generation, state="RESETTING", asked=False)
+                generation = actual.units[number].generation + 1
+                actual = unit_with(actual, name, generation=generation, state="RESETTING", asked=False)
             case _:
-                found = unit_with(found, name, state="UNHEALTHY", asked=True)
-        found = replace(found, hosts=tuple(replace(each, heartbeat_at=now) for each in found.hosts))
-        healing = heal(found, now, known)
+                actual = unit_with(actual, name, state="UNHEALTHY", asked=True)
+        actual = replace(actual, hosts=tuple(replace(each, heartbeat_at=now) for each in actual.hosts))
+        healing = heal(actual, now, known)
         known = healing.known
         keys += [request.key for request in healing.resets]
-        for each in found.units:
-            single = heal(replace(found, units=(each,)), now, alone[each.name])
+        for each in actual.units:
+            single = heal(replace(actual, units=(each,)), now, alone[each.name])
             alone[each.name] = single.known
             assert single.resets == tuple(r for r in healing.resets if r.failure.unit == each.name)
     assert len(set(keys)) == len(keys)

@@ -108,8 +108,8 @@ def test_any_number_of_callers_do_one_reset(running: Running):
     running.kill_host()
     observe(running.catalog, running.name)
     with ThreadPoolExecutor(8) as pool:
-        found = list(pool.map(lambda _: reset(running.home, running.name, "region-0", generation=1), range(16)))
-    assert set(found) == {1}, "its host is not back"
+        actual = list(pool.map(lambda _: reset(running.home, running.name, "region-0", generation=1), range(16)))
+    assert set(actual) == {1}, "its host is not back"
     assert running.hosts.launched == [0, 0]
     running.set(tables.host, state="RUNNING", heartbeat_at=time.time())
     with ThreadPoolExecutor(8) as pool:

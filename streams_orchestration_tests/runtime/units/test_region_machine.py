@@ -81,7 +81,7 @@ def test_traces(trace: dict[str, Any]):
             record = record.arm("period", 0.0, settings.period)
     for number, wanted in enumerate(trace["steps"], start=1):
         record, actions = step(settings, record, event(wanted["ev"], record), float(number))
-        found = {
+        actual = {
             "state": record.state,
             "sent": [action_text(action) for action in actions],
             "cur": record.current,
@@ -92,7 +92,7 @@ def test_traces(trace: dict[str, Any]):
             "finished": sorted(record.done),
         }
         expected = {key: value for key, value in wanted.items() if key != "ev"}
-        assert {key: found[key] for key in expected} == expected, f"step {number}: {wanted['ev']}"
+        assert {key: actual[key] for key in expected} == expected, f"step {number}: {wanted['ev']}"
 
 
 small = st.integers(0, 6)

@@ -44,8 +44,8 @@ def python(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[str]:
 
 
 def server() -> psutil.Process:
-    (found,) = (child for child in psutil.Process().children() if is_server(child))
-    return found
+    (actual,) = (child for child in psutil.Process().children() if is_server(child))
+    return actual
 
 
 def is_server(process: psutil.Process) -> bool:

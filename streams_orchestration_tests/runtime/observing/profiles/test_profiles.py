@@ -123,10 +123,10 @@ def test_an_application_is_measured_while_it_works_until_somebody_wants_to_stop(
         stepped = [application.step(program) for program in application.programs]
         return not any(stepped)
 
-    found = measure(application.home, application.name, 3600, pause, said.append)
-    assert found.remarks == ("it was ended early",)
+    actual = measure(application.home, application.name, 3600, pause, said.append)
+    assert actual.remarks == ("it was ended early",)
     assert said[0].endswith("has just begun; waiting for its first batches ...")
-    rows = next(each for each in found.profile.streams if each.operator == "Rows")
+    rows = next(each for each in actual.profile.streams if each.operator == "Rows")
     assert 0 < rows.tuples < 2 * COUNT
 
 
@@ -143,27 +143,27 @@ SIZES = st.lists(st.tuples(st.floats(1, 1e7), st.sampled_from([8.0, 16.0, 100.0,
 @given(COSTS, st.floats(0, 1e-8), SIZES)
 def test_streams_of_several_sizes_show_both_parts(per_tuple: float, per_byte: float, sizes: list[tuple[float, float]]):
     cost = PassageCost(per_tuple, per_byte)
-    found = fitted(passages(cost, sizes))
+    actual = fitted(passages(cost, sizes))
     if len({size for _, size in sizes}) == 1:
-        assert found is None
+        assert actual is None
     else:
-        assert found is not None
+        assert actual is not None
         for size in (8.0, 1000.0, 4096.0):
-            assert found.of(1, size) == pytest.approx(cost.of(1, size), rel=1e-6, abs=1e-12)
+            assert actual.of(1, size) == pytest.approx(cost.of(1, size), rel=1e-6, abs=1e-12)
 
 
 @given(st.lists(st.tuples(st.floats(1, 1e6), st.floats(1, 1e4), st.floats(0, 1)), max_size=5))
-def test_no_part_is_negative(found: list[tuple[float, float, float]]):
-    cost = fitted([Passage(tuples, tuples * size, seconds) for tuples, size, seconds in found])
+def test_no_part_is_negative(actual: list[tuple[float, float, float]]):
+    cost = fitted([Passage(tuples, tuples * size, seconds) for tuples, size, seconds in actual])
     assert cost is None or (cost.per_tuple >= 0 and cost.per_byte >= 0)
 
 
 @given(st.floats(0.1, 10), SIZES)
 def test_a_known_shape_is_scaled_to_what_was_spent(factor: float, sizes: list[tuple[float, float]]):
     dear = PassageCost(SHAPE.per_tuple * factor, SHAPE.per_byte * factor)
-    found = scaled(passages(dear, sizes), SHAPE)
-    assert found is not None
-    assert (found.per_tuple, found.per_byte) == pytest.approx((dear.per_tuple, dear.per_byte))
+    actual = scaled(passages(dear, sizes), SHAPE)
+    assert actual is not None
+    assert (actual.per_tuple, actual.per_byte) == pytest.approx((dear.per_tuple, dear.per_byte))
     assert scaled([], SHAPE) is None
 
 
