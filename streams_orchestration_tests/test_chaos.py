@@ -58,7 +58,7 @@ def test_what_replicas_remember_is_judged_together():
 
 
 @pytest.mark.parametrize(
-    ("found", "told"),
+    ("actual", "message"),
     [
         (RIGHT._replace(results={"Out": [("a", 1), ("b", 2)]}), "Out: 1 of 3 tuples are lost"),
         (RIGHT._replace(results={}), "Out: 3 of 3 tuples are lost"),
@@ -68,9 +68,9 @@ def test_what_replicas_remember_is_judged_together():
         (RIGHT._replace(states={}), "Count: its state is not that of an undisturbed run"),
     ],
 )
-def test_what_is_lost_doubled_or_mixed_up_is_told(actual: Outcome, told: str):
+def test_what_is_lost_doubled_or_mixed_up_is_named(actual: Outcome, message: str):
     (difference,) = differences(actual, RIGHT, ["Out"])
-    assert told in difference
+    assert message in difference
 
 
 @pytest.mark.slow

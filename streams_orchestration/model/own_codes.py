@@ -66,7 +66,10 @@ OWN_CODES: dict[str, Code] = {
         "Two streams of one graph, or a stream and an input port, have the same name.",
         "Rename one of the two under `outputs`: `outputs: [NAME]`.",
     ),
-    "SO0105": error("A name is not usable.", "Choose a name of the characters that the message lists."),
+    "SO0105": error(
+        "A name is not usable.",
+        "Use letters, digits and underscores, starting with a letter; streams may have hyphens, too.",
+    ),
     "SO0106": error(
         "Composites contain one another in a circle.",
         "Remove the invocation that closes the circle; a composite cannot contain itself.",

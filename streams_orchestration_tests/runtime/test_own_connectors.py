@@ -23,6 +23,8 @@ from streams_orchestration.runtime.storage.home import Home
 from streams_orchestration_tests.operators.harness import Bench
 from streams_orchestration_tests.runtime.ordeals import ACTIONS, Ordeal
 
+pytestmark = pytest.mark.usefixtures("no_hosts")
+
 PAGE = Path(__file__).parents[2] / "docs" / "connectors.md"
 READING = "sensor string, value double"
 
