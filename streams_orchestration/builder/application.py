@@ -78,20 +78,16 @@ class Composite:
         """The streams of its graph that go out, in the order of its output ports."""
         self._definition.outputs = [source(stream) for stream in streams]
 
-    def __call__(self, *inputs: Input, name: str | None = None, **more: Any) -> Stream:
+    def __call__(self, *inputs: Input, name: str | None = None, uid: str | None = None) -> Stream:
         """Use it; its only output."""
-        return self._app._only(self._app._add(self._definition, inputs, self._outputs(), name=name, **more))
+        return self._app._only(self._app._add(self._definition, inputs, self._outputs(), name=name, uid=uid))
 
-    def streams(self, *inputs: Input, name: str | None = None, **more: Any) -> tuple[Stream, ...]:
+    def streams(self, *inputs: Input, name: str | None = None, uid: str | None = None) -> tuple[Stream, ...]:
         """Use it; all its outputs."""
-        return self._app._streams(self._app._add(self._definition, inputs, self._outputs(), name=name, **more))
+        return self._app._streams(self._app._add(self._definition, inputs, self._outputs(), name=name, uid=uid))
 
     def _outputs(self) -> int:
         return len(self._definition.outputs)
-
-
-class Block(Invoked):
-    """A part of an application that is written in its place, like a composite with one invocation."""
 
 
 class Application:
@@ -224,7 +220,7 @@ class Application:
             yield Composite(self, definition)
 
     @contextmanager
-    def block(self, name: str, *, uid: str | None = None) -> Iterator[Block]:
+    def block(self, name: str, *, uid: str | None = None) -> Iterator[Invoked]:
         """Put what is added in the `with` block into a composite of its own.
 
         Streams of outside that are read inside, and those of inside that are read outside, become its ports.
@@ -238,13 +234,13 @@ class Application:
         node.graph.nodes.append(node)
         self._root.definitions.append(definition)
         with self._within(graph):
-            yield Block(self, node)
+            yield Invoked(self, node)
 
     @contextmanager
     def parallel(
         self, name: str, width: int | str, *, partition_by: Sequence[str] | Mapping[Any, Sequence[str]] | None = None,
         broadcast: Sequence[Stream | str] = (), replicate_host_tags: Sequence[str] = (), uid: str | None = None,
-    ) -> Iterator[Block]:  # fmt: skip
+    ) -> Iterator[Invoked]:  # fmt: skip
         """Run what is added in the `with` block as `width` replicas; the other arguments are those of `parallel`."""
         annotation = parallel(
             width, partition_by=partition_by, broadcast=broadcast, replicate_host_tags=replicate_host_tags
@@ -328,7 +324,7 @@ class Application:
             raise BuildError(message, twice[1].place)
         parts |= {"composites": dict(definitions), "hostPools": self._pools}
         parts |= {"annotations": self._annotations, "config": self._config}
-        document |= {key: plain_document(value) for key, value in parts.items() if value}
+        document |= {key: value for key, value in parts.items() if value}
         return located(document | {"graph": graph}, self._place)
 
     def model(self) -> model.Application:
@@ -395,13 +391,25 @@ class Application:
         self._root.name_all()
         graph = self._root.main
         for node in graph.nodes:
-            if node.outputs is None and graph.names[node] == name:
-                node.outputs = [Output(graph, node)]
-        for output, stream in [*graph.streams.items(), *((o, o.name) for n in graph.nodes for o in n.outputs or ())]:
-            if (stream or name) == name:
-                return Stream(self, output)
+            if node.outputs is None and graph.names[node] == name and not self._is_sink(node):
+                node.outputs = [Output(graph, node, name)]
+            for output in node.outputs or ():
+                if (output.name or name_in(graph, output)) == name:
+                    return Stream(self, output)
         message = f"{self.name} has no stream {name}"
         raise KeyError(message)
+
+    def _is_sink(self, node: Node) -> bool:
+        """Has an invocation no stream, where it names none?"""
+        if not isinstance(node.operator, str):
+            return not node.operator.outputs
+        if node.operator in self._operators:
+            return self._operators[node.operator].get("outputs") == []
+        composite = next((each for each in self._root.definitions if each.name == node.operator), None)
+        if composite is not None:
+            return not composite.outputs
+        signature = STANDARD.get(node.operator)
+        return signature is not None and not signature.least_outputs and signature.most_outputs is not None
 
     def compile(self, options: Options | None = None) -> Compilation:
         """Run all stages of the compiler.
@@ -460,11 +468,6 @@ class Drawing:
 
     def _repr_html_(self) -> str:
         return self.svg
-
-
-def plain_document(value: Any) -> Any:
-    """Declarations keep their lines; the rest is plain."""
-    return value if not isinstance(value, Mapping) else dict(value)
 
 
 def _unlocated(value: Any) -> Any:

@@ -36,10 +36,10 @@ def calling_place() -> Place:
     if frame is None:
         return Place("", 1, 1)
     file, line = frame.f_code.co_filename, frame.f_lineno
-    for first, last, targets in _statements(file, len(linecache.getlines(file, frame.f_globals))):
-        if first <= line <= last:
-            return Place(file, line, first, targets)
-    return Place(file, line, line)
+    statements = _statements(file, len(linecache.getlines(file, frame.f_globals)))
+    around = [(first, targets) for first, last, targets in statements if first <= line <= last]
+    # several statements in one line cannot be told apart
+    return Place(file, line, *around[0]) if len(around) == 1 else Place(file, line, line)
 
 
 @functools.lru_cache(maxsize=64)

@@ -7,11 +7,13 @@ from collections.abc import Sequence
 from pydantic import Field
 
 from streams_orchestration.model.names import nearest
-from streams_orchestration.operators.contract import Parameters
+from streams_orchestration.operators.batch import TupleBatch
+from streams_orchestration.operators.contract import Operator, OperatorContext, Parameters
 from streams_orchestration.operators.errors import UnknownAttributeError
 from streams_orchestration.operators.keyed_state import KeyedState
 from streams_orchestration.operators.keys import distinct, key_batch, key_schema
 from streams_orchestration.operators.libraries import np, pa
+from streams_orchestration.operators.rescaling import Sharding
 from streams_orchestration.operators.state import State
 from streams_orchestration.operators.tuple_log import TupleLog
 
@@ -55,6 +57,43 @@ class MatchingParameters(Parameters):
     def mentioned(self) -> list[str]:
         """The attributes that every port must have."""
         return [name for name in self.partition_by if isinstance(name, str)]
+
+
+class MatchingOperator(Operator):
+    """Matches the tuples of its ports; those without a partner at the end of the streams are dropped."""
+
+    stateful = True
+
+    @classmethod
+    def sharding(cls, context: OperatorContext, parameters: MatchingParameters) -> Sharding:
+        """What waits in a channel stays there."""
+        return Sharding(refusal="is tuples that wait for those of other ports in one channel")
+
+    def setup(self) -> None:
+        """Nothing waits."""
+        self.matching = Matching(self.context.inputs, self.parameters.keys_of(self.context.inputs))
+
+    def reset_to_initial_state(self) -> None:
+        """Nothing waits."""
+        self.matching.clear()
+
+    def process(self, port: int, batch: TupleBatch) -> None:
+        """Submit what is complete now."""
+        matched = self.matching.arrive(port, batch.arrow)
+        if matched[0].num_rows:
+            self.submit_matched(matched)
+
+    def submit_matched(self, matched: Sequence[pa.RecordBatch]) -> None:
+        """Submit tuples of each port, those that belong together at the same positions."""
+        raise NotImplementedError
+
+    def checkpoint(self) -> State:
+        """What waits."""
+        return self.matching.dump()
+
+    def restore(self, state: State) -> None:
+        """Take it back."""
+        self.matching.load(state)
 
 
 class Matching:

@@ -20,6 +20,8 @@ from streams_orchestration.builder.values import import_path
 from streams_orchestration.model.diagnostics import ApplicationError
 from streams_orchestration.operators import TupleBatch, operator
 
+ROOT = Path(__file__).parents[2]
+
 
 class Reading(TypedDict):
     sensor: str
@@ -78,6 +80,12 @@ def test_an_operator_is_called_like_the_variable_that_it_is_assigned_to():
         "first", "Filter", "second", "Given", "Filter_2", "third", "Split", "FileSink", "FileSink_2",
     ]  # fmt: skip
     assert spec_of(app)["graph"][6]["outputs"] == ["low", "high"]
+
+
+def test_several_statements_in_a_line_name_nothing():
+    app = Application("a")
+    first = readings(app); first.filter("value > 0")  # fmt: skip  # noqa: E702
+    assert names(app) == ["Readings", "Filter"]
 
 
 def test_what_a_block_reads_and_gives_are_its_ports():
@@ -265,6 +273,16 @@ def test_a_notebook_shows_the_graph_or_what_is_wrong():
     stream.filter("valu > 0")
     app.stream(use("Nowhere"))
     assert "Nowhere" in app._repr_html_()
+
+
+def test_a_spec_is_gone_on_with(tmp_path: Path):
+    app = Application.from_spec(ROOT / "specs" / "flights.yaml")
+    app["Departed"].filter("dep_delay > 0", name="Late").to_files("late")
+    app["Statistics"].to_files("statistics")
+    assert {"Late", "FileSink"} <= {each.name for each in app.compile().physical.operators}
+    for name in ("Results", "Nowhere", "Named"):  # a sink, nothing, a stream of a composite
+        with pytest.raises(KeyError, match=f"flights has no stream {name}"):
+            app[name]
 
 
 def test_parallel_annotations_have_the_names_of_a_spec():

@@ -9,6 +9,7 @@ from typing import Any
 
 import pytest
 
+from streams_orchestration.compiler.checking.checking import check_parameters
 from streams_orchestration.compiler.compilation import Compilation
 from streams_orchestration.compiler.compiling import compile_spec
 
@@ -42,6 +43,13 @@ def test_its_test_passes_and_its_composite_compiles(tmp_path: Path):
     held = runpy.run_path(str(path))
     held["test_carriers_are_counted"]()
     assert "Late.Filter" in [each.name for each in held["app"].compile().physical.operators]
+
+
+def test_its_error_is_the_one_that_comes(tmp_path: Path):
+    path = tmp_path / "delays.py"
+    path.write_text(FLIGHTS.replace("dep_delay IS NOT NULL", "dep_dely IS NOT NULL"), encoding="utf-8")
+    (error,) = [each for each in check_parameters(compile_spec(path)) if each.severity == "error"]
+    assert str(error).removeprefix(f"{tmp_path}/") in " ".join(PAGE.split())
 
 
 @pytest.mark.parametrize("method", re.findall(r"`(?:app\.)?(\w+)\(", PAGE))

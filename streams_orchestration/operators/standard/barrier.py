@@ -3,18 +3,16 @@
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Sequence
 
 from pydantic import Field
 
 from streams_orchestration.operators.assignments import Assignments
-from streams_orchestration.operators.batch import TupleBatch
-from streams_orchestration.operators.contract import Operator, OperatorContext
+from streams_orchestration.operators.contract import OperatorContext
 from streams_orchestration.operators.libraries import pa
-from streams_orchestration.operators.matching import Matching, MatchingParameters
+from streams_orchestration.operators.matching import MatchingOperator, MatchingParameters
 from streams_orchestration.operators.mentions import Mentions
-from streams_orchestration.operators.rescaling import Sharding
 from streams_orchestration.operators.standard.refused import REFUSED
-from streams_orchestration.operators.state import State
 
 
 class BarrierParameters(MatchingParameters):
@@ -26,7 +24,7 @@ class BarrierParameters(MatchingParameters):
     )
 
 
-class Barrier(Operator):
+class Barrier(MatchingOperator):
     """When a tuple has come to every input port, one tuple is submitted that is made of them.
 
     Tuples without a partner at the end of the streams are dropped, as in Streams.
@@ -34,12 +32,6 @@ class Barrier(Operator):
 
     Parameters = BarrierParameters
     unsupported = REFUSED["Barrier"]
-    stateful = True
-
-    @classmethod
-    def sharding(cls, context: OperatorContext, parameters: BarrierParameters) -> Sharding:
-        """What waits in a channel stays there."""
-        return Sharding(refusal="is tuples that wait for those of other ports in one channel")
 
     @classmethod
     def mentions(cls, parameters: BarrierParameters) -> Mentions | None:
@@ -72,23 +64,9 @@ class Barrier(Operator):
     def setup(self) -> None:
         """Parse the expressions."""
         self.schema, self.assignments = self._compile(self.context, self.parameters)
-        self.matching = Matching(self.context.inputs, self.parameters.keys_of(self.context.inputs))
+        super().setup()
 
-    def reset_to_initial_state(self) -> None:
-        """Nothing waits."""
-        self.matching.clear()
-
-    def process(self, port: int, batch: TupleBatch) -> None:
-        """Submit what is complete now."""
-        matched = self.matching.arrive(port, batch.arrow)
-        if matched[0].num_rows:
-            columns = [column for part in matched for column in part.columns]
-            self.submit(self.assignments.apply(pa.RecordBatch.from_arrays(columns, schema=self.schema)))
-
-    def checkpoint(self) -> State:
-        """What waits."""
-        return self.matching.dump()
-
-    def restore(self, state: State) -> None:
-        """Take it back."""
-        self.matching.load(state)
+    def submit_matched(self, matched: Sequence[pa.RecordBatch]) -> None:
+        """A tuple of each set."""
+        columns = [column for part in matched for column in part.columns]
+        self.submit(self.assignments.apply(pa.RecordBatch.from_arrays(columns, schema=self.schema)))
