@@ -148,6 +148,16 @@ def DeDuplicate(
     )
 
 
+def Delay(*, delay: float | Reference, time_attribute: str) -> Use:
+    """A tuple is submitted when one has come that is `delay` seconds later, by `timeAttribute`.
+
+    Args:
+        delay: seconds for which a tuple waits, by timeAttribute.
+        time_attribute: the timestamp that says when a tuple was.
+    """
+    return named_use("Delay", {"delay": delay, "timeAttribute": time_attribute})
+
+
 def DeltaSink(
     *,
     table: str,
@@ -336,6 +346,16 @@ def Functor(*, filter: str | None = None, output: Mapping[str, Any] | Sequence[A
         output: attribute -> expression; others keep their value; a list has one for each output port.
     """
     return named_use("Functor", {"filter": filter, "output": output})
+
+
+def Gate(*, max_unacked_tuple_count: int | Reference, num_tuples_to_ack: str | int | Reference | None = None) -> Use:
+    """A tuple passes while fewer than `maxUnackedTupleCount` of those before it wait to be acknowledged.
+
+    Args:
+        max_unacked_tuple_count: tuples that may have passed and not been acknowledged.
+        num_tuples_to_ack: expression over input port 1: how many tuples one of its tuples acknowledges.
+    """
+    return named_use("Gate", {"maxUnackedTupleCount": max_unacked_tuple_count, "numTuplesToAck": num_tuples_to_ack})
 
 
 def HttpSink(
@@ -699,6 +719,27 @@ def MQTTSource(
     )
 
 
+def MetricsSink(
+    *,
+    metrics: str | Sequence[Any],
+    names: str | Sequence[Any] | None = None,
+    descriptions: str | Sequence[Any] | None = None,
+    initial_values: float | Reference | Sequence[Any] | None = None,
+) -> Use:
+    """Each tuple sets the custom metrics of the operator, which are gauges, to the values of expressions.
+
+    Args:
+        metrics: expression, or several: each tuple sets a metric to its value; null leaves it.
+        names: of the metrics; else the expressions as they are written.
+        descriptions: of the metrics, for people.
+        initial_values: before the first tuple, 0 if left out.
+    """
+    return named_use(
+        "MetricsSink",
+        {"metrics": metrics, "names": names, "descriptions": descriptions, "initialValues": initial_values},
+    )
+
+
 def NATSSource(
     *,
     url: str,
@@ -956,6 +997,16 @@ def SqlSource(
             "onLostData": on_lost_data,
         },
     )
+
+
+def Switch(*, status: str, initial_status: bool | Reference | None = None) -> Use:
+    """While the switch is closed the tuples of input port 0 pass; while it is open they wait, in order.
+
+    Args:
+        status: condition over input port 1: true closes the switch, anything else opens it.
+        initial_status: it is closed at the beginning.
+    """
+    return named_use("Switch", {"status": status, "initialStatus": initial_status})
 
 
 def TCPSource(

@@ -35,7 +35,7 @@ _STATEFUL = frozenset(
         *("DirectoryScan", "DynamicFilter", "FileSink", "FileSource", "Gate", "Join", "KeyedAggregate", "KeyedDelay"),
         *("KeyedJoin", "Marker", "Normalize", "Pair", "PunctMerger", "Selector", "Sort", "SqlSink", "Switch"),
         *("HttpSink", "HttpSource", "IcebergSink", "IcebergSource", "KafkaSink", "KafkaSource", "SqlSource"),
-        *("MQTTSource", "NATSSource", "RedisSource", "TCPSource", "Throttle", "UDPSource"),
+        *("MQTTSource", "MetricsSink", "NATSSource", "RedisSource", "TCPSource", "Throttle", "UDPSource"),
     )
 )
 

@@ -71,6 +71,8 @@ class Operator:
     """Part of the state -> attributes of input port 0 that its keys are made of; see `rescale`."""
     free_parameters: ClassVar[frozenset[str]] = frozenset()
     """Parameters under any value of which the state means the same; see `keeps_state`."""
+    passes_marks: ClassVar[bool] = True
+    """Window marks go on at once to the output ports whose model preserves them; else the operator submits them."""
     pure: bool = False
     """`process` depends on nothing but its tuples and changes nothing: it may be called again to find a bad tuple."""
     model: ClassVar[OperatorModel | None] = None
@@ -136,7 +138,8 @@ class Operator:
     def on_punctuation(self, port: int, mark: Punctuation) -> None:
         """Handle a mark; called for `FINAL` once, when every connection of the port has delivered it (rule 24).
 
-        Window markers are passed on to the output ports whose model preserves them; final ones to all.
+        Window markers are passed on to the output ports whose model preserves them, unless `passes_marks` is false;
+        final ones to all.
         """
 
     def drain(self) -> None:

@@ -35,6 +35,7 @@ REFUSED: dict[str, dict[str, str]] = {
         "onPunct": "name a Python function with onPunctuation",
         "onWatermark": "there are no watermarks; time is an attribute",
     },
+    "Delay": {"bufferSize": "what waits is kept in the state, so that the stream does not have to be stopped"},
     "DeDuplicate": {
         "timeOut": "it goes by the clock, and a replay would drop other tuples; use delta with a deltaAttribute of time"
     },

@@ -210,7 +210,7 @@ class TaskRun:
         if isinstance(item, Punctuation):
             marked = partial(operator.on_punctuation, port, item)
             self._calls.call(program, lambda: check_nothing(marked(), "on_punctuation"), at_mark(port, item.value))
-            if item is Punctuation.WINDOW:
+            if item is Punctuation.WINDOW and operator.passes_marks:
                 for output in (number for number, preserves in enumerate(program.preserves) if preserves):
                     self._punctuate(program, output, item)
         else:

@@ -1,0 +1,91 @@
+"""Delay: lets tuples wait for a while."""
+
+from __future__ import annotations
+
+from pydantic import Field
+
+from streams_orchestration.operators.batch import TupleBatch
+from streams_orchestration.operators.contract import OperatorContext, Parameters, Punctuation
+from streams_orchestration.operators.deltas import comparable
+from streams_orchestration.operators.libraries import np
+from streams_orchestration.operators.mentions import Mentions
+from streams_orchestration.operators.standard.refused import REFUSED
+from streams_orchestration.operators.state import State
+from streams_orchestration.operators.waiting import Waiting, WaitingOperator
+from streams_orchestration.operators.windows import Policy
+
+_TIME = "time"
+
+
+class DelayParameters(Parameters):
+    """Parameters of `Delay`."""
+
+    delay: float = Field(ge=0, description="seconds for which a tuple waits, by timeAttribute")
+    time_attribute: str = Field(alias="timeAttribute", description="the timestamp that says when a tuple was")
+
+    def policy(self, context: OperatorContext) -> Policy:
+        """The delay in the unit of the attribute; raises ValueError when the attribute does not fit."""
+        return Policy("time", self.delay).resolved(context.inputs[0], self.time_attribute, "delay")
+
+
+class Delay(WaitingOperator):
+    """A tuple is submitted when one has come that is `delay` seconds later, by `timeAttribute`.
+
+    The order of tuples and window marks stays. The largest time so far is now, so a tuple that comes late waits for
+    those before it only. What waits at the end is submitted.
+    """
+
+    Parameters = DelayParameters
+    unsupported = REFUSED["Delay"]
+    free_parameters = frozenset(("delay",))
+
+    @classmethod
+    def mentions(cls, parameters: DelayParameters) -> Mentions:
+        """The time attribute."""
+        return Mentions(inputs=(parameters.time_attribute,))
+
+    @classmethod
+    def check(cls, context: OperatorContext, parameters: DelayParameters) -> None:
+        """Raises ValueError when the attribute is not there or no timestamp."""
+        parameters.policy(context)
+
+    def setup(self) -> None:
+        """Nothing waits."""
+        self.policy = self.parameters.policy(self.context)
+        self.waiting = Waiting(self.context.inputs[0], {_TIME: np.int64})
+        self.now: int | None = None
+        """The largest time so far, in microseconds."""
+
+    def reset_to_initial_state(self) -> None:
+        """Nothing waits."""
+        super().reset_to_initial_state()
+        self.now = None
+
+    def process(self, port: int, batch: TupleBatch) -> None:
+        """Let them wait, and submit those that have waited long enough."""
+        times = self.policy.values(batch.arrow)
+        if not len(times):
+            return
+        self.waiting.append(batch.arrow, **{_TIME: times})
+        self.now = max(int(times.max()), self.now) if self.now is not None else int(times.max())
+        log = self.waiting.log
+        reached = np.maximum.accumulate(log.notes[_TIME][log.places()])
+        waited = self.now - comparable(np.append(reached, self.now))[:-1]
+        self.release(int(np.count_nonzero(waited >= self.policy.size)))
+
+    def on_punctuation(self, port: int, mark: Punctuation) -> None:
+        """A window mark waits as well; the end has all submitted."""
+        super().on_punctuation(port, mark)
+        if mark is Punctuation.FINAL:
+            self.release(len(self.waiting))
+            self.reset_to_initial_state()
+
+    def checkpoint(self) -> State:
+        """What waits, and the largest time."""
+        return {**super().checkpoint(), "now": self.now}
+
+    def restore(self, state: State) -> None:
+        """Take both back."""
+        super().restore(state)
+        self.now, log = state["now"], self.waiting.log
+        log.notes = {_TIME: self.policy.values(log.take(np.arange(log.size))).copy()}

@@ -1,0 +1,106 @@
+"""Gate: lets so many tuples pass as were acknowledged."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from pydantic import Field
+
+from streams_orchestration.operators.batch import TupleBatch
+from streams_orchestration.operators.contract import OperatorContext, Parameters, Punctuation
+from streams_orchestration.operators.errors import DataError
+from streams_orchestration.operators.expressions import evaluate, expression_type, parse_expression
+from streams_orchestration.operators.libraries import compute as pc
+from streams_orchestration.operators.libraries import pa
+from streams_orchestration.operators.mentions import Mentions
+from streams_orchestration.operators.state import State
+from streams_orchestration.operators.waiting import WaitingOperator
+
+
+class GateParameters(Parameters):
+    """Parameters of `Gate`."""
+
+    max_unacked_tuple_count: int = Field(
+        gt=0, alias="maxUnackedTupleCount", description="tuples that may have passed and not been acknowledged"
+    )
+    num_tuples_to_ack: str | int = Field(
+        default=1,
+        alias="numTuplesToAck",
+        description="expression over input port 1: how many tuples one of its tuples acknowledges",
+    )
+
+
+class Gate(WaitingOperator):
+    """A tuple passes while fewer than `maxUnackedTupleCount` of those before it wait to be acknowledged.
+
+    A tuple of input port 1, the control port, acknowledges `numTuplesToAck`; more than have passed count as all of
+    them. Others wait in order, in the state of the operator. What waits at the end is submitted, since nothing
+    can acknowledge any more.
+    """
+
+    Parameters = GateParameters
+    free_parameters = frozenset(("max_unacked_tuple_count", "num_tuples_to_ack"))
+
+    @classmethod
+    def mentions(cls, parameters: GateParameters) -> Mentions | None:
+        """Only `check` knows which stream the expression is over."""
+        return None if isinstance(parameters.num_tuples_to_ack, str) else Mentions()
+
+    @classmethod
+    def check(cls, context: OperatorContext, parameters: GateParameters) -> None:
+        """Raises ValueError when the expression does not fit the control stream."""
+        cls._compile(context, parameters)
+
+    @staticmethod
+    def _compile(context: OperatorContext, parameters: GateParameters) -> Any:
+        control = context.inputs[1]
+        count = parse_expression(str(parameters.num_tuples_to_ack), control, "numTuplesToAck")
+        if not pa.types.is_integer(kind := expression_type(count, control)):
+            message = f"numTuplesToAck: {parameters.num_tuples_to_ack!r} is {kind}, an integer is wanted"
+            raise ValueError(message)
+        return count
+
+    def setup(self) -> None:
+        """Parse the expression."""
+        super().setup()
+        self.count = self._compile(self.context, self.parameters)
+        self.unacked = 0
+        """Tuples that have passed and were not acknowledged."""
+
+    def reset_to_initial_state(self) -> None:
+        """Nothing waits, nothing has passed."""
+        super().reset_to_initial_state()
+        self.unacked = 0
+
+    def process(self, port: int, batch: TupleBatch) -> None:
+        """Let tuples wait, or acknowledge some; then let pass those that may."""
+        if port == 0:
+            self.waiting.append(batch.arrow)
+            acknowledged = [0]
+        else:
+            acknowledged = pc.cast(evaluate(self.count, batch.arrow), pa.int64()).to_pylist()
+        passing = 0
+        for count in acknowledged:
+            if count is None or count < 0:
+                message = f"numTuplesToAck is {'null' if count is None else count}; 0 or more is wanted"
+                raise DataError(message)
+            self.unacked = max(0, self.unacked - count)
+            room = min(self.parameters.max_unacked_tuple_count - self.unacked, len(self.waiting) - passing)
+            self.unacked, passing = self.unacked + max(0, room), passing + max(0, room)
+        self.release(passing)
+
+    def on_punctuation(self, port: int, mark: Punctuation) -> None:
+        """A window mark of input port 0 waits as well; the end has all submitted."""
+        super().on_punctuation(port, mark)
+        if port == 1 and mark is Punctuation.FINAL:
+            self.release(len(self.waiting))
+            self.reset_to_initial_state()
+
+    def checkpoint(self) -> State:
+        """What waits, and how many were not acknowledged."""
+        return {**super().checkpoint(), "unacked": self.unacked}
+
+    def restore(self, state: State) -> None:
+        """Take both back."""
+        super().restore(state)
+        self.unacked = state["unacked"]

@@ -1,0 +1,149 @@
+"""MetricsSink: shows values of tuples as metrics."""
+
+from __future__ import annotations
+
+import re
+from typing import Any
+
+from pydantic import Field, model_validator
+
+from streams_orchestration.operators.batch import TupleBatch
+from streams_orchestration.operators.contract import Operator, OperatorContext, Parameters
+from streams_orchestration.operators.errors import DataError
+from streams_orchestration.operators.expressions import evaluate, expression_type, parse_expression
+from streams_orchestration.operators.libraries import compute as pc
+from streams_orchestration.operators.libraries import pa
+from streams_orchestration.operators.mentions import Mentions
+from streams_orchestration.operators.metrics import METRICS_LIMIT
+from streams_orchestration.operators.rescaling import Route, Sharding
+from streams_orchestration.operators.state import State
+
+Texts = str | list[str]
+_NAME = re.compile(r"[A-Za-z_][\w.-]{0,63}", re.ASCII)
+
+
+def _listed(texts: Any) -> list[Any]:
+    return texts if isinstance(texts, list) else [texts]
+
+
+class MetricsSinkParameters(Parameters):
+    """Parameters of `MetricsSink`."""
+
+    metrics: Texts = Field(description="expression, or several: each tuple sets a metric to its value; null leaves it")
+    names: Texts | None = Field(default=None, description="of the metrics; else the expressions as they are written")
+    descriptions: Texts | None = Field(default=None, description="of the metrics, for people")
+    initial_values: float | list[float] | None = Field(
+        default=None, alias="initialValues", description="before the first tuple, 0 if left out"
+    )
+
+    @model_validator(mode="after")
+    def _go_together(self) -> MetricsSinkParameters:
+        count = len(_listed(self.metrics))
+        if not 1 <= count <= METRICS_LIMIT:
+            message = f"metrics: 1 to {METRICS_LIMIT} expressions are wanted"
+            raise ValueError(message)
+        parts = {"names": self.names, "descriptions": self.descriptions, "initialValues": self.initial_values}
+        for name, part in parts.items():
+            if part is not None and len(_listed(part)) != count:
+                message = f"{name}: one for each of the {count} metrics is wanted"
+                raise ValueError(message)
+        for name in self.all_names():
+            if not _NAME.fullmatch(name):
+                message = (
+                    f"names: {name!r} is no name of a metric, which has letters, digits and _ . - and begins with a "
+                    f"letter; give the expression one"
+                )
+                raise ValueError(message)
+        if len(set(self.all_names())) < count:
+            message = "names: two metrics have one name"
+            raise ValueError(message)
+        return self
+
+    def all_names(self) -> list[str]:
+        """The names of the metrics."""
+        return _listed(self.metrics if self.names is None else self.names)
+
+    def begin(self) -> dict[str, float]:
+        """The values of the metrics before the first tuple, by name."""
+        names = self.all_names()
+        values = [0] * len(names) if self.initial_values is None else _listed(self.initial_values)
+        return dict(zip(names, values, strict=True))
+
+
+class MetricsSink(Operator):
+    """Each tuple sets the custom metrics of the operator, which are gauges, to the values of expressions.
+
+    They are in `streams status --metrics`. After a reset they are again what they were at the cut.
+    """
+
+    Parameters = MetricsSinkParameters
+    stateful = True
+    free_parameters = frozenset(("descriptions", "initial_values"))
+
+    @classmethod
+    def sharding(cls, context: OperatorContext, parameters: MetricsSinkParameters) -> Sharding:
+        """Every channel shows the values of its own tuples."""
+        return Sharding(anyhow=True)
+
+    @classmethod
+    def mentions(cls, parameters: MetricsSinkParameters) -> Mentions:
+        """Those of the expressions."""
+        return Mentions(expressions=_listed(parameters.metrics))
+
+    @classmethod
+    def check(cls, context: OperatorContext, parameters: MetricsSinkParameters) -> None:
+        """Raises ValueError when an expression does not fit."""
+        cls._compile(context, parameters)
+
+    @staticmethod
+    def _compile(context: OperatorContext, parameters: MetricsSinkParameters) -> dict[str, Any]:
+        source, texts = context.inputs[0], _listed(parameters.metrics)
+        expressions = [parse_expression(text, source, "metrics") for text in texts]
+        for text, expression in zip(texts, expressions, strict=True):
+            kind = expression_type(expression, source)
+            if not (pa.types.is_integer(kind) or pa.types.is_floating(kind)):
+                message = f"metrics: {text!r} is {kind}, a number is wanted"
+                raise ValueError(message)
+        return dict(zip(parameters.all_names(), expressions, strict=True))
+
+    def setup(self) -> None:
+        """Parse the expressions, and show the values at the beginning."""
+        self.expressions = self._compile(self.context, self.parameters)
+        self.values: dict[str, float] = {}
+        self._show(self.parameters.begin())
+
+    def reset_to_initial_state(self) -> None:
+        """The values at the beginning."""
+        self._show(self.parameters.begin())
+
+    def process(self, port: int, batch: TupleBatch) -> None:
+        """The last tuple counts that has a value."""
+        last = {}
+        for name, expression in self.expressions.items():
+            values = pc.drop_null(evaluate(expression, batch.arrow))
+            if len(values):
+                last[name] = values[-1].as_py()
+        self._show(last)
+
+    def _show(self, values: dict[str, float]) -> None:
+        descriptions = self.parameters.descriptions
+        about = dict(zip(self.expressions, _listed(descriptions), strict=True)) if descriptions else {}
+        for name, value in values.items():
+            try:
+                self.context.metrics.gauge(name, about.get(name, "")).set(value)
+            except ValueError as error:
+                message = f"metric {name}: {error}"
+                raise DataError(message) from error
+        self.values |= values
+
+    def rescale(self, states: Any, route: Route) -> list[State]:
+        """A replica goes on with the values of the one of its number, a new one with those at the beginning."""
+        return [states[channel] if channel < len(states) else {} for channel in range(route.width)]
+
+    def checkpoint(self) -> State:
+        """The values."""
+        return dict(self.values)
+
+    def restore(self, state: State) -> None:
+        """Show them again."""
+        self._show({name: value for name, value in state.items() if name in self.expressions})

@@ -1,0 +1,86 @@
+"""Switch: lets tuples pass while it is closed, and wait while it is open."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from pydantic import Field
+
+from streams_orchestration.operators.batch import TupleBatch
+from streams_orchestration.operators.contract import OperatorContext, Parameters, Punctuation
+from streams_orchestration.operators.expressions import Condition, evaluate, parse_condition
+from streams_orchestration.operators.libraries import compute as pc
+from streams_orchestration.operators.mentions import Mentions
+from streams_orchestration.operators.state import State
+from streams_orchestration.operators.waiting import WaitingOperator
+
+
+class SwitchParameters(Parameters):
+    """Parameters of `Switch`."""
+
+    status: Condition = Field(description="condition over input port 1: true closes the switch, anything else opens it")
+    initial_status: bool = Field(default=False, alias="initialStatus", description="it is closed at the beginning")
+
+
+class Switch(WaitingOperator):
+    """While the switch is closed the tuples of input port 0 pass; while it is open they wait, in order.
+
+    Each tuple of input port 1, the control port, closes or opens it. What waits is kept in the state of the operator;
+    what still waits at the end is dropped, and counted as such.
+    """
+
+    Parameters = SwitchParameters
+    free_parameters = frozenset(("status", "initial_status"))
+
+    @classmethod
+    def mentions(cls, parameters: SwitchParameters) -> Mentions | None:
+        """Only `check` knows which stream the condition is over."""
+        return None if parameters.status not in ("true", "false") else Mentions()
+
+    @classmethod
+    def check(cls, context: OperatorContext, parameters: SwitchParameters) -> None:
+        """Raises ValueError when the condition does not fit the control stream."""
+        cls._compile(context, parameters)
+
+    @staticmethod
+    def _compile(context: OperatorContext, parameters: SwitchParameters) -> Any:
+        return parse_condition(parameters.status, context.inputs[1], "status")
+
+    def setup(self) -> None:
+        """Parse the condition."""
+        super().setup()
+        self.status = self._compile(self.context, self.parameters)
+        self.closed: bool = self.parameters.initial_status
+
+    def reset_to_initial_state(self) -> None:
+        """Nothing waits, and the switch is as it was at the beginning."""
+        super().reset_to_initial_state()
+        self.closed = self.parameters.initial_status
+
+    def process(self, port: int, batch: TupleBatch) -> None:
+        """Let tuples pass or wait, or close or open the switch."""
+        if port == 1:
+            statuses = pc.fill_null(evaluate(self.status, batch.arrow), fill_value=False).to_pylist()
+            if any(statuses):  # closed for a moment, too, it lets pass what waits
+                self.release(len(self.waiting))
+            self.closed = statuses[-1] if statuses else self.closed
+        elif self.closed:
+            self.submit(batch)
+        else:
+            self.waiting.append(batch.arrow)
+
+    def on_punctuation(self, port: int, mark: Punctuation) -> None:
+        """A window mark of input port 0 waits as well; the end drops what waits."""
+        super().on_punctuation(port, mark)
+        if port == 1 and mark is Punctuation.FINAL:
+            self.context.metrics.dropped.add(len(self.waiting))
+            self.reset_to_initial_state()
+
+    def checkpoint(self) -> State:
+        """What waits, and whether the switch is closed."""
+        return {**super().checkpoint(), "closed": self.closed}
+
+    def restore(self, state: State) -> None:
+        """Take both back."""
+        super().restore(state)
+        self.closed = state["closed"]

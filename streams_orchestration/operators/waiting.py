@@ -1,0 +1,107 @@
+"""Tuples that wait until something lets them pass, with the window marks between them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+from streams_orchestration.operators.batch import TupleBatch
+from streams_orchestration.operators.contract import Operator, OperatorContext, Punctuation
+from streams_orchestration.operators.libraries import np, pa
+from streams_orchestration.operators.rescaling import Sharding
+from streams_orchestration.operators.state import State
+from streams_orchestration.operators.tuple_log import TupleLog
+
+
+class Waiting:
+    """A queue of tuples and window marks, in order of arrival. A mark leaves with the last tuple before it."""
+
+    def __init__(self, schema: pa.Schema, notes: Mapping[str, Any] | None = None) -> None:
+        """Nothing waits; `notes` as in `TupleLog`."""
+        self.log = TupleLog(schema, notes)
+        self._marks: list[int] = []
+        """Of each mark the number of the first tuple behind it."""
+
+    def __len__(self) -> int:
+        return len(self.log)
+
+    def clear(self) -> None:
+        """Nothing waits."""
+        self.log.clear()
+        self._marks = []
+
+    def append(self, tuples: pa.RecordBatch, **notes: np.ndarray) -> None:
+        """Let tuples come."""
+        self.log.append(tuples, **notes)
+
+    def mark(self) -> None:
+        """Let a mark come."""
+        self._marks.append(self.log.next)
+
+    def release(self, count: int) -> Iterator[pa.RecordBatch | Punctuation]:
+        """Take the first tuples out, and the marks that nothing is in front of any more, in order."""
+        places = self.log.places()
+        leaving = places[:count]
+        tuples, numbers = self.log.take(leaving), self.log.numbers[leaving]
+        first = int(self.log.numbers[places[count]]) if count < len(places) else self.log.next
+        due = [mark for mark in self._marks if mark <= first]
+        self._marks = self._marks[len(due) :]
+        self.log.remove(leaving)
+        begin = 0
+        for end in np.searchsorted(numbers, due).tolist():
+            if end > begin:
+                yield tuples.slice(begin, end - begin)
+            yield Punctuation.WINDOW
+            begin = end
+        if begin < len(leaving):
+            yield tuples.slice(begin)
+
+    def dump(self) -> State:
+        """What waits, for a checkpoint."""
+        return {"waiting": self.log, "marks": list(self._marks)}
+
+    def load(self, state: State) -> None:
+        """Take over what `dump` gave."""
+        self.log, self._marks = state["waiting"], list(state["marks"])
+
+
+class WaitingOperator(Operator):
+    """Lets the tuples and window marks of input port 0 wait; how long is up to the class."""
+
+    stateful = True
+    passes_marks = False
+
+    @classmethod
+    def sharding(cls, context: OperatorContext, parameters: object) -> Sharding:
+        """What waits in a channel stays there."""
+        return Sharding(refusal="is tuples that wait in one channel, in their order")
+
+    def setup(self) -> None:
+        """Nothing waits."""
+        self.waiting = Waiting(self.context.inputs[0])
+
+    def reset_to_initial_state(self) -> None:
+        """Nothing waits."""
+        self.waiting.clear()
+
+    def release(self, count: int) -> None:
+        """Submit the first tuples that wait, and the marks that nothing is in front of any more."""
+        for item in self.waiting.release(count):
+            if isinstance(item, Punctuation):
+                self.punctuate(item)
+            else:
+                self.submit(TupleBatch(item))
+
+    def on_punctuation(self, port: int, mark: Punctuation) -> None:
+        """A window mark of input port 0 waits behind the tuples."""
+        if port == 0 and mark is Punctuation.WINDOW:
+            self.waiting.mark()
+            self.release(0)
+
+    def checkpoint(self) -> State:
+        """What waits."""
+        return self.waiting.dump()
+
+    def restore(self, state: State) -> None:
+        """Take it back."""
+        self.waiting.load(state)
