@@ -123,10 +123,16 @@ def keyed(like: KeyedState, tables: Sequence[pa.Table]) -> KeyedState:
     """A state of the same type with the keys and values of some tables; raises as `divide_keyed`."""
     whole = pa.concat_tables(tables).combine_chunks()
     keys = whole.select(like.keys_schema.names)
-    if sum(bool(table.num_rows) for table in tables) > 1 and frame(keys).n_unique() < keys.num_rows:
+    if sum(bool(table.num_rows) for table in tables) > 1 and _repeats(keys):
         message = "has one key in two channels, so that no one of them has all about it"
         raise RescaleError(message)
     return KeyedState.load({"keys": keys, "values": whole.select(like.values_schema.names)})
+
+
+def _repeats(keys: pa.Table) -> bool:
+    """Is a key there twice? Their hashes, which are quicker to compare, mostly say that none is."""
+    hashes = np.sort(frame(keys).hash_rows().to_numpy())
+    return bool((hashes[1:] == hashes[:-1]).any()) and frame(keys).n_unique() < keys.num_rows
 
 
 def divide_dictionaries(parts: Sequence[DictState], channels: Sequence[np.ndarray], width: int) -> list[DictState]:
@@ -148,8 +154,14 @@ def names_in(*texts: str) -> set[str]:
 
 def renamed(keys: pa.Table | pa.RecordBatch, names: Sequence[str]) -> pa.RecordBatch:
     """Key columns under the names of the attributes that they are."""
-    columns = [column.combine_chunks() if isinstance(column, pa.ChunkedArray) else column for column in keys.columns]
-    return pa.RecordBatch.from_arrays(columns, names=list(names))
+    return pa.RecordBatch.from_arrays([_whole(column) for column in keys.columns], names=list(names))
+
+
+def _whole(column: pa.Array | pa.ChunkedArray) -> pa.Array:
+    """One array, which is not copied where it is one."""
+    if not isinstance(column, pa.ChunkedArray):
+        return column
+    return column.chunk(0) if column.num_chunks == 1 else column.combine_chunks()
 
 
 def _chosen(table: pa.Table, channels: np.ndarray, channel: int) -> pa.Table:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -16,7 +17,7 @@ from streams_orchestration.operators.implementation import import_operator
 from streams_orchestration.runtime.catalog import tables
 from streams_orchestration.runtime.catalog.rows import ApplicationRow, PeRow, UnitRow
 from streams_orchestration.runtime.programs.batches import StoredState
-from streams_orchestration.runtime.redeployment.rescaling import carried_state, divided_states
+from streams_orchestration.runtime.redeployment.rescaling import REPLICAS_AT_ONCE, carried_state, divided_states
 from streams_orchestration.runtime.storage.directories import directories_of
 from streams_orchestration.runtime.storage.home import Home
 from streams_orchestration.runtime.tasks.instances import operator_context
@@ -151,14 +152,22 @@ class Carrier:
         if move.source:
             states: list[Mapping[str, Any]] = [self._cut.sources.get(name, {}) for name in names]
         else:
-            stored = [self._cut.states.get(name) for name in names]
-            states = [{} if each is None else read_state(each) for each in stored]
+            with ThreadPoolExecutor(REPLICAS_AT_ONCE) as pool:
+                states = list(pool.map(self._read, names))
         operator = self._operator(self._programs[move.targets[0].operator][1])
-        for place, state in zip(move.targets, divided_states(operator, move, states), strict=True):
-            if move.source:
-                carried.offsets[place.operator] = state
-            elif state:
-                self._store(place.operator, state, carried)
+        targets = [place.operator for place in move.targets]
+        divided = dict(zip(targets, divided_states(operator, move, states), strict=True))
+        if move.source:
+            carried.offsets.update(divided)
+            return
+        with ThreadPoolExecutor(REPLICAS_AT_ONCE) as pool:
+            stored = [pool.submit(self._store, name, state, carried) for name, state in divided.items() if state]
+        for each in stored:
+            each.result()
+
+    def _read(self, operator: str) -> dict[str, Any]:
+        stored = self._cut.states.get(operator)
+        return {} if stored is None else read_state(stored)
 
     def _operator(self, program: OperatorProgram) -> Operator:
         implementation = import_operator(program.implementation)

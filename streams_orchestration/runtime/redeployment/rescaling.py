@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Iterator, Sequence
+from concurrent.futures import Future, ThreadPoolExecutor
 from typing import Any
 
 from streams_orchestration.compiler.pe_program import OperatorProgram, Split
@@ -15,6 +16,9 @@ from streams_orchestration.runtime.errors import StreamsRuntimeError
 from streams_orchestration.runtime.redeployment.proof import prove
 from streams_orchestration.runtime.redeployment.routes import SplitterRoute
 from streams_orchestration.runtime.tasks.instances import SPLITTERS
+
+REPLICAS_AT_ONCE = 4
+"""Whose states are proved, read or written at the same time."""
 
 
 class StateRefusedError(StreamsRuntimeError):
@@ -79,14 +83,19 @@ def divided_states(operator: Operator, move: StateMove, states: Sequence[State])
     return [dict(state) for state in divided]
 
 
-def _prove(operator: Operator, names: Collection[str], states: Sequence[State], route: SplitterRoute) -> None:
-    for channel, (name, state) in enumerate(zip(names, states, strict=True)):
-        if state:
-            try:
-                keys = operator.keys_of(state)
-            except RescaleError as error:
-                raise StateRefusedError(name, str(error)) from error
-            prove(name, keys, route, channel)
+def _prove(operator: Operator, names: Sequence[str], states: Sequence[State], route: SplitterRoute) -> None:
+    """Replica by replica, the hashing at the same time."""
+    proofs: list[Future[None]] = []
+    with ThreadPoolExecutor(REPLICAS_AT_ONCE) as pool:
+        for channel, (name, state) in enumerate(zip(names, states, strict=True)):
+            if state:
+                try:
+                    keys = list(operator.keys_of(state))
+                except RescaleError as error:
+                    raise StateRefusedError(name, str(error)) from error
+                proofs.append(pool.submit(prove, name, keys, route, channel))
+    for proof in proofs:
+        proof.result()
 
 
 def _converted(operator: Operator, state: State) -> State:

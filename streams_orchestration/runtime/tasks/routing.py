@@ -9,10 +9,14 @@ import pyarrow as pa
 
 from streams_orchestration.operators.libraries import compute as pc
 
-_ROWS, _TEXTS = 1 << 16, 1 << 12
+_ROWS, _TEXTS = 1 << 16, 1 << 14
 """Tuples, and texts among them, that are hashed at once: what that takes stays in the processor's caches."""
 _SHORT = 256
-"""Bytes of a text."""
+"""Bytes of a text; a multiple of eight."""
+_PAIRED = 32
+"""Bytes of a text that are looked up in pairs, by a table of half a megabyte for each two."""
+_MASKS = np.array([(1 << 8 * count) - 1 for count in range(9)], "<u8")
+"""By the number of bytes: those of a word that are kept."""
 _SAMPLE = 1 << 10
 """Values by which it is seen whether most are different."""
 _SEED = np.uint64(0x5EED5EED5EED5EED)
@@ -106,17 +110,58 @@ def _hash_bytes(values: pa.Array) -> np.ndarray:
     M. Patrascu, M. Thorup: The Power of Simple Tabulation Hashing, J. ACM 59(3), 2012.
     """
     offsets = np.frombuffer(values.buffers()[1], np.int32)[values.offset : values.offset + len(values) + 1]
-    lengths = np.diff(offsets)
-    data = values.buffers()[2]
-    sums = np.zeros(len(values), np.uint64)
+    lengths, starts = np.diff(offsets), offsets[:-1].astype(np.int64) - offsets[0]
+    longest = lengths.max(initial=0)
+    sums = lengths.astype(np.uint64)
+    if longest:
+        text = np.frombuffer(values.buffers()[2], np.uint8)[offsets[0] : offsets[-1]]
+        if longest > _SHORT:
+            _add_numbers(sums, text, starts, lengths)
+        else:
+            _add_drawn(sums, text, starts, lengths)
+    return _mix(sums)
+
+
+def _add_numbers(sums: np.ndarray, text: np.ndarray, starts: np.ndarray, lengths: np.ndarray) -> None:
+    """Add the numbers of all bytes, drawn one by one."""
+    places = (np.arange(len(text)) - np.repeat(starts, lengths)) * 256 + text
     filled = lengths > 0
-    if data is not None and filled.any():
-        text = np.frombuffer(data, np.uint8)[offsets[0] : offsets[-1]]
-        starts = offsets[:-1].astype(np.int64) - offsets[0]
-        places = (np.arange(len(text)) - np.repeat(starts, lengths)) * 256 + text
-        short = lengths.max() <= _SHORT
-        sums[filled] = np.add.reduceat(_drawn()[places] if short else _mix(places.view(np.uint64)), starts[filled])
-    return _mix(sums + lengths.astype(np.uint64))
+    sums[filled] += np.add.reduceat(_mix(places.view(np.uint64)), starts[filled])
+
+
+def _add_drawn(sums: np.ndarray, text: np.ndarray, starts: np.ndarray, lengths: np.ndarray) -> None:
+    """The same for short texts: looked up, by words of eight bytes of all texts that are so long."""
+    padded = np.concatenate([text, np.zeros(8, np.uint8)])
+    words = np.ndarray(len(text) + 1, "<u8", padded, 0, (1,))
+    for start in range(0, int(lengths.max()), 8):
+        rows = np.flatnonzero(lengths > start) if start else slice(None)
+        bytes_left = np.minimum(lengths[rows] - start, 8)
+        cut = words[starts[rows] + start] & _MASKS.take(bytes_left)
+        numbers = _of_nothing(start).take(bytes_left)
+        for table, column in zip(_tables(start), _columns(cut, start), strict=True):
+            numbers += table.take(column)
+        sums[rows] += numbers
+
+
+def _columns(words: np.ndarray, start: int) -> np.ndarray:
+    """Pairs of bytes of words, or single bytes; one row for each position."""
+    return words.astype("<u8", copy=False).view("<u2" if start < _PAIRED else "u1").reshape(len(words), -1).T
+
+
+@cache
+def _tables(start: int) -> list[np.ndarray]:
+    """The numbers of what `_columns` has at each position."""
+    bytes_ = [_drawn()[place : place + 256] for place in range(start * 256, (start + 8) * 256, 256)]
+    if start >= _PAIRED:
+        return bytes_
+    return [(second[:, None] + first).ravel() for first, second in zip(bytes_[::2], bytes_[1::2], strict=True)]
+
+
+@cache
+def _of_nothing(start: int) -> np.ndarray:
+    """What takes away the numbers of the zeros behind the last byte of a word, by the number of its bytes."""
+    zeros = _drawn()[start * 256 : (start + 8) * 256 : 256]
+    return np.zeros(9, np.uint64) - np.append(np.cumsum(zeros[::-1])[::-1], np.uint64(0))
 
 
 @cache

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import defaultdict
 from datetime import UTC, date, datetime
 from decimal import Decimal
+from random import Random
 from typing import Any
 
 import numpy as np
@@ -135,6 +136,21 @@ def test_no_tuples_have_no_channels():
 def test_keys_spread_over_all_channels():
     counts = np.bincount(channels("string", [f"key {i}" for i in range(4000)], 4), minlength=4)
     assert counts.min() > 850
+
+
+def mixed(number: int) -> int:
+    """SplitMix64's finaliser, number by number."""
+    number = (number + 0x5EED5EED5EED5EED) % 2**64
+    for shift, factor in ((30, 0xBF58476D1CE4E5B9), (27, 0x94D049BB133111EB)):
+        number = (number ^ number >> shift) * factor % 2**64
+    return number ^ number >> 31
+
+
+@given(st.lists(st.tuples(st.sampled_from([0, 1, 7, 8, 9, 31, 32, 33, 40, 255, 256, 257]), st.randoms()), max_size=6))
+def test_the_hash_of_a_text_is_the_sum_of_the_numbers_of_its_bytes(drawn: list[tuple[int, Random]]):
+    texts = [choose.randbytes(length) for length, choose in drawn]
+    sums = [len(text) + sum(mixed(place * 256 + byte) for place, byte in enumerate(text)) for text in texts]
+    assert channels("binary", texts, 2**63) == [mixed(each % 2**64) % 2**63 for each in sums]
 
 
 @given(st.lists(st.one_of(st.none(), st.text(max_size=5)), max_size=40), st.integers(1, 6))
