@@ -338,6 +338,24 @@ def Filter(*, filter: str | None = None) -> Use:
     return named_use("Filter", {"filter": filter})
 
 
+def Format(
+    *,
+    format: Literal["csv", "line", "jsonl"],
+    separator: str | None = None,
+    suppress: str | Sequence[Any] | None = None,
+    output: Mapping[str, Any] | None = None,
+) -> Use:
+    """Each tuple gets the bytes, or the text, of a row with its values, which ends with a line feed.
+
+    Args:
+        format: of a row, which ends with a line feed: csv, line, jsonl.
+        separator: csv.
+        suppress: attributes that are not written.
+        output: attribute -> expression; one is Output(), the bytes or text of the row; left out if plain.
+    """
+    return named_use("Format", {"format": format, "separator": separator, "suppress": suppress, "output": output})
+
+
 def Functor(*, filter: str | None = None, output: Mapping[str, Any] | Sequence[Any] | None = None) -> Use:
     """Every output tuple has the attributes of its output stream: computed, or taken over by name.
 
@@ -666,6 +684,28 @@ def KafkaSource(
     )
 
 
+def Lookup(
+    *,
+    table: str,
+    key: str | Sequence[Any],
+    take: Mapping[str, Any],
+    attribute: str | Sequence[Any] | None = None,
+    algorithm: Literal["leftOuter", "inner"] | None = None,
+) -> Use:
+    """Each tuple gets attributes from the row of a table that has its key; a null finds none.
+
+    Args:
+        table: CSV or Parquet file; paths as in FileSource.
+        key: the table's column to look up, or several; every key once.
+        take: new attribute -> the table's column; null where not found.
+        attribute: the stream's attributes that are looked up; those called as the key.
+        algorithm: inner: tuples without a row go to the second output port, if there is one.
+    """
+    return named_use(
+        "Lookup", {"table": table, "key": key, "take": take, "attribute": attribute, "algorithm": algorithm}
+    )
+
+
 def MQTTSource(
     *,
     url: str,
@@ -717,6 +757,15 @@ def MQTTSource(
             "clientId": client_id,
         },
     )
+
+
+def Merge(*, order_by: str | Sequence[Any]) -> Use:
+    """A tuple is submitted when no other port can have an earlier one any more; of equal ones that of the first port.
+
+    Args:
+        order_by: the number or timestamp that every stream is in order of, ascending; or one for each port.
+    """
+    return named_use("Merge", {"orderBy": order_by})
 
 
 def MetricsSink(
@@ -806,6 +855,24 @@ def Pair(*, partition_by: Sequence[Any] | None = None) -> Use:
         partition_by: attributes by whose values tuples are matched: the same of all ports, or a list for each port.
     """
     return named_use("Pair", {"partitionBy": partition_by})
+
+
+def Parse(
+    *,
+    format: Literal["csv", "line", "jsonl"],
+    separator: str | None = None,
+    parse_input: str | None = None,
+    parsing: Literal["strict", "permissive", "fast"] | None = None,
+) -> Use:
+    """The bytes of all tuples, one after another, are one text, whose rows are the tuples that are submitted.
+
+    Args:
+        format: of a row, which ends with a line feed: csv, line, jsonl.
+        separator: csv.
+        parse_input: the attribute with the bytes, or texts; else there is one only.
+        parsing: permissive: malformed rows are dropped and counted; fast is strict here.
+    """
+    return named_use("Parse", {"format": format, "separator": separator, "parseInput": parse_input, "parsing": parsing})
 
 
 def Punctor(*, punctuate: str, position: Literal["before", "after"], output: Mapping[str, Any] | None = None) -> Use:

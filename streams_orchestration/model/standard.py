@@ -26,7 +26,7 @@ _CANNOT_START = frozenset(
         *("Aggregate", "Barrier", "CharacterTransform", "DeDuplicate", "Delay", "DeltaSink", "DynamicFilter"),
         *("FileSink", "Filter", "Format", "Functor", "HttpSink", "IcebergSink", "Join", "KafkaSink", "MetricsSink"),
         *("Pair", "Parse", "Punctor", "Selector", "Sort", "Split", "SqlSink", "ThreadedSplit", "Throttle", "UDPSink"),
-        *("Union", "XMLParse"),
+        *("Lookup", "Merge", "Union", "XMLParse"),
     )
 )
 _STATEFUL = frozenset(
@@ -35,7 +35,17 @@ _STATEFUL = frozenset(
         *("DirectoryScan", "DynamicFilter", "FileSink", "FileSource", "Gate", "Join", "KeyedAggregate", "KeyedDelay"),
         *("KeyedJoin", "Marker", "Normalize", "Pair", "PunctMerger", "Selector", "Sort", "SqlSink", "Switch"),
         *("HttpSink", "HttpSource", "IcebergSink", "IcebergSource", "KafkaSink", "KafkaSource", "SqlSource"),
-        *("MQTTSource", "MetricsSink", "NATSSource", "RedisSource", "TCPSource", "Throttle", "UDPSource"),
+        *(
+            "MQTTSource",
+            "Merge",
+            "MetricsSink",
+            "NATSSource",
+            "Parse",
+            "RedisSource",
+            "TCPSource",
+            "Throttle",
+            "UDPSource",
+        ),
     )
 )
 
@@ -78,8 +88,10 @@ _TABLE: dict[str, tuple[SingleThreadedMode, str, str]] = {
     "KeyedAggregate": ("Always", "c", "M"),
     "KeyedDelay": ("Always", "c", "M"),
     "KeyedJoin": ("Always", "c c", "M"),
+    "Lookup": ("Always", "c", "Mp cp?"),
     "MQTTSource": ("Always", "", "Mg Mg?"),
     "Marker": ("Never", "cw", "cp"),
+    "Merge": ("Always", "c c*", "M"),
     "MetricsSink": ("Always", "c", ""),
     "NATSSource": ("Always", "", "Mg Mg?"),
     "Normalize": ("Always", "c", "Mg"),

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from streams_orchestration.model.names import nearest
@@ -57,3 +57,19 @@ class Assignments:
             for name, expression in self.columns.items()
         }
         return TupleBatch.from_columns(values, self.schema)
+
+
+def assignments_of_ports(sources: Sequence[pa.Schema], target: pa.Schema) -> list[Assignments]:
+    """For each input port its attributes taken over by name.
+
+    Raises:
+        ValueError: a stream lacks an attribute of the output stream, or has it with another type; names the port.
+    """
+    assignments: list[Assignments] = []
+    for port, source in enumerate(sources):
+        try:
+            assignments.append(Assignments({}, source, target))
+        except ValueError as error:
+            message = f"input port {port}: {error}"
+            raise ValueError(message) from error
+    return assignments

@@ -1,4 +1,4 @@
-"""Filter, Functor, Enrich and Tokenize: one tuple at a time, whatever came before."""
+"""Filter, Functor, Lookup, Enrich and Tokenize: one tuple at a time, whatever came before."""
 
 from __future__ import annotations
 
@@ -8,13 +8,17 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from streams_orchestration.operators.contract import Operator
 from streams_orchestration.operators.enrich import Enrich
 from streams_orchestration.operators.errors import DataError
 from streams_orchestration.operators.standard.filter import Filter
 from streams_orchestration.operators.standard.functor import Functor
+from streams_orchestration.operators.standard.lookup import Lookup
 from streams_orchestration.operators.tokenize import Tokenize
+from streams_orchestration_tests.examples import examples
 from streams_orchestration_tests.operators.harness import Bench
 
 PAIR = "n bigint, s string"
@@ -126,6 +130,47 @@ def codes(tmp_path: Path) -> Path:
 def test_enrich_appends_what_it_finds_and_null_where_it_does_not(codes: Path):
     bench = enrich(codes).send([("08",), ("9",), (None,), ("007",), ("08",)])
     assert bench.rows() == [("08", "Eight"), ("9", None), (None, None), ("007", "Bond"), ("08", "Eight")]
+
+
+PLANES = "code,year,seats\nA,2001,10\nA,2002,12\nB,2001,30\n"
+
+
+def planes(path: Path, outputs: int = 1, **parameters: Any) -> Bench:
+    (path / "planes.csv").write_text(PLANES)
+    wanted = {"table": "planes.csv", "key": ["code", "year"], "take": {"seats": "seats"}} | parameters
+    types = ["code string, year int, seats int", "code string, year int"]
+    return Bench(Lookup, ["code string, year int"], types[:outputs], base=path, **wanted)
+
+
+@given(
+    tuples=st.lists(st.tuples(st.sampled_from(["A", "B", "C", None]), st.sampled_from([2001, 2002, None]))),
+    inner=st.booleans(),
+)
+@examples(60)
+def test_lookup_by_several_columns(tmp_path_factory: Any, tuples: list[Any], inner: bool):
+    known = {("A", 2001): 10, ("A", 2002): 12, ("B", 2001): 30}
+    place = tmp_path_factory.mktemp("tables")
+    bench = planes(place, 1 + inner, algorithm="inner" if inner else "leftOuter").send(tuples)
+    expected = [(*each, known.get(each)) for each in tuples]
+    assert bench.rows() == [row for row in expected if not inner or row[2] is not None]
+    assert not inner or bench.rows(1) == [each for each in tuples if each not in known]
+
+
+@pytest.mark.parametrize(
+    ("parameters", "message"),
+    [
+        ({"attribute": ["code"]}, "attribute: one for each of the 2 columns of key"),
+        ({"attribute": ["code", "yr"]}, "the input stream has no attribute yr; the nearest is year"),
+        ({"key": "code"}, "planes.csv has the same code in several rows"),
+        ({"key": ["code", "y"], "attribute": ["code", "year"]}, "has no column y"),
+        ({"take": {"seat": "seats"}}, "take: nothing says what seats is"),
+        ({"outputs": 2}, "algorithm: the second output port gets tuples without a row under inner only"),
+        ({"algorithm": "outer"}, "'leftOuter' or 'inner'"),
+    ],
+)
+def test_what_a_lookup_cannot_do_is_refused(tmp_path: Path, parameters: dict[str, Any], message: str):
+    with pytest.raises(ValueError, match=message):
+        planes(tmp_path, **parameters)
 
 
 def test_enrich_finds_the_same_however_often_values_come(codes: Path):

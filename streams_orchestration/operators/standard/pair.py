@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from streams_orchestration.operators.assignments import Assignments
+from streams_orchestration.operators.assignments import Assignments, assignments_of_ports
 from streams_orchestration.operators.batch import TupleBatch
 from streams_orchestration.operators.contract import OperatorContext, Punctuation
 from streams_orchestration.operators.libraries import np, pa
@@ -35,15 +35,7 @@ class Pair(MatchingOperator):
 
     @staticmethod
     def _assignments(context: OperatorContext) -> list[Assignments]:
-        target = context.outputs[0] or context.inputs[0]
-        assignments: list[Assignments] = []
-        for port, source in enumerate(context.inputs):
-            try:
-                assignments.append(Assignments({}, source, target))
-            except ValueError as error:
-                message = f"input port {port}: {error}"
-                raise ValueError(message) from error
-        return assignments
+        return assignments_of_ports(context.inputs, context.outputs[0] or context.inputs[0])
 
     def setup(self) -> None:
         """Nothing waits."""

@@ -21,6 +21,12 @@ _RECEIVED = {
     "receiveBufferSize": "the system's own is taken; leave it out",
 }
 
+_OF_ROWS = {
+    "defaultTuple": "a missing value is null; give it one in a Functor, as in COALESCE(name, 'none')",
+    "eolMarker": "a line ends with a line feed, or a carriage return and a line feed; leave it out",
+    "ignoreExtraCSVValues": "a row with more values than attributes is malformed; see parsing",
+}
+
 _WAITING = {
     "bufferSize": "what waits for tuples of other ports is kept in the state, so that no port has to be stopped"
 }
@@ -68,7 +74,19 @@ REFUSED: dict[str, dict[str, str]] = {
         "moveFileToDirectory": "the file must stay, since it is read again after a reset",
         "readPunctuations": "there is no format bin; a Punctor makes window markers",
     },
+    "Format": {
+        "eolMarker": "a row ends with a line feed; leave it out",
+        "hasDelayField": "a replay would write other delays",
+        "quoteStrings": "values stand in quotes where they need them; leave it out",
+        "writePunctuations": "rows are tuples only; have a Custom turn marks into tuples",
+    },
     "Join": {"defaultTupleLHS": _NULLS, "defaultTupleRHS": _NULLS, "partitionByLHS": _WHOLE, "partitionByRHS": _WHOLE},
+    "Parse": {
+        **_OF_ROWS,
+        "blockSize": "there is no format block; bytes are rows that end with a line feed",
+        "hasDelayField": "tuples come as the bytes do; leave it out",
+        "readPunctuations": "there is no format bin; a Punctor makes window markers",
+    },
     "SqlSink": {
         "jdbcUrl": "write it as an SQLAlchemy URL: url: postgresql://user:{env:PASSWORD}@host/database",
         **dict.fromkeys(("jdbcUser", "jdbcPassword"), "they are parts of url, the password as {env:NAME}"),
@@ -102,6 +120,13 @@ _FORMATS = ("txt", "csv", "bin", "block", "line")
 _COMPRESSIONS = ("zlib", "gzip", "bzip2")
 
 STREAMS_VALUES: dict[str, dict[str, tuple[str, ...]]] = {
+    "Format": {"format": _FORMATS, "hasDelayField": _TRUTH, "quoteStrings": _TRUTH, "writePunctuations": _TRUTH},
+    "Parse": {
+        "format": _FORMATS,
+        "hasDelayField": _TRUTH,
+        "ignoreExtraCSVValues": _TRUTH,
+        "readPunctuations": _TRUTH,
+    },
     "FileSink": {
         "append": _TRUTH,
         "closeMode": ("punct", "count", "size", "time", "dynamic", "never"),

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from streams_orchestration.operators.assignments import Assignments
+from streams_orchestration.operators.assignments import Assignments, assignments_of_ports
 from streams_orchestration.operators.batch import TupleBatch
 from streams_orchestration.operators.contract import Operator, OperatorContext
 from streams_orchestration.operators.libraries import pa
@@ -25,18 +25,12 @@ class Union(Operator):
     @staticmethod
     def _compile(context: OperatorContext) -> list[Assignments]:
         target: pa.Schema = context.outputs[0] or context.inputs[0]
-        casts: list[Assignments] = []
         for port, source in enumerate(context.inputs):
             missing = next((name for name in target.names if name not in source.names), None)
             if missing is not None:
                 message = f"input port {port}: the stream has no attribute {missing}, which the output stream has"
                 raise ValueError(message)
-            try:
-                casts.append(Assignments({}, source, target))
-            except ValueError as error:
-                message = f"input port {port}: {error}"
-                raise ValueError(message) from error
-        return casts
+        return assignments_of_ports(context.inputs, target)
 
     def setup(self) -> None:
         """Match the attributes."""

@@ -1,0 +1,104 @@
+"""Format: tuples become bytes."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from typing import NamedTuple
+
+from pydantic import Field
+
+from streams_orchestration.model.names import nearest
+from streams_orchestration.operators.assignments import Assignments
+from streams_orchestration.operators.batch import TupleBatch
+from streams_orchestration.operators.contract import Operator, OperatorContext
+from streams_orchestration.operators.errors import UnknownAttributeError
+from streams_orchestration.operators.libraries import compute as pc
+from streams_orchestration.operators.libraries import pa
+from streams_orchestration.operators.messages.encoders import check_encodable, encode
+from streams_orchestration.operators.standard.parse import RowParameters, message_format
+from streams_orchestration.operators.standard.refused import REFUSED
+
+_OUTPUT = re.compile(r"\s*Output\s*\(\s*\)\s*")
+
+
+class FormatParameters(RowParameters):
+    """Parameters of `Format`."""
+
+    suppress: str | list[str] = Field(default_factory=list[str], description="attributes that are not written")
+    output: dict[str, str] = Field(
+        default_factory=dict,
+        description="attribute -> expression; one is Output(), the bytes or text of the row; left out if plain",
+    )
+
+    def written(self, schema: pa.Schema) -> list[str]:
+        """The attributes of a row; raises ValueError when one that is suppressed is not there."""
+        suppressed = [self.suppress] if isinstance(self.suppress, str) else self.suppress
+        for name in suppressed:
+            if name not in schema.names:
+                message = f"suppress: the input stream has no attribute {name}{nearest(name, schema.names)}"
+                raise UnknownAttributeError(message)
+        return [name for name in schema.names if name not in suppressed]
+
+
+class _Compiled(NamedTuple):
+    written: Sequence[str]
+    row: str
+    """The attribute that gets the row."""
+    others: Assignments
+
+
+class Format(Operator):
+    """Each tuple gets the bytes, or the text, of a row with its values, which ends with a line feed."""
+
+    Parameters = FormatParameters
+    unsupported = REFUSED["Format"]
+    pure = True
+
+    @classmethod
+    def check(cls, context: OperatorContext, parameters: FormatParameters) -> None:
+        """Raises ValueError when the format cannot hold the attributes, or the output does not fit."""
+        cls._compile(context, parameters)
+
+    @staticmethod
+    def _compile(context: OperatorContext, parameters: FormatParameters) -> _Compiled:
+        source, target = context.inputs[0], context.outputs[0]
+        if target is None:
+            message = "the output stream needs a schema: outputs: [{stream: Name, schema: Type}]"
+            raise ValueError(message)
+        written = parameters.written(source)
+        parameters.check_line(written, "row")
+        check_encodable(pa.schema([source.field(name) for name in written]), message_format(parameters.format))
+        rows = [name for name, text in parameters.output.items() if _OUTPUT.fullmatch(text)]
+        rows = rows or [name for name in target.names if name not in source.names and name not in parameters.output]
+        if len(rows) != 1:
+            message = "output: one attribute gets the row, as in output: {data: Output()}"
+            raise ValueError(message)
+        (row,) = rows
+        if row in target.names and not _holds_bytes(target.field(row).type):
+            message = f"output.{row}: the attribute is {target.field(row).type}, binary or string is wanted"
+            raise ValueError(message)
+        others = {name: text for name, text in parameters.output.items() if name != row or row not in target.names}
+        rest = pa.schema([field for field in target if field.name != row])
+        return _Compiled(written, row, Assignments(others, source, rest))
+
+    def setup(self) -> None:
+        """Parse the expressions."""
+        self.written, self.row, self.others = self._compile(self.context, self.parameters)
+
+    def process(self, port: int, batch: TupleBatch) -> None:
+        """Write a row for each."""
+        schema = self.context.outputs[0]
+        assert schema is not None
+        tuples = batch.arrow
+        format = message_format(self.parameters.format)
+        rows = encode(tuples.select(self.written), format, self.parameters.separator)
+        lines = pa.array([(row or b"") + b"\n" for row in rows], pa.binary())
+        others = self.others.apply(tuples).arrow
+        columns = {name: others.column(name) for name in others.schema.names}
+        columns[self.row] = pc.cast(lines, schema.field(self.row).type)
+        self.submit(TupleBatch.from_columns(columns, schema))
+
+
+def _holds_bytes(kind: pa.DataType) -> bool:
+    return pa.types.is_binary(kind) or pa.types.is_string(kind)

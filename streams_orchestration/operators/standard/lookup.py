@@ -1,0 +1,187 @@
+"""Lookup: joins a stream with a table that does not change while the application runs."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Literal
+
+import pyarrow as pa
+import pyarrow.csv as pa_csv
+import pyarrow.parquet as pq
+from pydantic import Field, model_validator
+
+from streams_orchestration.model.names import nearest
+from streams_orchestration.operators.batch import TupleBatch
+from streams_orchestration.operators.contract import Operator, OperatorContext, Parameters
+from streams_orchestration.operators.encoding import encoded, remember
+from streams_orchestration.operators.files import open_decompressed, resolve_input
+from streams_orchestration.operators.key_index import KeyIndex
+from streams_orchestration.operators.keys import key_batch, key_schema
+from streams_orchestration.operators.libraries import compute as pc
+from streams_orchestration.operators.libraries import np
+
+REPEATED = 4
+"""Times that a value comes on the average, from which on values are looked up once each rather than tuple by tuple."""
+_ROW = "@row"
+"""What is taken besides the columns: the row in the table. No column has such a name."""
+
+
+class LookupParameters(Parameters):
+    """Parameters of `Lookup`."""
+
+    table: str = Field(min_length=1, description="CSV or Parquet file; paths as in FileSource")
+    key: str | list[str] = Field(min_length=1, description="the table's column to look up, or several; every key once")
+    attribute: str | list[str] | None = Field(
+        default=None, min_length=1, description="the stream's attributes that are looked up; those called as the key"
+    )
+    take: dict[str, str] = Field(min_length=1, description="new attribute -> the table's column; null where not found")
+    algorithm: Literal["leftOuter", "inner"] = Field(
+        default="leftOuter", description="inner: tuples without a row go to the second output port, if there is one"
+    )
+
+    @model_validator(mode="after")
+    def _go_together(self) -> LookupParameters:
+        if len(self.attributes()) != len(self.columns()):
+            message = f"attribute: one for each of the {len(self.columns())} columns of key is wanted"
+            raise ValueError(message)
+        return self
+
+    def columns(self) -> list[str]:
+        """The columns of the table that make a key."""
+        return [self.key] if isinstance(self.key, str) else self.key
+
+    def attributes(self) -> list[str]:
+        """The attributes of the stream that are compared with them."""
+        return self.columns() if self.attribute is None else _listed(self.attribute)
+
+
+class Lookup(Operator):
+    """Each tuple gets attributes from the row of a table that has its key; a null finds none.
+
+    The table is read when the operator is made, and again after a reset: it must not change while the application
+    runs.
+    """
+
+    Parameters = LookupParameters
+    pure = True
+
+    @classmethod
+    def input_files(cls, parameters: LookupParameters) -> tuple[str, ...]:
+        """The table."""
+        return (parameters.table,)
+
+    @classmethod
+    def check(cls, context: OperatorContext, parameters: LookupParameters) -> None:
+        """Raises ValueError when an attribute or a column is missing, or the table has a key twice."""
+        source, target = context.inputs[0], context.outputs[0] or context.inputs[0]
+        for attribute in parameters.attributes():
+            if attribute not in source.names:
+                message = f"attribute: the input stream has no attribute {attribute}"
+                raise ValueError(message + nearest(attribute, source.names))
+        for name in target.names:
+            if name not in parameters.take and name not in source.names:
+                message = f"take: nothing says what {name} is"
+                raise ValueError(message)
+        for name in parameters.take:
+            if name not in target.names:
+                message = f"take: the output stream has no attribute {name}{nearest(name, target.names)}"
+                raise ValueError(message)
+        if len(context.outputs) > 1 and parameters.algorithm != "inner":
+            message = "algorithm: the second output port gets tuples without a row under inner only"
+            raise ValueError(message)
+        table = _read_table(context, parameters)
+        keys = KeyIndex(key_schema([table.column(name).type for name in parameters.columns()]))
+        keys.add(_key_columns(table, parameters.columns()))
+        if keys.count != table.num_rows:
+            message = f"table: {parameters.table} has the same {', '.join(parameters.columns())} in several rows"
+            raise ValueError(message)
+
+    def setup(self) -> None:
+        """Read the table."""
+        table = _read_table(self.context, self.parameters)
+        self.schema = self.context.outputs[0] or self.context.inputs[0]
+        self.keys = [table.column(name).combine_chunks() for name in self.parameters.columns()]
+        self.index = KeyIndex(key_schema([key.type for key in self.keys]))
+        if len(self.keys) > 1:
+            self.index.add(_key_columns(table, self.parameters.columns()))
+        self.repeating = True
+        """The attribute has had the same values again and again."""
+        self.taken = {
+            name: table.column(column).cast(self.schema.field(name).type).combine_chunks()
+            for name, column in self.parameters.take.items()
+        }
+        if self.parameters.algorithm == "inner":
+            self.taken[_ROW] = pa.array(np.arange(table.num_rows))
+
+    def process(self, port: int, batch: TupleBatch) -> None:
+        """Look up and append."""
+        source = batch.arrow
+        attributes = [source.column(name) for name in self.parameters.attributes()]
+        repeats = self.repeating and len(attributes) == 1
+        taken = self._looked_up(attributes[0]) if repeats else self._looked_up_each(attributes)
+        columns = {name: taken[name] if name in taken else source.column(name) for name in self.schema.names}
+        result = TupleBatch.from_columns(columns, self.schema)
+        if _ROW in taken:
+            known = pc.is_valid(taken[_ROW])
+            if len(self.context.outputs) > 1:
+                self.submit(batch.filter(pc.invert(known)), 1)
+            result = result.filter(known)
+        self.submit(result)
+
+    def _looked_up(self, attribute: pa.Array) -> dict[str, pa.Array]:
+        """What is taken for a column: every different value is looked up once."""
+        encoding = encoded(attribute)
+        self.repeating = len(encoding.dictionary) * REPEATED <= len(attribute)
+        taken = {}
+        for name, values in self._looked_up_each([encoding.dictionary]).items():
+            taken[name] = values.take(encoding.indices)
+            remember(taken[name], encoding.indices, values)
+        return taken
+
+    def _looked_up_each(self, attributes: list[pa.Array]) -> dict[str, pa.Array]:
+        if len(attributes) == 1:
+            rows = pc.index_in(attributes[0], self.keys[0], skip_nulls=True)
+        else:
+            wanted = key_batch(attributes, np.arange(len(attributes[0])))
+            at = self.index.find(wanted)
+            for part in attributes:
+                at[pc.is_null(part).to_numpy(zero_copy_only=False)] = -1
+            rows = pa.array(at, mask=at < 0)
+        return {name: column.take(rows) for name, column in self.taken.items()}
+
+
+def _listed(names: str | list[str]) -> list[str]:
+    return [names] if isinstance(names, str) else names
+
+
+def _key_columns(table: pa.Table, names: list[str]) -> pa.RecordBatch:
+    """The keys of all rows."""
+    return key_batch([table.column(name).combine_chunks() for name in names], np.arange(table.num_rows))
+
+
+def _read_table(context: OperatorContext, parameters: LookupParameters) -> pa.Table:
+    """The keys and the columns to take, in the types of the stream's attributes."""
+    path = resolve_input(parameters.table, context.base)
+    target = context.outputs[0] or context.inputs[0]
+    types = {column: target.field(name).type for name, column in parameters.take.items()}
+    compared = zip(parameters.columns(), parameters.attributes(), strict=True)
+    types |= {key: context.inputs[0].field(name).type for key, name in compared}
+    try:
+        table = _read(path, types)
+        for name in types:
+            if name not in table.column_names:
+                message = f"table: {path} has no column {name}{nearest(name, table.column_names)}"
+                raise ValueError(message)
+        return pa.table({name: table.column(name).cast(kind) for name, kind in types.items()})
+    except (pa.ArrowInvalid, pa.ArrowNotImplementedError) as error:
+        message = f"table: {path}: {error}"
+        raise ValueError(message) from error
+
+
+def _read(path: Path, types: dict[str, pa.DataType]) -> pa.Table:
+    if path.suffix == ".parquet":
+        return pq.read_table(path)
+    # the types must be known beforehand: a key 007 that was guessed to be a number would never match
+    convert = pa_csv.ConvertOptions(column_types=types)
+    with open_decompressed(path) as file:
+        return pa_csv.read_csv(file, convert_options=convert)

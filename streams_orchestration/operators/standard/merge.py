@@ -1,0 +1,145 @@
+"""Merge: several streams that are in order as one that is."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from pydantic import Field
+
+from streams_orchestration.model.names import nearest
+from streams_orchestration.operators.assignments import Assignments, assignments_of_ports
+from streams_orchestration.operators.batch import TupleBatch
+from streams_orchestration.operators.contract import Operator, OperatorContext, Parameters, Punctuation
+from streams_orchestration.operators.errors import UnknownAttributeError
+from streams_orchestration.operators.libraries import np, pa
+from streams_orchestration.operators.mentions import Mentions
+from streams_orchestration.operators.rescaling import Sharding
+from streams_orchestration.operators.state import State
+from streams_orchestration.operators.tuple_log import TupleLog
+from streams_orchestration.operators.windows import Policy
+
+_VALUE = "@value"
+"""Column of the tuples that wait: what they are ordered by. No attribute has such a name."""
+
+
+class MergeParameters(Parameters):
+    """Parameters of `Merge`."""
+
+    order_by: str | list[str] = Field(
+        min_length=1,
+        alias="orderBy",
+        description="the number or timestamp that every stream is in order of, ascending; or one for each port",
+    )
+
+    def policies(self, schemas: tuple[pa.Schema, ...]) -> list[Policy]:
+        """What the tuples of each port are compared by; raises ValueError when a stream does not have it."""
+        names = [self.order_by] * len(schemas) if isinstance(self.order_by, str) else self.order_by
+        if len(names) != len(schemas):
+            message = f"orderBy: one attribute for each of the {len(schemas)} input ports is wanted"
+            raise ValueError(message)
+        policies: list[Policy] = []
+        for port, (name, schema) in enumerate(zip(names, schemas, strict=True)):
+            if name not in schema.names:
+                message = f"orderBy: input port {port} has no attribute {name}{nearest(name, schema.names)}"
+                raise UnknownAttributeError(message)
+            policies.append(Policy("delta", 0, name).resolved(schema, None, "orderBy"))
+            if schema.field(name).type != schemas[0].field(names[0]).type:
+                kinds = (schema.field(name).type, schemas[0].field(names[0]).type)
+                message = (
+                    f"orderBy: {name} of input port {port} is {kinds[0]}, {names[0]} of input port 0 is {kinds[1]}"
+                )
+                raise ValueError(message)
+        return policies
+
+
+class Merge(Operator):
+    """A tuple is submitted when no other port can have an earlier one any more; of equal ones that of the first port.
+
+    So the result does not depend on which stream is read first, but a stream without tuples holds up the others until
+    the end. A tuple that is out of order in its own stream stays behind those before it.
+    """
+
+    Parameters = MergeParameters
+    stateful = True
+
+    @classmethod
+    def sharding(cls, context: OperatorContext, parameters: MergeParameters) -> Sharding:
+        """What waits in a channel stays there."""
+        return Sharding(refusal="is tuples that wait for those of other ports in one channel")
+
+    @classmethod
+    def mentions(cls, parameters: MergeParameters) -> Mentions | None:
+        """The attribute, where all ports have the same."""
+        return Mentions(inputs=(parameters.order_by,)) if isinstance(parameters.order_by, str) else None
+
+    @classmethod
+    def check(cls, context: OperatorContext, parameters: MergeParameters) -> None:
+        """Raises ValueError when the streams do not fit each other, or the output."""
+        parameters.policies(context.inputs)
+        cls._assignments(context)
+
+    @staticmethod
+    def _assignments(context: OperatorContext) -> list[Assignments]:
+        return assignments_of_ports(context.inputs, context.outputs[0] or context.inputs[0])
+
+    def setup(self) -> None:
+        """Nothing waits."""
+        inputs = self.context.inputs
+        self.policies, self.ports = self.parameters.policies(inputs), self._assignments(self.context)
+        kind = self.policies[0].value_type(inputs[0])
+        target = self.context.outputs[0] or inputs[0]
+        self.logs = [TupleLog(target.append(pa.field(_VALUE, kind))) for _ in inputs]
+        self.reached: list[Any] = [None] * len(inputs)
+        """Of each port the largest value so far."""
+
+    def reset_to_initial_state(self) -> None:
+        """Nothing waits."""
+        for log in self.logs:
+            log.clear()
+        self.reached = [None] * len(self.logs)
+
+    def process(self, port: int, batch: TupleBatch) -> None:
+        """Let them wait, and submit what cannot be preceded any more."""
+        values = self.policies[port].values(batch.arrow)
+        if not len(values):
+            return
+        values = np.maximum.accumulate(values if self.reached[port] is None else np.maximum(values, self.reached[port]))
+        self.reached[port] = values[-1].item()
+        tuples = self.ports[port].apply(batch.arrow).arrow
+        log = self.logs[port]
+        log.append(tuples.append_column(log.schema.field(_VALUE), pa.array(values)))
+        if None not in self.reached:
+            self._release(min(zip(self.reached, range(len(self.logs)), strict=True)))
+
+    def _release(self, until: tuple[Any, int] | None) -> None:
+        """Submit what comes before a value of a port, that one included; everything when there is none."""
+        parts: list[pa.RecordBatch] = []
+        ports: list[np.ndarray] = []
+        for port, log in enumerate(self.logs):
+            places = log.places()
+            tuples = log.take(places)
+            count = len(places)
+            if until is not None:
+                side = "right" if port <= until[1] else "left"
+                count = int(np.searchsorted(tuples.column(_VALUE).to_numpy(), until[0], side))
+            log.remove(places[:count])
+            parts.append(tuples.slice(0, count))
+            ports.append(np.full(count, port))
+        together = pa.concat_batches(parts)
+        order = np.lexsort((np.concatenate(ports), together.column(_VALUE).to_numpy()))
+        self.submit(TupleBatch(together.take(pa.array(order)).select(together.schema.names[:-1])))
+
+    def on_punctuation(self, port: int, mark: Punctuation) -> None:
+        """The end has all submitted."""
+        if mark is Punctuation.FINAL and port == len(self.logs) - 1:
+            self._release(None)
+            self.reset_to_initial_state()
+
+    def checkpoint(self) -> State:
+        """What waits, and how far the ports have come."""
+        return {f"port {port}": log for port, log in enumerate(self.logs)} | {"reached": list(self.reached)}
+
+    def restore(self, state: State) -> None:
+        """Take both back."""
+        self.logs = [state[f"port {port}"] for port in range(len(self.logs))]
+        self.reached = list(state["reached"])

@@ -1,0 +1,193 @@
+"""Parse: bytes become tuples."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Literal
+
+from pydantic import Field, model_validator
+
+from streams_orchestration.model.names import nearest
+from streams_orchestration.operators.batch import TupleBatch
+from streams_orchestration.operators.contract import Operator, OperatorContext, Parameters, Punctuation
+from streams_orchestration.operators.errors import DataError, UnknownAttributeError
+from streams_orchestration.operators.libraries import compute as pc
+from streams_orchestration.operators.libraries import pa
+from streams_orchestration.operators.mentions import Mentions
+from streams_orchestration.operators.messages.decoders import MessageFormat, check_decodable, decode
+from streams_orchestration.operators.rescaling import Sharding
+from streams_orchestration.operators.standard.refused import REFUSED
+from streams_orchestration.operators.state import State
+
+RowFormat = Literal["csv", "line", "jsonl"]
+LONGEST_ROW_BYTES = 1 << 20
+"""A quote that is not paired within so many bytes ends with its line."""
+
+
+def message_format(format: RowFormat) -> MessageFormat:
+    """What a row of bytes is called as a message."""
+    formats: dict[RowFormat, MessageFormat] = {"csv": "csv", "line": "raw", "jsonl": "json"}
+    return formats[format]
+
+
+class RowParameters(Parameters):
+    """What Parse and Format have in common."""
+
+    format: RowFormat = Field(description="of a row, which ends with a line feed: csv, line, jsonl")
+    separator: str = Field(default=",", min_length=1, max_length=1, description="csv")
+
+    @model_validator(mode="after")
+    def _fits(self) -> RowParameters:
+        if self.separator != "," and self.format != "csv":
+            message = "separator goes with format csv only"
+            raise ValueError(message)
+        return self
+
+    def check_line(self, names: Sequence[str], port: str) -> None:
+        """Raises ValueError when a line would have several attributes, or none."""
+        if self.format == "line" and len(names) != 1:
+            message = f"format line: a line is one attribute, but the {port} has {', '.join(names) or 'none'}"
+            raise ValueError(message)
+
+
+class ParseParameters(RowParameters):
+    """Parameters of `Parse`."""
+
+    parse_input: str | None = Field(
+        default=None, alias="parseInput", description="the attribute with the bytes, or texts; else there is one only"
+    )
+    parsing: Literal["strict", "permissive", "fast"] = Field(
+        default="strict", description="permissive: malformed rows are dropped and counted; fast is strict here"
+    )
+
+    def attribute(self, schema: pa.Schema) -> str:
+        """The attribute with the bytes; raises ValueError when it is not there, or no bytes."""
+        name = self.parse_input or schema.names[0]
+        if self.parse_input is None and len(schema) != 1:
+            message = f"parseInput: say which attribute has the bytes: {', '.join(schema.names)}"
+            raise ValueError(message)
+        if name not in schema.names:
+            message = f"parseInput: the input stream has no attribute {name}{nearest(name, schema.names)}"
+            raise UnknownAttributeError(message)
+        kind = schema.field(name).type
+        if not (pa.types.is_binary(kind) or pa.types.is_string(kind)):
+            message = f"parseInput: {name} is {kind}, binary or string is wanted"
+            raise ValueError(message)
+        return name
+
+
+class Parse(Operator):
+    """The bytes of all tuples, one after another, are one text, whose rows are the tuples that are submitted.
+
+    So a row may begin in one tuple and end in another. A window marker, and the end, end a row, too; a marker goes on
+    behind it.
+    """
+
+    Parameters = ParseParameters
+    unsupported = REFUSED["Parse"]
+    stateful = True
+    free_parameters = frozenset(("parsing",))
+
+    @classmethod
+    def sharding(cls, context: OperatorContext, parameters: ParseParameters) -> Sharding:
+        """The beginning of a row belongs to the bytes that follow it."""
+        return Sharding(refusal="is the beginning of a row in one channel")
+
+    @classmethod
+    def mentions(cls, parameters: ParseParameters) -> Mentions:
+        """The attribute with the bytes."""
+        return Mentions(inputs=() if parameters.parse_input is None else (parameters.parse_input,))
+
+    @classmethod
+    def check(cls, context: OperatorContext, parameters: ParseParameters) -> None:
+        """Raises ValueError when there are no bytes, or no row of the format has the attributes of the output."""
+        parameters.attribute(context.inputs[0])
+        target = context.outputs[0]
+        if target is None:
+            message = "the output stream needs a schema: outputs: [{stream: Name, schema: Type}]"
+            raise ValueError(message)
+        parameters.check_line(target.names, "output stream")
+        check_decodable(target, message_format(parameters.format), parameters.separator)
+
+    def setup(self) -> None:
+        """No row has begun."""
+        self.attribute = self.parameters.attribute(self.context.inputs[0])
+        schema = self.context.outputs[0]
+        assert schema is not None
+        self.schema = schema
+        self.reset_to_initial_state()
+
+    def reset_to_initial_state(self) -> None:
+        """No row has begun."""
+        self.rest = b""
+        self.rows = 0
+
+    def process(self, port: int, batch: TupleBatch) -> None:
+        """Submit the rows that are whole now."""
+        column = pc.drop_null(batch.arrow.column(self.attribute))
+        self._parse(b"".join(pc.cast(column, pa.binary()).to_pylist()), ended=False)
+
+    def _parse(self, more: bytes, *, ended: bool) -> None:
+        quoted = self.parameters.format == "csv"
+        rows, self.rest = split_rows(self.rest + more, quoted=quoted, ended=ended)
+        if self.parameters.format == "line":
+            rows = [row.removesuffix(b"\n").removesuffix(b"\r") for row in rows]
+        else:
+            rows = [row for row in rows if row.strip()]
+        if not rows:
+            return
+        decoded = decode(rows, self.schema, message_format(self.parameters.format), self.parameters.separator)
+        for bad in decoded.bad:
+            message = f"row {self.rows + bad.position + 1}: {bad.reason}: {rows[bad.position][:200]!r}"
+            if self.parameters.parsing != "permissive":
+                raise DataError(message)
+            self.context.logger.warning("%s", message)
+        if decoded.bad:
+            self.context.metrics.dropped.add(len(decoded.bad))
+        self.rows += len(rows)
+        self.submit(TupleBatch(decoded.batch))
+
+    def on_punctuation(self, port: int, mark: Punctuation) -> None:
+        """What is left is a row; a window marker goes on."""
+        self._parse(b"", ended=True)
+        if mark is Punctuation.WINDOW:
+            self.punctuate(mark)
+
+    def checkpoint(self) -> State:
+        """The beginning of a row, and how many there were."""
+        return {"rest": pa.table({"rest": pa.array([self.rest], pa.binary())}), "rows": self.rows}
+
+    def restore(self, state: State) -> None:
+        """Take both back."""
+        self.rest, self.rows = state["rest"].column("rest")[0].as_py(), state["rows"]
+
+
+def split_rows(text: bytes, *, quoted: bool, ended: bool) -> tuple[Sequence[bytes], bytes]:
+    """The rows of a text with their line feeds, and the beginning of one that may go on.
+
+    Args:
+        text: from the beginning of a row on.
+        quoted: a line feed between quotes ends no row.
+        ended: nothing follows, so that what is left is a row.
+    """
+    lines = text.splitlines(keepends=True) if b"\r" not in text else _lines(text)
+    rows: list[bytes] = []
+    at = 0
+    while at < len(lines) and (ended or lines[at].endswith(b"\n")):
+        end, size, quotes = at + 1, len(lines[at]), lines[at].count(b'"') if quoted else 0
+        while quotes % 2 and end < len(lines) and size < LONGEST_ROW_BYTES:
+            size, quotes, end = size + len(lines[end]), quotes + lines[end].count(b'"'), end + 1
+        paired = quotes % 2 == 0 and (ended or lines[end - 1].endswith(b"\n"))
+        if not paired and not ended and size < LONGEST_ROW_BYTES:
+            break
+        if not paired or size > LONGEST_ROW_BYTES:
+            end = at + 1
+        rows.append(b"".join(lines[at:end]))
+        at = end
+    return rows, b"".join(lines[at:])
+
+
+def _lines(text: bytes) -> list[bytes]:
+    """Lines that end with a line feed only."""
+    parts = text.split(b"\n")
+    return [*(part + b"\n" for part in parts[:-1]), *([parts[-1]] if parts[-1] else [])]

@@ -1,0 +1,131 @@
+"""Parse and Format: each undoes the other, wherever bytes are cut."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from streams_orchestration.operators.contract import Operator, Punctuation
+from streams_orchestration.operators.errors import DataError
+from streams_orchestration.operators.standard.format import Format
+from streams_orchestration.operators.standard.parse import LONGEST_ROW_BYTES, Parse, split_rows
+from streams_orchestration.operators.testing import OperatorHarness
+from streams_orchestration_tests.examples import examples
+
+ROW = "n bigint, s string"
+BYTES = "data binary"
+VALUES = {
+    "csv": st.none() | st.text('ab",\n ;é', min_size=1, max_size=6).filter(str.strip),
+    "jsonl": st.none() | st.text('ab",\n\r é', max_size=6),
+}
+
+
+def parse(output: str = ROW, inputs: str = BYTES, **parameters: Any) -> OperatorHarness:
+    return OperatorHarness(Parse, [inputs], [output], parameters={"format": "csv"} | parameters)
+
+
+def format_(outputs: str | None = BYTES, inputs: str = ROW, **parameters: Any) -> OperatorHarness:
+    return OperatorHarness(Format, [inputs], [outputs], parameters={"format": "csv"} | parameters)
+
+
+@pytest.mark.parametrize("name", VALUES)
+@given(data=st.data(), cuts=st.lists(st.integers(0, 200), max_size=6), restarts=st.booleans())
+@examples(60)
+def test_what_was_formatted_is_parsed_wherever_it_is_cut(name: Any, data: Any, cuts: list[int], restarts: bool):
+    rows = data.draw(st.lists(st.tuples(st.none() | st.integers(-9, 9), VALUES[name]), max_size=8))
+    formatted = format_(format=name).send(rows)
+    text = b"".join(row for (row,) in formatted.rows())
+    harness, bounds = parse(format=name), sorted(cut % (len(text) + 1) for cut in cuts)
+    for begin, end in zip([0, *bounds], [*bounds, len(text)], strict=True):
+        harness.send([(text[begin:end],), (None,)])
+        if restarts:
+            harness.restart()
+    assert harness.rows() == rows
+
+
+@given(
+    lines=st.lists(st.text('a",\r', max_size=4), max_size=8),
+    cuts=st.lists(st.integers(0, 60), max_size=4),
+    quoted=st.booleans(),
+)
+@examples(150)
+def test_rows_of_any_text_do_not_depend_on_where_it_is_cut(lines: list[str], cuts: list[int], quoted: bool):
+    text = "\n".join(lines).encode()
+    whole, none = split_rows(text, quoted=quoted, ended=True)
+    bounds = sorted(cut % (len(text) + 1) for cut in cuts)
+    rows, rest = [], b""
+    for begin, end in zip([0, *bounds], [*bounds, len(text)], strict=True):
+        more, rest = split_rows(rest + text[begin:end], quoted=quoted, ended=False)
+        rows += more
+    rows += split_rows(rest, quoted=quoted, ended=True)[0]
+    assert (rows, none) == (whole, b"")
+
+
+def test_a_quote_that_is_not_closed_ends_with_its_line():
+    text = b'"a\n' + b"b\n" * (LONGEST_ROW_BYTES // 2)
+    rows, _ = split_rows(text, quoted=True, ended=False)
+    assert rows[:2] == [b'"a\n', b"b\n"]
+
+
+def test_marks_and_the_end_end_a_row():
+    harness = parse("s string", format="line").send([(b"a\nb",)]).mark().send([(b"c",)]).end()
+    assert harness.items() == [("a",), ("b",), Punctuation.WINDOW, ("c",)]
+
+
+def test_texts_are_parsed_too():
+    harness = parse(inputs="n int, body string", parseInput="body", separator=";").send([(1, "1;a\n2;")]).end()
+    assert harness.rows() == [(1, "a"), (2, None)]
+
+
+def test_a_malformed_row_fails_with_its_number():
+    with pytest.raises(DataError, match=r"row 2: .*x.*: b'x,a.n'"):
+        parse().send([(b"1,a\nx,a\n",)])
+
+
+def test_malformed_rows_may_be_dropped_and_are_counted():
+    harness = parse(parsing="permissive").send([(b"1,a\nx,a\n3\n4,d\n",)])
+    assert (harness.rows(), harness.metrics["dropped"]) == ([(1, "a"), (4, "d")], 2)
+
+
+def test_a_row_is_one_of_the_attributes():
+    harness = format_(
+        "n bigint, row string, twice bigint", suppress=["n"], output={"row": "Output()", "twice": "n * 2"}
+    )
+    assert harness.send([(2, "a,b")]).rows() == [(2, '"a,b"\n', 4)]
+
+
+def test_lines_are_written_as_they_are():
+    assert format_(inputs="s string", format="line").send([("a",), (None,)]).rows() == [(b"a\n",), (b"\n",)]
+
+
+WRONG: dict[str, tuple[Any, dict[str, Any], str]] = {
+    "no bytes": (parse, {"inputs": "n int"}, "parseInput: n is int32, binary or string is wanted"),
+    "several attributes": (parse, {"inputs": ROW}, "parseInput: say which attribute has the bytes: n, s"),
+    "bytes that are not there": (parse, {"parseInput": "dat"}, "no attribute dat; the nearest is data"),
+    "nested values": (parse, {"output": "a array<int>"}, "format csv: the attribute a is list"),
+    "lines of two attributes": (parse, {"format": "line"}, "format line: .* the output stream has n, s"),
+    "lines of two values": (format_, {"format": "line"}, "format line: a line is one attribute, but the row has n, s"),
+    "a separator of lines": (parse, {"format": "line", "separator": ";"}, "separator goes with format csv only"),
+    "no schema": (format_, {"outputs": None}, "the output stream needs a schema"),
+    "nothing for the row": (format_, {"outputs": ROW}, "one attribute gets the row"),
+    "two rows": (format_, {"outputs": "a string, b string"}, "one attribute gets the row"),
+    "a row that is a number": (format_, {"outputs": "a int"}, "output.a: the attribute is int32, binary or string"),
+    "suppressing nothing": (format_, {"suppress": "m"}, "suppress: the input stream has no attribute m"),
+    "suppressing everything": (format_, {"suppress": ["n", "s"]}, "no attribute is left"),
+}
+
+
+@pytest.mark.parametrize("case", WRONG)
+def test_what_does_not_fit_is_refused(case: str):
+    make, parameters, message = WRONG[case]
+    with pytest.raises(ValueError, match=message):
+        make(**parameters)
+
+
+@pytest.mark.parametrize("kind", [Parse, Format])
+def test_formats_of_streams_that_are_not_here_are_refused(kind: type[Operator]):
+    with pytest.raises(ValueError, match="'csv', 'line' or 'jsonl'"):
+        kind.Parameters.model_validate({"format": "bin"})
