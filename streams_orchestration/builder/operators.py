@@ -231,6 +231,50 @@ def DeltaSource(
     )
 
 
+def DirectoryScan(
+    *,
+    directory: str,
+    storage: Mapping[str, Any] | None = None,
+    pattern: str | None = None,
+    sort_by: Literal["date", "name"] | None = None,
+    order: Literal["ascending", "descending"] | None = None,
+    sleep_time: float | Reference | None = None,
+    ignore_dot_files: bool | Reference | None = None,
+    ignore_existing_files_at_startup: bool | Reference | None = None,
+    until: Literal["latest"] | None = None,
+    metadata: Mapping[str, Any] | None = None,
+) -> Use:
+    """A tuple for each file of a directory, and for each that comes into it; directories in it are left out.
+
+    Args:
+        directory: relative to the spec, absolute, or an address.
+        storage: how the store of an address is reached.
+        pattern: regular expression that is looked for in names of files.
+        sort_by: what the files of one look are in order of; date: then by name.
+        order: of the files of one look.
+        sleep_time: seconds between two looks for new files.
+        ignore_dot_files: files whose names begin with a dot are left out.
+        ignore_existing_files_at_startup: files of the first look are left out.
+        until: latest: it ends with the files of the first look.
+        metadata: attribute -> path, name, directory, size or modified; if left out one attribute gets the path.
+    """
+    return named_use(
+        "DirectoryScan",
+        {
+            "directory": directory,
+            "storage": storage,
+            "pattern": pattern,
+            "sortBy": sort_by,
+            "order": order,
+            "sleepTime": sleep_time,
+            "ignoreDotFiles": ignore_dot_files,
+            "ignoreExistingFilesAtStartup": ignore_existing_files_at_startup,
+            "until": until,
+            "metadata": metadata,
+        },
+    )
+
+
 def DynamicFilter(
     *, key: str | Sequence[Any], add_key: str | Sequence[Any], remove_key: str | Sequence[Any] | None = None
 ) -> Use:
@@ -299,7 +343,7 @@ def FileSink(
 
 def FileSource(
     *,
-    file: str,
+    file: str | None = None,
     storage: Mapping[str, Any] | None = None,
     format: Literal["csv", "line", "jsonl", "parquet", "arrow"] | None = None,
     has_header_line: bool | Reference | None = None,

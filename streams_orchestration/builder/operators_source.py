@@ -14,7 +14,7 @@ from pydantic.fields import FieldInfo
 
 from streams_orchestration.operators.contract import Operator
 from streams_orchestration.operators.implementation import import_operator
-from streams_orchestration.operators.standard import STANDARD
+from streams_orchestration.operators.standard import STANDARD, WITH_INPUTS
 
 PAGE = Path(__file__).with_name("operators.py")
 _HEAD = '''"""The standard operators with their parameters, to be put into an application.
@@ -42,8 +42,9 @@ def source() -> str:
 
 def _function(kind: str, implementation: type[Operator]) -> str:
     fields = implementation.Parameters.model_fields
+    always = import_operator(WITH_INPUTS[kind]).Parameters.model_fields if kind in WITH_INPUTS else fields
     ordered = sorted(fields.items(), key=lambda item: not item[1].is_required())
-    arguments = [_argument(name, info) for name, info in ordered]
+    arguments = [_argument(name, info, required=info.is_required() and name in always) for name, info in ordered]
     head = f"def {kind}({', '.join(['*', *arguments]) if arguments else ''}) -> Use:"
     first = " ".join(inspect.cleandoc(implementation.__doc__ or f"{kind}.").partition("\n\n")[0].split())
     notes = [f"        {name}: {info.description or _default(info)}." for name, info in ordered]
@@ -52,9 +53,9 @@ def _function(kind: str, implementation: type[Operator]) -> str:
     return "\n".join([head, *doc, f'    return named_use("{kind}", {{{parameters}}})', ""])
 
 
-def _argument(name: str, info: FieldInfo) -> str:
+def _argument(name: str, info: FieldInfo, *, required: bool) -> str:
     hint = " | ".join(dict.fromkeys(_hints(info.annotation)))
-    if info.is_required():
+    if required:
         return f"{name}: {hint}"
     return f"{name}: {hint}{'' if 'None' in hint.split(' | ') else ' | None'} = None"
 

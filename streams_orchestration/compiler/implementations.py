@@ -8,7 +8,7 @@ from pathlib import Path
 from streams_orchestration.compiler.logical_graph import LogicalOperator
 from streams_orchestration.operators.contract import Operator
 from streams_orchestration.operators.implementation import ImplementationError, import_operator
-from streams_orchestration.operators.standard import STANDARD
+from streams_orchestration.operators.standard import STANDARD, WITH_INPUTS
 
 
 def implementation_name(operator: LogicalOperator) -> str:
@@ -17,7 +17,8 @@ def implementation_name(operator: LogicalOperator) -> str:
     Raises:
         ImplementationError: the operator is compile-only.
     """
-    name = operator.implementation or STANDARD.get(operator.kind)
+    name = operator.implementation or (WITH_INPUTS if operator.inputs else {}).get(operator.kind)
+    name = name or STANDARD.get(operator.kind)
     if name is None:
         message = (
             f"{operator.kind} has no implementation that could run; declare one: "

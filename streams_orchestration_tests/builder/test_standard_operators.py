@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from copy import deepcopy
+import json
 from pathlib import Path
 from typing import Any
 
@@ -18,14 +18,16 @@ CASES: dict[str, Any] = yaml.safe_load(
 
 @pytest.mark.parametrize("batch", [2, 1000])
 @pytest.mark.parametrize("name", CASES["applications"])
-def test_an_application_gives(name: str, batch: int):
+def test_an_application_gives(tmp_path: Path, name: str, batch: int):
     case = CASES["applications"][name]
+    for file, content in case.get("files", {}).items():
+        (tmp_path / file).write_text(content)
     sources = [
         {"name": stream, "operator": "Beacon", "outputs": [{"stream": stream, "schema": schema}]}
-        for stream, schema in case["schemas"].items()
+        for stream, schema in case.get("schemas", {}).items()
     ]
     document = {"specVersion": 1, "application": "case", "schemas": CASES["schemas"]}
-    document["graph"] = [*sources, *deepcopy(case["graph"])]
+    document["graph"] = [*sources, *json.loads(json.dumps(case["graph"]).replace("DIRECTORY", str(tmp_path)))]
     expected = case["expected"]
-    actual = run_in_process(document, case["inputs"], list(expected), batch=batch)
+    actual = run_in_process(document, case.get("inputs", {}), list(expected), batch=batch)
     assert {stream: [list(row.values()) for row in actual[stream].to_pylist()] for stream in expected} == expected

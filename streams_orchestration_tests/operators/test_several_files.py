@@ -12,6 +12,7 @@ import pytest
 from streams_orchestration.operators.contract import Punctuation
 from streams_orchestration.operators.errors import DataError
 from streams_orchestration.operators.standard.file_source import FileSource
+from streams_orchestration.operators.standard.named_files import NamedFiles
 from streams_orchestration_tests.operators.harness import Bench
 
 SCHEMA = "n int, s string"
@@ -126,6 +127,53 @@ def test_a_piece_that_cannot_be_read_is_named(tmp_path: Path):
         bench.produce(limit=10**6)
 
 
-def test_an_input_port_of_streams_is_refused(directory: Path):
-    with pytest.raises(ValueError, match="FileSource has no input port here; name several files"):
-        Bench(FileSource, ["file string"], [SCHEMA], base=directory, file="a.csv")
+def named(base: Path, *second: str, names: str = "file string", **parameters: Any) -> Bench:
+    return Bench(NamedFiles, [names], [SCHEMA, *second], base=base, **parameters)
+
+
+def test_files_that_tuples_name_are_read_as_those_of_a_directory(directory: Path):
+    expected = source(directory, ".", "name string, error int")
+    expected.produce()
+    bench = named(directory, "name string, error int")
+    bench.send([("a.csv",), (str(directory / "b.csv"),)]).restart().send([("c.csv",)])
+    assert bench.items() == expected.items()
+    assert bench.rows(1) == expected.rows(1)
+
+
+def test_malformed_rows_of_files_that_tuples_name(directory: Path):
+    (directory / "bad.csv").write_text("n,s\n1,a\nx,b\n")
+    bench = named(directory, "line bigint, text string", parsing="permissive").send([("bad.csv",)])
+    assert (bench.rows(), bench.rows(1)) == ([(1, "a")], [(3, "x,b")])
+    dropping = named(directory, parsing="permissive").send([("bad.csv",), ("bad.csv",)])
+    assert dropping.metrics == {"dropped": 2}
+
+
+@pytest.mark.parametrize(
+    ("name", "message"),
+    [
+        ("missing.csv", "missing.csv: no such file"),
+        ("d.csv", "d.csv: this is a directory, a file is wanted"),
+        (None, "file is null, the name of a file is wanted"),
+        ("t.csv", "t.csv: the file has no column s"),
+        ("x.csv", "x.csv: line 2, column n: 'x' is no int32"),
+    ],
+)
+def test_a_file_that_cannot_be_read_is_named(directory: Path, name: str | None, message: str):
+    (directory / "t.csv").write_text("n,t\n1,a\n")
+    (directory / "x.csv").write_text("n,s\nx,a\n")
+    with pytest.raises(DataError, match=message):
+        named(directory).send([(name,)])
+
+
+@pytest.mark.parametrize(
+    ("parameters", "message"),
+    [
+        ({"names": "n int"}, "with their one string attribute; there are 0"),
+        ({"names": "a string, b string"}, "with their one string attribute; there are 2"),
+        ({"file": "a.csv"}, "Extra inputs are not permitted"),
+        ({"format": "line"}, "format line: the output stream must have exactly one string attribute"),
+    ],
+)
+def test_what_an_input_port_does_not_go_with(directory: Path, parameters: dict[str, Any], message: str):
+    with pytest.raises(ValueError, match=message):
+        named(directory, **parameters)

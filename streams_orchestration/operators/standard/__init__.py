@@ -11,6 +11,7 @@ STANDARD: dict[str, str] = {
     "Delay": "streams_orchestration.operators.standard.delay:Delay",
     "DeltaSink": "streams_orchestration.operators.standard.delta_sink:DeltaSink",
     "DeltaSource": "streams_orchestration.operators.standard.delta_source:DeltaSource",
+    "DirectoryScan": "streams_orchestration.operators.standard.directory_scan:DirectoryScan",
     "DynamicFilter": "streams_orchestration.operators.standard.dynamic_filter:DynamicFilter",
     "FileSink": "streams_orchestration.operators.standard.file_sink:FileSink",
     "FileSource": "streams_orchestration.operators.standard.file_source:FileSource",
@@ -46,3 +47,6 @@ STANDARD: dict[str, str] = {
     "Union": "streams_orchestration.operators.standard.union:Union",
 }
 """Kind -> `package.module:Class`."""
+
+WITH_INPUTS: dict[str, str] = {"FileSource": "streams_orchestration.operators.standard.named_files:NamedFiles"}
+"""The same of sources that are another class where they have an input port."""

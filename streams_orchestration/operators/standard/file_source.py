@@ -11,7 +11,6 @@ from streams_orchestration.operators.contract import (
     Offset,
     OperatorContext,
     ProducedTo,
-    Punctuation,
     SourceOperator,
 )
 from streams_orchestration.operators.errors import DataError
@@ -19,16 +18,10 @@ from streams_orchestration.operators.hold_up import HoldUp
 from streams_orchestration.operators.libraries import pa
 from streams_orchestration.operators.mentions import Mentions
 from streams_orchestration.operators.read_ahead import ReadAhead
-from streams_orchestration.operators.standard.file_rows import Malformed, Place, Rows
-from streams_orchestration.operators.standard.file_source_parameters import FileSourceParameters
+from streams_orchestration.operators.standard.file_rows import Place, Rows
+from streams_orchestration.operators.standard.file_source_parameters import FileParameters, FileSourceParameters
 from streams_orchestration.operators.standard.refused import REFUSED
-from streams_orchestration.operators.standard.second_port import (
-    LOGGED,
-    check_second_port,
-    is_file_port,
-    log_malformed,
-    malformed_columns,
-)
+from streams_orchestration.operators.standard.second_port import FileOutputs, check_second_port
 from streams_orchestration.operators.standard.source_file import SourceFile
 from streams_orchestration.operators.storage.port import File, StorageAwayError, StorageRefusedError, is_address
 from streams_orchestration.operators.storage.storages import storage_of
@@ -86,9 +79,6 @@ class FileSource(SourceOperator):
 
         What is in an object store is looked at when it is read.
         """
-        if context.inputs:
-            message = "FileSource has no input port here; name several files with a directory or a pattern in file"
-            raise ValueError(message)
         schema = context.outputs[0]
         if schema is None:
             message = "the output stream needs a schema: outputs: [{stream: Name, schema: Type}]"
@@ -98,10 +88,10 @@ class FileSource(SourceOperator):
             check_second_port(second, permissive=parameters.parsing == "permissive")
         storage = storage_of(parameters.file, context.base, parameters.storage)
         if is_address(parameters.file):
-            _source_file(storage.file(parameters.file), parameters, schema).check_schema()
+            source_file(storage.file(parameters.file), parameters, schema).check_schema()
             return
         for path in storage.files(parameters.file):
-            _source_file(path, parameters, schema).check()
+            source_file(path, parameters, schema).check()
 
     def setup(self) -> None:
         """Find the files of this machine; the first one is opened by the first call of `produce`."""
@@ -116,13 +106,12 @@ class FileSource(SourceOperator):
         schema = self.context.outputs[0]
         assert schema is not None
         self.schema = schema
-        self.second = self.context.outputs[1] if len(self.context.outputs) > 1 else None
+        self.outputs = FileOutputs(self)
         self.first, self.row = 0, -1
         self.mark = Mark()
         """Of the last piece that has one."""
         self.rest: Rows | None = None
         self.pieces: ReadAhead[Rows] | None = None
-        self.malformed = 0
 
     def _pattern_names_several(self) -> bool:
         place = self.context.base / self.parameters.file
@@ -171,7 +160,7 @@ class FileSource(SourceOperator):
         drives = self.context.region is not None and self.context.region.trigger
         while self._advance(limit, submit=True):
             following = self._following()
-            self._end_file()
+            self.outputs.end(self.path)
             if drives:
                 self.context.make_consistent()
             if following is None:
@@ -209,7 +198,7 @@ class FileSource(SourceOperator):
         return next((file for file in self._files() if str(file) > str(self.path)), None)
 
     def _open(self, path: File, mark: Mark, *, check: bool) -> None:
-        file = _source_file(path, self.parameters, self.schema)
+        file = source_file(path, self.parameters, self.schema)
         if check:
             try:
                 file.check()
@@ -218,16 +207,7 @@ class FileSource(SourceOperator):
         if self.pieces is not None:
             self.pieces.close()
         self.path, self.pieces, self.rest = path, file.rows(self.background, Place(mark.place, mark.line)), None
-        self.mark, self.first, self.row, self.malformed = mark, mark.row, mark.row, mark.malformed
-
-    def _end_file(self) -> None:
-        self.punctuate(Punctuation.WINDOW)
-        if self.malformed > LOGGED:
-            self.context.logger.warning("%s: %d malformed rows in all", self.path, self.malformed)
-        if is_file_port(self.second):
-            assert self.second is not None
-            columns = {field.name: [str(self.path) if field.type == pa.string() else 0] for field in self.second}
-            self.submit(TupleBatch.from_columns(columns, self.second), 1)
+        self.mark, self.first, self.row, self.outputs.malformed = mark, mark.row, mark.row, mark.malformed
 
     def place(self) -> str:
         """The file and its rows, counted from 1, that were submitted last."""
@@ -248,9 +228,9 @@ class FileSource(SourceOperator):
             if submit:
                 self.reached = None
                 self.submit(TupleBatch(taken.batch))
-                self._set_aside(taken.malformed)
+                self.outputs.set_aside(self.path, taken.malformed)
             else:
-                self.malformed += len(taken.malformed)
+                self.outputs.malformed += len(taken.malformed)
         if self.rest is None:
             self.rest = self._next_piece()
         return self.rest is None
@@ -260,27 +240,13 @@ class FileSource(SourceOperator):
         for piece in self.pieces:
             if piece.size:
                 if piece.start is not None:
-                    self.mark = Mark(self.row, *piece.start, self.malformed) if self.row else Mark()
+                    self.mark = Mark(self.row, *piece.start, self.outputs.malformed) if self.row else Mark()
                 return piece
         return None
 
-    def _set_aside(self, rows: Sequence[Malformed]) -> None:
-        """Count, log and route malformed rows."""
-        if not rows:
-            return
-        log_malformed(self.context.logger, self.path, rows, self.malformed)
-        self.malformed += len(rows)
-        if self.second is None or is_file_port(self.second):
-            self.context.metrics.dropped.add(len(rows))
-            return
-        counter = self.context.metrics.counter(
-            "malformed", "rows that could not be read, sent to the second output port"
-        )
-        counter.add(len(rows))
-        self.submit(TupleBatch.from_columns(malformed_columns(self.path, rows), self.second), 1)
 
-
-def _source_file(path: File, parameters: FileSourceParameters, schema: pa.Schema) -> SourceFile:
+def source_file(path: File, parameters: FileParameters, schema: pa.Schema) -> SourceFile:
+    """A file as the parameters say."""
     return SourceFile(
         path, parameters.format, schema, parameters.separator, parameters.has_header_line,
         permissive=parameters.parsing == "permissive",

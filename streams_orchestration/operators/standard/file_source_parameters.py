@@ -11,13 +11,9 @@ from streams_orchestration.operators.standard.source_file import Format
 from streams_orchestration.operators.storage.options import StorageOptions
 
 
-class FileSourceParameters(Parameters):
-    """Parameters of `FileSource`."""
+class FileParameters(Parameters):
+    """How files are read: the parameters of a `FileSource` with an input port."""
 
-    file: str = Field(
-        min_length=1,
-        description="file, directory or pattern; relative to the spec, package://<package>/<path>, or an address",
-    )
     storage: StorageOptions | None = Field(
         default=None, repr=False, description="how the store of an address is reached"
     )
@@ -29,10 +25,19 @@ class FileSourceParameters(Parameters):
     )
 
     @model_validator(mode="after")
-    def _go_together(self) -> FileSourceParameters:
+    def _go_together(self) -> FileParameters:
         if self.parsing == "permissive" and self.format in ("parquet", "arrow"):
             message = (
                 f"parsing: permissive goes with csv, line and jsonl; rows of {self.format} are all readable, or none"
             )
             raise ValueError(message)
         return self
+
+
+class FileSourceParameters(FileParameters):
+    """Parameters of `FileSource`."""
+
+    file: str = Field(
+        min_length=1,
+        description="file, directory or pattern; relative to the spec, package://<package>/<path>, or an address",
+    )

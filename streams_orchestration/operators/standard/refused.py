@@ -45,6 +45,10 @@ REFUSED: dict[str, dict[str, str]] = {
     "DeDuplicate": {
         "timeOut": "it goes by the clock, and a replay would drop other tuples; use delta with a deltaAttribute of time"
     },
+    "DirectoryScan": {
+        "initDelay": "consumers are ready before anything is read, so nothing has to be waited for; leave it out",
+        "moveToDirectory": "the file must stay, since it is read again after a reset",
+    },
     "FileSink": {
         "append": "parts are added to the directory always, and a new start replaces them; leave it out",
         "tuplesPerFile": "files are made of whole micro-batches; use bytesPerFile, timePerFile or epochsPerFile",

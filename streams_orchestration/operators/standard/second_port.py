@@ -6,12 +6,51 @@ import logging
 from collections.abc import Sequence
 from typing import Any
 
+from streams_orchestration.operators.batch import TupleBatch
+from streams_orchestration.operators.contract import Operator, Punctuation
 from streams_orchestration.operators.libraries import pa
 from streams_orchestration.operators.standard.file_rows import Malformed
+from streams_orchestration.operators.storage.port import File
 
 LOGGED = 5
 """Malformed rows that are logged one by one; then the log has their number whenever it has grown tenfold."""
 _MALFORMED = {"file": "string", "line": "int64", "column": "string", "reason": "string", "text": "string"}
+
+
+class FileOutputs:
+    """What becomes of the rows of a file: tuples of output port 0, malformed ones, and the end."""
+
+    def __init__(self, operator: Operator) -> None:
+        """Of an operator whose second output port is `check_second_port`ed."""
+        self._operator = operator
+        outputs = operator.context.outputs
+        self._second = outputs[1] if len(outputs) > 1 else None
+        self.malformed = 0
+        """Rows of the file so far that could not be read."""
+
+    def set_aside(self, file: File, rows: Sequence[Malformed]) -> None:
+        """Count, log and route malformed rows."""
+        if not rows:
+            return
+        context = self._operator.context
+        log_malformed(context.logger, file, rows, self.malformed)
+        self.malformed += len(rows)
+        if self._second is None or is_file_port(self._second):
+            context.metrics.dropped.add(len(rows))
+            return
+        context.metrics.counter("malformed", "rows that could not be read, sent to the second output port").add(
+            len(rows)
+        )
+        self._operator.submit(TupleBatch.from_columns(malformed_columns(file, rows), self._second), 1)
+
+    def end(self, file: File) -> None:
+        """The file has been read: a window marker, and its name, where that is wanted."""
+        self._operator.punctuate(Punctuation.WINDOW)
+        if self.malformed > LOGGED:
+            self._operator.context.logger.warning("%s: %d malformed rows in all", file, self.malformed)
+        if self._second is not None and is_file_port(self._second):
+            columns = {field.name: [str(file) if field.type == pa.string() else 0] for field in self._second}
+            self._operator.submit(TupleBatch.from_columns(columns, self._second), 1)
 
 
 def is_file_port(schema: pa.Schema | None) -> bool:

@@ -5,11 +5,12 @@ from __future__ import annotations
 import errno
 import os
 from collections.abc import Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 
 from streams_orchestration.operators.files import resolve_inputs
-from streams_orchestration.operators.storage.port import File
+from streams_orchestration.operators.storage.port import File, Listed
 
 NO_LINKS = (errno.EPERM, errno.ENOTSUP, errno.EOPNOTSUPP, errno.ENOSYS, errno.EMLINK)
 """What file systems say that know no hard links."""
@@ -33,6 +34,17 @@ class LocalStorage:
     def below(self, place: str) -> Sequence[File]:
         """All files in a directory."""
         return sorted(path for path in (self.base / place).rglob("*") if path.is_file())
+
+    def listed(self, place: str) -> Sequence[Listed]:
+        """The files in a directory; one that is gone meanwhile is left out."""
+        files: list[Listed] = []
+        with os.scandir(self.base / place) as entries:
+            for entry in entries:
+                with suppress(FileNotFoundError):
+                    if entry.is_file():
+                        status = entry.stat()
+                        files.append(Listed(entry.name, status.st_size, status.st_mtime_ns))
+        return files
 
     def publish(self, pending: Path, final: str) -> None:
         """Never takes the place of a file that is there."""

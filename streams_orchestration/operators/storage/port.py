@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 from pathlib import Path
-from typing import IO, Any, Literal, Protocol
+from typing import IO, Any, Literal, NamedTuple, Protocol
 
 from streams_orchestration.operators.errors import RefusedError
 
@@ -50,6 +50,17 @@ class File(Protocol):
         ...
 
 
+class Listed(NamedTuple):
+    """A file of a directory, as it was when that was looked at."""
+
+    name: str
+    """Without its directory."""
+    size: int
+    """Bytes."""
+    modified: int
+    """Nanoseconds since 1970."""
+
+
 class Storage(Protocol):
     """A place with files. All methods raise `StorageAwayError` and `StorageRefusedError` where it is not local."""
 
@@ -67,6 +78,14 @@ class Storage(Protocol):
 
     def below(self, place: str) -> Sequence[File]:
         """All files in a directory and in those in it, in the order of their names; none where there is none."""
+        ...
+
+    def listed(self, place: str) -> Sequence[Listed]:
+        """The files in a directory, not those in directories in it, in no order; in an object store perhaps none.
+
+        Raises:
+            NotADirectoryError, FileNotFoundError: this machine has no such directory.
+        """
         ...
 
     def publish(self, pending: Path, final: str) -> None:

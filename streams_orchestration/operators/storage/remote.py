@@ -18,7 +18,7 @@ from streams_orchestration.operators.libraries import pa
 from streams_orchestration.operators.references import ReferenceError
 from streams_orchestration.operators.storage.addresses import Address, parse_address
 from streams_orchestration.operators.storage.options import StorageOptions
-from streams_orchestration.operators.storage.port import File, StorageAwayError, StorageRefusedError
+from streams_orchestration.operators.storage.port import File, Listed, StorageAwayError, StorageRefusedError
 
 T = TypeVar("T")
 
@@ -106,6 +106,11 @@ class RemoteStorage:
         """All objects whose names begin with a directory's."""
         return [RemoteFile(self, each) for each in self._below(parse_address(place))]
 
+    def listed(self, place: str) -> Sequence[Listed]:
+        """The objects whose names begin with a directory's, and have no further slash."""
+        infos = self._infos(parse_address(place), recursive=False)
+        return [Listed(info.base_name, info.size, info.mtime_ns or 0) for info in infos]
+
     def _is_file(self, address: Address) -> bool:
         if not address.key:
             return False
@@ -113,6 +118,12 @@ class RemoteStorage:
         return info.is_file
 
     def _below(self, address: Address, *, recursive: bool = True) -> list[Address]:
+        infos = self._infos(address, recursive=recursive)
+        keys = sorted(info.path.removeprefix(f"{address.store}/").lstrip("/") for info in infos)
+        return [address._replace(key=key) for key in keys]
+
+    def _infos(self, address: Address, *, recursive: bool) -> list[Any]:
+        """What the library says of the files in a directory."""
         from pyarrow.fs import FileSelector, FileType
 
         selector = FileSelector(address.path.rstrip("/"), recursive=recursive, allow_not_found=True)
@@ -122,8 +133,7 @@ class RemoteStorage:
             if store.type == FileType.NotFound:
                 message = f"{address}: refused: there is no bucket or container {address.store}, or no right to see it"
                 raise StorageRefusedError(message)
-        keys = sorted(info.path.removeprefix(f"{address.store}/").lstrip("/") for info in infos if info.is_file)
-        return [address._replace(key=key) for key in keys]
+        return [info for info in infos if info.is_file]
 
     def publish(self, pending: Path, final: str) -> None:
         """Send a file. A second time the same bytes come to the same name, which no other file ever has."""

@@ -1,0 +1,215 @@
+"""DirectoryScan: the names of the files of a directory, as they come."""
+
+from __future__ import annotations
+
+import re
+import time
+from collections.abc import Sequence
+from typing import Literal
+
+from pydantic import Field, field_validator
+
+from streams_orchestration.model.names import nearest
+from streams_orchestration.operators.batch import TupleBatch
+from streams_orchestration.operators.contract import Offset, OperatorContext, Parameters, ProducedTo, SourceOperator
+from streams_orchestration.operators.errors import DataError, UnknownAttributeError
+from streams_orchestration.operators.hold_up import HoldUp
+from streams_orchestration.operators.libraries import pa
+from streams_orchestration.operators.mentions import Mentions
+from streams_orchestration.operators.standard.refused import REFUSED
+from streams_orchestration.operators.storage.options import StorageOptions
+from streams_orchestration.operators.storage.port import (
+    Listed,
+    StorageAwayError,
+    StorageRefusedError,
+    is_address,
+)
+from streams_orchestration.operators.storage.storages import storage_of
+
+Fact = Literal["path", "name", "directory", "size", "modified"]
+
+
+def _fits(fact: Fact, kind: pa.DataType) -> bool:
+    match fact:
+        case "size":
+            return pa.types.is_int64(kind)
+        case "modified":
+            return pa.types.is_timestamp(kind)
+        case _:
+            return pa.types.is_string(kind)
+
+
+class DirectoryScanParameters(Parameters):
+    """Parameters of `DirectoryScan`."""
+
+    directory: str = Field(min_length=1, description="relative to the spec, absolute, or an address")
+    storage: StorageOptions | None = Field(
+        default=None, repr=False, description="how the store of an address is reached"
+    )
+    pattern: str | None = Field(default=None, description="regular expression that is looked for in names of files")
+    sort_by: Literal["date", "name"] = Field(
+        default="date", alias="sortBy", description="what the files of one look are in order of; date: then by name"
+    )
+    order: Literal["ascending", "descending"] = Field(default="ascending", description="of the files of one look")
+    sleep_time: float = Field(
+        default=5.0, alias="sleepTime", ge=0.01, le=3600, description="seconds between two looks for new files"
+    )
+    ignore_dot_files: bool = Field(
+        default=False, alias="ignoreDotFiles", description="files whose names begin with a dot are left out"
+    )
+    ignore_existing_files_at_startup: bool = Field(
+        default=False, alias="ignoreExistingFilesAtStartup", description="files of the first look are left out"
+    )
+    until: Literal["latest"] | None = Field(
+        default=None, description="latest: it ends with the files of the first look"
+    )
+    metadata: dict[str, Fact] = Field(
+        default_factory=dict,
+        description="attribute -> path, name, directory, size or modified; if left out one attribute gets the path",
+    )
+
+    @field_validator("pattern")
+    @classmethod
+    def _is_expression(cls, pattern: str | None) -> str | None:
+        try:
+            re.compile(pattern or "")
+        except re.error as error:
+            message = f"{pattern!r} is no regular expression: {error}"
+            raise ValueError(message) from error
+        return pattern
+
+    def facts(self, schema: pa.Schema | None) -> dict[str, Fact]:
+        """What each attribute of the output gets; raises ValueError when one gets nothing, or something else."""
+        if schema is None:
+            message = "the output stream needs a schema: outputs: [{stream: Name, schema: Type}]"
+            raise ValueError(message)
+        facts: dict[str, Fact] = dict(self.metadata) or dict.fromkeys(schema.names[:1], "path")
+        for name in facts:
+            if name not in schema.names:
+                message = f"metadata: the output stream has no attribute {name}{nearest(name, schema.names)}"
+                raise UnknownAttributeError(message)
+        for field in schema:
+            if field.name not in facts:
+                message = f"metadata: nothing says what {field.name} is: path, name, directory, size or modified"
+                raise ValueError(message)
+            if not _fits(facts[field.name], field.type):
+                wanted = {"size": "bigint", "modified": "timestamp"}.get(facts[field.name], "string")
+                message = f"metadata: {field.name} is {field.type}, {wanted} is wanted for {facts[field.name]}"
+                raise ValueError(message)
+        return {name: facts[name] for name in schema.names}
+
+
+class DirectoryScan(SourceOperator):
+    """A tuple for each file of a directory, and for each that comes into it; directories in it are left out.
+
+    A file that is written anew, by its time of modification, comes again. So write files elsewhere and move them in.
+
+    The files that a look has found are in the offset before any of them is submitted, so that a replay submits the
+    same ones. The offset has the names of all files that are there: some ten thousand of them at most.
+    In an operator-driven region an epoch ends with every file.
+    """
+
+    Parameters = DirectoryScanParameters
+    unsupported = REFUSED["DirectoryScan"]
+    free_parameters = frozenset(DirectoryScanParameters.model_fields) - {"directory"}
+
+    @classmethod
+    def mentions(cls, parameters: DirectoryScanParameters) -> Mentions:
+        """The attributes of the output that are named."""
+        return Mentions(outputs=tuple(parameters.metadata))
+
+    @classmethod
+    def check(cls, context: OperatorContext, parameters: DirectoryScanParameters) -> None:
+        """Raises ValueError when the directory is not there or the attributes do not fit; stores are not asked."""
+        parameters.facts(context.outputs[0])
+        storage_of(parameters.directory, context.base, parameters.storage)
+        place = context.base / parameters.directory
+        if not is_address(parameters.directory) and not place.is_dir():
+            message = f"directory: {place}: no such directory; make it, or name another one"
+            raise ValueError(message)
+
+    def setup(self) -> None:
+        """Nothing was looked for."""
+        parameters = self.parameters
+        self.facts = parameters.facts(self.context.outputs[0])
+        self.storage = storage_of(parameters.directory, self.context.base, parameters.storage)
+        self.root = parameters.directory.rstrip("/")
+        if not is_address(parameters.directory):
+            self.root = str((self.context.base / parameters.directory).absolute())
+        self.wanted = re.compile(parameters.pattern or "")
+        self.hold_up = HoldUp(self.context)
+        self.due = 0.0
+        """When it is to be looked again, by the clock that never goes back."""
+        self.waits = False
+        self.last: Sequence[Listed] = ()
+        """What was submitted last."""
+
+    def produce(self, offset: Offset, limit: int) -> ProducedTo:
+        """Submit files that a look has found, or look.
+
+        Raises:
+            DataError: the store refuses for good.
+        """
+        waiting = [Listed(*each) for each in offset.get("waiting", ())]
+        if not waiting:
+            offset = self._look(offset)
+        else:
+            drives = self.context.region is not None and self.context.region.trigger
+            self.last = waiting[: 1 if drives else limit]
+            self._submit(self.last)
+            offset = offset | {"waiting": [list(each) for each in waiting[len(self.last) :]]}
+            if drives:
+                self.context.make_consistent()
+        self.waits = not offset.get("waiting")
+        ended = self.parameters.until is not None and "known" in offset and self.waits
+        return ProducedTo(offset, exhausted=ended)
+
+    def pause(self) -> float | None:
+        """The time until the next look, or the next try while the store cannot be reached."""
+        return self.hold_up.pause or (max(0.0, self.due - time.monotonic()) if self.waits else 0.0)
+
+    def place(self) -> str:
+        """The files that were submitted last."""
+        return f"{self.root}: {', '.join(file.name for file in self.last)}"
+
+    def _look(self, offset: Offset) -> Offset:
+        """The offset with the files that are new."""
+        if time.monotonic() < self.due or (self.parameters.until is not None and "known" in offset):
+            return offset
+        try:
+            files = self.storage.listed(self.parameters.directory)
+        except StorageRefusedError as error:
+            raise DataError(str(error)) from error
+        except (StorageAwayError, OSError) as error:
+            self.hold_up.away(error)
+            return offset
+        self.hold_up.back()
+        self.due = time.monotonic() + self.parameters.sleep_time
+        files = [file for file in files if self._is_wanted(file.name)]
+        known: dict[str, int] = offset.get("known", {})
+        new = self._ordered([file for file in files if known.get(file.name) != file.modified])
+        if "known" not in offset and self.parameters.ignore_existing_files_at_startup:
+            new = []
+        return {"known": {file.name: file.modified for file in files}, "waiting": [list(file) for file in new]}
+
+    def _is_wanted(self, name: str) -> bool:
+        hidden = self.parameters.ignore_dot_files and name.startswith(".")
+        return not hidden and self.wanted.search(name) is not None
+
+    def _ordered(self, files: Sequence[Listed]) -> list[Listed]:
+        by_date = self.parameters.sort_by == "date"
+        keyed = sorted(files, key=lambda file: (file.modified if by_date else 0, file.name))
+        return keyed if self.parameters.order == "ascending" else keyed[::-1]
+
+    def _submit(self, files: Sequence[Listed]) -> None:
+        schema = self.context.outputs[0]
+        assert schema is not None
+        facts = {
+            "path": [f"{self.root}/{file.name}" for file in files],
+            "name": [file.name for file in files],
+            "directory": [self.root] * len(files),
+            "size": [file.size for file in files],
+            "modified": pa.array([file.modified // 1000 for file in files], pa.int64()).cast(pa.timestamp("us", "UTC")),
+        }
+        columns = {name: facts[fact] for name, fact in self.facts.items()}
+        self.submit(TupleBatch.from_columns(columns, schema))

@@ -1,0 +1,96 @@
+"""FileSource with an input port: reads the files that its tuples name."""
+
+from __future__ import annotations
+
+from streams_orchestration.operators.background import Background
+from streams_orchestration.operators.batch import TupleBatch
+from streams_orchestration.operators.contract import Operator, OperatorContext
+from streams_orchestration.operators.errors import DataError
+from streams_orchestration.operators.files import resolve_input
+from streams_orchestration.operators.libraries import pa
+from streams_orchestration.operators.mentions import Mentions
+from streams_orchestration.operators.standard.file_source import source_file
+from streams_orchestration.operators.standard.file_source_parameters import FileParameters
+from streams_orchestration.operators.standard.refused import REFUSED
+from streams_orchestration.operators.standard.second_port import FileOutputs, check_second_port
+from streams_orchestration.operators.storage.port import File, StorageRefusedError, is_address
+from streams_orchestration.operators.storage.storages import storage_of
+
+
+class NamedFiles(Operator):
+    """Each tuple names a file, which is read to its end at once; a window marker follows its last tuple.
+
+    A second output port gets what that of a `FileSource` without an input port gets.
+    """
+
+    Parameters = FileParameters
+    unsupported = REFUSED["FileSource"] | {"file": "the tuples of the input port name the files; leave it out"}
+    free_parameters = frozenset(("parsing", "storage"))
+
+    @classmethod
+    def mentions(cls, parameters: FileParameters) -> Mentions:
+        """None."""
+        return Mentions()
+
+    @classmethod
+    def check(cls, context: OperatorContext, parameters: FileParameters) -> None:
+        """Raises ValueError when the tuples name no file, or no file of the format has the output's attributes."""
+        cls._attribute(context)
+        schema = context.outputs[0]
+        if schema is None:
+            message = "the output stream needs a schema: outputs: [{stream: Name, schema: Type}]"
+            raise ValueError(message)
+        if len(context.outputs) > 1:
+            check_second_port(context.outputs[1], permissive=parameters.parsing == "permissive")
+        source_file(context.base, parameters, schema).check_schema()
+
+    @staticmethod
+    def _attribute(context: OperatorContext) -> str:
+        """The one that names the file."""
+        texts = [field.name for field in context.inputs[0] if pa.types.is_string(field.type)]
+        if len(texts) != 1:
+            message = (
+                f"the tuples of the input port name a file with their one string attribute; there are {len(texts)}"
+            )
+            raise ValueError(message)
+        return texts[0]
+
+    def setup(self) -> None:
+        """Nothing is open."""
+        self.attribute = self._attribute(self.context)
+        schema = self.context.outputs[0]
+        assert schema is not None
+        self.schema = schema
+        self.background = Background()
+
+    def process(self, port: int, batch: TupleBatch) -> None:
+        """Read the files, one after the other.
+
+        Raises:
+            DataError: a file is not there, or a row does not fit; names the file.
+        """
+        for name in batch.arrow.column(self.attribute).to_pylist():
+            if name is None:
+                message = f"{self.attribute} is null, the name of a file is wanted"
+                raise DataError(message)
+            try:
+                self._read(self._file(name))
+            except (ValueError, OSError, StorageRefusedError) as error:
+                raise DataError(str(error)) from error
+
+    def _file(self, name: str) -> File:
+        if is_address(name):
+            return storage_of(name, self.context.base, self.parameters.storage).file(name)
+        return resolve_input(name, self.context.base)
+
+    def _read(self, path: File) -> None:
+        file = source_file(path, self.parameters, self.schema)
+        file.check()
+        outputs, pieces = FileOutputs(self), file.rows(self.background)
+        try:
+            for piece in pieces:
+                self.submit(TupleBatch(piece.batch))
+                outputs.set_aside(path, piece.malformed)
+        finally:
+            pieces.close()
+        outputs.end(path)
