@@ -6,11 +6,14 @@ import subprocess
 import sys
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import yaml
 
+from streams_orchestration.builder.composites import Composite
+from streams_orchestration.builder.declarations import Declarations
 from streams_orchestration.builder.nodes import (
     BuildError,
     Definition,
@@ -18,25 +21,23 @@ from streams_orchestration.builder.nodes import (
     Json,
     Node,
     Output,
-    Port,
     Root,
-    Source,
     name_in,
     reached,
 )
-from streams_orchestration.builder.places import Place, calling_place, located
-from streams_orchestration.builder.schemas import Schema, ddl_of
+from streams_orchestration.builder.places import calling_place, located
+from streams_orchestration.builder.reading import read_into
+from streams_orchestration.builder.schemas import Schema
 from streams_orchestration.builder.streams import (
     Input,
     Invoked,
     Outputs,
     Stream,
     parallel,
-    plain_keys,
     ports_of,
     source,
 )
-from streams_orchestration.builder.values import Reference, Use, import_path, plain
+from streams_orchestration.builder.values import Use, plain
 from streams_orchestration.compiler.compilation import Compilation
 from streams_orchestration.compiler.compiling import compile_application
 from streams_orchestration.compiler.drawing.drawing import draw_svg
@@ -45,7 +46,6 @@ from streams_orchestration.model import application as model
 from streams_orchestration.model.diagnostics import ApplicationError
 from streams_orchestration.model.loading import application_from_mapping, load_application
 from streams_orchestration.model.standard import STANDARD
-from streams_orchestration.model.values import SubmissionType
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -53,44 +53,7 @@ if TYPE_CHECKING:
     from streams_orchestration.builder.testing import Rows
 
 
-class Composite:
-    """A graph with ports that is used like an operator; made by `Application.composite`."""
-
-    def __init__(self, app: Application, definition: Definition) -> None:
-        self._app = app
-        self._definition = definition
-
-    def __getitem__(self, port: str) -> Stream:
-        """The stream that comes in through a port.
-
-        Raises:
-            KeyError: the composite has no such port.
-        """
-        for each in self._definition.inputs:
-            if each.name == port:
-                return Stream(self._app, each)
-        message = (
-            f"{self._definition.name} has the input ports {', '.join(e.name or '' for e in self._definition.inputs)}"
-        )
-        raise KeyError(message)
-
-    def outputs(self, *streams: Stream | str) -> None:
-        """The streams of its graph that go out, in the order of its output ports."""
-        self._definition.outputs = [source(stream) for stream in streams]
-
-    def __call__(self, *inputs: Input, name: str | None = None, uid: str | None = None) -> Stream:
-        """Use it; its only output."""
-        return self._app._only(self._app._add(self._definition, inputs, self._outputs(), name=name, uid=uid))
-
-    def streams(self, *inputs: Input, name: str | None = None, uid: str | None = None) -> tuple[Stream, ...]:
-        """Use it; all its outputs."""
-        return self._app._streams(self._app._add(self._definition, inputs, self._outputs(), name=name, uid=uid))
-
-    def _outputs(self) -> int:
-        return len(self._definition.outputs)
-
-
-class Application:
+class Application(Declarations):
     """An application, put together by calls.
 
     Args:
@@ -99,65 +62,12 @@ class Application:
     """
 
     def __init__(self, name: str, *, description: str = "") -> None:
+        super().__init__()
         self.name = name
         self.description = description
         self._place = calling_place()
         self._root = Root()
         self._graphs: list[Graph] = [self._root.main]
-        self._submission: dict[str, Json] = {}
-        self._schemas: dict[str, str] = {}
-        self._operators: dict[str, Json] = {}
-        self._pools: list[Json] = []
-        self._annotations: Json = {}
-        self._config: Json = {}
-
-    # what the application declares
-
-    def submission(self, name: str, of: type | SubmissionType, default: Any = None) -> Reference:
-        """A value that is given when the application is submitted; what stands for it in parameters and widths.
-
-        Args:
-            name: of the value.
-            of: `int`, `float`, `bool` or `str`, or a type of a spec.
-            default: without one the value must be given.
-        """
-        names: dict[type, str] = {int: "int32", float: "float64", bool: "boolean", str: "rstring"}
-        declared: Json = {"type": of if isinstance(of, str) else names.get(of, of.__name__)}
-        self._submission[name] = located(declared | ({} if default is None else {"default": default}), calling_place())
-        return Reference(f"${{{name}}}")
-
-    def schema(self, name: str, schema: Schema) -> str:
-        """Declare a tuple type; its name, which stands for it."""
-        self._schemas[name] = ddl_of(schema)
-        return name
-
-    def declare(self, name: str, implementation: str | type | None = None, **model_: Any) -> str:
-        """Declare an operator: its class, ports and properties as a spec has them; its name, for `use`."""
-        declared = plain_keys(model_)
-        if implementation is not None:
-            declared["implementation"] = (
-                implementation if isinstance(implementation, str) else import_path(implementation)
-            )
-        self._operators[name] = located(plain(declared), calling_place())
-        return name
-
-    def host_pool(self, name: str, *, tags: Sequence[str] = (), size: int | None = None) -> str:
-        """Declare a pool of hosts; its name."""
-        self._pools.append(
-            located(
-                {"name": name} | ({"tags": list(tags)} if tags else {}) | ({"size": size} if size is not None else {}),
-                calling_place(),
-            )
-        )
-        return name
-
-    def annotate(self, **annotations: Any) -> None:
-        """Set annotations of the main graph: `threading`."""
-        self._annotations.update(plain_keys(annotations))
-
-    def configure(self, **config: Any) -> None:
-        """Set configs that operators without one of their own have."""
-        self._config.update(plain_keys(config))
 
     # operators
 
@@ -217,7 +127,7 @@ class Application:
         definition.annotations, definition.config = dict(annotations or {}), dict(config or {})
         self._root.definitions.append(definition)
         with self._within(definition.graph):
-            yield Composite(self, definition)
+            yield Composite(self, definition, partial(self._use, definition))
 
     @contextmanager
     def block(self, name: str, *, uid: str | None = None) -> Iterator[Invoked]:
@@ -274,36 +184,13 @@ class Application:
         graph.nodes.append(node)
         return node
 
-    def _declared(self, operator: Use) -> str:
-        """The name of an operator, which is declared if its class says what it needs."""
-        if operator.declaration is None:
-            return operator.operator
-        name, number = operator.operator, 1
-        while name in STANDARD or self._operators.get(name, operator.declaration) != operator.declaration:
-            number += 1
-            name = f"{operator.operator}_{number}"
-        self._operators.setdefault(name, located(dict(operator.declaration), calling_place()))
-        return name
-
     def _streams(self, node: Node) -> tuple[Stream, ...]:
         return tuple(Stream(self, output) for output in node.outputs or ())
 
-    def _only(self, node: Node) -> Stream:
-        if len(node.outputs or ()) != 1:
-            message = f"{node.kind} has {len(node.outputs or ())} outputs, not one: call its `streams`"
-            raise BuildError(message, node.place)
-        return self._streams(node)[0]
-
-    def _ddl(self, schema: Schema | None) -> str | None:
-        """A class is declared under its name, so that plans and pages show it."""
-        if schema is None or isinstance(schema, str):
-            return schema
-        ddl = ddl_of(schema)
-        name = schema.__name__ if isinstance(schema, type) else ""
-        if not name or self._schemas.get(name, ddl) != ddl:
-            return ddl
-        self._schemas[name] = ddl
-        return name
+    def _use(
+        self, definition: Definition, inputs: Sequence[Input], name: str | None, uid: str | None
+    ) -> tuple[Stream, ...]:
+        return self._streams(self._add(definition, inputs, len(definition.outputs), name=name, uid=uid))
 
     # what becomes of it
 
@@ -348,39 +235,8 @@ class Application:
         """
         read = spec if isinstance(spec, model.Application) else load_application(spec)
         app = cls(read.application, description=read.description)
-        dump = read.model_dump(mode="json", by_alias=True, exclude_defaults=True)
-        app._submission, app._schemas = dump.get("submission", {}), dict(read.schemas)
-        app._operators, app._pools = dump.get("operators", {}), list(dump.get("hostPools", []))
-        app._annotations, app._config = dump.get("annotations", {}), dump.get("config", {})
-        composites: Json = dump.get("composites", {})
-        for name, composite in composites.items():
-            definition = Definition(name, app._place, Graph(app._root))
-            definition.graph.definition = definition
-            definition.inputs = [Output(definition.graph, name=port) for port in composite.get("inputs", ())]
-            definition.outputs = list(composite.get("outputs", ()))
-            definition.annotations = composite.get("annotations", {})
-            definition.config = composite.get("config", {})
-            app._root.definitions.append(definition)
-            app._read_graph(definition.graph, composite.get("graph", ()), read.composites[name].graph)
-        app._read_graph(app._root.main, dump.get("graph", ()), read.graph)
+        read_into(app._root, app._take_over(read), read, app._place)
         return app
-
-    def _read_graph(self, graph: Graph, invocations: Sequence[Json], elements: Sequence[model.Invocation]) -> None:
-        for each, element in zip(invocations, elements, strict=True):
-            location = element.location()
-            place = self._place if location is None else Place(location.file, location.line, location.line)
-            node = Node(graph, each["operator"], place, each["name"], uid=each.get("uid"))
-            for port in each.get("inputs", ()):
-                streams: list[Source] = [*port.get("streams", ())]
-                node.inputs.append(Port(streams, port.get("name"), port.get("control", False), port.get("mutates")))
-            if each.get("outputs") is not None:
-                node.outputs = [
-                    Output(graph, node, output["stream"], output.get("schema"), output.get("rate"))
-                    for output in each["outputs"]
-                ]
-            node.parameters, node.annotations = each.get("parameters", {}), each.get("annotations", {})
-            node.config = each.get("config", {})
-            graph.nodes.append(node)
 
     def __getitem__(self, name: str) -> Stream:
         """A stream of the main graph by its name.

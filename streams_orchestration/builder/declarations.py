@@ -1,0 +1,103 @@
+"""What an application in Python declares besides its graphs."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from streams_orchestration.builder.nodes import Json
+from streams_orchestration.builder.places import calling_place, located
+from streams_orchestration.builder.schemas import Schema, ddl_of
+from streams_orchestration.builder.streams import plain_keys
+from streams_orchestration.builder.values import Reference, Use, import_path, plain
+from streams_orchestration.model import application as model
+from streams_orchestration.model.standard import STANDARD
+from streams_orchestration.model.values import SubmissionType
+
+
+class Declarations:
+    """Submission values, tuple types, operators, pools of hosts, and annotations and configs of the main graph."""
+
+    def __init__(self) -> None:
+        self._submission: dict[str, Json] = {}
+        self._schemas: dict[str, str] = {}
+        self._operators: dict[str, Json] = {}
+        self._pools: list[Json] = []
+        self._annotations: Json = {}
+        self._config: Json = {}
+
+    def submission(self, name: str, of: type | SubmissionType, default: Any = None) -> Reference:
+        """A value that is given when the application is submitted; what stands for it in parameters and widths.
+
+        Args:
+            name: of the value.
+            of: `int`, `float`, `bool` or `str`, or a type of a spec.
+            default: without one the value must be given.
+        """
+        names: dict[type, str] = {int: "int32", float: "float64", bool: "boolean", str: "rstring"}
+        declared: Json = {"type": of if isinstance(of, str) else names.get(of, of.__name__)}
+        self._submission[name] = located(declared | ({} if default is None else {"default": default}), calling_place())
+        return Reference(f"${{{name}}}")
+
+    def schema(self, name: str, schema: Schema) -> str:
+        """Declare a tuple type; its name, which stands for it."""
+        self._schemas[name] = ddl_of(schema)
+        return name
+
+    def declare(self, name: str, implementation: str | type | None = None, **model_: Any) -> str:
+        """Declare an operator: its class, ports and properties as a spec has them; its name, for `use`."""
+        declared = plain_keys(model_)
+        if implementation is not None:
+            declared["implementation"] = (
+                implementation if isinstance(implementation, str) else import_path(implementation)
+            )
+        self._operators[name] = located(plain(declared), calling_place())
+        return name
+
+    def host_pool(self, name: str, *, tags: Sequence[str] = (), size: int | None = None) -> str:
+        """Declare a pool of hosts; its name."""
+        self._pools.append(
+            located(
+                {"name": name} | ({"tags": list(tags)} if tags else {}) | ({"size": size} if size is not None else {}),
+                calling_place(),
+            )
+        )
+        return name
+
+    def annotate(self, **annotations: Any) -> None:
+        """Set annotations of the main graph: `threading`."""
+        self._annotations.update(plain_keys(annotations))
+
+    def configure(self, **config: Any) -> None:
+        """Set configs that operators without one of their own have."""
+        self._config.update(plain_keys(config))
+
+    def _declared(self, operator: Use) -> str:
+        """The name of an operator, which is declared if its class says what it needs."""
+        if operator.declaration is None:
+            return operator.operator
+        name, number = operator.operator, 1
+        while name in STANDARD or self._operators.get(name, operator.declaration) != operator.declaration:
+            number += 1
+            name = f"{operator.operator}_{number}"
+        self._operators.setdefault(name, located(dict(operator.declaration), calling_place()))
+        return name
+
+    def _ddl(self, schema: Schema | None) -> str | None:
+        """A class is declared under its name, so that plans and pages show it."""
+        if schema is None or isinstance(schema, str):
+            return schema
+        ddl = ddl_of(schema)
+        name = schema.__name__ if isinstance(schema, type) else ""
+        if not name or self._schemas.get(name, ddl) != ddl:
+            return ddl
+        self._schemas[name] = ddl
+        return name
+
+    def _take_over(self, read: model.Application) -> Json:
+        """Declare what a spec does; the spec as a mapping."""
+        dump = read.model_dump(mode="json", by_alias=True, exclude_defaults=True)
+        self._submission, self._schemas = dump.get("submission", {}), dict(read.schemas)
+        self._operators, self._pools = dump.get("operators", {}), list(dump.get("hostPools", []))
+        self._annotations, self._config = dump.get("annotations", {}), dump.get("config", {})
+        return dump

@@ -1,0 +1,51 @@
+"""The graphs of a spec as those of an application in Python."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from streams_orchestration.builder.nodes import Definition, Graph, Json, Node, Output, Port, Root, Source
+from streams_orchestration.builder.places import Place
+from streams_orchestration.model import application as model
+
+
+def read_into(root: Root, dump: Json, read: model.Application, place: Place) -> None:
+    """Add the composites and the main graph of a spec.
+
+    Args:
+        root: of the application; it is changed.
+        dump: the spec as a mapping.
+        read: the same as a model.
+        place: of what has no line of its own.
+    """
+    composites: Json = dump.get("composites", {})
+    for name, composite in composites.items():
+        definition = Definition(name, place, Graph(root))
+        definition.graph.definition = definition
+        definition.inputs = [Output(definition.graph, name=port) for port in composite.get("inputs", ())]
+        definition.outputs = list(composite.get("outputs", ()))
+        definition.annotations = composite.get("annotations", {})
+        definition.config = composite.get("config", {})
+        root.definitions.append(definition)
+        _read_graph(definition.graph, composite.get("graph", ()), read.composites[name].graph, place)
+    _read_graph(root.main, dump.get("graph", ()), read.graph, place)
+
+
+def _read_graph(
+    graph: Graph, invocations: Sequence[Json], elements: Sequence[model.Invocation], otherwise: Place
+) -> None:
+    for each, element in zip(invocations, elements, strict=True):
+        location = element.location()
+        place = otherwise if location is None else Place(location.file, location.line, location.line)
+        node = Node(graph, each["operator"], place, each["name"], uid=each.get("uid"))
+        for port in each.get("inputs", ()):
+            streams: list[Source] = [*port.get("streams", ())]
+            node.inputs.append(Port(streams, port.get("name"), port.get("control", False), port.get("mutates")))
+        if each.get("outputs") is not None:
+            node.outputs = [
+                Output(graph, node, output["stream"], output.get("schema"), output.get("rate"))
+                for output in each["outputs"]
+            ]
+        node.parameters, node.annotations = each.get("parameters", {}), each.get("annotations", {})
+        node.config = each.get("config", {})
+        graph.nodes.append(node)
