@@ -51,11 +51,18 @@ class Server(DebianServer):
     default_stop: ClassVar[signal.Signals] = signal.SIGINT
     unreachable: ClassVar[type[Exception]] = psycopg.OperationalError
     programs: Path = Path()
+    address: str = ""
+    """Where it listens, besides its socket."""
+    port: int = 5432
     _who: Any = field(default_factory=_identity)
 
     def url(self, schema: str) -> str:
         """The address of a catalog in a schema of its own."""
         return f"postgresql://{ROLE}@/postgres?host={self.directory}&schema={schema}"
+
+    def url_of_network(self, schema: str) -> str:
+        """The same, by the address where it listens."""
+        return f"postgresql://{ROLE}@{self.address}:{self.port}/postgres?schema={schema}"
 
     def create(self) -> None:
         if self._who:
@@ -63,14 +70,20 @@ class Server(DebianServer):
         options = ("--auth=trust", f"--username={ROLE}", "--encoding=UTF8", "--locale=C", "--no-sync")
         command = [str(self.programs / "initdb"), "-D", str(self.directory / "data"), *options]
         subprocess.run(command, check=True, capture_output=True, cwd="/", **self._who)
+        if self.address:
+            with (self.directory / "data" / "pg_hba.conf").open("a", encoding="utf-8") as rules:
+                rules.write("host all all 10.0.0.0/8 trust\n")
 
     def start(self) -> None:
-        options = ("-D", str(self.directory / "data"), "-k", str(self.directory), "-h", "", *FAST)
+        options = ("-D", str(self.directory / "data"), "-k", str(self.directory), *self._listening(), *FAST)
         self._spawn([str(self.programs / "postgres"), *options], self.connect, **self._who)
+
+    def _listening(self) -> tuple[str, ...]:
+        return ("-h", self.address, "-p", str(self.port))
 
     def connect(self) -> psycopg.Connection[Any]:
         """A connection of an administrator."""
-        return psycopg.connect(host=str(self.directory), user=ROLE, dbname="postgres", autocommit=True)
+        return psycopg.connect(host=str(self.directory), port=self.port, user=ROLE, dbname="postgres", autocommit=True)
 
     def end_sessions(self) -> int:
         """End every session of the product, as an administrator may; returns how many there were."""
@@ -82,11 +95,11 @@ class Server(DebianServer):
         return ended[0]
 
 
-def server() -> AbstractContextManager[Server]:
-    """A server, gone afterwards with all it had."""
+def server(address: str = "", port: int = 5432) -> AbstractContextManager[Server]:
+    """A server, gone afterwards with all it had; it listens on an address of the network if one is named."""
     programs = binaries()
     assert programs is not None
-    return running(partial(Server, programs=programs), "pg-")
+    return running(partial(Server, programs=programs, address=address, port=port), "pg-")
 
 
 def why_not() -> str | None:

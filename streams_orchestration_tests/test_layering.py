@@ -29,8 +29,20 @@ COMPILER_LAYERS = (
 )
 """The same within the compiler: what all stages share, the stages, all of them, and what is done with the result."""
 RUNTIME_LAYERS = (
-    *("limits", "errors", "logs", "processes", "settings"),
-    *("storage", "catalog", "programs", "transport", "tasks", "sinks", "units", "queries", "engine", "hosts"),
+    *("limits", "errors", "logs", "clock", "processes", "settings"),
+    *(
+        "storage",
+        "catalog",
+        "programs",
+        "transport",
+        "tasks",
+        "sinks",
+        "units",
+        "queries",
+        "engine",
+        "hosts",
+        "machines",
+    ),
     *("deployment", "stepping", "redeployment", "savepoints", "observing", "api"),
 )
 """The same within the runtime: what all its packages share, the packages, and what others use of it."""

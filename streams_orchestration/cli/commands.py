@@ -19,6 +19,7 @@ from streams_orchestration.cli.application_commands import (
 from streams_orchestration.cli.command import Group, command
 from streams_orchestration.cli.compiler_commands import compile_, decouple, diff, explain, graph, lineage
 from streams_orchestration.cli.loading import loaded
+from streams_orchestration.cli.machine_commands import agent, machines
 from streams_orchestration.cli.options import document_option
 from streams_orchestration.cli.savepoint_commands import savepoint
 
@@ -114,6 +115,7 @@ def completion_() -> None:
 for _command in (
     *(compile_, explain, diff, decouple),
     *(run, deploy, redeploy, savepoint, cancel, reset, status, logs, profile),
+    *(agent, machines),
     *(graph, lineage, ui, catalog, init_, completion_),
 ):
     streams.add_command(_command)

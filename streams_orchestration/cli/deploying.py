@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import time
 from pathlib import Path
 from typing import Any
 
@@ -17,6 +16,7 @@ from streams_orchestration.cli.observing import status_document
 from streams_orchestration.cli.restoring import begin_from, require_origin
 from streams_orchestration.cli.starting import locked_start
 from streams_orchestration.compiler.options import Options
+from streams_orchestration.runtime import clock
 from streams_orchestration.runtime.engine.spark.java import require_java
 from streams_orchestration.runtime.errors import StreamsRuntimeError
 from streams_orchestration.runtime.observing.reading import read_status
@@ -84,7 +84,7 @@ def reset(application: str, unit: str | None, *, force: bool) -> int:
     home = Home.default()
     current().application = application
     status = read_status(home, application)
-    units = (unit,) if unit else failed_units(status, time.time())
+    units = (unit,) if unit else failed_units(status, clock.now())
     jobs = Jobs(home, application)
     stop_orphans(jobs)
     outcomes: list[dict[str, str | bool | None]] = []

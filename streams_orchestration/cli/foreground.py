@@ -21,6 +21,7 @@ from streams_orchestration.cli.messages import note
 from streams_orchestration.cli.terminal import messages
 from streams_orchestration.compiler.compilation import Compilation
 from streams_orchestration.compiler.compiling import violations
+from streams_orchestration.runtime import clock
 from streams_orchestration.runtime.deployment.control import await_running, launch
 from streams_orchestration.runtime.deployment.deployment import deploy
 from streams_orchestration.runtime.deployment.reset import reset
@@ -217,14 +218,14 @@ def run_in_foreground(
 
     def show() -> ApplicationStatus:
         status = controls.status()
-        display.show(status, time.time())
+        display.show(status, clock.now())
         return status
 
     def show_start() -> None:
         with suppress(NotDeployedError, CatalogUnavailableError):
             status = controls.status()
             if status.state == "RUNNING":  # else it is that of an earlier run
-                display.show(status, time.time())
+                display.show(status, clock.now())
 
     def stop() -> ApplicationStatus:
         if not interrupts.requested:  # else the interrupt has shown so
@@ -235,7 +236,7 @@ def run_in_foreground(
     try:
         _wait_for(deploy, show_start)
     except HostLaunchError as error:
-        if not failures(controls.status(), time.time()):
+        if not failures(controls.status(), clock.now()):
             stop()
             raise
         display.say(str(error))  # a failure like a later one: a reset may mend it

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import time
 from dataclasses import asdict
 from pathlib import Path
 from typing import Any
@@ -22,6 +21,7 @@ from streams_orchestration.cli.progress import progress_table, styled_state
 from streams_orchestration.cli.regions import region_lines
 from streams_orchestration.cli.tasks import tasks_table
 from streams_orchestration.cli.terminal import results
+from streams_orchestration.runtime import clock
 from streams_orchestration.runtime.errors import NotDeployedError
 from streams_orchestration.runtime.hosts.start_up import in_words
 from streams_orchestration.runtime.observing.metrics import ApplicationMetrics
@@ -48,7 +48,7 @@ def status(application: str | None, timeline: Path | None, format_: str, *, meas
         return
     names = [application] if application else deployed_applications(home)
     statuses = [read_status(home, name) for name in names]
-    now = time.time()
+    now = clock.now()
     if format_ == "json":
         documents = [document(each, read_metrics(home, each.application, now), now) for each in statuses]
         write_json(documents[0] if application else documents)
@@ -67,7 +67,7 @@ def status(application: str | None, timeline: Path | None, format_: str, *, meas
 
 def _draw(home: Home, application: str, place: Path) -> None:
     draw_timeline = load("streams_orchestration.orchestration.timeline:draw_timeline")
-    drawn = draw_timeline(read_status(home, application), read_cuts(home, application), time.time())
+    drawn = draw_timeline(read_status(home, application), read_cuts(home, application), clock.now())
     write_output(drawn, place, "--timeline")
 
 
@@ -81,7 +81,7 @@ def status_if_deployed(home: Home, application: str) -> ApplicationStatus | None
 
 def status_document(home: Home, status: ApplicationStatus) -> dict[str, Any]:
     """As `document`, with what was measured until now."""
-    now = time.time()
+    now = clock.now()
     return document(status, read_metrics(home, status.application, now), now)
 
 

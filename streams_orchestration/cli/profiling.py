@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import math
-import time
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -25,6 +24,7 @@ from streams_orchestration.model.assignment_document import read_assignment
 from streams_orchestration.model.document import read_document
 from streams_orchestration.model.profile import Profile
 from streams_orchestration.model.profile_document import mapping_of
+from streams_orchestration.runtime import clock
 from streams_orchestration.runtime.observing.compilations import deployed_compilation
 from streams_orchestration.runtime.observing.profiles.measuring import measure
 from streams_orchestration.runtime.observing.profiles.outcomes import keep_outcome, outcome_of
@@ -74,7 +74,7 @@ def _compare(home: Home, application: str, profile: Profile, decision: dict[str,
     if outcome is None:
         message = f"{application} does not run with that decision, so nothing is compared."
         raise click.BadParameter(message, click.get_current_context(), param_hint="'--compare'")
-    path, kept = keep_outcome(home, application, outcome, time.time())
+    path, kept = keep_outcome(home, application, outcome, clock.now())
     (messages() if alone else results()).print(outcome_table(outcome))
     note(f"{path}: {len(kept)} comparisons")
 

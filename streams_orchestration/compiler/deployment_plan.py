@@ -46,6 +46,22 @@ class DeployedPe:
 
 
 @dataclass(frozen=True, slots=True)
+class HostWish:
+    """On which machines a host may run, by the configs of its operators (rules 36, 37)."""
+
+    host: int
+    machine: str | None
+    """By name, from `placement.host`."""
+    tags: tuple[str, ...]
+    """That the machine must carry, from the host pool."""
+
+    def __str__(self) -> str:
+        if self.machine is not None:
+            return f"machine {self.machine}"
+        return f"a machine with tag {', '.join(self.tags)}" if self.tags else "any machine"
+
+
+@dataclass(frozen=True, slots=True)
 class Sink:
     """An operator without output ports: where tuples leave the application."""
 
@@ -67,6 +83,8 @@ class DeploymentPlan:
     """Regions first."""
     sinks: tuple[Sink, ...] = ()
     """In the order of the physical graph."""
+    wishes: tuple[HostWish, ...] = ()
+    """Of the hosts that have any, ascending."""
     refusal: str = ""
     """Why the application compiles but cannot run here, with the remedy; all else is empty then."""
 
@@ -79,3 +97,7 @@ class DeploymentPlan:
     def hosts(self) -> tuple[int, ...]:
         """The hosts that the PEs are on, ascending."""
         return tuple(sorted({pe.host for pe in self.pes}))
+
+    def wish_of(self, host: int) -> HostWish:
+        """On which machines a host may run; any, unless its operators say otherwise."""
+        return next((wish for wish in self.wishes if wish.host == host), HostWish(host, None, ()))

@@ -2,7 +2,6 @@
 
 # Dagster reads the annotations of resources here, so they may not be turned into text.
 
-import time
 from collections.abc import Iterator
 
 import dagster as dg
@@ -10,6 +9,7 @@ import dagster as dg
 from streams_orchestration.orchestration.cut_checks import CHECKS, FRESH, RESTORABLE, Judgement, judge
 from streams_orchestration.orchestration.deployments import Deployments
 from streams_orchestration.orchestration.lineage_assets import asset_key
+from streams_orchestration.runtime import clock
 
 
 def deployment_checks(application: str) -> dg.AssetChecksDefinition:
@@ -25,7 +25,7 @@ def deployment_checks(application: str) -> dg.AssetChecksDefinition:
         wanted = {key.name for key in context.selected_asset_check_keys}
         if RESTORABLE in wanted:
             deployments.look_at_cuts(application)
-        for judgement in judge(deployments.status(application), time.time()):
+        for judgement in judge(deployments.status(application), clock.now()):
             if judgement.name in wanted:
                 result = evaluation(application, judgement)
                 yield dg.AssetCheckResult(

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import time
 from collections.abc import Callable, Collection, Iterator, Mapping
 from dataclasses import replace
 from functools import cache
@@ -16,6 +15,7 @@ from streams_orchestration.compiler.compilation import Compilation
 from streams_orchestration.compiler.options import Options
 from streams_orchestration.compiler.physical_graph import PhysicalGraph
 from streams_orchestration.compiler.stage_results import FusionPlan
+from streams_orchestration.runtime import clock
 from streams_orchestration.runtime.errors import NotDeployedError, OtherVersionError
 from streams_orchestration.runtime.observing.metrics import ApplicationMetrics
 from streams_orchestration.runtime.observing.status import ApplicationStatus
@@ -166,7 +166,7 @@ class Deployments(dg.ConfigurableResource):
 
     def keep_outcome(self, application: str, outcome: Outcome) -> tuple[Path, list[dict[str, Any]]]:
         """Add a comparison to those that are kept; where they are, and all of them."""
-        return _runtime().keep_outcome(self._home, application, outcome, time.time())
+        return _runtime().keep_outcome(self._home, application, outcome, clock.now())
 
     def names(self) -> tuple[str, ...]:
         """All deployed applications."""

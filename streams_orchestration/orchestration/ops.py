@@ -3,7 +3,6 @@
 # Dagster reads the annotations of configs and resources here, so they may not be turned into text.
 
 import functools
-import time
 from collections.abc import Callable, Iterator
 from typing import Any, TypeVar
 
@@ -16,6 +15,7 @@ from streams_orchestration.orchestration.previews import put_in_place
 from streams_orchestration.orchestration.progress import deployment_event, observation, part_events
 from streams_orchestration.orchestration.summaries import image
 from streams_orchestration.orchestration.timeline import draw_timeline
+from streams_orchestration.runtime import clock
 from streams_orchestration.runtime.errors import (
     CatalogUnavailableError,
     CommitUnknownError,
@@ -163,7 +163,7 @@ def claim(context: dg.OpExecutionContext, config: ResetUnit, deployments: Deploy
         if gone is not None:
             context.log.info("nothing is left to do: %s", gone)
             return
-        units = [config.unit] if config.unit else list(failed_units(deployments.status(application), time.time()))
+        units = [config.unit] if config.unit else list(failed_units(deployments.status(application), clock.now()))
         generations = [
             deployments.reset(application, unit, generation=config.generation, force=config.force) for unit in units
         ]
@@ -221,7 +221,7 @@ def record(context: dg.OpExecutionContext, deployments: Deployments, units: list
     application = application_of(context)
     status = deployments.status(application)
     context.log.info("%s: back from its last cut", ", ".join(units))
-    _record(context, deployments, status, timeline=draw_timeline(status, deployments.cuts(application), time.time()))
+    _record(context, deployments, status, timeline=draw_timeline(status, deployments.cuts(application), clock.now()))
 
 
 def _stop_orphans(context: dg.OpExecutionContext, deployments: Deployments) -> None:
@@ -241,7 +241,7 @@ def _record(
         timeline: a drawing, of an application that was only reset: that alone completes no epoch.
     """
     metrics = deployments.metrics(status.application)
-    event = deployment_event(status, metrics, time.time())
+    event = deployment_event(status, metrics, clock.now())
     if timeline is None:
         context.log_event(event)
     else:

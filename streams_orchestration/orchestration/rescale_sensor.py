@@ -2,8 +2,6 @@
 
 # Dagster reads the annotations of resources here, so they may not be turned into text.
 
-import time
-
 import dagster as dg
 from pydantic import BaseModel, ValidationError
 
@@ -19,6 +17,7 @@ from streams_orchestration.orchestration.recompiling import RedeployOptions
 from streams_orchestration.orchestration.region_widths import Rescaling, WidthChange, region_loads, width_change
 from streams_orchestration.orchestration.reset_runs import UNDER_WAY
 from streams_orchestration.orchestration.settings import Width
+from streams_orchestration.runtime import clock
 from streams_orchestration.runtime.errors import StreamsRuntimeError
 from streams_orchestration.runtime.units.failures import failures
 
@@ -60,7 +59,7 @@ def rescale_sensor(application: str, job: dg.JobDefinition, policy: Rescaling) -
     def rescale(
         context: dg.SensorEvaluationContext, artifact_store: ArtifactStore, deployments: Deployments
     ) -> dg.SensorResult | dg.SkipReason:
-        now, cursor = time.time(), _cursor(context.cursor)
+        now, cursor = clock.now(), _cursor(context.cursor)
         try:
             profile = _profile(artifact_store, application, cursor, now)
             if isinstance(profile, str):
@@ -111,7 +110,7 @@ def _busy(instance: dg.DagsterInstance, deployments: Deployments, application: s
     status = deployments.status(application)
     if status.state != "RUNNING":
         return f"{application} is {status.state}"
-    if failed := failures(status, time.time()):
+    if failed := failures(status, clock.now()):
         return f"{failed[0].unit} of {application} has failed: {failed[0].reason}"
     unsettled = next((unit for unit in status.units if not unit.works), None)
     if unsettled is not None:

@@ -15,6 +15,7 @@ from streams_orchestration.orchestration.ops import ResetUnit
 from streams_orchestration.orchestration.progress import progress_events
 from streams_orchestration.orchestration.reset_runs import failure_tags, run_under_way
 from streams_orchestration.orchestration.watching import Cursor, Memory, OwedRun, look, to_look_at
+from streams_orchestration.runtime import clock
 from streams_orchestration.runtime.errors import (
     CatalogUnavailableError,
     CatalogVersionError,
@@ -114,7 +115,7 @@ class _Tick:
                 late = time.monotonic() >= record_until
                 if late and self.records:
                     break
-                for application in to_look_at(self.memories, pulses, time.time()):
+                for application in to_look_at(self.memories, pulses, clock.now()):
                     pulse = pulses[application]
                     if pulse.troubled or not late:
                         looked_at.add(application)
@@ -132,7 +133,7 @@ class _Tick:
         except NotDeployedError:  # since the pulse was read
             return []
         before = self.memories[application]
-        seen = look(status, time.time(), before)
+        seen = look(status, clock.now(), before)
         self.memories[application] = replace(before, known=seen.memory.known, owed=seen.memory.owed)
         self.late |= bool(seen.resets)
         return [reset.failure for reset in seen.resets]
@@ -143,7 +144,7 @@ class _Tick:
             status = self.deployments.observed(application)
         except NotDeployedError:  # since the pulse was read
             return []
-        now, before = time.time(), self.memories[application]
+        now, before = clock.now(), self.memories[application]
         seen = look(status, now, before)
         if seen.memory.remark != before.remark:
             for failure in seen.exhausted:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -240,6 +241,18 @@ class OutputError(StreamsRuntimeError):
 
 class HostLaunchError(StreamsRuntimeError):
     """A host process did not come up."""
+
+
+class MachineError(StreamsRuntimeError):
+    """A machine cannot be registered, drained or removed."""
+
+
+class NoMachineError(HostLaunchError):
+    """No registered machine takes a host."""
+
+    def __init__(self, wish: str, reasons: Mapping[str, str]) -> None:
+        why = "; ".join(f"{machine} {reason}" for machine, reason in reasons.items())
+        super().__init__(f"{wish} is wanted, and {why}. See `streams machines`, and start one with `streams agent`")
 
 
 class JavaError(StreamsRuntimeError):

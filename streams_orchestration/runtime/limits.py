@@ -15,3 +15,7 @@ ENTERED_LIMIT = 15.0
 """Seconds in which the process that redeploys starts the hosts that are new, unless it has died."""
 START_LIMIT = 90.0
 """Seconds a host may take from launch to its first heartbeat."""
+AGENT_LIMIT = 15.0
+"""Seconds in which the agent of a machine starts a host that is to run there, unless the machine is lost."""
+LEASE_SECONDS = 15.0
+"""How long a machine counts as up after its agent has renewed its lease."""

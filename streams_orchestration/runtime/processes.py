@@ -1,16 +1,50 @@
-"""Processes of this machine, known by pid, start time and command line, so that no other is ever taken for one."""
+"""Processes, known by machine, pid, start time and command line, so that no other is ever taken for one.
+
+Only processes of this machine, boot and process namespace can be looked at and ended. Of others only the catalog knows.
+"""
 
 from __future__ import annotations
 
 import contextlib
+import os
+import socket
 from collections.abc import Iterable
 from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
 
 import psutil
 
 _SAME_START = 0.05
 """Seconds by which two readings of one process's start time may differ."""
 KILL_SECONDS = 10.0
+MACHINE = "STREAMS_MACHINE"
+"""Environment variable: the name of this machine, which its agent gives to the hosts that it starts."""
+
+
+def machine_name() -> str:
+    """The name of this machine: what `STREAMS_MACHINE` says, else its host name."""
+    return os.environ.get(MACHINE) or socket.gethostname()
+
+
+@cache
+def process_space() -> str:
+    """Within what a pid means one process: a boot of a machine, and a process namespace (a container) on it.
+
+    A namespace is known by its number and by the start of its first process, since numbers are used again.
+    """
+    try:
+        boot = Path("/proc/sys/kernel/random/boot_id").read_text().strip()
+        namespace = Path("/proc/self/ns/pid").stat().st_ino
+        first = Path("/proc/1/stat").read_text().rpartition(")")[2].split()[19]
+    except (OSError, IndexError):  # a system without /proc
+        return f"{socket.gethostname()}-{psutil.boot_time():.0f}"
+    return f"{boot}-{namespace}-{first}"
+
+
+def is_here(space: str | None) -> bool:
+    """Whether pids of that process space mean processes that can be seen from here; None stands for this one."""
+    return space is None or space == process_space()
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,7 +68,7 @@ def process_started(pid: int) -> float | None:
 
 
 def is_alive(pid: int | None, started: float | None) -> bool:
-    """Does exactly this process still exist."""
+    """Does exactly this process of this machine still exist."""
     if pid is None or started is None:
         return False
     actual = process_started(pid)

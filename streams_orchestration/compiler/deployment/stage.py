@@ -64,7 +64,7 @@ def _deployment_plan(stages: Stages, terms: Terms) -> Section | None:
     plan = stages.deployment
     if plan is None or plan.refusal:
         return None
-    return {
+    section: Section = {
         "pes": [
             {
                 "id": pe.program.pe,
@@ -78,6 +78,12 @@ def _deployment_plan(stages: Stages, terms: Terms) -> Section | None:
         "units": [{"name": unit.name, "pes": list(unit.pes)} for unit in plan.units],
         "sinks": [{"operator": sink.operator, "kind": sink.kind, "address": sink.address} for sink in plan.sinks],
     }
+    if plan.wishes:
+        section["hosts"] = [
+            {"id": wish.host, "machine": wish.machine, "tags": list(wish.tags)}
+            for wish in map(plan.wish_of, plan.hosts)
+        ]
+    return section
 
 
 def _summary(done: Stages) -> Summary:

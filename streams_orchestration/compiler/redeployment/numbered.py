@@ -84,7 +84,8 @@ def numbered(plan: DeploymentPlan, numbers: Numbering) -> DeploymentPlan:
         )
         for unit in plan.units
     )
-    return replace(plan, pes=pes, units=units)
+    wishes = [replace(wish, host=numbers.hosts[wish.host]) for wish in plan.wishes]
+    return replace(plan, pes=pes, units=units, wishes=tuple(sorted(wishes, key=lambda wish: wish.host)))
 
 
 def _program(program: PeProgram, numbers: Numbering) -> PeProgram:

@@ -28,6 +28,7 @@ class Database(ABC):
         # a driver that begins by itself could not say how, so both are in autocommit
         @event.listens_for(self.engine, "begin")
         def _on_begin(connection: Connection) -> None:
+            self.synchronise(connection)
             mode = connection.get_execution_options().get("mode", "read")
             connection.exec_driver_sql(self.begin(mode), execution_options={"no_parameters": True})
 
@@ -39,6 +40,10 @@ class Database(ABC):
         is one statement, which does not take its turn where the database can do without. `create` excludes other
         writers, too, and needs no table.
         """
+
+    @abstractmethod
+    def synchronise(self, connection: Connection) -> None:
+        """Have `clock` go by the database's clock, where that is not this machine's; before a transaction begins."""
 
     @abstractmethod
     def identity(self) -> Hashable | None:

@@ -11,6 +11,7 @@ from typing import Any
 from sqlalchemy import URL, Connection, Engine, create_engine
 from sqlalchemy.exc import DBAPIError, ProgrammingError
 
+from streams_orchestration.runtime import clock
 from streams_orchestration.runtime.catalog.changes import Bell
 from streams_orchestration.runtime.catalog.database import Database, Mode, reason_of
 from streams_orchestration.runtime.errors import (
@@ -85,6 +86,13 @@ class PostgresqlDatabase(Database):
         if mode == "note":
             return "BEGIN ISOLATION LEVEL READ COMMITTED"
         return f"BEGIN ISOLATION LEVEL READ COMMITTED; SELECT pg_advisory_xact_lock({CREATION})"
+
+    def synchronise(self, connection: Connection) -> None:
+        """Read the server's clock, unless that was done a short while ago."""
+        if clock.is_stale():
+            began = clock.started()
+            seconds = connection.exec_driver_sql("SELECT extract(epoch FROM clock_timestamp())").scalar_one()
+            clock.read(float(seconds), began)
 
     def identity(self) -> str:
         """Its name: what is dropped and made anew there has no life of an application in common with the former."""

@@ -11,6 +11,7 @@ from streams_orchestration.runtime.catalog.states import (
     ApplicationState,
     EventKind,
     HostState,
+    MachineState,
     PeState,
     Timer,
     TrialState,
@@ -63,6 +64,27 @@ class HostRow(CatalogRow):
     heartbeat_at: float | None
     error: str | None
     launches: int
+    wish: dict[str, Any] | None
+    machine: str | None
+    space: str | None
+
+
+@dataclass(frozen=True, slots=True)
+class MachineRow(CatalogRow):
+    """A machine that has registered."""
+
+    name: str
+    space: str
+    pid: int
+    process_started: float
+    address: str
+    tags: list[str]
+    cores: int
+    state: MachineState
+    version: str
+    since: float
+    lease_until: float
+    load: float | None
 
 
 @dataclass(frozen=True, slots=True)

@@ -75,6 +75,9 @@ class SqliteDatabase(Database):
         """A writer takes the lock at once, so that it waits before it has read anything."""
         return "BEGIN" if mode == "read" else "BEGIN IMMEDIATE"
 
+    def synchronise(self, connection: Connection) -> None:
+        """Nothing: its clock is that of the machine."""
+
     def identity(self) -> tuple[int, int] | None:
         """Of the file: one that is made anew in its place is another."""
         try:

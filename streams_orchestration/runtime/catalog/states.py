@@ -6,6 +6,8 @@ from typing import Literal
 
 ApplicationState = Literal["RUNNING", "COMPLETED", "STOPPED", "FAILED"]
 HostState = Literal["STARTING", "RUNNING", "COMPLETED", "STOPPED", "FAILED"]
+MachineState = Literal["UP", "DRAINING", "DOWN"]
+"""Of a machine: hosts may be started there, or are to leave it, or its agent has ended."""
 PeState = Literal["WANTED", "STARTING", "RUNNING", "COMPLETED", "STOPPED", "FAILED"]
 RegionState = Literal[
     "STARTED",

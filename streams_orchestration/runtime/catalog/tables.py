@@ -57,6 +57,9 @@ host = Table(
     Column("heartbeat_at", Float),
     Column("error", Text),
     Column("launches", Integer, nullable=False, default=0),  # in a row without coming up
+    Column("wish", JSON(none_as_null=True)),  # the machine, or the tags of machines, that it is to run on
+    Column("machine", String),  # by name: where it runs, or whose agent is to start it
+    Column("space", String),  # within which its pid means a process: boot and process namespace of the machine
 )
 
 process = Table(
@@ -68,6 +71,24 @@ process = Table(
     Column("host", Integer, nullable=False),
     Column("started", Float, nullable=False),
     Column("command", Text, nullable=False),
+    Column("space", String),
+)
+
+machine = Table(
+    "machine",  # whose agent has registered it
+    metadata,
+    Column("name", String, primary_key=True),
+    Column("space", String, nullable=False),
+    Column("pid", Integer, nullable=False),  # of its agent
+    Column("process_started", Float, nullable=False),
+    Column("address", String, nullable=False),  # its host name, for people
+    Column("tags", JSON, nullable=False),
+    Column("cores", Integer, nullable=False),
+    Column("state", String, nullable=False),  # UP or DRAINING; DOWN once its agent has ended
+    Column("version", String, nullable=False),  # of the product
+    Column("since", Float, nullable=False),
+    Column("lease_until", Float, nullable=False),  # renewed by its agent
+    Column("load", Float),  # processes that wanted to run, a minute's average
 )
 
 unit = Table(

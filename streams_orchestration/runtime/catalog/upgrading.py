@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-import time
-
 from sqlalchemy import Connection, column, select, table
 
+from streams_orchestration.runtime import clock
 from streams_orchestration.runtime.catalog.catalog import Catalog
 from streams_orchestration.runtime.catalog.versions import NEWEST, REVISIONS, check_version
 from streams_orchestration.runtime.errors import CatalogMissingError, CatalogVersionError
@@ -58,7 +57,7 @@ def upgrade_older(catalog: Catalog) -> str | None:
 
 
 def _refuse_living(connection: Connection, catalog: Catalog) -> None:
-    now = time.time()
+    now = clock.now()
     living: list[str] = []
     for host in connection.execute(select(_host)):
         name = f"host {host.id} of {host.application}"

@@ -5,17 +5,21 @@ from __future__ import annotations
 import time
 import uuid
 from collections.abc import Callable
+from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Any
 
 from sqlalchemy import Connection, select, update
 
+from streams_orchestration.runtime import clock
 from streams_orchestration.runtime.catalog import tables
 from streams_orchestration.runtime.catalog.catalog import Catalog
 from streams_orchestration.runtime.catalog.rows import ApplicationRow, HostRow
-from streams_orchestration.runtime.errors import CatalogUnavailableError, HostLaunchError
+from streams_orchestration.runtime.errors import CatalogUnavailableError, HostLaunchError, NoMachineError
 from streams_orchestration.runtime.hosts.launcher import HostLauncher, HostStart, LocalLauncher
 from streams_orchestration.runtime.hosts.orphans import record_processes, stop_orphans
-from streams_orchestration.runtime.processes import kill
+from streams_orchestration.runtime.machines.register import choose, load_of, registered
+from streams_orchestration.runtime.processes import is_here, kill, process_space
 from streams_orchestration.runtime.settings import Settings
 from streams_orchestration.runtime.sinks.publishing import remove_empty
 from streams_orchestration.runtime.storage.home import Home
@@ -26,6 +30,7 @@ from streams_orchestration.runtime.units.region_machine import WORKING
 from streams_orchestration.runtime.units.status import HostStatus, UnitsStatus
 from streams_orchestration.runtime.units.unit_facts import Health, Trouble
 from streams_orchestration.runtime.units.watch import observe
+from streams_orchestration.runtime.units.wishes import read_wish
 
 POLL_SECONDS = 0.1
 FAILING_SECONDS = 3.0
@@ -60,9 +65,10 @@ def launch(
         NotDeployedError, HostLaunchError, JavaError: see there.
     """
     read_units(home, application)
+    asked_at = None if asked_at is None else clock.shared(asked_at)
     catalog = Catalog(home)
     observe(catalog, application)
-    failed = failures(read_units(home, application), time.time()) if heal else ()
+    failed = failures(read_units(home, application), clock.now()) if heal else ()
     mendable = [failure.unit for failure in failed if not failure.exhausted]
     a = tables.application
     with catalog.write() as connection:
@@ -70,36 +76,59 @@ def launch(
         wanted = row.wanted == "RUNNING" and row.state != "COMPLETED"
         if wanted and heal:
             take_up(connection, application, [*mendable, *_lost(connection, application)])
-        started = _start_missing(connection, home, row, launcher or LocalLauncher(), asked_at) if wanted else ()
+        started = _start_missing(connection, home, row, launcher or LocalLauncher(), asked_at) if wanted else _Started()
     stop_orphans(home, application)
-    return started
+    if started.refusals:
+        message = "\n".join(started.refusals)
+        raise HostLaunchError(message)
+    return tuple(started.pids)
+
+
+@dataclass(slots=True)
+class _Started:
+    """Hosts that were missing."""
+
+    pids: list[int] = field(default_factory=list[int])
+    """Of those that were started as processes of this machine."""
+    refusals: list[str] = field(default_factory=list[str])
+    """Why others could be started nowhere."""
 
 
 def _start_missing(
     connection: Connection, home: Home, row: ApplicationRow, launcher: HostLauncher, asked_at: float | None
-) -> tuple[int, ...]:
-    """Start the hosts that have work and do not live; their pids."""
+) -> _Started:
+    """Start the hosts that have work and do not live: by the agents of machines if any has registered."""
     h, p, u = tables.host, tables.pe, tables.unit
     application = row.name
     memory = Settings(**row.settings).driver_memory
-    started: list[int] = []
+    started, now, machines = _Started(), clock.now(), registered(connection)
+    load = load_of(HostRow.all(connection, select(h).where(h.c.machine.is_not(None))), application, now)
     open_units = select(u.c.name).where(u.c.application == application, u.c.state != "COMPLETED")
     working = select(p.c.host).where(p.c.application == application, p.c.unit.in_(open_units))
     for host in HostRow.all(connection, select(h).where(h.c.application == application, h.c.id.in_(working))):
-        if HostStatus.of(host).alive:
+        if HostStatus.of(host, now).alive:
             continue
         incarnation = uuid.uuid4().hex
-        now = time.time()
-        process = launcher.launch(HostStart(home, application, host.id, incarnation, Path(row.base), memory))
-        started.append(process.pid)
-        record_processes(connection, application, host.id, incarnation, [process])
+        where: dict[str, Any] = {"machine": None, "space": process_space(), "pid": None, "process_started": None}
+        if machines:
+            try:
+                machine = choose(read_wish(host.id, host.wish), machines, load, now)
+            except NoMachineError as error:
+                started.refusals.append(f"host {host.id} of {application} cannot be started: {error}")
+                continue
+            load.add(machine.name)
+            where |= {"machine": machine.name, "space": machine.space}
+        else:
+            process = launcher.launch(HostStart(home, application, host.id, incarnation, Path(row.base), memory))
+            started.pids.append(process.pid)
+            record_processes(connection, application, host.id, incarnation, [process])
+            where |= {"pid": process.pid, "process_started": process.started}
         connection.execute(
             update(h)
             .where(h.c.application == application, h.c.id == host.id)
             .values(
-                incarnation=incarnation, pid=process.pid, process_started=process.started,
-                state="STARTING", asked_at=asked_at, launched_at=now, heartbeat_at=None, error=None, start_up=None,
-                launches=host.launches + 1,
+                **where, incarnation=incarnation, state="STARTING", asked_at=asked_at, launched_at=clock.now(),
+                heartbeat_at=None, error=None, start_up=None, launches=host.launches + 1,
             )
         )  # fmt: skip
         connection.execute(
@@ -107,7 +136,7 @@ def _start_missing(
             .where(p.c.application == application, p.c.host == host.id, ~p.c.final, p.c.state != "FAILED")
             .values(state="STARTING", error=None, permanent=False)
         )
-    return tuple(started)
+    return started
 
 
 def _lost(connection: Connection, application: str) -> list[str]:
@@ -115,14 +144,15 @@ def _lost(connection: Connection, application: str) -> list[str]:
     h, p, u = tables.host, tables.pe, tables.unit
     lost: list[str] = []
     hosts = HostRow.all(connection, select(h).where(h.c.application == application, h.c.pid.is_not(None)))
+    now = clock.now()
     for host in hosts:
-        if HostStatus.of(host).alive:
+        if HostStatus.of(host, now).alive:
             continue
         members = select(p.c.unit).where(p.c.application == application, p.c.host == host.id, ~p.c.final)
         working = (u.c.application == application, u.c.name.in_(members), u.c.state.in_(WORKING))
         trouble = Trouble(f"host {host.id} (pid {host.pid}) is gone", host.heartbeat_at or host.launched_at)
         for name in connection.scalars(select(u.c.name).where(*working)).all():
-            advance(connection, application, name, time.time(), Health(trouble, up=False))
+            advance(connection, application, name, clock.now(), Health(trouble, up=False))
             lost.append(name)
     return lost
 
@@ -158,7 +188,7 @@ def await_running(
         pes = [pe for pe in status.pes if pe.unit in units]
         if unit is None:
             _require_working(status)
-        now = time.time()
+        now = clock.now()
         failures_now = {failure.unit: failure for failure in failures(status, now) if failure.unit in units}
         for name in units.keys() - failures_now.keys():
             failing.pop(name, None)
@@ -210,7 +240,8 @@ def cancel(home: Home, application: str, timeout: float) -> UnitsStatus:
     with catalog.read() as connection:
         hosts = HostRow.all(connection, select(h).where(h.c.application == application))
     for host in hosts:
-        kill(host.pid, host.process_started)
+        if is_here(host.space):  # others end their own
+            kill(host.pid, host.process_started)
     with catalog.write() as connection:
         for table in (h, p, u):
             connection.execute(

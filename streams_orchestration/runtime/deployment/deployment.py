@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import shutil
-import time
 import uuid
+from collections.abc import Collection
 from dataclasses import asdict
 from pathlib import Path
 from typing import Any
@@ -20,6 +20,7 @@ from streams_orchestration.compiler.redeployment.fingerprint import difference, 
 from streams_orchestration.compiler.redeployment.numbered import as_deployed
 from streams_orchestration.operators.references import ReferenceError
 from streams_orchestration.operators.storage.port import File, StorageError
+from streams_orchestration.runtime import clock
 from streams_orchestration.runtime.catalog import tables
 from streams_orchestration.runtime.catalog.catalog import Catalog
 from streams_orchestration.runtime.catalog.creation import create_catalog
@@ -35,6 +36,7 @@ from streams_orchestration.runtime.storage.home import Home
 from streams_orchestration.runtime.storage.start_lock import lock_start
 from streams_orchestration.runtime.transport.connections import connect, declare, disconnect
 from streams_orchestration.runtime.units.reading import deployed_applications, read_units
+from streams_orchestration.runtime.units.wishes import stored_wish
 
 STOP_SECONDS = 30.0
 FIRST_PLAN = 1
@@ -141,7 +143,11 @@ def _insert(connection: Connection, compilation: Compilation, identity: str, pla
     for unit in plan.units:
         insert_unit(connection, application, unit)
     for host in plan.hosts:
-        connection.execute(insert(tables.host).values(application=application, id=host, state="STOPPED"))
+        connection.execute(
+            insert(tables.host).values(
+                application=application, id=host, state="STOPPED", wish=stored_wish(plan.wish_of(host))
+            )
+        )
     for pe in plan.pes:
         insert_pe(connection, pe)
 
@@ -158,7 +164,7 @@ def insert_application(connection: Connection, compilation: Compilation, identit
             settings=asdict(Settings.from_environment()),
             wanted="RUNNING",
             state="RUNNING",
-            deployed_at=time.time(),
+            deployed_at=clock.now(),
         )
     )
 
@@ -172,7 +178,7 @@ def insert_unit(connection: Connection, application: str, unit: Unit, **values: 
         "period": unit.period,
         "drain_timeout": unit.drain_timeout,
         "reset_timeout": unit.reset_timeout,
-        "since": time.time(),
+        "since": clock.now(),
         "max_attempts": unit.max_attempts,
         "configured_attempts": unit.max_attempts,
     }
@@ -209,7 +215,7 @@ def _write_programs(connection: Connection, plan: DeploymentPlan) -> None:
 
 def resume(connection: Connection, application: str, state: str) -> None:
     """Wanted again: every PE goes on after its last commit, in a new generation that fences off what may still run."""
-    a, u, p = tables.application, tables.unit, tables.pe
+    a, u = tables.application, tables.unit
     connection.execute(update(a).where(a.c.name == application).values(wanted="RUNNING", runs_until=None))
     if state != "STOPPED":
         return
@@ -217,15 +223,21 @@ def resume(connection: Connection, application: str, state: str) -> None:
     connection.execute(update(a).where(a.c.name == application).values(state="RUNNING", settings=settings))
     t = tables.trial  # of a redeploy that was stopped in the middle of it
     trial = (t.c.application == application, t.c.state == "OPEN")
-    connection.execute(update(t).where(*trial).values(until=time.time() + t.c.within))
+    connection.execute(update(t).where(*trial).values(until=clock.now() + t.c.within))
     open_units = (u.c.application == application, u.c.state != "COMPLETED")
+    begin_again(connection, application, connection.scalars(select(u.c.name).where(*open_units)).all())
+
+
+def begin_again(connection: Connection, application: str, units: Collection[str]) -> None:
+    """Have units go on after the last commits of their PEs, in a new generation that fences off what may still run."""
+    u, p = tables.unit, tables.pe
     connection.execute(
         update(u)
-        .where(*open_units)
+        .where(u.c.application == application, u.c.name.in_(units))
         .values(
             state="STARTED",
             dirty=False,
-            since=time.time(),
+            since=clock.now(),
             timer=None,
             deadline=None,
             cause=None,
@@ -235,7 +247,9 @@ def resume(connection: Connection, application: str, state: str) -> None:
         )
     )
     connection.execute(
-        update(p).where(p.c.application == application, ~p.c.final).values(state="WANTED", error=None, permanent=False)
+        update(p)
+        .where(p.c.application == application, p.c.unit.in_(units), ~p.c.final)
+        .values(state="WANTED", error=None, permanent=False)
     )
 
 
@@ -246,9 +260,10 @@ def forget(home: Home, catalog: Catalog, application: str, programs: tuple[PePro
     for path in _published(home, programs):
         path.unlink(missing_ok=True)
     with catalog.write() as connection:
+        connection.execute(delete(tables.application).where(tables.application.c.name == application))
         for table in tables.metadata.sorted_tables:
-            column = table.c.name if table is tables.application else table.c.application
-            connection.execute(delete(table).where(column == application))
+            if "application" in table.c:
+                connection.execute(delete(table).where(table.c.application == application))
         disconnect(connection, application)
     for directory in (home.data(application), home.results(application), home.logs(application)):
         shutil.rmtree(directory, ignore_errors=True)

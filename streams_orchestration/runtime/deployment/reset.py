@@ -5,11 +5,10 @@ Every step may be repeated: a reset that died half way is completed by the next 
 
 from __future__ import annotations
 
-import time
-
-from sqlalchemy import select
+from sqlalchemy import select, update
 
 from streams_orchestration.model.names import nearest
+from streams_orchestration.runtime import clock
 from streams_orchestration.runtime.catalog import tables
 from streams_orchestration.runtime.catalog.catalog import Catalog
 from streams_orchestration.runtime.catalog.rows import HostRow
@@ -17,7 +16,7 @@ from streams_orchestration.runtime.deployment.control import launch
 from streams_orchestration.runtime.errors import StreamsRuntimeError
 from streams_orchestration.runtime.hosts.launcher import HostLauncher
 from streams_orchestration.runtime.limits import HEARTBEAT_LIMIT
-from streams_orchestration.runtime.processes import kill
+from streams_orchestration.runtime.processes import is_here, kill
 from streams_orchestration.runtime.sinks.retraction import retract
 from streams_orchestration.runtime.storage.files import remove_files
 from streams_orchestration.runtime.storage.home import Home
@@ -105,7 +104,7 @@ def _take_up(catalog: Catalog, application: str, unit: str, *, generation: int |
         row = unit_row(connection, application, unit)
         if row.state in ENDED or (generation is not None and row.generation > generation):
             return
-        now = time.time()
+        now = clock.now()
         take_up(connection, application, [unit])
         health = read_health(connection, application, now)[unit]
         event: Event | None = ResetRequested(force=force, healthy=health.up)
@@ -121,7 +120,7 @@ def _end_hosts(catalog: Catalog, application: str, unit: str, generation: int | 
     Those of a reset that has run out of time are killed, too, when they have not answered it.
     """
     h, p = tables.host, tables.pe
-    now = time.time()
+    now = clock.now()
     with catalog.read() as connection:
         row = unit_row(connection, application, unit)
         hosts = HostRow.all(connection, select(h).where(h.c.application == application))
@@ -134,4 +133,15 @@ def _end_hosts(catalog: Catalog, application: str, unit: str, generation: int | 
     for host in hosts:
         silent = now - max(host.heartbeat_at or 0.0, host.launched_at)
         if host.state == "FAILED" or silent > HEARTBEAT_LIMIT or host.id in stuck:
-            kill(host.pid, host.process_started)
+            if is_here(host.space):
+                kill(host.pid, host.process_started)
+            elif host.id in stuck:  # its machine ends it once another one is in its place
+                _give_up(catalog, host)
+
+
+def _give_up(catalog: Catalog, host: HostRow) -> None:
+    """Count a host that cannot be killed from here as failed."""
+    h = tables.host
+    mine = (h.c.application == host.application, h.c.id == host.id, h.c.incarnation == host.incarnation)
+    with catalog.write() as connection:
+        connection.execute(update(h).where(*mine).values(state="FAILED", error="it did not answer a reset"))

@@ -15,6 +15,7 @@ from typing import Any
 from sqlalchemy import Connection, func, select, update
 
 from streams_orchestration.compiler.pe_program import PeProgram
+from streams_orchestration.runtime import clock
 from streams_orchestration.runtime.catalog import tables
 from streams_orchestration.runtime.catalog.catalog import Catalog
 from streams_orchestration.runtime.catalog.outage import SETTLE_SECONDS, Outage
@@ -25,7 +26,7 @@ from streams_orchestration.runtime.hosts.pes import deployed_pes, units_timed_by
 from streams_orchestration.runtime.hosts.presence import Presence, Wanted
 from streams_orchestration.runtime.hosts.receivers import Receivers, receivers
 from streams_orchestration.runtime.hosts.start_up import StartUp
-from streams_orchestration.runtime.processes import is_alive
+from streams_orchestration.runtime.processes import is_alive, is_here
 from streams_orchestration.runtime.settings import Settings
 from streams_orchestration.runtime.sinks.delivering import deliverers
 from streams_orchestration.runtime.sinks.publisher import Publisher
@@ -79,7 +80,7 @@ class Host:
         self.neighbours: list[tuple[int, float]] = []
         """Process and its start, of the other hosts of the application that live."""
         self.observed = 0.0
-        self.began = time.time()
+        self.began = clock.now()
         row = self.outage.through(self.presence.join)
         self.start_up = StartUp(row.launched_at, row.asked_at)
         self.started = False
@@ -99,9 +100,9 @@ class Host:
     def run(self) -> str:
         """Until the PEs are complete, or are not wanted any more; returns the state to report."""
         self.heart.start()
-        self.start_up.reached("imports", time.time())
+        self.start_up.reached("imports", clock.now())
         version = self.engine.wait()
-        self.start_up.reached("session", time.time())
+        self.start_up.reached("session", clock.now())
         self.heart.watch(self.engine)
         self.engine.watch(self.catalog.changes.wake)
         log.info("%s is up", version)
@@ -149,7 +150,7 @@ class Host:
                 self.stop_all()
                 self.publisher.stop()
                 return "STOPPED"
-            observes = self.news or began - self.observed >= OBSERVE_SECONDS or time.time() >= self.deadline
+            observes = self.news or began - self.observed >= OBSERVE_SECONDS or clock.now() >= self.deadline
             if observes:
                 self.observed = began
                 observe(self.catalog, self.application)
@@ -198,7 +199,7 @@ class Host:
         """Wait until there is something to do: the catalog changes, a query or a process ends, a timer runs out."""
         while not self.terminated and self.engine_end() is None:
             now = time.monotonic()
-            seconds = min(until - now, self.deadline - time.time(), NEIGHBOURS_SECONDS)
+            seconds = min(until - now, self.deadline - clock.now(), NEIGHBOURS_SECONDS)
             if seconds <= 0 or self.catalog.changes.wait(mark, seconds) or not self._neighbours_live():
                 break
             self.heart.turned()
@@ -242,12 +243,16 @@ class Host:
                 .where(p.c.application == self.application, p.c.host == self.number),
             )
             others = connection.execute(
-                select(h.c.pid, h.c.process_started).where(
+                select(h.c.pid, h.c.process_started, h.c.space).where(
                     h.c.application == self.application, h.c.id != self.number, h.c.pid.is_not(None)
                 )
             ).all()
-        self.neighbours = [(row.pid, row.process_started) for row in others if is_alive(row.pid, row.process_started)]
-        now = time.time()
+        self.neighbours = [
+            (row.pid, row.process_started)
+            for row in others
+            if is_here(row.space) and is_alive(row.pid, row.process_started)
+        ]
+        now = clock.now()
         news = any(changes_soon(row, now) for row in rows)
         self.deadline = min((row.deadline for row in rows if row.deadline is not None), default=math.inf)
         starting = sum(query.starting for query in self.queries.values())
@@ -312,7 +317,7 @@ class Host:
     def _see_start(self) -> None:
         """Write down how long the start took, as soon as a batch of this host is committed."""
         if "queries" not in self.start_up.seconds:
-            self.start_up.reached("queries", time.time())
+            self.start_up.reached("queries", clock.now())
         p = tables.pe
         with self.catalog.read() as connection:
             first = connection.scalar(
@@ -345,7 +350,7 @@ class Host:
                 before = connection.scalar(
                     select(p.c.failures).where(p.c.application == self.application, p.c.id == pe)
                 )
-                again = failed_again(before, cause, time.time())
+                again = failed_again(before, cause, clock.now())
                 values["failures"] = again.row()
                 values["error"] = again.describe(error)
                 values["permanent"] = permanent or again.hopeless

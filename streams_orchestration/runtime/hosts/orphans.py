@@ -12,7 +12,7 @@ from sqlalchemy import Connection, delete, insert, select
 from streams_orchestration.runtime.catalog import tables
 from streams_orchestration.runtime.catalog.catalog import Catalog
 from streams_orchestration.runtime.catalog.rows import HostRow
-from streams_orchestration.runtime.processes import ProcessIdentity, kill, living
+from streams_orchestration.runtime.processes import ProcessIdentity, is_here, kill, living, process_space
 from streams_orchestration.runtime.storage.home import Home
 
 GRACE_SECONDS = 3.0
@@ -49,6 +49,7 @@ def record_processes(
             insert(p).values(
                 application=application, host=host, incarnation=incarnation,
                 pid=process.pid, started=process.started, command=process.command,
+                space=process_space(),
             )
         )  # fmt: skip
 
@@ -56,7 +57,8 @@ def record_processes(
 def stop_orphans(home: Home, application: str) -> tuple[Orphan, ...]:
     """Stop what is left of hosts that have ended, or were started anew since; what belongs to a host that lives stays.
 
-    A process is only touched when its pid, its start time and its command line are those that its host wrote down.
+    Processes of other machines are left to these. One of this machine is only touched when its pid, its start time and
+    its command line are those that its host wrote down.
     """
     catalog = Catalog(home)
     if not catalog.exists:
@@ -68,7 +70,7 @@ def stop_orphans(home: Home, application: str) -> tuple[Orphan, ...]:
         stopped = connection.scalar(select(a.c.state).where(a.c.name == application)) == "STOPPED"
     current = {host.id: host for host in hosts}
     groups: dict[tuple[int, str], list[ProcessIdentity]] = defaultdict(list)
-    for row in rows:
+    for row in filter(lambda row: is_here(row.space), rows):
         groups[row.host, row.incarnation].append(ProcessIdentity(row.pid, row.started, row.command))
     orphans: list[Orphan] = []
     for (number, incarnation), processes in groups.items():

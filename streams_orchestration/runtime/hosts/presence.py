@@ -10,6 +10,7 @@ from typing import Any, Literal
 
 from sqlalchemy import Connection, select, update
 
+from streams_orchestration.runtime import clock
 from streams_orchestration.runtime.catalog import tables
 from streams_orchestration.runtime.catalog.catalog import Catalog
 from streams_orchestration.runtime.catalog.reading import CatalogRow
@@ -115,7 +116,7 @@ class Presence:
         h, a = tables.host, tables.application
         life = select(a.c.life).where(a.c.name == self.application).scalar_subquery()
         mine = (h.c.application == self.application, h.c.id == self.host, h.c.incarnation == self.incarnation)
-        connection.execute(update(h).where(*mine, life == self._life).values(**values, heartbeat_at=time.time()))
+        connection.execute(update(h).where(*mine, life == self._life).values(**values, heartbeat_at=clock.now()))
 
     def record_family(self) -> tuple[ProcessIdentity, ...]:
         """Write down this process and what it has started, so that others can find them when it is gone."""

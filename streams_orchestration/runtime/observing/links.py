@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import json
-import time
 from collections.abc import Iterator
 
 from sqlalchemy import ColumnElement, Connection, func, select
 
+from streams_orchestration.runtime import clock
 from streams_orchestration.runtime.catalog import tables
 from streams_orchestration.runtime.catalog.rows import ConnectionRow, ExportRow, ImportRow
 from streams_orchestration.runtime.observing.status import ConnectionStatus, ExportStatus, ImportStatus
@@ -53,7 +53,7 @@ def read_exports(connection: Connection, application: str) -> tuple[ExportStatus
 
 
 def _connections(connection: Connection, which: ColumnElement[bool]) -> Iterator[ConnectionStatus]:
-    now = time.time()
+    now = clock.now()
     ordered = select(_c).where(which).order_by(_c.c.exporter, _c.c.stream, _c.c.application, _c.c.key)
     readers: dict[str, dict[tuple[str, str], ImportingPe]] = {}
     for row in ConnectionRow.all(connection, ordered):

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import time
 from collections import defaultdict
 from collections.abc import Sequence
 from dataclasses import dataclass
 
 from sqlalchemy import Connection, func, select
 
+from streams_orchestration.runtime import clock
 from streams_orchestration.runtime.catalog import tables
 from streams_orchestration.runtime.catalog.reading import CatalogRow
 from streams_orchestration.runtime.catalog.states import PeState
@@ -51,7 +51,7 @@ def read_metrics(home: Home, application: str, now: float | None = None) -> Appl
     Raises:
         NotDeployedError: the catalog does not know it.
     """
-    now = time.time() if now is None else now
+    now = clock.now() if now is None else now
     with opened_catalog(home, application).read() as connection:
         row = application_row(connection, home, application)
         recorded = _recorded(connection, application, now)

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 
 from sqlalchemy import select
 
+from streams_orchestration.runtime import clock
 from streams_orchestration.runtime.catalog import tables
 from streams_orchestration.runtime.catalog.catalog import Catalog
 from streams_orchestration.runtime.catalog.rows import UnitRow
@@ -66,7 +67,7 @@ def read_pulses(home: Home) -> dict[str, Pulse]:
     if not catalog.exists:
         return {}
     a, u = tables.application, tables.unit
-    now = time.time()
+    now = clock.now()
     with catalog.read() as connection:
         applications = connection.execute(select(a.c.name, a.c.wanted, a.c.state, a.c.deployed_at)).all()
         running = [row.name for row in applications if row.wanted == row.state == "RUNNING"]

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import time
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass, replace
 from typing import Any
@@ -10,6 +9,7 @@ from typing import Any
 from sqlalchemy import Connection, func, insert, select, update
 
 from streams_orchestration.compiler.pe_program import PeProgram
+from streams_orchestration.runtime import clock
 from streams_orchestration.runtime.catalog import tables
 from streams_orchestration.runtime.catalog.catalog import Catalog
 from streams_orchestration.runtime.catalog.reading import CatalogRow
@@ -65,7 +65,7 @@ def commit_batch(
     application, pe = program.application, program.pe
     key = {"application": application, "pe": pe, "batch": plan.batch}
     results = sorted(results, key=lambda result: (result.level, result.partition))
-    now = time.time()
+    now = clock.now()
     spark = now - plan.planned_at if plan.planned_at else seconds
     counts = batch_counts(plan, results, spark, commit_before)
     with catalog.write() as connection:

@@ -14,6 +14,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 
+from streams_orchestration.runtime import clock
 from streams_orchestration.runtime.catalog.catalog import Catalog
 from streams_orchestration.runtime.catalog.outage import Outage
 from streams_orchestration.runtime.errors import CatalogUnavailableError, StaleGenerationError, StreamsRuntimeError
@@ -119,7 +120,7 @@ class Planner:
                 self._period = view.period
                 self._began = time.monotonic()
                 self._planned = replace(
-                    plan, planned_at=time.time(), plan_seconds=self._began - began, token=uuid.uuid4().hex
+                    plan, planned_at=clock.now(), plan_seconds=self._began - began, token=uuid.uuid4().hex
                 )
                 return plan.batch
             if began >= until:

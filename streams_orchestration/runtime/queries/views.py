@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import time
 from collections.abc import Sequence
 
 from pydantic import TypeAdapter
 from sqlalchemy import Connection, or_, select
 
 from streams_orchestration.compiler.pe_program import InputStream, PeProgram
+from streams_orchestration.runtime import clock
 from streams_orchestration.runtime.catalog import tables
 from streams_orchestration.runtime.catalog.catalog import Catalog
 from streams_orchestration.runtime.catalog.rows import SegmentRow
@@ -93,7 +93,7 @@ def read_view(catalog: Catalog, program: PeProgram) -> PeView:
 
 def is_held(until: float | None) -> bool:
     """Whether a unit is being drained; a redeploy that died holds nothing up for long."""
-    return until is not None and until > time.time()
+    return until is not None and until > clock.now()
 
 
 def _has_begun(connection: Connection, program: PeProgram) -> bool:
@@ -115,7 +115,7 @@ def _drained_streams(connection: Connection, program: PeProgram) -> frozenset[st
         connection.scalars(
             select(p.c.id)
             .join(u, (u.c.application == p.c.application) & (u.c.name == p.c.unit))
-            .where(p.c.application == program.application, u.c.held_until > time.time())
+            .where(p.c.application == program.application, u.c.held_until > clock.now())
         )
     )
     return frozenset(stream.stream for stream in program.inputs if stream.producer in held)

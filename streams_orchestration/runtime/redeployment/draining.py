@@ -14,6 +14,7 @@ from contextlib import contextmanager, suppress
 from sqlalchemy import Connection, select, update
 
 from streams_orchestration.compiler.pe_program import PeProgram
+from streams_orchestration.runtime import clock
 from streams_orchestration.runtime.catalog import tables
 from streams_orchestration.runtime.catalog.catalog import Catalog
 from streams_orchestration.runtime.catalog.rows import UnitRow
@@ -69,7 +70,7 @@ def hold(catalog: Catalog, application: str, units: Collection[str]) -> None:
     What runs only until it is at its cut runs on for as long.
     """
     u, a = tables.unit, tables.application
-    until = time.time() + HOLD_SECONDS
+    until = clock.now() + HOLD_SECONDS
     with catalog.write() as connection:
         for_a_while = (a.c.name == application, a.c.runs_until.is_not(None))
         connection.execute(update(a).where(*for_a_while).values(runs_until=until))
@@ -86,7 +87,7 @@ def release(catalog: Catalog, application: str) -> None:
     u = tables.unit
     held = (u.c.application == application, u.c.held_until.is_not(None))
     with catalog.write() as connection:
-        connection.execute(update(u).where(*held, u.c.timer == "period").values(deadline=time.time()))
+        connection.execute(update(u).where(*held, u.c.timer == "period").values(deadline=clock.now()))
         connection.execute(update(u).where(*held).values(held_until=None))
 
 
@@ -97,7 +98,7 @@ def redeploy_under_way(home: Home, application: str) -> str | None:
         CatalogError: it cannot be read.
     """
     u = tables.unit
-    held = select(u.c.name).where(u.c.application == application, u.c.held_until > time.time()).order_by(u.c.name)
+    held = select(u.c.name).where(u.c.application == application, u.c.held_until > clock.now()).order_by(u.c.name)
     with opened_catalog(home, application).read() as connection:
         names = list(connection.scalars(held))
         on_trial = is_on_trial(connection, application)
@@ -148,7 +149,7 @@ def _stay(catalog: Catalog, application: str, programs: Sequence[PeProgram], uni
     with catalog.write() as connection:
         rest = under_way(connection, application, programs, units)
         if not rest:
-            connection.execute(update(u).where(*periods).values(deadline=time.time() + HOLD_SECONDS))
+            connection.execute(update(u).where(*periods).values(deadline=clock.now() + HOLD_SECONDS))
     return rest
 
 
@@ -209,7 +210,7 @@ def _go_back(connection: Connection, unit: UnitRow) -> list[str]:
 def close_epochs(catalog: Catalog, application: str, units: Collection[str]) -> None:
     """Have the regions among units that are not at a cut close their epoch now instead of when their period is over."""
     u = tables.unit
-    now = time.time()
+    now = clock.now()
     early = (u.c.application == application, u.c.name.in_(units), u.c.timer == "period", u.c.deadline > now)
     with catalog.read() as connection:
         waiting = connection.scalars(select(u.c.name).where(*early)).all()

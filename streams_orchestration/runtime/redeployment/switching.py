@@ -7,7 +7,6 @@ states only grow. Units that do not change are not touched.
 
 from __future__ import annotations
 
-import time
 from collections.abc import Collection, Iterable, Mapping
 from dataclasses import asdict, replace
 from typing import Any
@@ -18,6 +17,7 @@ from streams_orchestration.compiler.compilation import Compilation, need
 from streams_orchestration.compiler.deployment_plan import DeployedPe
 from streams_orchestration.compiler.pe_program import PeProgram
 from streams_orchestration.compiler.redeployment.outcome import Redeployment
+from streams_orchestration.runtime import clock
 from streams_orchestration.runtime.catalog import tables
 from streams_orchestration.runtime.catalog.rows import SinkRow, UnitRow
 from streams_orchestration.runtime.deployment.deployment import base_directory, insert_pe, insert_unit
@@ -86,7 +86,7 @@ def switch(
     begin(connection, home, wanted, redeployment, cut, carried, rows)
     begins = {each.unit for each in redeployment.units if each.action in ("restart", "start")}
     begun = [program for program in need(wanted.deployment).programs if program.unit in begins]
-    counters.carry_on(connection, begun, redeployment.formers, time.time())
+    counters.carry_on(connection, begun, redeployment.formers, clock.now())
     open_trial(connection, application, begins, within, before)
     streams = {name for each in need(wanted.deployment).programs for name in each.consumers}
     garbage += drop_unread_exports(connection, application, streams)
@@ -134,7 +134,7 @@ def begin(
                 values["final_epoch"] = cut.epoch if final else cut.epoch + 1
             insert_unit(connection, application, unit, generation=generation, **values)
             insert_cut(connection, application, unit.name, cut.epoch, generation)
-    place_hosts(connection, application, plan.hosts)
+    place_hosts(connection, application, {host: plan.wish_of(host) for host in plan.hosts})
     _place_sinks(connection, home, application, plan.programs, begins, formers)
     _write_application(connection, wanted, redeployment.after, cut)
 
@@ -181,7 +181,7 @@ def _begin(
     exhausted = _is_exhausted(program, position)
     insert_pe(
         connection, pe, batch=cut.batch + 1, epoch=cut.epoch + 1, position=position, exhausted=exhausted,
-        final=final, state="COMPLETED" if final else "WANTED", committed_at=time.time(),
+        final=final, state="COMPLETED" if final else "WANTED", committed_at=clock.now(),
     )  # fmt: skip
     names = {operator.name for operator in program.operators.values()}
     states = [state for name, state in carried.states.items() if name in names]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 
+from streams_orchestration.runtime import clock
 from streams_orchestration.runtime.catalog.catalog import Catalog
 from streams_orchestration.runtime.catalog.rows import TrialRow
 from streams_orchestration.runtime.deployment.control import launch
@@ -65,7 +66,7 @@ def await_trial(home: Home, application: str, launcher: HostLauncher | None = No
                 return trial
             if status.state == "STOPPED":
                 raise OnTrialError(application)
-            if time.monotonic() - healed > HEAL_SECONDS and failures(status, time.time()):
+            if time.monotonic() - healed > HEAL_SECONDS and failures(status, clock.now()):
                 healed = time.monotonic()
                 start(home, application, launcher)
             catalog.changes.wait(mark, LOOK_SECONDS)
@@ -134,10 +135,10 @@ def _take_back(catalog: Catalog, application: str, cause: str) -> TrialRow | Non
 def _refusal(application: str, trial: TrialRow | None) -> str:
     if trial is None:
         return f"{application}: there is no plan before that could be brought back: it was not redeployed yet"
-    clock = time.strftime("%H:%M:%S", time.localtime(trial.ended_at or 0.0))
+    ended = time.strftime("%H:%M:%S", time.localtime(trial.ended_at or 0.0))
     if trial.state == "REVERTED":
-        return f"{application}: the plan before is back already, since {clock}: {trial.cause}"
+        return f"{application}: the plan before is back already, since {ended}: {trial.cause}"
     return (
         f"{application}: the plan before is no longer kept, because the new one had completed an epoch in every unit "
-        f"that was restarted at {clock}. Redeploy the former spec, then state is kept, too"
+        f"that was restarted at {ended}. Redeploy the former spec, then state is kept, too"
     )

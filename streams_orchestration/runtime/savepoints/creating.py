@@ -15,6 +15,7 @@ from sqlalchemy import Connection, select, update
 
 from streams_orchestration.compiler.compilation import Compilation
 from streams_orchestration.compiler.pe_program import PeProgram
+from streams_orchestration.runtime import clock
 from streams_orchestration.runtime.catalog import tables
 from streams_orchestration.runtime.catalog.catalog import Catalog
 from streams_orchestration.runtime.catalog.rows import ApplicationRow, ConnectionRow
@@ -127,7 +128,7 @@ def _at_rest(
     """The application stands at a cut, with nothing unread between its units; afterwards it does what it did before."""
     units = {program.unit for program in programs}
     status = read_units(home, application)
-    hopeless = [failure for failure in failures(status, time.time()) if failure.exhausted]
+    hopeless = [failure for failure in failures(status, clock.now()) if failure.exhausted]
     if status.state == "RUNNING" and hopeless:
         message = (
             f"{application}: no savepoint can be taken, since {hopeless[0].unit} has failed and is reset no more: "
@@ -163,7 +164,7 @@ def _resume(home: Home, catalog: Catalog, application: str, *, for_a_while: bool
     with catalog.write() as connection:
         resume(connection, application, application_row(connection, home, application).state)
         if for_a_while:
-            until = time.time() + HOLD_SECONDS
+            until = clock.now() + HOLD_SECONDS
             connection.execute(update(a).where(a.c.name == application).values(runs_until=until))
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import time
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -10,6 +9,7 @@ from sqlalchemy import Connection, case, func, select, update
 
 from streams_orchestration.model.visibility import Visibility
 from streams_orchestration.operators.storage.port import is_address
+from streams_orchestration.runtime import clock
 from streams_orchestration.runtime.catalog import tables
 from streams_orchestration.runtime.catalog.catalog import Catalog
 from streams_orchestration.runtime.catalog.rows import SinkFileRow, SinkRow
@@ -79,7 +79,7 @@ def record_failure(catalog: Catalog, application: str, operator: str, error: Out
         connection.execute(
             update(s)
             .where(s.c.application == application, s.c.operator == operator)
-            .values(error=str(error), failures=s.c.failures + 1, failed_at=time.time())
+            .values(error=str(error), failures=s.c.failures + 1, failed_at=clock.now())
         )
         if error.permanent:
             mine = select(s.c.pe).where(s.c.application == application, s.c.operator == operator).scalar_subquery()

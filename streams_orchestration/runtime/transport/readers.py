@@ -8,7 +8,6 @@ between is dropped, and counted.
 
 from __future__ import annotations
 
-import time
 from collections import defaultdict
 from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass
@@ -16,6 +15,7 @@ from dataclasses import dataclass
 from sqlalchemy import Connection, delete, func, select, update
 
 from streams_orchestration.compiler.pe_program import PeProgram
+from streams_orchestration.runtime import clock
 from streams_orchestration.runtime.catalog import tables
 from streams_orchestration.runtime.catalog.kept_rows import PlanBefore
 from streams_orchestration.runtime.catalog.rows import SegmentRow, StoredPosition
@@ -75,7 +75,7 @@ def outstanding(
         .where(p.c.application == application, p.c.id.in_(pes))
     )
     members = {row.id: row for row in rows} if pes else {}
-    importing = importing_pes(connection, application, time.time() if now is None else now) if program.exports else {}
+    importing = importing_pes(connection, application, clock.now() if now is None else now) if program.exports else {}
     most = 0
     for stream, consumers in program.consumers.items():
         written = position.outputs.get(stream, 0)

@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
-import time
-from collections.abc import Collection, Iterable
+from collections.abc import Collection, Iterable, Mapping
 from dataclasses import asdict
 
-from sqlalchemy import Connection, delete, insert, select
+from sqlalchemy import Connection, delete, insert, select, update
 
+from streams_orchestration.compiler.deployment_plan import HostWish
+from streams_orchestration.runtime import clock
 from streams_orchestration.runtime.catalog import tables
 from streams_orchestration.runtime.catalog.rows import PeRow
 from streams_orchestration.runtime.programs.batches import StoredState
+from streams_orchestration.runtime.units.wishes import stored_wish
 
 
 def forget_units(connection: Connection, application: str, units: Collection[str]) -> None:
@@ -38,7 +40,7 @@ def insert_cut(connection: Connection, application: str, unit: str, epoch: int, 
     pes = PeRow.all(connection, select(p).where(p.c.application == application, p.c.unit == unit))
     kept = ("batch", "exhausted", "final", "position", "rows_in", "rows_out", "busy_seconds")
     for pe in pes:
-        values = {name: getattr(pe, name) for name in kept} | {"committed_at": pe.committed_at or time.time()}
+        values = {name: getattr(pe, name) for name in kept} | {"committed_at": pe.committed_at or clock.now()}
         key = {"application": application, "pe": pe.id}
         connection.execute(
             insert(tables.commit).values(**key, **values, generation=generation, epoch=epoch, boundary=True)
@@ -46,7 +48,7 @@ def insert_cut(connection: Connection, application: str, unit: str, epoch: int, 
     connection.execute(
         insert(tables.epoch).values(
             application=application, unit=unit, epoch=epoch, cut={str(pe.id): pe.batch for pe in pes},
-            completed_at=time.time(), seconds=0.0,
+            completed_at=clock.now(), seconds=0.0,
         )
     )  # fmt: skip
 
@@ -59,11 +61,14 @@ def insert_states(connection: Connection, application: str, pe: int, batch: int,
         connection.execute(insert(tables.state).values(**values, files=files))
 
 
-def place_hosts(connection: Connection, application: str, hosts: Collection[int]) -> None:
-    """Enter hosts that are new, and forget those that have no PE any more: they end by themselves."""
+def place_hosts(connection: Connection, application: str, hosts: Mapping[int, HostWish]) -> None:
+    """Enter hosts that are new, with what they wish, and forget those without a PE: they end by themselves."""
     h = tables.host
     there = set(connection.scalars(select(h.c.id).where(h.c.application == application)))
     for host in sorted(set(hosts) - there):
-        values = {"state": "STOPPED", "launched_at": time.time()}
+        values = {"state": "STOPPED", "launched_at": clock.now()}
         connection.execute(insert(h).values(application=application, id=host, **values))
+    for host, wish in hosts.items():
+        mine = (h.c.application == application, h.c.id == host)
+        connection.execute(update(h).where(*mine).values(wish=stored_wish(wish)))
     connection.execute(delete(h).where(h.c.application == application, h.c.id.in_(there - set(hosts))))

@@ -6,12 +6,12 @@ epoch call it at any time, and every call is one transaction. When the process o
 
 from __future__ import annotations
 
-import time
 from collections.abc import Iterable, Mapping
 from typing import Any
 
 from sqlalchemy import Connection, insert, select
 
+from streams_orchestration.runtime import clock
 from streams_orchestration.runtime.catalog import tables
 from streams_orchestration.runtime.catalog.rows import UnitRow
 from streams_orchestration.runtime.units.region_events import Action, Event, ResetFailed, TriggerReset
@@ -49,7 +49,7 @@ def take_up(connection: Connection, application: str, units: Iterable[str]) -> N
         unit = unit_row(connection, application, name)
         outage = dict(unit.outage or {})
         if outage and "began" not in outage and unit.asked != unit.generation:
-            outage["asked"] = time.time()
+            outage["asked"] = clock.now()
             log_event(connection, unit, record_of(unit), "taken up", outage["asked"], generation=unit.generation)
         connection.execute(
             u.update()

@@ -6,13 +6,13 @@ for long, and a file may be brought back, or the next cut may do without it.
 
 from __future__ import annotations
 
-import time
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
 from sqlalchemy import Connection, select
 
+from streams_orchestration.runtime import clock
 from streams_orchestration.runtime.catalog import tables
 from streams_orchestration.runtime.catalog.catalog import Catalog
 from streams_orchestration.runtime.catalog.reading import CatalogRow
@@ -185,7 +185,7 @@ def _record(catalog: Catalog, application: str, unit: str) -> str | None:
         message = None if problem is None else f"{unit} cannot go back to {where}: {problem}"
         if known != (message is not None):
             kind = "cut restored" if message is None else "cut lost"
-            log_event(connection, row, record_of(row), kind, time.time(), generation=row.generation, cause=message)
+            log_event(connection, row, record_of(row), kind, clock.now(), generation=row.generation, cause=message)
     return message
 
 

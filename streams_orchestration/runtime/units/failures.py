@@ -10,7 +10,7 @@ from streams_orchestration.runtime.catalog.reading import CatalogRow
 from streams_orchestration.runtime.catalog.rows import UnitRow
 from streams_orchestration.runtime.catalog.states import PeState
 from streams_orchestration.runtime.errors import NothingFailedError
-from streams_orchestration.runtime.limits import ENTERED_LIMIT, HEARTBEAT_LIMIT, START_LIMIT
+from streams_orchestration.runtime.limits import AGENT_LIMIT, ENTERED_LIMIT, HEARTBEAT_LIMIT, START_LIMIT
 from streams_orchestration.runtime.units.status import HostStatus, PeStatus, UnitsStatus
 from streams_orchestration.runtime.units.unit_facts import ENDED, Health, Trouble
 from streams_orchestration.runtime.units.unit_status import LOST_REMEDY, UnitStatus
@@ -183,7 +183,7 @@ def health_of(hosts: Iterable[HostStatus], pes: Iterable[PeCondition], now: floa
     trouble: Trouble | None = None
     up = True
     for host in hosts:
-        if host.pid is None:
+        if host.pid is None and host.state != "STARTING":
             continue  # a host that was never launched finds everything rolled back when it comes
         reason = host_failure(host, now)
         if reason is not None and trouble is None:
@@ -230,7 +230,11 @@ def host_failure(host: HostStatus, now: float) -> str | None:
         return None
     if host.state == "FAILED":
         return f"host {host.id} failed: {host.error}"
-    if not host.alive:
+    if host.pid is None:
+        waited = now - host.launched_at
+        late = f"host {host.id} was not started on {host.machine} in {waited:.0f} s; its agent does not answer"
+        return late if waited > AGENT_LIMIT else None
+    if host.here and not host.alive:
         return f"host {host.id} (pid {host.pid}) is gone" + (f"; {host.error}" if host.error else "")
     if host.heartbeat_at is None:
         waited = now - host.launched_at

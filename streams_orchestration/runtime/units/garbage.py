@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import time
 from collections.abc import Collection, Iterable
 
 from sqlalchemy import Connection, delete, func, select
 
 from streams_orchestration.compiler.pe_program import PeProgram
+from streams_orchestration.runtime import clock
 from streams_orchestration.runtime.catalog import tables
 from streams_orchestration.runtime.catalog.catalog import Catalog
 from streams_orchestration.runtime.sinks.outputs import unpublished_files
@@ -44,7 +44,7 @@ class Garbage:
         Returns:
             Whether there was anything to look at.
         """
-        u, p, now = tables.unit, tables.pe, time.time()
+        u, p, now = tables.unit, tables.pe, clock.now()
         with self._catalog.read() as connection:
             progress = (
                 select(u.c.name, u.c.generation, tables.SHOWN_EPOCH.label("cut"), func.sum(p.c.batch).label("batches"))
@@ -102,7 +102,7 @@ def collect_garbage(
                 if stream.stream in streams:
                     read = cuts[program.pe].position["inputs"].get(stream.stream, 0) if program.pe in cuts else 0
                     needed[stream.stream] = min(needed.get(stream.stream, read), read)
-        now = time.time()
+        now = clock.now()
         paths += drop_read_exports(connection, application, needed, now)
         for exporter in exporters_done(connection, application):
             paths += drop_read_exports(connection, exporter, {}, now)
@@ -218,5 +218,5 @@ def unknown_pes(catalog: Catalog, home: Home, application: str) -> tuple[int, ..
 def _is_redeployed(connection: Connection, application: str) -> bool:
     """Whether units are held for another plan."""
     u = tables.unit
-    held = select(u.c.name).where(u.c.application == application, u.c.held_until > time.time())
+    held = select(u.c.name).where(u.c.application == application, u.c.held_until > clock.now())
     return connection.execute(held.limit(1)).first() is not None

@@ -31,7 +31,7 @@ def read_healths(connection: Connection, applications: Collection[str], now: flo
     """
     p, h = tables.pe, tables.host
     hosts = {
-        (row.application, row.id): HostStatus.of(row)
+        (row.application, row.id): HostStatus.of(row, now)
         for row in HostRow.all(connection, select(h).where(h.c.application.in_(applications)))
     }
     units: dict[tuple[str, str], list[PeCondition]] = {}

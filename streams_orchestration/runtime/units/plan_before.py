@@ -7,13 +7,13 @@ than all that the plan on trial has used.
 from __future__ import annotations
 
 import json
-import time
 from collections.abc import Collection, Mapping
 from dataclasses import replace
 from typing import Any
 
 from sqlalchemy import Connection, Executable, LargeBinary, Table, delete, func, insert, select, update
 
+from streams_orchestration.runtime import clock
 from streams_orchestration.runtime.catalog import tables
 from streams_orchestration.runtime.catalog.kept_rows import PlanBefore, Row
 from streams_orchestration.runtime.catalog.rows import ApplicationRow, PeRow, UnitRow
@@ -22,6 +22,7 @@ from streams_orchestration.runtime.tasks.stored_states import newest_states, sta
 from streams_orchestration.runtime.transport.connections import connect
 from streams_orchestration.runtime.units.boundaries import forget_units, insert_cut, insert_states, place_hosts
 from streams_orchestration.runtime.units.roll_back import roll_back
+from streams_orchestration.runtime.units.wishes import read_wish
 
 _OF_PES = (tables.pe, tables.sink, tables.pe_metrics)
 _OF_APPLICATION = (tables.stream_export, tables.stream_import)
@@ -43,7 +44,7 @@ def read_plan(
     rows = {
         "application": _rows(connection, a, select(a).where(a.c.name == application)),
         "unit": _rows(connection, u, select(u).where(u.c.application == application, u.c.name.in_(units))),
-        "host": _rows(connection, h, select(h.c.id).where(h.c.application == application)),
+        "host": _rows(connection, h, select(h.c.id, h.c.wish).where(h.c.application == application)),
     }
     c = tables.stream_connection
     ours = (c.c.application == application) | (c.c.exporter == application)
@@ -98,7 +99,9 @@ def bring_back(connection: Connection, application: str, before: PlanBefore) -> 
             final = epoch + (0 if all(each["final"] for each in pes_before) else 1)
             mine = (u.c.application == application, u.c.name == row["name"])
             connection.execute(update(u).where(*mine).values(final_epoch=final))
-    place_hosts(connection, application, [row["id"] for row in before.rows["host"]])
+    place_hosts(
+        connection, application, {row["id"]: read_wish(row["id"], row.get("wish")) for row in before.rows["host"]}
+    )
     _bring_back_sinks(connection, application, [pe.id for pe in pes], before)
     _bring_back_application(connection, application, before, epoch, batch, generation)
     _bring_back_connections(connection, application, before)
@@ -135,7 +138,7 @@ def _unit_values(epoch: int, generation: int) -> Row:
     return {
         "generation": generation, "trigger_epoch": epoch, "current_epoch": epoch + 1, "completed_epoch": epoch,
         "shown_epoch": None, "held_until": None, "drain_asked": None, "final_epoch": None, "attempts": 0,
-        "state": "STARTED", "dirty": False, "since": time.time(), "timer": None, "deadline": None, "cause": None,
+        "state": "STARTED", "dirty": False, "since": clock.now(), "timer": None, "deadline": None, "cause": None,
         "asked": 0, "outage": None,
     }  # fmt: skip
 

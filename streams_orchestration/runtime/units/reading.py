@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import shutil
-import time
 
 from sqlalchemy import Connection, select
 
+from streams_orchestration.runtime import clock
 from streams_orchestration.runtime.catalog import tables
 from streams_orchestration.runtime.catalog.catalog import Catalog
 from streams_orchestration.runtime.catalog.rows import ApplicationRow, HostRow, PeRow, UnitEventRow, UnitRow
@@ -68,7 +68,7 @@ def read_units(home: Home, application: str) -> UnitsStatus:
 
 def units_status(connection: Connection, home: Home, application: str) -> UnitsStatus:
     """The same within a transaction."""
-    row = application_row(connection, home, application)
+    row, now = application_row(connection, home, application), clock.now()
     u, e, h, p = tables.unit, tables.unit_event, tables.host, tables.pe
     units = UnitRow.all(connection, select(u).where(u.c.application == application))
     events: dict[str, list[UnitEvent]] = {}
@@ -80,7 +80,7 @@ def units_status(connection: Connection, home: Home, application: str) -> UnitsS
     logs = home.logs(application)
     hosts = tuple(
         HostStatus.of(
-            host, error=_disk_error(home),
+            host, now, error=_disk_error(home),
             log=logs / f"host-{host.id}.log",
         )
         for host in HostRow.all(connection, select(h).where(h.c.application == application).order_by(h.c.id))
@@ -105,7 +105,7 @@ def units_status(connection: Connection, home: Home, application: str) -> UnitsS
             levels=tuple(map(LevelSpread.of, pe.levels)),
             restartable=pe.restartable,
             running=pe.running,
-            failed_times=times_of_failure(pe.failures, time.time()),
+            failed_times=times_of_failure(pe.failures, now),
         )
         for pe in PeRow.all(connection, select(p).where(p.c.application == application).order_by(p.c.id))
     )

@@ -7,7 +7,8 @@ from pathlib import Path
 
 from streams_orchestration.runtime.catalog.rows import HostRow
 from streams_orchestration.runtime.catalog.states import ApplicationState, HostState, PeState
-from streams_orchestration.runtime.processes import is_alive
+from streams_orchestration.runtime.limits import AGENT_LIMIT, HEARTBEAT_LIMIT, START_LIMIT
+from streams_orchestration.runtime.processes import is_alive, is_here
 from streams_orchestration.runtime.programs.spread import LevelSpread
 from streams_orchestration.runtime.units.unit_status import UnitStatus
 
@@ -19,7 +20,7 @@ class HostStatus:
     id: int
     pid: int | None
     alive: bool
-    """The process with this pid and this start time exists."""
+    """The process with this pid and this start time exists; one that cannot be looked at from here was heard lately."""
     state: HostState
     launched_at: float
     heartbeat_at: float | None
@@ -29,14 +30,38 @@ class HostStatus:
     """Seconds from the command to the first committed batch, by phase; None before that."""
     launches: int = 0
     """In a row without coming up."""
+    machine: str | None = None
+    """Where it runs, or is to be started by an agent; None when it is a process of the machine that launched it."""
+    here: bool = True
+    """Its process can be looked at from here."""
 
     @classmethod
-    def of(cls, row: HostRow, *, error: str | None = None, log: Path = Path()) -> HostStatus:
-        """From its row in the catalog; whether its process exists is read from this machine."""
+    def of(cls, row: HostRow, now: float, *, error: str | None = None, log: Path = Path()) -> HostStatus:
+        """From its row in the catalog.
+
+        Whether its process exists is read from the system if it is in this process space, else from its heartbeat.
+        """
+        here = is_here(row.space) and not waits_for_agent(row)
+        alive = is_alive(row.pid, row.process_started) if here else _is_heard(row, now)
         return cls(
-            row.id, row.pid, is_alive(row.pid, row.process_started), row.state, row.launched_at, row.heartbeat_at,
-            row.error or error, log, row.start_up, row.launches,
+            row.id, row.pid, alive, row.state, row.launched_at, row.heartbeat_at,
+            row.error or error, log, row.start_up, row.launches, row.machine, here,
         )  # fmt: skip
+
+
+def waits_for_agent(row: HostRow) -> bool:
+    """Whether the agent of a machine is to start it."""
+    return row.pid is None and row.state == "STARTING"
+
+
+def _is_heard(row: HostRow, now: float) -> bool:
+    if row.state not in ("STARTING", "RUNNING"):
+        return False
+    if waits_for_agent(row):
+        return now - row.launched_at <= AGENT_LIMIT
+    if row.heartbeat_at is None:
+        return now - row.launched_at <= START_LIMIT
+    return now - row.heartbeat_at <= HEARTBEAT_LIMIT
 
 
 @dataclass(frozen=True, slots=True)

@@ -8,11 +8,11 @@ it, so none has to survive.
 
 from __future__ import annotations
 
-import time
 from collections.abc import Collection, Iterable, Mapping, Sequence
 
 from sqlalchemy import Connection, delete, func, insert, select, update
 
+from streams_orchestration.runtime import clock
 from streams_orchestration.runtime.catalog import tables
 from streams_orchestration.runtime.catalog.catalog import Catalog
 from streams_orchestration.runtime.catalog.kept_rows import PlanBefore
@@ -58,7 +58,7 @@ def open_trial(
     connection.execute(
         insert(_t).values(
             application=application, plan=row.plan, fingerprint=row.fingerprint, state="OPEN", within=within,
-            until=time.time() + within, before=before.dump(), files=before.files,
+            until=clock.now() + within, before=before.dump(), files=before.files,
         )
     )  # fmt: skip
 
@@ -89,7 +89,7 @@ def revert(connection: Connection, trial: TrialRow, cause: str) -> list[str]:
 def end_trial(connection: Connection, trial: TrialRow, state: str, **values: object) -> None:
     """Nothing is kept of the plan before any more but how the trial ended."""
     mine = update(_t).where(_t.c.application == trial.application)
-    connection.execute(mine.values(state=state, ended_at=time.time(), before=None, files=[], **values))
+    connection.execute(mine.values(state=state, ended_at=clock.now(), before=None, files=[], **values))
 
 
 def _pass(connection: Connection, trial: TrialRow) -> list[str]:
@@ -119,7 +119,7 @@ def _pause(connection: Connection, application: str, before: Mapping[str, float]
 def _judged(connection: Connection, trial: TrialRow) -> str | None:
     """Why an open trial has failed; empty when it has passed, None while that is open."""
     u, p, h = tables.unit, tables.pe, tables.host
-    application, now = trial.application, time.time()
+    application, now = trial.application, clock.now()
     units = UnitRow.all(connection, select(u).where(u.c.application == application, u.c.shown_epoch.is_not(None)))
     pes = PeRow.all(connection, select(p).where(p.c.application == application, p.c.unit.in_([x.name for x in units])))
     hosts = HostRow.all(connection, select(h).where(h.c.application == application, h.c.id.in_({x.host for x in pes})))
@@ -141,7 +141,7 @@ def _failed(units: Sequence[UnitRow], pes: Sequence[PeRow], hosts: Iterable[Host
             return pe_failure(pe.id, pe.error)
     for host in hosts:
         came_up = host.state not in ("STARTING", "FAILED")
-        if not came_up and (reason := host_failure(HostStatus.of(host), now)) is not None:
+        if not came_up and (reason := host_failure(HostStatus.of(host, now), now)) is not None:
             return reason
     exhausted = next((unit for unit in units if unit.state == LIMIT), None)
     return "" if exhausted is None else f"{exhausted.name} was reset too often: {exhausted.cause}"
@@ -151,7 +151,7 @@ def _reason(unit: UnitRow, pes: Sequence[PeRow], hosts: Iterable[HostRow], now: 
     """What is known of why a unit does not come on."""
     members = [pe for pe in pes if pe.unit == unit.name]
     reasons = [pe_failure(pe.id, pe.error) for pe in members if pe.state == "FAILED"]
-    mine = [HostStatus.of(host) for host in hosts if host.id in {pe.host for pe in members}]
+    mine = [HostStatus.of(host, now) for host in hosts if host.id in {pe.host for pe in members}]
     reasons += [reason for host in mine if (reason := host_failure(host, now)) is not None]
     reasons += [f"host {host.id} is {host.state}" for host in mine if host.state in ("STARTING", "STOPPED")]
     reasons += [unit.cause] if unit.cause else []

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import time
 from collections.abc import Iterable
 from dataclasses import dataclass
 
 from sqlalchemy import select, update
 
+from streams_orchestration.runtime import clock
 from streams_orchestration.runtime.catalog import tables
 from streams_orchestration.runtime.catalog.catalog import Catalog
 from streams_orchestration.runtime.catalog.reading import CatalogRow
@@ -31,7 +31,7 @@ def observe(catalog: Catalog, application: str, units: Iterable[str] | None = No
         The units whose state was written.
     """
     a, u = tables.application, tables.unit
-    now = time.time()
+    now = clock.now()
     with catalog.read() as connection:
         row = connection.execute(select(a.c.wanted, a.c.runs_until).where(a.c.name == application)).one_or_none()
     if row is not None and row.runs_until is not None and row.runs_until <= now:
@@ -46,7 +46,7 @@ def observe(catalog: Catalog, application: str, units: Iterable[str] | None = No
         on_trial = is_on_trial(connection, application)
     for unit in news:
         with catalog.write() as connection:
-            now = time.time()
+            now = clock.now()
             health = read_health(connection, application, now).get(unit)
             garbage = advance(connection, application, unit, now, health)
         remove_files(garbage)

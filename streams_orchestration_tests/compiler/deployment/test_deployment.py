@@ -52,6 +52,16 @@ def test_the_section_of_what_can_run() -> None:
     assert list(document)[-2:] == ["deploymentPlan", "diagnostics"]
 
 
+def test_hosts_wish_for_machines() -> None:
+    pools = {"hostPools": [{"name": "fast", "tags": ["ssd", "gpu"]}]}
+    source = SOURCE | {"config": {"placement": {"host": "north", "partitionIsolation": True}}}
+    target = SINK | {"config": {"placement": {"hostPool": "fast", "partitionIsolation": True}}}
+    assert plan_document(compiled(source, target, **pools))["deploymentPlan"]["hosts"] == [
+        {"id": 1, "machine": "north", "tags": []},
+        {"id": 2, "machine": None, "tags": ["ssd", "gpu"]},
+    ]
+
+
 def test_sources_have_the_positions_from_which_they_begin() -> None:
     plan = plan_of(SOURCE, SINK | ALONE)
     assert [pe.initial for pe in plan.pes] == [{"Src": {"iteration": 0}}, {}]

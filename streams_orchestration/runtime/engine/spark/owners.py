@@ -20,17 +20,23 @@ from pathlib import Path
 from typing import Any
 
 from streams_orchestration.runtime.errors import StreamsRuntimeError
+from streams_orchestration.runtime.processes import is_here, process_space
 
 DIRECTORY = "STREAMS_WORKERS"
 """Environment variable: where the workers of a host say that they are there."""
+
+REGISTER_LINES = 3
+"""Of the file that names an owner: its address, the key to it, and its process space."""
 
 Work = Callable[[Any], Any]
 """Runs a request; both it and what it gives can be pickled."""
 
 
 def owner_pids(registers: Iterable[str]) -> list[int]:
-    """The processes that registers name; one that is being written names none yet."""
-    names = (register.partition("\n")[0].rpartition("streams-")[2].partition("-")[0] for register in registers)
+    """The processes that registers name; one that is being written, or is of another machine, names none."""
+    lines = (register.split("\n") for register in registers)
+    here = (line[0] for line in lines if len(line) == REGISTER_LINES and is_here(line[-1]))
+    names = (address.rpartition("streams-")[2].partition("-")[0] for address in here)
     return [int(name) for name in names if name.isdecimal()]
 
 
@@ -79,7 +85,9 @@ class Worker:
             return connection
         # nothing is sent without a request: what can be read is the end of the connection
         self._connections.pop(owner, None)
-        address, key = owner.split("\n")
+        address, key, space = owner.split("\n")
+        if not is_here(space):
+            return None
         try:
             self._connections[owner] = Client(address, "AF_UNIX", authkey=bytes.fromhex(key))
         except (OSError, EOFError):
@@ -127,7 +135,7 @@ class Worker:
         # in Linux' own name space, where nothing is left behind
         address = f"\0{name}" if sys.platform == "linux" else str(Path(tempfile.gettempdir()) / name)
         listener = Listener(address, "AF_UNIX", authkey=key)
-        self._address = f"{address}\n{key.hex()}"
+        self._address = f"{address}\n{key.hex()}\n{process_space()}"
         threading.Thread(target=self._accept, args=(listener,), daemon=True).start()
 
     def _accept(self, listener: Listener) -> None:

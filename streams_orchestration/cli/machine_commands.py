@@ -1,0 +1,61 @@
+"""`streams agent` and the group `streams machines`. The functions that do the work are loaded when they are called."""
+
+from __future__ import annotations
+
+import click
+
+from streams_orchestration.cli.command import Group, command
+from streams_orchestration.cli.loading import loaded
+from streams_orchestration.cli.options import document_option, within_option
+
+WORK = "streams_orchestration.cli.machines"
+machine_argument = click.argument("name", metavar="MACHINE")
+
+
+@command()
+@click.option("--name", metavar="NAME", help="Of this machine; its host name if left out.")
+@click.option("--tags", metavar="A,B", default="", help="That host pools ask for, separated by commas.")
+@click.option(
+    "--cores", type=click.IntRange(min=1), metavar="N", help="That hosts are counted against; all of them if left out."
+)
+@loaded(f"{WORK}:agent")
+def agent() -> None:
+    """Register this machine, and start, watch and end the hosts that are wanted here, until Ctrl-C.
+
+    While any machine is registered, hosts are started by agents only. All machines use one catalog, which
+    STREAMS_CATALOG names, in PostgreSQL, and one state directory (STREAMS_HOME), on storage that all of them mount at
+    the same path. Hosts outlive the agent; one that is started again takes them over.
+    """
+
+
+@click.group(cls=Group, invoke_without_command=True)
+@document_option
+@click.pass_context
+@loaded(f"{WORK}:list_")
+def machines() -> None:
+    """Show the machines that agents have registered, or drain, resume and remove one."""
+
+
+@machines.command()
+@machine_argument
+@within_option("In which each application must come to a cut; else it runs on where it is.")
+@document_option
+@loaded(f"{WORK}:drain")
+def drain() -> None:
+    """Start no more hosts on a machine, and have those that are there go on elsewhere, with all state kept."""
+
+
+@machines.command()
+@machine_argument
+@document_option
+@loaded(f"{WORK}:resume")
+def resume() -> None:
+    """Start hosts on a machine again that was drained."""
+
+
+@machines.command()
+@machine_argument
+@document_option
+@loaded(f"{WORK}:remove")
+def remove() -> None:
+    """Forget a machine whose agent has ended."""

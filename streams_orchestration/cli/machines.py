@@ -1,0 +1,112 @@
+"""`streams agent` and `streams machines`: the machines on which hosts run."""
+
+from __future__ import annotations
+
+import logging
+import os
+import signal
+import socket
+import sys
+from dataclasses import asdict
+from types import FrameType
+
+import click
+from rich.table import Table
+
+from streams_orchestration.cli.invocation import answer, current
+from streams_orchestration.cli.messages import note
+from streams_orchestration.cli.names import plural
+from streams_orchestration.cli.terminal import write_table
+from streams_orchestration.runtime.catalog.address import catalog_url
+from streams_orchestration.runtime.errors import MachineError
+from streams_orchestration.runtime.hosts.launcher import LocalLauncher
+from streams_orchestration.runtime.machines.agent import Agent, Machine
+from streams_orchestration.runtime.machines.register import MachineStatus, forget, read_machines, set_state
+from streams_orchestration.runtime.redeployment.moving import drain_machine
+from streams_orchestration.runtime.storage.home import Home
+
+
+def agent(name: str | None, tags: str, cores: int | None) -> int:
+    """Run the agent of this machine."""
+    home = Home.default()
+    if catalog_url(home).get_backend_name() != "postgresql":
+        message = (
+            "machines share a catalog in PostgreSQL, since a file on a network is not locked safely. "
+            "Set STREAMS_CATALOG to its address, such as postgresql://user@host/database"
+        )
+        raise MachineError(message)
+    carried = tuple(dict.fromkeys(filter(None, (tag.strip() for tag in tags.split(",")))))
+    machine = Machine(name or socket.gethostname(), carried, cores or os.cpu_count() or 1)
+    logging.basicConfig(level=logging.INFO, format="%(asctime)s %(levelname)s %(name)s: %(message)s", stream=sys.stderr)
+    logging.getLogger("alembic").setLevel(logging.WARNING)
+    running = Agent(home.prepare(), machine, LocalLauncher())
+
+    def end(_signal: int, _frame: FrameType | None) -> None:
+        running.end()
+
+    for number in (signal.SIGINT, signal.SIGTERM):
+        signal.signal(number, end)
+    note(f"This is machine {machine.name}. Hosts that are started here live on when its agent ends (Ctrl-C).")
+    running.run()
+    return 0
+
+
+def list_(context: click.Context) -> int | None:
+    """Show the machines, unless a command follows."""
+    if context.invoked_subcommand is not None:
+        return None
+    known = read_machines(Home.default())
+    if not current().json:
+        if known:
+            write_table(_table(known), None)
+        else:
+            note("No machine is registered: hosts are processes of the machine that starts them. See `streams agent`.")
+    return answer(lambda: {"machines": [_facts(machine) for machine in known]})
+
+
+def drain(name: str, within: float) -> int:
+    """Have the hosts of a machine go on elsewhere."""
+    note(f"Draining {name} ...")
+    moved = drain_machine(Home.default(), name, within=within)
+    where = "; ".join(f"host {each.host} of {each.application} goes on on {each.machine}" for each in moved)
+    facts = {"machine": name, "state": "DRAINING", "moved": [asdict(each) for each in moved]}
+    return answer(lambda: facts, f"{name} takes no more hosts. {where or 'None was there'}.")
+
+
+def resume(name: str) -> int:
+    """Start hosts there again."""
+    set_state(Home.default(), name, "UP")
+    return answer(lambda: {"machine": name, "state": "UP"}, f"{name} takes hosts again.")
+
+
+def remove(name: str) -> int:
+    """Forget a machine."""
+    forget(Home.default(), name)
+    return answer(lambda: {"removed": name}, f"{name} is removed.")
+
+
+def _table(known: tuple[MachineStatus, ...]) -> Table:
+    table = Table("machine", "state", "host name", "tags", "cores", "load", "lease", "hosts")
+    for machine in known:
+        lease = f"{machine.lease_seconds:.0f} s" if machine.lease_seconds > 0 else "ended"
+        table.add_row(
+            machine.name, machine.state, machine.address, ", ".join(machine.tags), str(machine.cores),
+            "" if machine.load is None else f"{machine.load:.1f}", lease,
+            ", ".join(machine.hosts) or plural(0, "host"),
+        )  # fmt: skip
+    return table
+
+
+def _facts(machine: MachineStatus) -> dict[str, object]:
+    return {
+        "name": machine.name,
+        "address": machine.address,
+        "state": machine.state,
+        "tags": list(machine.tags),
+        "cores": machine.cores,
+        "hosts": list(machine.hosts),
+        "load": machine.load,
+        "leaseSeconds": machine.lease_seconds,
+        "since": machine.since,
+        "version": machine.version,
+    }

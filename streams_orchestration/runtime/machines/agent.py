@@ -1,0 +1,210 @@
+"""The agent of a machine: registers it, renews its lease, and starts, watches and ends the hosts that are wanted there.
+
+What is wanted is in the catalog, where others write it: nobody speaks with an agent.
+"""
+
+from __future__ import annotations
+
+import logging
+import os
+import socket
+import time
+from dataclasses import dataclass
+from importlib.metadata import version
+from pathlib import Path
+
+from sqlalchemy import ColumnElement, CursorResult, insert, select, update
+
+from streams_orchestration.runtime import clock
+from streams_orchestration.runtime.catalog import tables
+from streams_orchestration.runtime.catalog.catalog import Catalog
+from streams_orchestration.runtime.catalog.creation import create_catalog
+from streams_orchestration.runtime.catalog.outage import Outage
+from streams_orchestration.runtime.catalog.rows import ApplicationRow, HostRow, MachineRow
+from streams_orchestration.runtime.errors import HostLaunchError, JavaError, MachineError
+from streams_orchestration.runtime.hosts.launcher import HostLauncher, HostStart
+from streams_orchestration.runtime.hosts.orphans import record_processes, stop_orphans
+from streams_orchestration.runtime.limits import LEASE_SECONDS
+from streams_orchestration.runtime.processes import (
+    MACHINE,
+    is_alive,
+    kill,
+    process_space,
+    process_started,
+)
+from streams_orchestration.runtime.settings import Settings
+from streams_orchestration.runtime.storage.home import Home
+
+RENEW_SECONDS = 2.0
+"""Between two renewals of the lease."""
+LOOK_SECONDS = 0.5
+"""Between two looks at the processes of hosts, while nothing changes in the catalog."""
+ORPHANS_SECONDS = 2.0
+
+log = logging.getLogger("streams.agent")
+
+
+@dataclass(frozen=True, slots=True)
+class Machine:
+    """What a machine registers."""
+
+    name: str
+    tags: tuple[str, ...]
+    cores: int
+
+
+class Agent:
+    """The loop of one agent.
+
+    Args:
+        home: of the hosts that it starts, on this machine.
+        machine: this one.
+        launcher: starts its hosts.
+    """
+
+    def __init__(self, home: Home, machine: Machine, launcher: HostLauncher) -> None:
+        self._home = home
+        self._machine = machine
+        self._launcher = launcher
+        self._catalog: Catalog = create_catalog(home)
+        self._outage = Outage(float("inf"), log)
+        self._renewed = 0.0
+        self._tidied = 0.0
+        self._ended = False
+
+    def run(self) -> None:
+        """Until `end` is called.
+
+        Raises:
+            MachineError: the machine cannot be registered, or another agent has registered it since.
+        """
+        os.environ[MACHINE] = self._machine.name
+        self._outage.through(self._register)
+        log.info("machine %s is registered in %s", self._machine.name, self._catalog.name)
+        while not self._ended:
+            mark = self._catalog.changes.mark()
+            self._outage.through(self.turn)
+            self._catalog.changes.wait(mark, LOOK_SECONDS)
+        Outage(RENEW_SECONDS, log).through(self._leave)
+
+    def end(self) -> None:
+        """Have the loop end; the hosts live on."""
+        self._ended = True
+        self._catalog.changes.wake()
+
+    def turn(self) -> None:
+        """Renew the lease, start what is to be started, and report what has ended."""
+        now = time.monotonic()
+        if now - self._renewed >= RENEW_SECONDS:
+            self._renew()
+            self._renewed = now
+        h = tables.host
+        with self._catalog.read() as connection:
+            hosts = HostRow.all(connection, select(h).where(h.c.machine == self._machine.name))
+        for host in hosts:
+            if host.state == "STARTING" and host.pid is None:
+                self._start(host)
+            elif self._has_ended(host):
+                self._report(host, f"its process {host.pid} on {self._machine.name} has ended")
+        if now - self._tidied >= ORPHANS_SECONDS:
+            self._tidy()
+            self._tidied = now
+
+    def _register(self) -> None:
+        m, h, name = tables.machine, tables.host, self._machine.name
+        with self._catalog.write() as connection:
+            row = MachineRow.one_or_none(connection, select(m).where(m.c.name == name))
+            now = clock.now()
+            if row is not None:
+                _refuse_other(row, now)
+                connection.execute(m.delete().where(m.c.name == name))
+                gone = (h.c.machine == name, h.c.space != process_space(), h.c.state.in_(("STARTING", "RUNNING")))
+                reason = f"machine {name} was started anew"
+                connection.execute(update(h).where(*gone, h.c.pid.is_not(None)).values(state="FAILED", error=reason))
+            connection.execute(
+                insert(m).values(
+                    name=name, space=process_space(), pid=os.getpid(), process_started=process_started(os.getpid()),
+                    address=socket.gethostname(), tags=list(self._machine.tags), cores=self._machine.cores, state="UP",
+                    version=version("streams-orchestration"), since=now, lease_until=now + LEASE_SECONDS,
+                    load=os.getloadavg()[0],
+                )
+            )  # fmt: skip
+
+    def _renew(self) -> None:
+        m = tables.machine
+        values = {"lease_until": clock.now() + LEASE_SECONDS, "load": os.getloadavg()[0]}
+        with self._catalog.note() as connection:
+            renewed: CursorResult[tuple[()]] = connection.execute(update(m).where(*self._mine()).values(**values))
+        if renewed.rowcount == 0:
+            message = f"machine {self._machine.name} was removed, or another agent has registered it"
+            raise MachineError(message)
+
+    def _leave(self) -> None:
+        m = tables.machine
+        with self._catalog.write() as connection:
+            connection.execute(update(m).where(*self._mine()).values(state="DOWN", lease_until=clock.now()))
+
+    def _mine(self) -> tuple[ColumnElement[bool], ...]:
+        m = tables.machine
+        return (m.c.name == self._machine.name, m.c.space == process_space(), m.c.pid == os.getpid())
+
+    def _start(self, host: HostRow) -> None:
+        a, h = tables.application, tables.host
+        with self._catalog.read() as connection:
+            row = ApplicationRow.one_or_none(connection, select(a).where(a.c.name == host.application))
+        if row is None or row.wanted != "RUNNING" or host.incarnation is None:
+            return
+        memory = Settings(**row.settings).driver_memory
+        start = HostStart(self._home, host.application, host.id, host.incarnation, Path(row.base), memory)
+        try:
+            process = self._launcher.launch(start)
+        except (HostLaunchError, JavaError) as error:
+            log.error("%s", error)
+            self._report(host, str(error))
+            return
+        mine = (h.c.application == host.application, h.c.id == host.id, h.c.incarnation == host.incarnation)
+        values = {"pid": process.pid, "process_started": process.started, "space": process_space()}
+        with self._catalog.write() as connection:
+            record_processes(connection, host.application, host.id, host.incarnation, [process])
+            entered: CursorResult[tuple[()]] = connection.execute(
+                update(h).where(*mine, h.c.pid.is_(None)).values(**values)
+            )
+        if entered.rowcount == 0:
+            kill(process.pid, process.started)
+            return
+        log.info("host %s of %s is started, pid %s", host.id, host.application, process.pid)
+
+    def _has_ended(self, host: HostRow) -> bool:
+        working = host.state in ("STARTING", "RUNNING") and host.space == process_space()
+        return working and not is_alive(host.pid, host.process_started)
+
+    def _report(self, host: HostRow, error: str) -> None:
+        """Write down why a host has ended, unless it says so itself, or another one is in its place."""
+        h = tables.host
+        mine = (h.c.application == host.application, h.c.id == host.id, h.c.incarnation == host.incarnation)
+        with self._catalog.write() as connection:
+            connection.execute(
+                update(h).where(*mine, h.c.state.in_(("STARTING", "RUNNING"))).values(state="FAILED", error=error)
+            )
+
+    def _tidy(self) -> None:
+        """End what is left here of hosts that are no longer wanted."""
+        p = tables.process
+        with self._catalog.read() as connection:
+            mine = select(p.c.application).where(p.c.space == process_space()).distinct()
+            applications = connection.scalars(mine).all()
+        for application in applications:
+            for orphan in stop_orphans(self._home, application):
+                log.info("%s", orphan)
+
+
+def _refuse_other(row: MachineRow, now: float) -> None:
+    """Raises MachineError when another agent holds the name."""
+    same = row.space == process_space()
+    lives = is_alive(row.pid, row.process_started) and row.pid != os.getpid() if same else now <= row.lease_until
+    if row.state == "DOWN" or not lives:
+        return
+    where = "here" if same else f"on {row.address}"
+    wait = "" if same else f", or wait {row.lease_until - now:.0f} s if that one is gone"
+    message = f"an agent {where} (pid {row.pid}) has registered machine {row.name}; take another --name{wait}"
+    raise MachineError(message)

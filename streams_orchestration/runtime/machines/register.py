@@ -1,0 +1,181 @@
+"""The register of machines: which ones there are, how long each counts as up, and which of them takes a host."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+
+from sqlalchemy import Connection, delete, select, update
+
+from streams_orchestration.compiler.deployment_plan import HostWish
+from streams_orchestration.runtime import clock
+from streams_orchestration.runtime.catalog import tables
+from streams_orchestration.runtime.catalog.catalog import Catalog
+from streams_orchestration.runtime.catalog.rows import HostRow, MachineRow
+from streams_orchestration.runtime.errors import MachineError, NoMachineError
+from streams_orchestration.runtime.storage.home import Home
+from streams_orchestration.runtime.units.status import HostStatus
+
+_UNKNOWN = "there is no machine {name}; `streams agent` registers one"
+
+
+@dataclass(frozen=True, slots=True)
+class MachineStatus:
+    """One machine, as the catalog knows it."""
+
+    name: str
+    address: str
+    """Its host name."""
+    state: str
+    """UP, DRAINING, DOWN once its agent has ended, LOST when its lease has ended without that."""
+    tags: tuple[str, ...]
+    cores: int
+    hosts: tuple[str, ...]
+    """`APPLICATION/NUMBER` of those that live there, or are to be started there."""
+    load: float | None
+    """Processes that wanted to run, a minute's average."""
+    lease_seconds: float
+    """Until its lease ends; negative since it has ended."""
+    since: float
+    """When its agent registered, in unix seconds."""
+    version: str
+    """Of the product."""
+
+
+@dataclass(slots=True)
+class Load:
+    """How many hosts the machines have; counted on while hosts are placed."""
+
+    all: Counter[str] = field(default_factory=Counter[str])
+    own: Counter[str] = field(default_factory=Counter[str])
+    """Of the application whose hosts are placed."""
+
+    def add(self, machine: str) -> None:
+        """One more host of the application."""
+        self.all[machine] += 1
+        self.own[machine] += 1
+
+
+def choose(wish: HostWish, machines: Sequence[MachineRow], load: Load, now: float) -> MachineRow:
+    """The machine on which a host is started: hosts of an application are spread, then those of all by cores.
+
+    Args:
+        wish: of the host.
+        machines: that have registered.
+        load: the hosts that they have.
+        now: unix seconds.
+
+    Raises:
+        NoMachineError: none of them takes it; says why not.
+    """
+    reasons = {machine.name: _reason(wish, machine, now) for machine in machines}
+    free = [machine for machine in machines if reasons[machine.name] is None]
+    if not free:
+        raise NoMachineError(str(wish), {name: reason for name, reason in reasons.items() if reason is not None})
+    return min(free, key=lambda each: (load.own[each.name], load.all[each.name] / each.cores, each.name))
+
+
+def _reason(wish: HostWish, machine: MachineRow, now: float) -> str | None:
+    """Why a machine does not take a host; None when it does."""
+    if wish.machine is not None and wish.machine not in (machine.name, machine.address):
+        return "has another name"
+    if missing := sorted(set(wish.tags) - set(machine.tags)):
+        return f"has no tag {', '.join(missing)}"
+    if machine.state == "DRAINING":
+        return "is drained"
+    if machine.state == "DOWN":
+        return "is down, since its agent has ended"
+    return "is lost, since its lease has ended" if now > machine.lease_until else None
+
+
+def registered(connection: Connection) -> tuple[MachineRow, ...]:
+    """The machines that have registered, by name."""
+    m = tables.machine
+    return tuple(MachineRow.all(connection, select(m).order_by(m.c.name)))
+
+
+def load_of(hosts: Iterable[HostRow], application: str, now: float) -> Load:
+    """How many hosts machines have, from the rows of all of them."""
+    load = Load()
+    for row in hosts:
+        if row.machine is not None and HostStatus.of(row, now).alive:
+            load.all[row.machine] += 1
+            load.own[row.machine] += row.application == application
+    return load
+
+
+def read_machines(home: Home) -> tuple[MachineStatus, ...]:
+    """All machines that have registered, by name."""
+    catalog = Catalog(home)
+    if not catalog.exists:
+        return ()
+    with catalog.read() as connection:
+        machines = registered(connection)
+        hosts = HostRow.all(connection, select(tables.host).where(tables.host.c.machine.is_not(None)))
+    now = clock.now()
+    on: dict[str, list[str]] = {}
+    for row in sorted(hosts, key=lambda row: (row.application, row.id)):
+        if HostStatus.of(row, now).alive:
+            on.setdefault(row.machine or "", []).append(f"{row.application}/{row.id}")
+    return tuple(_status(machine, on, now) for machine in machines)
+
+
+def _status(machine: MachineRow, hosts: Mapping[str, Sequence[str]], now: float) -> MachineStatus:
+    lost = machine.state != "DOWN" and now > machine.lease_until
+    return MachineStatus(
+        machine.name, machine.address, "LOST" if lost else machine.state, tuple(machine.tags), machine.cores,
+        tuple(hosts.get(machine.name, ())), machine.load, machine.lease_until - now, machine.since, machine.version,
+    )  # fmt: skip
+
+
+def set_state(home: Home, name: str, state: str) -> None:
+    """Have hosts started on a machine (`UP`), or no more (`DRAINING`).
+
+    Raises:
+        MachineError: it is not registered, or its agent has ended.
+    """
+    m = tables.machine
+    with _catalog(home, name).write() as connection:
+        machine = _one(connection, name)
+        if machine.state == "DOWN":
+            message = f"machine {name} is down; start its agent with `streams agent --name {name}` first"
+            raise MachineError(message)
+        connection.execute(update(m).where(m.c.name == name).values(state=state))
+
+
+def forget(home: Home, name: str) -> None:
+    """Remove a machine from the register.
+
+    Raises:
+        MachineError: it is not registered, or is up, or hosts live there.
+    """
+    m = tables.machine
+    known = {machine.name: machine for machine in read_machines(home)}
+    with _catalog(home, name).write() as connection:
+        _one(connection, name)
+        machine = known[name]
+        if machine.state in ("UP", "DRAINING"):
+            message = f"machine {name} is {machine.state}; end its agent first"
+            raise MachineError(message)
+        if machine.hosts:
+            message = f"machine {name} has hosts that live: {', '.join(machine.hosts)}; stop their applications first"
+            raise MachineError(message)
+        connection.execute(delete(m).where(m.c.name == name))
+
+
+def _catalog(home: Home, name: str) -> Catalog:
+    catalog = Catalog(home)
+    if not catalog.exists:
+        raise MachineError(_UNKNOWN.format(name=name))
+    return catalog
+
+
+def _one(connection: Connection, name: str) -> MachineRow:
+    machines = {machine.name: machine for machine in registered(connection)}
+    if name not in machines:
+        if not machines:
+            raise MachineError(_UNKNOWN.format(name=name))
+        message = f"there is no machine {name}; there are {', '.join(machines)}"
+        raise MachineError(message)
+    return machines[name]

@@ -1,0 +1,17 @@
+"""On which machines a host may run, as the catalog holds it."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from streams_orchestration.compiler.deployment_plan import HostWish
+
+
+def stored_wish(wish: HostWish) -> dict[str, Any] | None:
+    """A wish as JSON; None when any machine will do."""
+    return {"machine": wish.machine, "tags": list(wish.tags)} if wish.machine or wish.tags else None
+
+
+def read_wish(host: int, stored: dict[str, Any] | None) -> HostWish:
+    """The wish of a host, as `stored_wish` has given it."""
+    return HostWish(host, stored["machine"], tuple(stored["tags"])) if stored else HostWish(host, None, ())

@@ -1,0 +1,208 @@
+"""An agent: it registers its machine, starts the hosts that are wanted there, and reports those that have ended."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+from typing import Any
+
+import pytest
+from sqlalchemy import select, update
+
+from streams_orchestration.runtime.catalog import tables
+from streams_orchestration.runtime.catalog.catalog import Catalog
+from streams_orchestration.runtime.catalog.rows import HostRow
+from streams_orchestration.runtime.deployment import control
+from streams_orchestration.runtime.errors import HostLaunchError, MachineError
+from streams_orchestration.runtime.hosts import orphans
+from streams_orchestration.runtime.machines import agent as agents
+from streams_orchestration.runtime.machines.agent import Agent, Machine
+from streams_orchestration.runtime.machines.register import forget, read_machines, set_state
+from streams_orchestration.runtime.observing.reading import read_status
+from streams_orchestration.runtime.processes import process_space
+from streams_orchestration.runtime.storage.home import Home
+from streams_orchestration.runtime.units import status
+from streams_orchestration_tests.runtime.applications import totals, write_rows
+from streams_orchestration_tests.runtime.local import LocalApplication
+from streams_orchestration_tests.runtime.running import FakeHosts
+
+pytestmark = pytest.mark.usefixtures("database")
+ELSEWHERE = "another boot"
+OURS = os.getpid()
+
+
+@pytest.fixture
+def hosts(monkeypatch: pytest.MonkeyPatch) -> FakeHosts:
+    actual = FakeHosts()
+    for module in (agents, status):
+        monkeypatch.setattr(module, "is_alive", lambda pid, started: pid == OURS or actual.alive(pid, started))
+    for module in (agents, control, orphans):
+        monkeypatch.setattr(module, "kill", actual.kill)
+    monkeypatch.setenv("STREAMS_MACHINE", "before")
+    return actual
+
+
+class Place:
+    """A deployed application, and a machine with an agent that turns when it is told to."""
+
+    def __init__(self, directory: Path, hosts: FakeHosts) -> None:
+        self.home, self.hosts = Home(directory / "home"), hosts
+        file = write_rows(directory / "rows.parquet", 5)
+        self.local = LocalApplication(self.home, totals(file, fusion="manual", pes=2), 5)
+        self.catalog, self.name = Catalog(self.home), self.local.name
+        self.agent = self.registered("m")
+
+    def registered(self, name: str, *tags: str) -> Agent:
+        agent = Agent(self.home, Machine(name, tags, 2), self.hosts)
+        agent._register()
+        return agent
+
+    def set(self, table: Any, **values: Any) -> None:
+        with self.catalog.write() as connection:
+            connection.execute(update(table).values(**values))
+
+    @property
+    def host(self) -> HostRow:
+        with self.catalog.read() as connection:
+            return HostRow.one(connection, select(tables.host))
+
+
+@pytest.fixture
+def place(tmp_path: Path, hosts: FakeHosts) -> Place:
+    return Place(tmp_path, hosts)
+
+
+def test_it_starts_what_is_wanted_on_its_machine(place: Place):
+    assert control.launch(place.home, place.name) == ()
+    assert (place.host.state, place.host.machine, place.host.pid) == ("STARTING", "m", None)
+    place.agent.turn()
+    assert place.hosts.launched == [0]
+    assert (place.host.pid, place.host.space) == (101, process_space())
+    assert read_machines(place.home)[0].hosts == (f"{place.name}/0",)
+
+
+def test_a_host_that_waits_for_an_agent_is_started_once(place: Place):
+    control.launch(place.home, place.name)
+    incarnation = place.host.incarnation
+    control.launch(place.home, place.name)
+    place.agent.turn()
+    place.agent.turn()
+    assert place.host.incarnation == incarnation
+    assert place.hosts.launched == [0]
+
+
+def test_it_reports_a_host_that_has_ended(place: Place):
+    control.launch(place.home, place.name)
+    place.agent.turn()
+    place.set(tables.host, state="RUNNING")
+    place.hosts.alive_pids.clear()
+    place.agent.turn()
+    assert (place.host.state, place.host.error) == ("FAILED", "its process 101 on m has ended")
+
+
+def test_it_reports_a_host_that_cannot_be_started(place: Place, monkeypatch: pytest.MonkeyPatch):
+    def refuse(_start: object) -> None:
+        message = "no room"
+        raise HostLaunchError(message)
+
+    monkeypatch.setattr(place.hosts, "launch", refuse)
+    control.launch(place.home, place.name)
+    place.agent.turn()
+    assert (place.host.state, place.host.error) == ("FAILED", "no room")
+
+
+def test_another_agent_of_the_same_name_is_refused(place: Place):
+    place.set(tables.machine, space=ELSEWHERE)
+    with pytest.raises(MachineError, match=r"an agent on .* has registered machine m; take another --name, or wait"):
+        place.registered("m")
+
+
+def test_a_machine_that_was_started_anew_has_lost_its_hosts(place: Place):
+    control.launch(place.home, place.name)
+    place.agent.turn()
+    place.set(tables.machine, space=ELSEWHERE, lease_until=0.0)
+    place.set(tables.host, space=ELSEWHERE, state="RUNNING")
+    place.registered("m")
+    assert (place.host.state, place.host.error) == ("FAILED", "machine m was started anew")
+
+
+def test_an_agent_whose_machine_is_another_ones_now_ends(place: Place):
+    place.set(tables.machine, space=ELSEWHERE)
+    with pytest.raises(MachineError, match="machine m was removed, or another agent has registered it"):
+        place.agent.turn()
+
+
+def test_no_process_of_another_machine_is_signalled(place: Place):
+    control.launch(place.home, place.name)
+    place.agent.turn()
+    place.set(tables.host, space=ELSEWHERE)
+    place.set(tables.process, space=ELSEWHERE)
+    assert orphans.stop_orphans(place.home, place.name) == ()
+    control.cancel(place.home, place.name, 0.0)
+    assert place.hosts.alive_pids == {101}
+
+
+def test_a_host_elsewhere_lives_as_long_as_it_is_heard(place: Place):
+    control.launch(place.home, place.name)
+    place.agent.turn()
+    now = place.host.launched_at
+    for heard, alive in ((None, True), (now, True), (now - 1000.0, False)):
+        place.set(tables.host, space=ELSEWHERE, state="RUNNING", heartbeat_at=heard)
+        assert read_status(place.home, place.name).hosts[0].alive is alive
+
+
+def test_a_silent_host_is_started_on_another_machine(place: Place):
+    control.launch(place.home, place.name)
+    place.agent.turn()
+    place.set(tables.host, space=ELSEWHERE, state="RUNNING", heartbeat_at=0.0)
+    place.set(tables.machine, lease_until=0.0)
+    place.registered("n")
+    control.launch(place.home, place.name)
+    assert (place.host.machine, place.host.pid) == ("n", None)
+
+
+def test_a_host_that_no_machine_takes_is_an_error(place: Place):
+    set_state(place.home, "m", "DRAINING")
+    with pytest.raises(HostLaunchError, match=r"host 0 of .* cannot be started: .* m is drained"):
+        control.launch(place.home, place.name)
+    set_state(place.home, "m", "UP")
+    control.launch(place.home, place.name)
+
+
+def test_what_is_left_of_a_host_that_was_replaced_is_ended(place: Place, monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setattr(orphans, "living", lambda known, patience=0.0: tuple(
+        each for each in known if each.pid in place.hosts.alive_pids
+    ))  # fmt: skip
+    control.launch(place.home, place.name)
+    place.agent.turn()
+    place.set(tables.host, incarnation="a later one", state="STARTING", pid=None)
+    place.agent._tidied = -100.0
+    place.agent.turn()
+    assert place.hosts.alive_pids == {102}
+
+
+@pytest.mark.parametrize(
+    ("prepare", "message"),
+    [
+        (lambda _: None, "machine m is UP; end its agent first"),
+        (lambda place: control.launch(place.home, place.name), "machine m has hosts that live"),
+    ],
+)
+def test_a_machine_in_use_is_not_forgotten(place: Place, prepare: Any, message: str):
+    prepare(place)
+    if place.host.machine:
+        place.agent._leave()
+    with pytest.raises(MachineError, match=message):
+        forget(place.home, "m")
+
+
+def test_a_machine_whose_agent_has_ended_is_forgotten(place: Place):
+    place.agent._leave()
+    assert read_machines(place.home)[0].state == "DOWN"
+    forget(place.home, "m")
+    assert read_machines(place.home) == ()
+
+
+def test_a_machine_that_is_not_there(place: Place):
+    with pytest.raises(MachineError, match="there is no machine x; there are m"):
+        set_state(place.home, "x", "UP")
