@@ -53,10 +53,11 @@ def test_the_section_of_what_can_run() -> None:
 
 
 def test_hosts_wish_for_machines() -> None:
-    pools = {"hostPools": [{"name": "fast", "tags": ["ssd", "gpu"]}]}
     source = SOURCE | {"config": {"placement": {"host": "north", "partitionIsolation": True}}}
     target = SINK | {"config": {"placement": {"hostPool": "fast", "partitionIsolation": True}}}
-    assert plan_document(compiled(source, target, **pools))["deploymentPlan"]["hosts"] == [
+    assert plan_document(compiled(source, target, hostPools=[{"name": "fast", "tags": ["ssd", "gpu"]}]))[
+        "deploymentPlan"
+    ]["hosts"] == [
         {"id": 1, "machine": "north", "tags": []},
         {"id": 2, "machine": None, "tags": ["ssd", "gpu"]},
     ]
