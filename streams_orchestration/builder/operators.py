@@ -309,7 +309,7 @@ def FileSink(
     Args:
         file: directory for the parts; a relative one is among the results; or an address.
         storage: how an object store is reached.
-        format: 'parquet' when None.
+        format: of the files.
         separator: csv.
         quote_strings: csv: texts stand in quotes.
         suppress: attributes that are not written.
@@ -355,7 +355,7 @@ def FileSource(
     Args:
         file: file, directory or pattern; relative to the spec, package://<package>/<path>, or an address.
         storage: how the store of an address is reached.
-        format: 'csv' when None.
+        format: of the files.
         has_header_line: csv: the first line names columns.
         separator: csv.
         parsing: permissive: malformed rows are dropped and counted; fast is strict here.
@@ -483,13 +483,13 @@ def HttpSource(
 
     Args:
         port: 0: a free one, which the host's log names.
-        format: 'json' when None.
+        format: of a message.
         separator: csv.
         metadata: attribute: number, received, or what the source calls who sent it.
         max_message_bytes: of one message.
         journal_limit: bytes that may wait to be read.
-        on_bad_tuple: 'fail' when None.
-        on_lost_data: 'fail' when None.
+        on_bad_tuple: a message that is no tuple; stream: to the second output port.
+        on_lost_data: messages that are not there any more.
         address: to listen at.
         path: that requests are posted to.
         token: a bearer token, as ${env:NAME} or ${file:PATH}.
@@ -610,7 +610,7 @@ def Join(
         equality_lhs: attributes of port 0.
         equality_rhs: attributes of port 1 that are equal to these.
         match: condition that a pair meets besides.
-        algorithm: 'inner' when None.
+        algorithm: outer: tuples that never matched come when they leave their window, with nulls.
         output: attribute -> expression; others keep their value.
         time_attribute: the timestamp that time(...) windows go by, in both streams.
     """
@@ -646,9 +646,9 @@ def KafkaSink(
 
     Args:
         brokers: host:port, several with commas between them.
-        topic: required.
+        topic: that messages are written to.
         client: settings of librdkafka; secrets as ${env:NAME} or ${file:PATH}.
-        format: 'json' when None.
+        format: of a message.
         separator: csv.
         key: attribute that is the key of the message.
         partition: attribute with the number of the partition; else by the key.
@@ -698,14 +698,14 @@ def KafkaSource(
         client: settings of librdkafka; secrets as ${env:NAME} or ${file:PATH}.
         topic: one, or several; or a pattern.
         pattern: regular expression: topics whose whole name matches.
-        format: 'json' when None.
+        format: of a message.
         separator: csv.
         metadata: attribute: key, topic, partition, offset, timestamp or header.NAME.
         start_at: earliest, latest or a time in ISO 8601.
         until: latest: the run ends with what is there when it begins.
-        on_bad_tuple: 'fail' when None.
-        on_lost_data: 'fail' when None.
-        isolation: 'read_committed' when None.
+        on_bad_tuple: a message that is no tuple; stream: to the second output port.
+        on_lost_data: messages that are not there any more.
+        isolation: read_committed: messages of complete transactions only.
         discovery: seconds between two looks for new partitions.
     """
     return named_use(
@@ -771,14 +771,14 @@ def MQTTSource(
     Args:
         url: scheme://host:port, without user and password.
         topics: filters, as sensors/+/temperature or sensors/#.
-        format: 'json' when None.
+        format: of a message.
         separator: csv.
         metadata: attribute: number, received, or what the source calls who sent it.
         max_message_bytes: of one message.
         journal_limit: bytes that may wait to be read.
-        on_bad_tuple: 'fail' when None.
-        on_lost_data: 'fail' when None.
-        user: None when None.
+        on_bad_tuple: a message that is no tuple; stream: to the second output port.
+        on_lost_data: messages that are not there any more.
+        user: that the broker knows.
         password: as ${env:NAME} or ${file:PATH}.
         qos: 1: acknowledged when it is in the journal; 0: not at all.
         client_id: by which the broker keeps what comes while no host is there.
@@ -856,14 +856,14 @@ def NATSSource(
     Args:
         url: scheme://host:port, without user and password.
         stream: of JetStream.
-        format: 'json' when None.
+        format: of a message.
         separator: csv.
         metadata: attribute: number, received, or what the source calls who sent it.
         max_message_bytes: of one message.
         journal_limit: bytes that may wait to be read.
-        on_bad_tuple: 'fail' when None.
-        on_lost_data: 'fail' when None.
-        user: None when None.
+        on_bad_tuple: a message that is no tuple; stream: to the second output port.
+        on_lost_data: messages that are not there any more.
+        user: that the broker knows.
         password: as ${env:NAME} or ${file:PATH}.
         subject: filter; else all subjects of the stream.
         consumer: durable; made if it is missing.
@@ -952,14 +952,14 @@ def RedisSource(
     Args:
         url: scheme://host:port, without user and password.
         stream: the key of the stream; it is made if it is missing.
-        format: 'json' when None.
+        format: of a message.
         separator: csv.
         metadata: attribute: number, received, or what the source calls who sent it.
         max_message_bytes: of one message.
         journal_limit: bytes that may wait to be read.
-        on_bad_tuple: 'fail' when None.
-        on_lost_data: 'fail' when None.
-        user: None when None.
+        on_bad_tuple: a message that is no tuple; stream: to the second output port.
+        on_lost_data: messages that are not there any more.
+        user: that the broker knows.
         password: as ${env:NAME} or ${file:PATH}.
         group: consumer group; it is made if it is missing.
         field: of an entry, that has the message.
@@ -1140,16 +1140,16 @@ def TCPSource(
 
     Args:
         port: 0, of a server: a free one, which the host's log names.
-        format: 'json' when None.
+        format: of a message.
         separator: csv.
         metadata: attribute: number, received, or what the source calls who sent it.
         max_message_bytes: of one message.
         journal_limit: bytes that may wait to be read.
-        on_bad_tuple: 'fail' when None.
-        on_lost_data: 'fail' when None.
+        on_bad_tuple: a message that is no tuple; stream: to the second output port.
+        on_lost_data: messages that are not there any more.
         role: listens, or connects.
         address: to listen at, or to connect to.
-        framing: 'lines' when None.
+        framing: where a message ends: lines; length: four bytes in front.
         connections: most at a time, of a server.
         acknowledge: answer with the number of messages of the connection that are in the journal.
     """
@@ -1203,13 +1203,13 @@ def UDPSource(
 
     Args:
         port: 0: a free one, which the host's log names.
-        format: 'json' when None.
+        format: of a message.
         separator: csv.
         metadata: attribute: number, received, or what the source calls who sent it.
         max_message_bytes: of one message.
         journal_limit: bytes that may wait to be read.
-        on_bad_tuple: 'fail' when None.
-        on_lost_data: 'fail' when None.
+        on_bad_tuple: a message that is no tuple; stream: to the second output port.
+        on_lost_data: messages that are not there any more.
         address: to listen at.
     """
     return named_use(

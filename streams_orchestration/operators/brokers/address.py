@@ -38,7 +38,7 @@ class BrokerParameters(JournalParameters):
     schemes: ClassVar[dict[str, int]] = {}
     """Of the address, each with the port that goes without saying."""
     url: str = Field(min_length=1, description="scheme://host:port, without user and password")
-    user: str | None = None
+    user: str | None = Field(default=None, description="that the broker knows")
     password: str | None = Field(default=None, repr=False, description="as ${env:NAME} or ${file:PATH}")
 
     @field_validator("url")

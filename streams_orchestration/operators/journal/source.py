@@ -33,7 +33,7 @@ LEAST_LIMIT = 8 << 20
 class JournalParameters(Parameters):
     """Parameters of every source with a journal."""
 
-    format: MessageFormat = "json"
+    format: MessageFormat = Field(default="json", description="of a message")
     separator: str = Field(default=",", min_length=1, max_length=1, description="csv")
     metadata: dict[str, str] = Field(
         default_factory=dict, description="attribute: number, received, or what the source calls who sent it"
@@ -42,8 +42,12 @@ class JournalParameters(Parameters):
     journal_limit: int = Field(
         default=1 << 30, alias="journalLimit", ge=LEAST_LIMIT, description="bytes that may wait to be read"
     )
-    on_bad_tuple: Literal["fail", "drop", "stream"] = Field(default="fail", alias="onBadTuple")
-    on_lost_data: Literal["fail", "skip"] = Field(default="fail", alias="onLostData")
+    on_bad_tuple: Literal["fail", "drop", "stream"] = Field(
+        default="fail", alias="onBadTuple", description="a message that is no tuple; stream: to the second output port"
+    )
+    on_lost_data: Literal["fail", "skip"] = Field(
+        default="fail", alias="onLostData", description="messages that are not there any more"
+    )
 
     @model_validator(mode="after")
     def _check_limit(self) -> JournalParameters:

@@ -20,7 +20,7 @@ class KafkaSourceParameters(KafkaParameters):
 
     topic: str | list[str] | None = Field(default=None, description="one, or several; or a pattern")
     pattern: str | None = Field(default=None, description="regular expression: topics whose whole name matches")
-    format: MessageFormat = "json"
+    format: MessageFormat = Field(default="json", description="of a message")
     separator: str = Field(default=",", min_length=1, max_length=1, description="csv")
     metadata: dict[str, str] = Field(
         default_factory=dict, description="attribute: key, topic, partition, offset, timestamp or header.NAME"
@@ -29,9 +29,15 @@ class KafkaSourceParameters(KafkaParameters):
     until: Literal["latest"] | None = Field(
         default=None, description="latest: the run ends with what is there when it begins"
     )
-    on_bad_tuple: Literal["fail", "drop", "stream"] = Field(default="fail", alias="onBadTuple")
-    on_lost_data: Literal["fail", "skip"] = Field(default="fail", alias="onLostData")
-    isolation: Literal["read_committed", "read_uncommitted"] = "read_committed"
+    on_bad_tuple: Literal["fail", "drop", "stream"] = Field(
+        default="fail", alias="onBadTuple", description="a message that is no tuple; stream: to the second output port"
+    )
+    on_lost_data: Literal["fail", "skip"] = Field(
+        default="fail", alias="onLostData", description="messages that are not there any more"
+    )
+    isolation: Literal["read_committed", "read_uncommitted"] = Field(
+        default="read_committed", description="read_committed: messages of complete transactions only"
+    )
     discovery: float = Field(default=30.0, gt=0, description="seconds between two looks for new partitions")
 
     @model_validator(mode="after")

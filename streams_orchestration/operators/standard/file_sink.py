@@ -42,7 +42,7 @@ class FileSinkParameters(Parameters):
         min_length=1, description="directory for the parts; a relative one is among the results; or an address"
     )
     storage: StorageOptions | None = Field(default=None, repr=False, description="how an object store is reached")
-    format: SinkFormat = "parquet"
+    format: SinkFormat = Field(default="parquet", description="of the files")
     separator: str = Field(default=",", min_length=1, max_length=1, description="csv")
     quote_strings: bool = Field(default=True, alias="quoteStrings", description="csv: texts stand in quotes")
     suppress: list[str] = Field(default_factory=list, description="attributes that are not written")

@@ -17,7 +17,7 @@ class FileParameters(Parameters):
     storage: StorageOptions | None = Field(
         default=None, repr=False, description="how the store of an address is reached"
     )
-    format: Format = "csv"
+    format: Format = Field(default="csv", description="of the files")
     has_header_line: bool = Field(default=True, alias="hasHeaderLine", description="csv: the first line names columns")
     separator: str = Field(default=",", min_length=1, max_length=1, description="csv")
     parsing: Literal["strict", "permissive", "fast"] = Field(

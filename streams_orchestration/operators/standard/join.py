@@ -36,7 +36,9 @@ class JoinParameters(Parameters):
         default_factory=list, alias="equalityRHS", description="attributes of port 1 that are equal to these"
     )
     match: str | None = Field(default=None, description="condition that a pair meets besides")
-    algorithm: Literal["inner", "leftOuter", "rightOuter", "outer"] = "inner"
+    algorithm: Literal["inner", "leftOuter", "rightOuter", "outer"] = Field(
+        default="inner", description="outer: tuples that never matched come when they leave their window, with nulls"
+    )
     output: dict[str, str] = Field(default_factory=dict, description="attribute -> expression; others keep their value")
     time_attribute: str | None = Field(
         default=None, alias="timeAttribute", description="the timestamp that time(...) windows go by, in both streams"

@@ -24,8 +24,8 @@ from streams_orchestration.operators.messages.encoders import check_encodable, e
 class KafkaSinkParameters(KafkaParameters):
     """Parameters of `KafkaSink`."""
 
-    topic: str = Field(min_length=1)
-    format: MessageFormat = "json"
+    topic: str = Field(min_length=1, description="that messages are written to")
+    format: MessageFormat = Field(default="json", description="of a message")
     separator: str = Field(default=",", min_length=1, max_length=1, description="csv")
     key: str | None = Field(default=None, description="attribute that is the key of the message")
     partition: str | None = Field(

@@ -26,7 +26,7 @@ class TcpSourceParameters(JournalParameters):
     role: Literal["server", "client"] = Field(default="server", description="listens, or connects")
     address: str = Field(default="127.0.0.1", min_length=1, description="to listen at, or to connect to")
     port: int = Field(ge=0, le=65535, description="0, of a server: a free one, which the host's log names")
-    framing: Framing = "lines"
+    framing: Framing = Field(default="lines", description="where a message ends: lines; length: four bytes in front")
     connections: int = Field(default=100, ge=1, description="most at a time, of a server")
     acknowledge: bool = Field(
         default=False, description="answer with the number of messages of the connection that are in the journal"

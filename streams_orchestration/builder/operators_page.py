@@ -1,0 +1,166 @@
+"""The page of all standard operators that run, `docs/standard-operators.md`, written from their models: `make docs`."""
+
+from __future__ import annotations
+
+import inspect
+import json
+import textwrap
+import types
+import typing
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import yaml
+from pydantic import BaseModel
+from pydantic.fields import FieldInfo
+
+from streams_orchestration.model.operators import InputPortModel, OutputPortModel, Signature
+from streams_orchestration.model.standard import STANDARD as SIGNATURES
+from streams_orchestration.operators.contract import Operator, SourceOperator
+from streams_orchestration.operators.implementation import import_operator
+from streams_orchestration.operators.standard import STANDARD
+
+PAGE = Path("docs/standard-operators.md")
+EXAMPLES = Path("docs/standard-operators.yaml")
+_HEAD = """\
+# Standard operators
+
+Every standard operator that runs, with its ports, parameters and state. [The reference](reference.md) says what they
+have in common: expressions, windows, files, brokers, databases and lakes.
+
+This page is written by `make docs` from the models of the operators, and from the examples in
+[`standard-operators.yaml`](standard-operators.yaml), which are compiled by a test; edit those.
+"""
+_NOT_START = {
+    "Custom": "May be in a consistent region, but cannot start one.",
+    "FileSource": "May be in a consistent region, and start one unless it has an input port.",
+}
+"""What the signature does not say."""
+_LIMITS = {"gt": "more than", "ge": "at least", "le": "at most", "lt": "less than"}
+_WIDTH = 120
+
+
+def page() -> str:
+    """The page as Markdown, the operators by name."""
+    examples = yaml.safe_load(EXAMPLES.read_text(encoding="utf-8"))
+    names = sorted(STANDARD, key=str.lower)
+    links = textwrap.fill(" ".join(f"[{name}](#{name.lower()})" for name in names), _WIDTH, break_on_hyphens=False)
+    return "\n".join([_HEAD, links, "", *(_section(name, examples[name]["graph"]) for name in names)])
+
+
+def _section(name: str, example: str) -> str:
+    kind, signature = import_operator(STANDARD[name]), SIGNATURES[name]
+    paragraphs = inspect.cleandoc(kind.__doc__ or "").split("\n\n")
+    about = [textwrap.fill(" ".join(each.split()), _WIDTH, break_on_hyphens=False) + "\n" for each in paragraphs]
+    facts = [
+        f"- Input ports: {_ports(signature.inputs, signature.least_inputs, signature.most_inputs)}",
+        f"- Output ports: {_ports(signature.outputs, signature.least_outputs, signature.most_outputs)}",
+        f"- State: {_state(kind)}",
+        f"- {_region(name, signature)}",
+        "",
+    ]
+    return "\n".join([f"## {name}", "", *about, *facts, *_parameters(kind), *_refused(kind), *_example(example)])
+
+
+def _ports(models: Sequence[InputPortModel] | Sequence[OutputPortModel], least: int, most: int | None) -> str:
+    """How many there are, and what is special of some."""
+    count = f"{least} or more" if most is None else f"{least}" if least == most else f"{least} to {most}"
+    notes = [note for number, model in enumerate(models) for note in _port_notes(number, model)]
+    return "; ".join([count if most != 0 else "none", *notes])
+
+
+def _port_notes(number: int, model: InputPortModel | OutputPortModel) -> list[str]:
+    if isinstance(model, InputPortModel):
+        notes = {"is a control port": model.control, "takes window markers for its windows": model.window_bound}
+    else:
+        generates = model.generates_window_punctuation
+        notes = {"makes window markers": generates, "passes window markers on": model.preserves_window_punctuation}
+    return [f"port {number} {note}" for note, holds in notes.items() if holds]
+
+
+def _state(kind: type[Operator]) -> str:
+    if issubclass(kind, SourceOperator):
+        kept = "its offset"
+    elif kind.checkpoint is not Operator.checkpoint:
+        kept = "kept at checkpoints"
+    else:
+        return "none"
+    divided = kind.rescale is not Operator.rescale or bool(kind.state_keys)
+    return f"{kept}; a redeploy with another width {'can divide it' if divided else 'cannot divide it'}"
+
+
+def _region(name: str, signature: Signature) -> str:
+    support = signature.consistent
+    if name in _NOT_START:
+        return _NOT_START[name]
+    if not support.member:
+        return f"Cannot be in a consistent region: {support.reason}."
+    return f"May be in a consistent region{', and start one' if support.start else ', but cannot start one'}."
+
+
+def _parameters(kind: type[Operator]) -> list[str]:
+    fields = sorted(kind.Parameters.model_fields.items(), key=lambda item: not item[1].is_required())
+    if not fields:
+        return ["No parameters.", ""]
+    rows = [f"| `{info.alias or name}` | {_type(info)} | {_default(info)} | {_cell(info)} |" for name, info in fields]
+    return ["| parameter | type | default | |", "|---|---|---|---|", *rows, ""]
+
+
+def _type(info: FieldInfo) -> str:
+    texts = list(dict.fromkeys(_types(info.annotation)))
+    for constraint in info.metadata:
+        texts[-1] += "".join(f", {word} {getattr(constraint, name)}" for name, word in _LIMITS.items()
+                             if getattr(constraint, name, None) is not None)  # fmt: skip
+    return " or ".join(texts)
+
+
+def _types(annotation: Any) -> list[str]:
+    """What a value may be, in words."""
+    origin, arguments = typing.get_origin(annotation), typing.get_args(annotation)
+    if origin is typing.Annotated:
+        return _types(arguments[0])
+    if origin in (typing.Union, types.UnionType):
+        return [text for argument in arguments if argument is not type(None) for text in _types(argument)]
+    if origin is typing.Literal:
+        return [", ".join(f"`{value}`" for value in arguments)]
+    words = {str: "text", bool: "true or false", int: "integer", float: "number"}
+    if annotation in words:
+        return [words[annotation]]
+    kind = origin or annotation
+    if isinstance(kind, type) and issubclass(kind, Mapping | BaseModel):
+        return ["mapping"]
+    return ["list" if isinstance(kind, type) and issubclass(kind, Sequence) and kind is not str else "text"]
+
+
+def _default(info: FieldInfo) -> str:
+    if info.is_required():
+        return "required"
+    value = info.get_default(call_default_factory=True)
+    if value is None or value in ("", [], {}):
+        return ""
+    return f"`{value if isinstance(value, str) else json.dumps(value)}`"
+
+
+def _cell(info: FieldInfo) -> str:
+    return _escaped(info.description or "")
+
+
+def _escaped(text: str) -> str:
+    return text.replace("|", "\\|").replace("<", "&lt;")
+
+
+def _refused(kind: type[Operator]) -> list[str]:
+    """What Streams has and this does not."""
+    if not kind.unsupported:
+        return []
+    rows = [f"| `{name}` | {_escaped(reason)} |" for name, reason in sorted(kind.unsupported.items())]
+    return ["| not here | instead |", "|---|---|", *rows, ""]
+
+
+def _example(text: str) -> list[str]:
+    return ["```yaml", text.rstrip(), "```", ""]
+
+
+if __name__ == "__main__":
+    PAGE.write_text(page(), encoding="utf-8")
