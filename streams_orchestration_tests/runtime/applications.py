@@ -52,6 +52,12 @@ OPERATORS: dict[str, Any] = {
         "outputs": [{}],
         "stateful": True,
     },
+    "Partitions": {
+        "implementation": "streams_orchestration_tests.runtime.redeployment.keyed_operators:Partitions",
+        "inputs": [],
+        "outputs": [{}],
+        "consistent": {"start": True},
+    },
     "Holding": {"implementation": f"{HERE}:Holding", "inputs": [{}], "outputs": [{}], "stateful": True},
     "Refusing": {"implementation": f"{HERE}:Refusing", "inputs": [{}], "outputs": [{}]},
     "Marks": {"implementation": f"{HERE}:Marks", "inputs": [{}, {}], "outputs": [{}], "stateful": True},

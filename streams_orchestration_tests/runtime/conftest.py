@@ -67,6 +67,8 @@ def database(request: pytest.FixtureRequest) -> Iterator[str]:
 
     def url_of(home: Home) -> URL:
         schema = "home_" + hashlib.sha1(str(home.root).encode()).hexdigest()[:16]
+        if schema not in schemas:
+            forget_engines()  # a search has a directory for each example, and a server lets in a hundred sessions
         schemas.add(schema)
         return make_url(server.url(schema))
 

@@ -172,3 +172,15 @@ def test_two_state_directories_may_share_one_catalog(home: Home):
     with Catalog(other).write() as connection:
         connection.execute(insert(tables.host).values(**HOST))
     assert hosts(home) == [0]
+
+
+@pytest.mark.parametrize("database", ["postgresql"], indirect=True)
+def test_a_search_has_a_catalog_for_each_example_and_sessions_for_some(
+    tmp_path: Path, postgresql: Server, database: str
+):
+    """A server lets in a hundred sessions; the deep searches have more examples than that."""
+    for number in range(8):
+        create_catalog(Home(tmp_path / f"{number}"))
+    with postgresql.connect() as connection:
+        sessions = connection.execute("SELECT * FROM pg_stat_activity WHERE application_name = 'streams'").fetchall()
+    assert len(sessions) <= 4

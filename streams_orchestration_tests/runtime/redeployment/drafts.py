@@ -26,8 +26,11 @@ from streams_orchestration_tests.runtime.applications import (
     source,
 )
 from streams_orchestration_tests.runtime.local import LocalApplication
+from streams_orchestration_tests.runtime.redeployment.keyed_operators import Partitions
 
 COUNT = 48
+MARK = 5
+"""Behind every tuple with this number there is a mark."""
 DATABASES = "DRAFTS_DATABASES"
 """Variable with the directory of the databases that are written to."""
 OUTSIDE: dict[str, Any] = {"annotations": {"autonomous": True}}
@@ -54,6 +57,12 @@ class Application:
     """There is a second region behind the first one."""
     aggregates: bool
     """There is an aggregation by key in the parallel region, in windows of four tuples."""
+    marked: bool
+    """There is one in channels, whose windows are closed by marks."""
+    dealt: bool
+    """There are channels whose tuples are dealt round robin."""
+    partitions: bool
+    """There is a source in channels, whose offset is one for each partition."""
 
 
 @dataclass(frozen=True)
@@ -72,15 +81,23 @@ class Draft:
     """A parameter that lets everything through, whatever its value."""
     reversed: bool
     """The graph is written from its end."""
+    threading: str
+    """How operators of a PE share threads."""
 
 
 APPLICATIONS = st.builds(
     Application,
     st.sampled_from(["batch", "gathered", "partitioned", "uncommitted", "sql"]),
-    *[st.booleans()] * 4,
+    *[st.booleans()] * 7,
 )
 DRAFTS = st.builds(
-    Draft, st.integers(1, 4), st.integers(0, len(FUSIONS) - 1), *[st.booleans()] * 3, st.integers(-3, 0), st.booleans()
+    Draft,
+    st.integers(1, 4),
+    st.integers(0, len(FUSIONS) - 1),
+    *[st.booleans()] * 3,
+    st.integers(-3, 0),
+    st.booleans(),
+    st.sampled_from(["manual", "automatic", "dynamic", "dedicated"]),
 )
 
 
@@ -91,7 +108,7 @@ def drafted(directory: Path, application: Application, draft: Draft) -> Compilat
     graph = _graph(directory, application, draft)
     if draft.reversed:
         graph.reverse()
-    options = FUSIONS[draft.fusion]
+    options = FUSIONS[draft.fusion] | {"threading": draft.threading}
     done = compiled(graph, composites, **options)
     if options["fusion"] != "automatic":
         return done
@@ -122,12 +139,34 @@ def _graph(directory: Path, application: Application, draft: Draft) -> list[dict
             node("Behind", "RunningTotals", "Held", schema="Total", annotations=PERIODIC),
             sink("Row", "Behind"),
         ]
+    graph += _channels(application, draft.width)
     if draft.branch:
         graph += [
             source("More", file),
             node("First", "DeDuplicate", "More", parameters={"key": ["k", "n"]}),
             sink("Firsts", "First"),
         ]
+    return graph
+
+
+def _channels(application: Application, width: int) -> list[dict[str, Any]]:
+    """What else is in channels."""
+    dealt = {"parallel": {"width": width}}
+    graph: list[dict[str, Any]] = []
+    if application.marked:
+        by_key = {"parallel": {"width": width, "partitionBy": [{"port": "Marked", "attributes": ["k"]}]}}
+        window = {"window": "tumbling, punct()", "groupBy": ["k"], "output": {"n": "Sum(n)"}}
+        graph += [
+            node("Marked", "Punctor", "Rows", parameters={"punctuate": f"n = {MARK}", "position": "after"}),
+            node("Between", "Aggregate", "Marked", parameters=window, annotations=by_key),
+            sink("Betweens", "Between"),
+        ]
+    if application.dealt:
+        graph += [node("Dealt", "Doubling", "Rows", annotations=dealt), sink("Doubles", "Dealt")]
+    if application.partitions:
+        outputs = [{"stream": "Parts", "schema": "Row"}]
+        parts = {"name": "Parts", "operator": "Partitions", "outputs": outputs, "annotations": PERIODIC | dealt}
+        graph += [parts, sink("PartsOut", "Parts")]
     return graph
 
 
@@ -163,6 +202,7 @@ def results(local: LocalApplication, application: Application) -> dict[str, Coun
     own = ["Totals", *(["Once"] if application.parallel_sinks else [])]
     files = [] if application.sinks == "sql" else own
     files += ["Tails"] * application.tail + ["Row"] * application.row + ["FoursOut"] * application.aggregates
+    files += ["Betweens"] * application.marked + ["Doubles"] * application.dealt + ["PartsOut"] * application.partitions
     actual = {place: _of_files(local.home.results(local.name) / place) for place in files}
     if application.sinks == "sql":
         actual |= {place: _of_table(local.home.root / f"{place}.db") for place in own}
@@ -184,7 +224,23 @@ def wanted(application: Application) -> dict[str, Counter[tuple[Any, ...]]]:
         keyed = {key: [n for k, n in data if k == key] for key, _ in data}
         fours = [(k, sum(ns[i : i + 4])) for k, ns in keyed.items() for i in range(0, len(ns) - 3, 4)]
         expected["FoursOut"] = Counter(fours)
+    if application.marked:
+        ends = [0, *(place for place, (_, n) in enumerate(data, 1) if n == MARK), len(data)]
+        expected["Betweens"] = Counter(
+            row for first, behind in itertools.pairwise(ends) for row in _sums(data[first:behind]).items()
+        )
+    if application.dealt:
+        expected["Doubles"] = Counter((k, 2 * n) for k, n in data)
+    if application.partitions:
+        expected["PartsOut"] = Counter(itertools.product(map(str, range(Partitions.COUNT)), range(Partitions.EACH)))
     return expected
+
+
+def _sums(data: list[tuple[Any, ...]]) -> Counter[Any]:
+    sums: Counter[Any] = Counter()
+    for key, n in data:
+        sums[key] += n
+    return sums
 
 
 def last_counts(local: LocalApplication) -> dict[str, int]:

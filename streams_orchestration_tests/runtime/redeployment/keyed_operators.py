@@ -1,15 +1,16 @@
-"""Operators of an application's own that keep something by key, and say so or not."""
+"""Operators of an application's own that keep something by key or by partition, and say so or not."""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any, ClassVar
 
 from streams_orchestration.operators.batch import TupleBatch
-from streams_orchestration.operators.contract import Operator, Parameters
+from streams_orchestration.operators.contract import Offset, Operator, Parameters, ProducedTo, SourceOperator
 from streams_orchestration.operators.dict_state import DictState
 from streams_orchestration.operators.keyed_state import KeyedState
 from streams_orchestration.operators.libraries import np
-from streams_orchestration.operators.rescaling import StateKeys
+from streams_orchestration.operators.rescaling import Route, StateKeys
 from streams_orchestration.operators.state import State
 
 
@@ -60,6 +61,33 @@ class Last(Operator):
 
     def restore(self, state: State) -> None:
         self.last = state["last"]
+
+
+class Partitions(SourceOperator):
+    """Numbers in partitions; a channel reads those whose number is its own, modulo the width."""
+
+    COUNT, EACH = 5, 9
+
+    def produce(self, offset: Offset, limit: int) -> ProducedTo:
+        positions = dict(offset) or self.beginning(self.context.channel, max(self.context.max_channels, 1))
+        for partition, first in positions.items():
+            behind = min(first + limit, self.EACH)
+            if first < behind:
+                columns = {"k": [partition] * (behind - first), "n": list(range(first, behind))}
+                self.submit(TupleBatch.from_columns(columns, self.context.outputs[0]))
+                positions[partition] = behind
+                break
+        return ProducedTo(positions, all(next == self.EACH for next in positions.values()))
+
+    @classmethod
+    def beginning(cls, channel: int, width: int) -> dict[str, int]:
+        return {str(partition): 0 for partition in range(cls.COUNT) if partition % width == channel}
+
+    def rescale(self, states: Sequence[State], route: Route) -> list[State]:
+        begun = [dict(state) or self.beginning(channel, len(states)) for channel, state in enumerate(states)]
+        every = {partition: next for each in begun for partition, next in each.items()}
+        return [{partition: every[partition] for partition in self.beginning(channel, route.width)}
+                for channel in range(route.width)]  # fmt: skip
 
 
 class SilentVisits(Visits):
