@@ -18,6 +18,15 @@ machine_argument = click.argument("name", metavar="MACHINE")
 @click.option(
     "--cores", type=click.IntRange(min=1), metavar="N", help="That hosts are counted against; all of them if left out."
 )
+@click.option(
+    "--standby",
+    "standbys",
+    type=click.IntRange(min=0),
+    default=0,
+    show_default=True,
+    metavar="N",
+    help="Hosts that are kept ready, each with its engine up; one takes the place of a host that died.",
+)
 @loaded(f"{WORK}:agent")
 def agent() -> None:
     """Register this machine, and start, watch and end the hosts that are wanted here, until Ctrl-C.

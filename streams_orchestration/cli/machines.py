@@ -22,11 +22,13 @@ from streams_orchestration.runtime.errors import MachineError
 from streams_orchestration.runtime.hosts.launcher import LocalLauncher
 from streams_orchestration.runtime.machines.agent import Agent, Machine
 from streams_orchestration.runtime.machines.register import MachineStatus, forget, read_machines, set_state
+from streams_orchestration.runtime.machines.standbys import Standbys
 from streams_orchestration.runtime.redeployment.moving import drain_machine
+from streams_orchestration.runtime.settings import Settings
 from streams_orchestration.runtime.storage.home import Home
 
 
-def agent(name: str | None, tags: str, cores: int | None) -> int:
+def agent(name: str | None, tags: str, cores: int | None, standbys: int) -> int:
     """Run the agent of this machine."""
     home = Home.default()
     if catalog_url(home).get_backend_name() != "postgresql":
@@ -39,7 +41,9 @@ def agent(name: str | None, tags: str, cores: int | None) -> int:
     machine = Machine(name or socket.gethostname(), carried, cores or os.cpu_count() or 1)
     logging.basicConfig(level=logging.INFO, format="%(asctime)s %(levelname)s %(name)s: %(message)s", stream=sys.stderr)
     logging.getLogger("alembic").setLevel(logging.WARNING)
-    running = Agent(home.prepare(), machine, LocalLauncher())
+    memory = Settings.from_environment().driver_memory
+    launcher = Standbys(home.prepare(), machine.name, standbys, memory, LocalLauncher())
+    running = Agent(home, machine, launcher)
 
     def end(_signal: int, _frame: FrameType | None) -> None:
         running.end()
@@ -86,12 +90,12 @@ def remove(name: str) -> int:
 
 
 def _table(known: tuple[MachineStatus, ...]) -> Table:
-    table = Table("machine", "state", "host name", "tags", "cores", "load", "lease", "hosts")
+    table = Table("machine", "state", "host name", "tags", "cores", "load", "lease", "standby", "hosts")
     for machine in known:
         lease = f"{machine.lease_seconds:.0f} s" if machine.lease_seconds > 0 else "ended"
         table.add_row(
             machine.name, machine.state, machine.address, ", ".join(machine.tags), str(machine.cores),
-            "" if machine.load is None else f"{machine.load:.1f}", lease,
+            "" if machine.load is None else f"{machine.load:.1f}", lease, str(machine.standbys),
             ", ".join(machine.hosts) or plural(0, "host"),
         )  # fmt: skip
     return table
@@ -105,6 +109,7 @@ def _facts(machine: MachineStatus) -> dict[str, object]:
         "tags": list(machine.tags),
         "cores": machine.cores,
         "hosts": list(machine.hosts),
+        "standbys": machine.standbys,
         "load": machine.load,
         "leaseSeconds": machine.lease_seconds,
         "since": machine.since,

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import sys
 from pathlib import Path
 
 from streams_orchestration.compiler.logical_graph import LogicalOperator
 from streams_orchestration.operators.contract import Operator
-from streams_orchestration.operators.implementation import ImplementationError, import_operator
+from streams_orchestration.operators.implementation import ImplementationError, import_from, import_operator
 from streams_orchestration.operators.standard import STANDARD, WITH_INPUTS
 
 
@@ -36,5 +35,6 @@ def is_standard(operator: LogicalOperator) -> bool:
 def load_operator(operator: LogicalOperator) -> type[Operator]:
     """The class that implements an operator; modules beside the spec and in the working directory count, too."""
     places = [Path.cwd()] + ([Path(operator.location.file).absolute().parent] if operator.location else [])
-    sys.path += [str(place) for place in places if str(place) not in sys.path]
+    for place in places:
+        import_from(str(place))
     return import_operator(implementation_name(operator))

@@ -84,6 +84,7 @@ class MachineRow(CatalogRow):
     version: str
     since: float
     lease_until: float
+    standbys: int
     load: float | None
 
 

@@ -88,6 +88,7 @@ machine = Table(
     Column("version", String, nullable=False),  # of the product
     Column("since", Float, nullable=False),
     Column("lease_until", Float, nullable=False),  # renewed by its agent
+    Column("standbys", Integer, nullable=False, default=0),  # hosts that wait there
     Column("load", Float),  # processes that wanted to run, a minute's average
 )
 

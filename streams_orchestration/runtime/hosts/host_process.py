@@ -1,7 +1,7 @@
 """The process of a host: starts its engine before anything else, since the rest can be loaded meanwhile.
 
 Run as `python -m streams_orchestration.runtime.hosts.host_process --home DIR --application NAME --host N
---incarnation ID`.
+--incarnation ID`; without an application it is a standby, which waits for one.
 """
 
 from __future__ import annotations
@@ -9,11 +9,15 @@ from __future__ import annotations
 import argparse
 import contextlib
 import functools
+import json
 import logging
 import os
+import secrets
 import signal
 import sys
+import uuid
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 from types import FrameType
 from typing import TYPE_CHECKING
@@ -30,6 +34,9 @@ ENGINE_SECONDS = 1.0
 TERMINATION_SECONDS = 5.0
 """How long a host that has to end waits for the catalog, to report its end."""
 
+STANDBY = ".standby"
+"""In the place of an application, for an engine that will serve one."""
+
 log = logging.getLogger("streams.host")
 
 
@@ -45,29 +52,38 @@ def main(arguments: list[str] | None = None, make_engine: Callable[[EngineStart]
     """
     parser = argparse.ArgumentParser(description="Runs PEs of one application; started by `streams deploy`.")
     parser.add_argument("--home", type=Path, required=True)
-    parser.add_argument("--application", required=True)
-    parser.add_argument("--host", type=int, required=True)
-    parser.add_argument("--incarnation", required=True)
     parser.add_argument("--memory", required=True)
+    parser.add_argument("--application", help="without one it is a standby, which gets it from its standard input")
+    parser.add_argument("--host", type=int)
+    parser.add_argument("--incarnation")
     options = parser.parse_args(arguments)
     logging.basicConfig(level=logging.INFO, format="%(asctime)s %(levelname)s %(name)s: %(message)s", stream=sys.stderr)
     logging.getLogger("py4j").setLevel(logging.WARNING)
-    start = EngineStart(Home(options.home), options.application, options.host, options.incarnation, options.memory)
+    home = Home(options.home)
+    if options.application is None:
+        start = EngineStart(home, STANDBY, secrets.randbelow(1 << 31), uuid.uuid4().hex, options.memory)
+    else:
+        start = EngineStart(home, options.application, options.host, options.incarnation, options.memory)
     engine = _start_spark(start) if make_engine is None else make_engine(start)
     from streams_orchestration.runtime.catalog.outage import Outage
     from streams_orchestration.runtime.errors import CatalogMissingError, StreamsRuntimeError
     from streams_orchestration.runtime.hosts.host import Host
     from streams_orchestration.runtime.hosts.presence import UnwantedHostError
 
+    if start.application == STANDBY:
+        assigned = _assigned(start)
+        if assigned is None:
+            return 0
+        start = assigned
     host: Host | None = None
     try:
-        host = Host(start.home, options.application, options.host, options.incarnation, engine)
+        host = Host(home, start.application, start.host, start.incarnation, engine)
         _listen(host)
         state = host.run()
         reason = "it received SIGTERM" if state == "FAILED" else None
         outage = Outage(TERMINATION_SECONDS) if host.terminated else host.outage
         outage.through(functools.partial(host.presence.report, state=state, error=reason))
-        log.info("host %s of %s: %s", options.host, options.application, state)
+        log.info("host %s of %s: %s", start.host, start.application, state)
         engine.stop()
         if state == "COMPLETED":
             engine.tidy(host.presence.wanted)
@@ -79,12 +95,34 @@ def main(arguments: list[str] | None = None, make_engine: Callable[[EngineStart]
                 host.stop_all()
         return 0
     except Exception as error:
-        log.exception("host %s of %s failed", options.host, options.application)
+        log.exception("host %s of %s failed", start.host, start.application)
         if host is not None:
             with contextlib.suppress(Exception):
                 reason = str(error) if isinstance(error, StreamsRuntimeError) else f"{type(error).__name__}: {error}"
                 host.presence.report(state="FAILED", error=host.engine_end(ENGINE_SECONDS) or reason.splitlines()[0])
         return 1
+
+
+def _assigned(standby: EngineStart) -> EngineStart | None:
+    """Wait until this standby is to be a host, and write to that one's log; None when its agent has ended."""
+    from streams_orchestration.operators.implementation import import_from
+
+    line = sys.stdin.readline()
+    if not line:
+        return None
+    wanted = json.loads(line)
+    import_from(wanted["base"])
+    start = replace(standby, application=wanted["application"], host=wanted["host"], incarnation=wanted["incarnation"])
+    place = start.home.logs(start.application) / f"host-{start.host}.log"
+    place.parent.mkdir(parents=True, exist_ok=True)
+    before = str(Path("/proc/self/fd/2").readlink()) if sys.platform == "linux" else "the log of its agent"
+    output = os.open(place, os.O_WRONLY | os.O_APPEND | os.O_CREAT, 0o644)
+    for stream in (sys.stdout, sys.stderr):
+        stream.flush()
+        os.dup2(output, stream.fileno())
+    os.close(output)
+    log.info("a standby is host %s of %s now; Spark's own lines are in %s", start.host, start.application, before)
+    return start
 
 
 def _start_spark(start: EngineStart) -> Engine:

@@ -68,7 +68,7 @@ class LocalLauncher:
                     stdout=output,
                     stderr=output,
                     start_new_session=True,
-                    env=_environment(start.base),
+                    env=host_environment(start.base),
                 )
         except OSError as error:
             message = f"host {start.host} of {start.application} could not be started: {error}"
@@ -89,15 +89,26 @@ def _require_java(_program: Path | None) -> None:
 def host_command(start: HostStart) -> tuple[str, ...]:
     """What a launcher runs."""
     return (
-        *(sys.executable, "-m", "streams_orchestration.runtime.hosts.host_process"),
-        *("--home", str(start.home.root), "--application", start.application),
-        *("--host", str(start.host), "--incarnation", start.incarnation, "--memory", start.memory),
+        *process_command(start.home, start.memory),
+        *("--application", start.application, "--host", str(start.host), "--incarnation", start.incarnation),
     )
 
 
-def _environment(base: Path) -> dict[str, str]:
-    """The host's environment: modules of the user are looked up beside the spec and in the working directory."""
-    paths = [str(Path.cwd()), str(base), *filter(None, os.environ.get("PYTHONPATH", "").split(os.pathsep))]
+def process_command(home: Home, memory: str) -> tuple[str, ...]:
+    """What runs a host, or a standby when nothing follows."""
+    return (
+        *(sys.executable, "-m", "streams_orchestration.runtime.hosts.host_process"),
+        *("--home", str(home.root), "--memory", memory),
+    )
+
+
+def host_environment(base: Path | None = None) -> dict[str, str]:
+    """A host's environment: modules of the user are looked up beside the spec and in the working directory."""
+    paths = [
+        str(Path.cwd()),
+        *([] if base is None else [str(base)]),
+        *filter(None, os.environ.get("PYTHONPATH", "").split(os.pathsep)),
+    ]
     return {
         **os.environ,
         "PYTHONPATH": os.pathsep.join(dict.fromkeys(paths)),

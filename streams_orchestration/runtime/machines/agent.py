@@ -22,9 +22,10 @@ from streams_orchestration.runtime.catalog.creation import create_catalog
 from streams_orchestration.runtime.catalog.outage import Outage
 from streams_orchestration.runtime.catalog.rows import ApplicationRow, HostRow, MachineRow
 from streams_orchestration.runtime.errors import HostLaunchError, JavaError, MachineError
-from streams_orchestration.runtime.hosts.launcher import HostLauncher, HostStart
+from streams_orchestration.runtime.hosts.launcher import HostStart
 from streams_orchestration.runtime.hosts.orphans import record_processes, stop_orphans
 from streams_orchestration.runtime.limits import LEASE_SECONDS
+from streams_orchestration.runtime.machines.standbys import Standbys
 from streams_orchestration.runtime.processes import (
     MACHINE,
     is_alive,
@@ -59,10 +60,10 @@ class Agent:
     Args:
         home: of the hosts that it starts, on this machine.
         machine: this one.
-        launcher: starts its hosts.
+        launcher: starts its hosts, and keeps some on standby.
     """
 
-    def __init__(self, home: Home, machine: Machine, launcher: HostLauncher) -> None:
+    def __init__(self, home: Home, machine: Machine, launcher: Standbys) -> None:
         self._home = home
         self._machine = machine
         self._launcher = launcher
@@ -85,7 +86,9 @@ class Agent:
             mark = self._catalog.changes.mark()
             self._outage.through(self.turn)
             self._catalog.changes.wait(mark, LOOK_SECONDS)
+        self._launcher.end()
         Outage(RENEW_SECONDS, log).through(self._leave)
+        log.info("the agent of machine %s has ended; hosts that it has started live on", self._machine.name)
 
     def end(self) -> None:
         """Have the loop end; the hosts live on."""
@@ -109,6 +112,7 @@ class Agent:
         if now - self._tidied >= ORPHANS_SECONDS:
             self._tidy()
             self._tidied = now
+        self._launcher.keep()
 
     def _register(self) -> None:
         m, h, name = tables.machine, tables.host, self._machine.name
@@ -126,13 +130,14 @@ class Agent:
                     name=name, space=process_space(), pid=os.getpid(), process_started=process_started(os.getpid()),
                     address=socket.gethostname(), tags=list(self._machine.tags), cores=self._machine.cores, state="UP",
                     version=version("streams-orchestration"), since=now, lease_until=now + LEASE_SECONDS,
-                    load=os.getloadavg()[0],
+                    standbys=0, load=os.getloadavg()[0],
                 )
             )  # fmt: skip
 
     def _renew(self) -> None:
         m = tables.machine
-        values = {"lease_until": clock.now() + LEASE_SECONDS, "load": os.getloadavg()[0]}
+        lease = clock.now() + LEASE_SECONDS
+        values = {"lease_until": lease, "load": os.getloadavg()[0], "standbys": self._launcher.waiting}
         with self._catalog.note() as connection:
             renewed: CursorResult[tuple[()]] = connection.execute(update(m).where(*self._mine()).values(**values))
         if renewed.rowcount == 0:
@@ -142,7 +147,7 @@ class Agent:
     def _leave(self) -> None:
         m = tables.machine
         with self._catalog.write() as connection:
-            connection.execute(update(m).where(*self._mine()).values(state="DOWN", lease_until=clock.now()))
+            connection.execute(update(m).where(*self._mine()).values(state="DOWN", lease_until=clock.now(), standbys=0))
 
     def _mine(self) -> tuple[ColumnElement[bool], ...]:
         m = tables.machine

@@ -33,6 +33,8 @@ class MachineStatus:
     cores: int
     hosts: tuple[str, ...]
     """`APPLICATION/NUMBER` of those that live there, or are to be started there."""
+    standbys: int
+    """Hosts that wait there, with their engines up."""
     load: float | None
     """Processes that wanted to run, a minute's average."""
     lease_seconds: float
@@ -125,7 +127,8 @@ def _status(machine: MachineRow, hosts: Mapping[str, Sequence[str]], now: float)
     lost = machine.state != "DOWN" and now > machine.lease_until
     return MachineStatus(
         machine.name, machine.address, "LOST" if lost else machine.state, tuple(machine.tags), machine.cores,
-        tuple(hosts.get(machine.name, ())), machine.load, machine.lease_until - now, machine.since, machine.version,
+        tuple(hosts.get(machine.name, ())), machine.standbys, machine.load,
+        machine.lease_until - now, machine.since, machine.version,
     )  # fmt: skip
 
 

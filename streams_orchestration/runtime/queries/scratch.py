@@ -13,6 +13,7 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 
 from streams_orchestration.compiler.pe_program import PeProgram
+from streams_orchestration.operators.implementation import import_from
 from streams_orchestration.runtime.errors import OperatorFailure
 from streams_orchestration.runtime.storage.directories import Directories
 
@@ -147,4 +148,6 @@ class Scratch:
 
 @functools.lru_cache(maxsize=256)
 def _read(path: str) -> Launched:
-    return pickle.loads((Path(path) / "launched.pickle").read_bytes())  # noqa: S301  written by our own host
+    launched: Launched = pickle.loads((Path(path) / "launched.pickle").read_bytes())  # noqa: S301  of our own host
+    import_from(launched.directories.base)  # of a standby that serves another application than its parents knew
+    return launched

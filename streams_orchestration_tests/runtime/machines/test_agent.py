@@ -18,6 +18,7 @@ from streams_orchestration.runtime.hosts import orphans
 from streams_orchestration.runtime.machines import agent as agents
 from streams_orchestration.runtime.machines.agent import Agent, Machine
 from streams_orchestration.runtime.machines.register import forget, read_machines, set_state
+from streams_orchestration.runtime.machines.standbys import Standbys
 from streams_orchestration.runtime.observing.reading import read_status
 from streams_orchestration.runtime.processes import process_space
 from streams_orchestration.runtime.storage.home import Home
@@ -53,7 +54,7 @@ class Place:
         self.agent = self.registered("m")
 
     def registered(self, name: str, *tags: str) -> Agent:
-        agent = Agent(self.home, Machine(name, tags, 2), self.hosts)
+        agent = Agent(self.home, Machine(name, tags, 2), Standbys(self.home, name, 0, "1g", self.hosts))
         agent._register()
         return agent
 

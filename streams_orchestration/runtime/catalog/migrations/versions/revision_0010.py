@@ -26,5 +26,6 @@ def upgrade() -> None:
         sa.Column("version", sa.String(), nullable=False),
         sa.Column("since", sa.Float(), nullable=False),
         sa.Column("lease_until", sa.Float(), nullable=False),
+        sa.Column("standbys", sa.Integer(), nullable=False),
         sa.Column("load", sa.Float()),
     )

@@ -1,0 +1,123 @@
+"""Standbys: hosts that are started in advance, with their engines up, and then serve whatever application comes."""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import logging
+import subprocess
+import time
+from dataclasses import dataclass
+
+from streams_orchestration.runtime.errors import HostLaunchError, JavaError
+from streams_orchestration.runtime.hosts.launcher import (
+    HostLauncher,
+    HostStart,
+    host_environment,
+    process_command,
+)
+from streams_orchestration.runtime.processes import ProcessIdentity, identify
+from streams_orchestration.runtime.storage.home import Home
+
+REST_SECONDS = 10.0
+"""So long after the start of a host none is started in advance: what recovers has the machine to itself."""
+
+log = logging.getLogger("streams.agent")
+
+
+@dataclass(frozen=True, slots=True)
+class Standby:
+    """A process that waits."""
+
+    process: subprocess.Popen[str]
+    identity: ProcessIdentity
+
+
+class Standbys:
+    """A launcher that takes a host from those that wait, and starts one when there is none.
+
+    Args:
+        home: the state directory.
+        machine: its name.
+        wanted: how many are to wait.
+        memory: of their engines; an application with another setting takes none of them.
+        launcher: starts hosts when none waits.
+    """
+
+    def __init__(self, home: Home, machine: str, wanted: int, memory: str, launcher: HostLauncher) -> None:
+        self._home = home
+        self._machine = machine
+        self._wanted = wanted
+        self._memory = memory
+        self._launcher = launcher
+        self._waiting: list[Standby] = []
+        self._launched = -REST_SECONDS
+
+    @property
+    def waiting(self) -> int:
+        """How many wait now."""
+        return len(self._waiting)
+
+    def launch(self, start: HostStart) -> ProcessIdentity:
+        """See `HostLauncher.launch`."""
+        self._launched = time.monotonic()
+        self._forget_ended()
+        while self._waiting and start.memory == self._memory:
+            standby = self._waiting.pop(0)
+            if _serves(standby, start):
+                log.info("pid %s was on standby", standby.identity.pid)
+                return standby.identity
+        return self._launcher.launch(start)
+
+    def keep(self) -> None:
+        """Start what is missing, one at a time, unless a host was started a moment ago."""
+        self._forget_ended()
+        if len(self._waiting) < self._wanted and time.monotonic() - self._launched >= REST_SECONDS:
+            self._launched = time.monotonic()
+            try:
+                self._waiting.append(self._start())
+            except (HostLaunchError, JavaError, OSError) as error:
+                log.error("no host can be kept on standby: %s", error)
+
+    def end(self) -> None:
+        """End those that wait."""
+        for standby in self._waiting:
+            assert standby.process.stdin is not None
+            standby.process.stdin.close()
+        self._waiting.clear()
+
+    def _forget_ended(self) -> None:
+        for standby in tuple(self._waiting):
+            if standby.process.poll() is not None:
+                log.warning("a standby, pid %s, has ended with status %s", standby.process.pid, standby.process.poll())
+                self._waiting.remove(standby)
+
+    def _start(self) -> Standby:
+        place = self._home.logs(".standby") / f"{self._machine}.log"
+        place.parent.mkdir(parents=True, exist_ok=True)
+        with place.open("ab") as output:
+            process = subprocess.Popen(
+                process_command(self._home, self._memory),
+                stdin=subprocess.PIPE, stdout=output, stderr=output, start_new_session=True, text=True,
+                env=host_environment(),
+            )  # fmt: skip
+        identity = identify(process.pid)
+        if identity is None:
+            message = f"a standby ended at once (log: {place})"
+            raise HostLaunchError(message)
+        return Standby(process, identity)
+
+
+def _serves(standby: Standby, start: HostStart) -> bool:
+    """Have a standby be a host; False when it has ended."""
+    assert standby.process.stdin is not None
+    wanted = {
+        "application": start.application,
+        "host": start.host,
+        "incarnation": start.incarnation,
+        "base": str(start.base),
+    }
+    with contextlib.suppress(OSError):
+        print(json.dumps(wanted), file=standby.process.stdin, flush=True)
+        return True
+    return False

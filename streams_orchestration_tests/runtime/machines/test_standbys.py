@@ -1,0 +1,75 @@
+"""Hosts that wait: a small process stands in for one."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+
+from streams_orchestration.runtime.hosts.launcher import HostStart
+from streams_orchestration.runtime.machines import standbys
+from streams_orchestration.runtime.machines.standbys import Standbys
+from streams_orchestration.runtime.storage.home import Home
+from streams_orchestration_tests.runtime.running import FakeHosts
+
+pytestmark = pytest.mark.slow
+WAITS = "import sys; print(sys.stdin.readline(), end='', flush=True); sys.stdin.read()"
+
+
+@pytest.fixture
+def made(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Callable[[int], Standbys]]:
+    monkeypatch.setattr(standbys, "process_command", lambda *_: (sys.executable, "-c", WAITS))
+    monkeypatch.setattr(standbys, "REST_SECONDS", 0.0)
+    all_made: list[Standbys] = []
+
+    def make(wanted: int) -> Standbys:
+        all_made.append(Standbys(Home(tmp_path), "m", wanted, "1g", FakeHosts()))
+        return all_made[-1]
+
+    yield make
+    for each in all_made:
+        each.end()
+
+
+def start(tmp_path: Path, memory: str = "1g") -> HostStart:
+    return HostStart(Home(tmp_path), "app", 3, "first", Path("/specs"), memory)
+
+
+def test_as_many_wait_as_are_wanted(made: Callable[[int], Standbys]):
+    waiting = made(2)
+    for _ in range(3):
+        waiting.keep()
+    assert waiting.waiting == 2
+
+
+def test_one_that_waits_becomes_the_host(made: Callable[[int], Standbys], tmp_path: Path):
+    waiting = made(1)
+    waiting.keep()
+    process = waiting._waiting[0].process
+    assert waiting.launch(start(tmp_path)).pid == process.pid
+    assert waiting.waiting == 0
+    assert process.stdin is not None
+    process.stdin.close()
+    process.wait(10)
+    told = (tmp_path / "logs" / ".standby" / "m.log").read_text()
+    assert told == '{"application": "app", "host": 3, "incarnation": "first", "base": "/specs"}\n'
+
+
+@pytest.mark.parametrize("memory", ["1g", "2g"], ids=["none waits", "another memory"])
+def test_without_one_that_fits_a_host_is_started(made: Callable[[int], Standbys], tmp_path: Path, memory: str):
+    waiting = made(int(memory != "1g"))
+    waiting.keep()
+    assert waiting.launch(start(tmp_path, memory)).pid == 101
+
+
+def test_one_that_has_ended_is_replaced(made: Callable[[int], Standbys], tmp_path: Path):
+    waiting = made(1)
+    waiting.keep()
+    ended = waiting._waiting[0].process
+    ended.kill()
+    ended.wait()
+    assert waiting.launch(start(tmp_path)).pid == 101
+    waiting.keep()
+    assert waiting.waiting == 1
