@@ -1,0 +1,158 @@
+"""The events of Nexmark: people, auctions and bids, 1 to 3 to 46, each by its number and nothing else.
+
+Proportions, identifiers, and what is hot are those of the generator of Apache Beam, after P. Tucker, K. Tufte,
+V. Papadimos, D. Maier: NEXMark - A Benchmark for Queries over Data Streams, 2002. The values are random, but the same
+wherever a slice of the events begins and ends.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+import pyarrow as pa
+
+from streams_orchestration.operators.arrow_types import arrow_schema
+from streams_orchestration.operators.batch import TupleBatch
+from streams_orchestration.operators.contract import Offset, Parameters, ProducedTo, SourceOperator
+
+PERSON = "id bigint, name string, email string, city string, state string, moment timestamp, extra string"
+AUCTION = (
+    "id bigint, item string, initial bigint, reserve bigint, moment timestamp, expires timestamp, seller bigint, "
+    "category bigint, extra string"
+)
+BID = "auction bigint, bidder bigint, price bigint, channel string, moment timestamp, extra string"
+PEOPLE, AUCTIONS, ROUND = 1, 3, 50
+"""Of each kind in a round of events; the others are bids."""
+FIRST_PERSON = FIRST_AUCTION = 1000
+ACTIVE_PEOPLE, OPEN_AUCTIONS, HOT = 1000, 100, 100
+"""Whom bids and auctions are of, and among how many one is hot."""
+FIRST_CATEGORY, CATEGORIES = 10, 5
+BEGIN = 1_700_000_000_000_000
+"""Microseconds since 1970, of the first event."""
+STATES = np.array(["AZ", "CA", "ID", "OR", "WA", "WY"])
+CITIES = np.array(["Phoenix", "Los Angeles", "Boise", "Portland", "Bend", "Redmond", "Seattle", "Kent", "Cheyenne"])
+NAMES = np.array([f"{a} {b}" for a in ("Peter", "Paul", "Luke", "Kate", "Sarah") for b in ("Jones", "Smith", "Noris")])
+CHANNELS = np.array(["Google", "Facebook", "Baidu", "Apple"])
+
+
+class Events(NamedTuple):
+    """A slice of the events, by kind."""
+
+    people: pa.RecordBatch
+    auctions: pa.RecordBatch
+    bids: pa.RecordBatch
+
+
+def events(first: int, count: int, every: int = 100) -> Events:
+    """The events of these numbers.
+
+    Args:
+        first: the number of the first one.
+        count: of the events.
+        every: microseconds between two events.
+    """
+    numbers = np.arange(first, first + count)
+    place = numbers % ROUND
+    people, bids = numbers[place < PEOPLE], numbers[place >= PEOPLE + AUCTIONS]
+    auctions = numbers[(place >= PEOPLE) & (place < PEOPLE + AUCTIONS)]
+    return Events(_people(people, every), _auctions(auctions, every), _bids(bids, every))
+
+
+def _people(numbers: np.ndarray, every: int) -> pa.RecordBatch:
+    names = NAMES[_draw(numbers, 1, len(NAMES))]
+    ids = FIRST_PERSON + numbers // ROUND * PEOPLE
+    emails = np.char.add(ids.astype(str), "@example.com") if len(ids) else np.zeros(0, str)
+    return _batch(
+        PERSON, ids, names, emails, CITIES[_draw(numbers, 2, len(CITIES))], STATES[_draw(numbers, 3, len(STATES))],
+        BEGIN + numbers * every, _filling(numbers, 100),
+    )  # fmt: skip
+
+
+def _auctions(numbers: np.ndarray, every: int) -> pa.RecordBatch:
+    ids = FIRST_AUCTION + numbers // ROUND * AUCTIONS + numbers % ROUND - PEOPLE
+    latest = numbers // ROUND * PEOPLE
+    hot = latest // HOT * HOT
+    sellers = np.where(_draw(numbers, 4, 4) > 0, hot, latest - _draw(numbers, 5, ACTIVE_PEOPLE) % (latest + 1))
+    initial = _price(numbers, 6)
+    horizon = OPEN_AUCTIONS * ROUND // AUCTIONS * every
+    at = BEGIN + numbers * every
+    return _batch(
+        AUCTION, ids, np.char.add("item ", _draw(numbers, 7, 1000).astype(str)), initial,
+        initial + _price(numbers, 8), at, at + 1 + _draw(numbers, 9, 2 * horizon), FIRST_PERSON + sellers,
+        FIRST_CATEGORY + _draw(numbers, 10, CATEGORIES), _filling(numbers, 300),
+    )  # fmt: skip
+
+
+def _bids(numbers: np.ndarray, every: int) -> pa.RecordBatch:
+    auction = numbers // ROUND * AUCTIONS + AUCTIONS - 1
+    person = numbers // ROUND * PEOPLE
+    auctions = np.where(
+        _draw(numbers, 11, 2) > 0, auction // HOT * HOT, auction - _draw(numbers, 12, OPEN_AUCTIONS) % (auction + 1)
+    )
+    bidders = np.where(
+        _draw(numbers, 13, 4) > 0, np.minimum(person // HOT * HOT + 1, person),
+        person - _draw(numbers, 14, ACTIVE_PEOPLE) % (person + 1),
+    )  # fmt: skip
+    return _batch(
+        BID, FIRST_AUCTION + auctions, FIRST_PERSON + bidders, _price(numbers, 15),
+        CHANNELS[_draw(numbers, 16, len(CHANNELS))], BEGIN + numbers * every, _filling(numbers, 30),
+    )  # fmt: skip
+
+
+def _random(numbers: np.ndarray, what: int) -> np.ndarray:
+    """64 random bits for each number: the finaliser of SplitMix64."""
+    mixed = (numbers.astype(np.uint64) * np.uint64(64) + np.uint64(what)) * np.uint64(0x9E3779B97F4A7C15)
+    mixed = (mixed ^ (mixed >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
+    mixed = (mixed ^ (mixed >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
+    return mixed ^ (mixed >> np.uint64(31))
+
+
+def _draw(numbers: np.ndarray, what: int, size: int) -> np.ndarray:
+    """From 0 to below `size`."""
+    return (_random(numbers, what) % np.uint64(size)).astype(np.int64)
+
+
+def _price(numbers: np.ndarray, what: int) -> np.ndarray:
+    """Cents, from a dollar to a million."""
+    share = _random(numbers, what).astype(np.float64) / 2.0**64
+    return np.rint(10.0 ** (share * 6) * 100).astype(np.int64)
+
+
+def _filling(numbers: np.ndarray, size: int) -> pa.Array:
+    """Texts that make the events as large as those of others are."""
+    texts = pa.array([chr(ord("a") + number) * size for number in range(16)])
+    return texts.take(pa.array(_draw(numbers, 17, 16)))
+
+
+def _batch(ddl: str, *columns: np.ndarray | pa.Array) -> pa.RecordBatch:
+    schema = arrow_schema(ddl)
+    arrays = [pa.array(column) for column in columns]
+    cast = [array.cast(field.type) for array, field in zip(arrays, schema, strict=True)]
+    return pa.RecordBatch.from_arrays(cast, schema=schema)
+
+
+class NexmarkParameters(Parameters):
+    """Parameters of `NexmarkSource`."""
+
+    events: int
+    every: int = 100
+
+
+class NexmarkSource(SourceOperator):
+    """The events from their number on; output ports for people, auctions and bids."""
+
+    Parameters = NexmarkParameters
+
+    @classmethod
+    def initial_offset(cls) -> Offset:
+        """The first event."""
+        return {"event": 0}
+
+    def produce(self, offset: Offset, limit: int) -> ProducedTo:
+        """Submit the next events."""
+        first = offset["event"]
+        count = min(limit, self.parameters.events - first)
+        for port, batch in enumerate(events(first, count, self.parameters.every)):
+            self.submit(TupleBatch(batch), port)
+        return ProducedTo({"event": first + count}, exhausted=first + count >= self.parameters.events)
