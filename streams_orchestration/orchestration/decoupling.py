@@ -109,7 +109,7 @@ def decouple_job(application: str, apply_decision: dg.OpDefinition) -> dg.JobDef
         name=f"decouple_{application}",
         executor_def=dg.in_process_executor,
         tags=job_tags(application),
-        description=f"Split PEs of {application} as its decoupling decision says, and deploy it anew.",
+        description=f"Split PEs of {application} as its decoupling decision says, with its state kept.",
     )
     def decouple() -> None:
         await_heartbeats(launch_hosts(apply_decision.alias("apply_decision")()))

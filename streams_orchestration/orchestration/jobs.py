@@ -69,7 +69,8 @@ def redeploy_job(application: str, recompile: dg.OpDefinition) -> dg.JobDefiniti
         name=f"redeploy_{application}",
         executor_def=dg.in_process_executor,
         tags=job_tags(application),
-        description=f"Compile {application} anew and deploy it.",
+        description=f"Put {application} as its spec is now in the place of what is deployed, which keeps its state. "
+        "What would lose state is refused, and what then fails is taken back.",
     )
     def redeploy() -> None:
         await_heartbeats(launch_hosts(write_wanted_state(recompile.alias("compile_stages")())))

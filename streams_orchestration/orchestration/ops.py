@@ -43,7 +43,7 @@ class DeployApplication(dg.Config):
         description="Another plan takes the place of the deployed one, with state kept; else it is refused.",
     )
     drop_state: list[str] = Field(
-        default_factory=list, description="Operators whose state may be lost when another plan takes over."
+        default=[], description="Operators whose state may be lost when another plan takes over, as --drop-state names."
     )
     savepoint: str = Field(
         default="",

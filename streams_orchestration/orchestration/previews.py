@@ -41,7 +41,9 @@ def put_in_place(
     except RedeployRefusedError as error:
         _record(context, error.redeployment)
         raise dg.Failure(
-            description=str(error), metadata=redeploy_metadata(error.redeployment), allow_retries=False
+            description=f"{error}\n{in_launchpad(error.redeployment.application)}",
+            metadata=redeploy_metadata(error.redeployment),
+            allow_retries=False,
         ) from error
     except RevertedError as error:
         metadata = redeploy_metadata(error.redeployment) | {"streams/reverted": dg.MetadataValue.text(error.cause)}
@@ -90,9 +92,17 @@ def severity(outcome: Redeployment) -> dg.AssetCheckSeverity:
 
 
 def problems(outcome: Redeployment) -> str:
-    """A sentence for every operator whose state would be lost."""
+    """What is to be said of every operator whose state would be lost, and where the remedy is."""
     reasons = {each.text: each.operator for each in outcome.operators if _is_lost(each, outcome.allowed)}
-    return "; ".join(f"{operator}: {reason}" for reason, operator in reasons.items())
+    lost = "; ".join(f"{operator}: {reason}" for reason, operator in reasons.items())
+    return f"{lost}. {in_launchpad(outcome.application)}"
+
+
+def in_launchpad(application: str) -> str:
+    """Where Dagster has what a remedy calls by its name on the command line."""
+    return (
+        f"In the launchpad of redeploy_{application} drop_state of write_wanted_state takes the names of --drop-state."
+    )
 
 
 def _is_lost(action: OperatorAction, allowed: Collection[str]) -> bool:

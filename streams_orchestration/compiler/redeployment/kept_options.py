@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 
@@ -28,7 +28,7 @@ def fitting(
 
     Of those that are kept, submission-time values that it does not declare, widths of regions that it does not have and
     a decision about other operators are left out. What is changed now is left to the compilation to judge, and so is a
-    spec with errors.
+    spec with errors. A width that stays is stronger than the one in the spec, which an edit of the spec may not expect.
 
     Args:
         spec: as it is now.
@@ -36,7 +36,7 @@ def fitting(
         change: what is wanted otherwise.
 
     Returns:
-        The options, and a sentence for each one that was left out.
+        The options, and a sentence for each one that was left out, and for each width that the spec has otherwise.
     """
     application, diagnostics = read_application(spec)
     if application is None or errors_of(diagnostics):
@@ -45,27 +45,42 @@ def fitting(
     remarks = [
         f"the value of {name} is left out, which is declared no more" for name in kept.submission if name not in values
     ]
-    options, narrower = _widths(application, replace(kept, submission=values))
+    options, narrower, stronger = _widths(application, replace(kept, submission=values))
     wanted = change(options)
+    if wanted.widths == options.widths:
+        narrower += stronger
     undecided: list[str] = []
     if wanted.decoupling is options.decoupling:
         wanted, undecided = _decision(application, wanted)
     return wanted, (*remarks, *narrower, *undecided)
 
 
-def _widths(application: Application, options: Options) -> tuple[Options, list[str]]:
+def _widths(application: Application, options: Options) -> tuple[Options, list[str], list[str]]:
+    """The options, what of the widths is left out, and what stays against the spec."""
     if not options.widths:
-        return options, []
+        return options, [], []
     done = _compiled(application, replace(options, widths=(), decoupling=None), (LOGICAL_STAGE,))
     if done is None:
-        return options, []
-    names = [region.name for region in need(done.logical).regions]
-    fit = tuple(each for each in options.widths if any(map(width_pattern(each[0]).fullmatch, names)))
-    left_out = [each for each in options.widths if each not in fit]
-    return replace(options, widths=fit), [
+        return options, [], []
+    written = {region.name: region.width for region in need(done.logical).regions}
+    fit = tuple(each for each in options.widths if any(map(width_pattern(each[0]).fullmatch, written)))
+    left_out = [
         f"width {width} of {pattern} is left out, since no parallel region has such a name any more"
-        for pattern, width in left_out
+        for pattern, width in options.widths
+        if (pattern, width) not in fit
     ]
+    return replace(options, widths=fit), left_out, list(_stronger(written, fit))
+
+
+def _stronger(written: Mapping[str, int], kept: Sequence[tuple[str, int]]) -> Iterator[str]:
+    """Regions whose width in the spec is not the one that counts, which is that of the first pattern that matches."""
+    for region, width in written.items():
+        counts = next((wide for pattern, wide in kept if width_pattern(pattern).fullmatch(region)), width)
+        if counts != width:
+            yield (
+                f"{region} keeps the width {counts} that it is deployed with, by --width; "
+                f"for the {width} of the spec say --width {region}={width}"
+            )
 
 
 def _decision(application: Application, options: Options) -> tuple[Options, list[str]]:

@@ -23,7 +23,7 @@ graph:
   - {name: P, operator: Filter, inputs: [S], parameters: {filter: "k != ''"}, annotations: {parallel: {width: 2}}}
   - {name: Out, operator: FileSink, inputs: [P], parameters: {file: out}}
 """
-KEPT = Options(submission={"n": "3"}, widths=(("P", 4), ("*", 5)), threading="manual")
+KEPT = Options(submission={"n": "3"}, widths=(("P", 2), ("*", 5)), threading="manual")
 
 
 @pytest.fixture
@@ -36,16 +36,18 @@ def spec(tmp_path: Path) -> Path:
 CASES: dict[str, tuple[dict[str, str], dict[str, Any], tuple[str, ...]]] = {
     "nothing has changed": ({}, {}, ()),
     "the region has another name": (
-        {"name: P,": "name: Q,", "[P]": "[Q]"}, {"widths": (("*", 5),)}, ("width 4 of P is left out",)
+        {"name: P,": "name: Q,", "[P]": "[Q]"}, {"widths": (("*", 5),)},
+        ("width 2 of P is left out", "Q keeps the width 5"),
     ),
     "no region is there": (
         {"annotations: {parallel: {width: 2}}": "config: {}"}, {"widths": ()},
-        ("width 4 of P is left out", "width 5 of * is left out"),
+        ("width 2 of P is left out", "width 5 of * is left out"),
     ),
     "a value is not declared": (
         {"submission: {n: {type: int32, default: 2}}": "", "${n}": "2"}, {"submission": {}},
         ("the value of n is left out",),
     ),
+    "the spec has another width": ({"width: 2": "width: 3"}, {}, ("P keeps the width 2 that it is deployed with",)),
     "the spec has errors": ({"operator: Filter": "operator: Filtr", "name: P,": "name: Q,"}, {}, ()),
 }  # fmt: skip
 
@@ -79,6 +81,14 @@ def test_what_is_wanted_now_is_not_left_out(spec: Path):
     assert (options.widths, remarks) == ((("Q", 3),), ())
 
 
+def test_a_width_that_is_wanted_now_needs_no_remark(spec: Path):
+    spec.write_text(SPEC.replace("width: 2", "width: 3"))
+    assert fitting(spec, KEPT)[1] == (
+        "P keeps the width 2 that it is deployed with, by --width; for the 3 of the spec say --width P=3",
+    )
+    assert fitting(spec, KEPT, lambda kept: kept.with_widths([("P", 3)]))[1] == ()
+
+
 def test_a_width_takes_the_place_of_the_one_of_its_pattern():
-    assert KEPT.with_widths([("P", 2)]).widths == (("P", 2), ("*", 5))
+    assert KEPT.with_widths([("P", 3)]).widths == (("P", 3), ("*", 5))
     assert KEPT.with_widths([]).widths == KEPT.widths
