@@ -106,7 +106,7 @@ def details(status: ApplicationStatus, now: float, metrics: ApplicationMetrics) 
     lines += [Text(), *region_lines(status, now, failing)]
     lines += [Text(), tasks_table(status), Text()]
     for host in status.hosts:
-        process = f"pid {host.pid}{'' if host.alive else ' (gone)'}" if host.pid is not None else "no process"
+        process = host.process + ("" if host.alive or host.pid is None else " (gone)")
         took = f"; start-up {in_words(host.start_up)}" if host.start_up else ""
         lines.append(Text(f"host {host.id}  {host.state}, {process}{took}", "dim"))
     for sink in status.sinks:

@@ -41,9 +41,9 @@ def run(
         if before is not None and before.state == "COMPLETED":
             note(f"{name} was complete already. `streams run {spec} --fresh` computes it anew.")
             return _completed(home, before, max_rows)
-        alive = [str(host.pid) for host in before.hosts if host.alive] if before is not None else []
+        alive = [host.process for host in before.hosts if host.alive] if before is not None else []
         if before is not None and before.state == "RUNNING" and alive:
-            note(f"{name} runs already (pid {', '.join(alive)}); following it.")
+            note(f"{name} runs already ({', '.join(alive)}); following it.")
         elif before is not None:
             note(f"{name}: going on from {_place(before)}; `--fresh` would start anew.")
         require_java()

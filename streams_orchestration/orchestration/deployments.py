@@ -72,8 +72,8 @@ class Deployments(dg.ConfigurableResource):
         outcome = _runtime().preview_redeploy(self._home, wanted, stored=False)
         return outcome if outcome.verdict != "refused" else _runtime().preview_redeploy(self._home, wanted)
 
-    def launch(self, application: str, asked_at: float | None = None) -> tuple[int, ...]:
-        """Start the host processes that are wanted and missing; returns their pids."""
+    def launch(self, application: str, asked_at: float | None = None) -> tuple[str, ...]:
+        """Start the host processes that are wanted and missing; returns them in words."""
         return _runtime().launch(self._home, application, asked_at=asked_at)
 
     def await_running(

@@ -127,8 +127,8 @@ def write_wanted_state(
 def launch_hosts(context: dg.OpExecutionContext, config: LaunchHosts, deployments: Deployments) -> None:
     """Start the host processes that are wanted and missing. They are detached and outlive the run."""
     _stop_orphans(context, deployments)
-    pids = deployments.launch(application_of(context), config.asked_at)
-    context.log.info("launched hosts: %s", ", ".join(f"pid {pid}" for pid in pids) or "none, all of them run")
+    hosts = deployments.launch(application_of(context), config.asked_at)
+    context.log.info("launched hosts: %s", "; ".join(hosts) or "none, all of them run")
 
 
 @dg.op(ins=AFTER, out=NOTHING)

@@ -105,9 +105,9 @@ class Runtime(SimpleNamespace):
     def deployed_if_any(self, home: Home, application: str) -> Any:
         return self.deployed
 
-    def launch(self, home: Home, application: str, *, asked_at: float | None) -> tuple[int, ...]:
+    def launch(self, home: Home, application: str, *, asked_at: float | None) -> tuple[str, ...]:
         self._called("launch", application)
-        return (4711,)
+        return ("host 0, pid 4711",)
 
     def await_running(
         self, home: Home, application: str, timeout: float, unit: str | None = None, failed: int | None = None

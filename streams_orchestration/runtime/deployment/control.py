@@ -46,7 +46,7 @@ def launch(
     asked_at: float | None = None,
     launcher: HostLauncher | None = None,
     heal: bool = True,
-) -> tuple[int, ...]:
+) -> tuple[str, ...]:
     """Start every host of an application that is wanted and does not live; callers at the same time start it once.
 
     What is left of hosts that have died is stopped while the new ones come up: it can commit nothing any more.
@@ -59,7 +59,7 @@ def launch(
         heal: also take up the reset that units need because a host was gone.
 
     Returns:
-        The pids of the hosts that were started.
+        The hosts that were started, or that agents are to start, in words: `host 0, pid 4711`, `host 0 on north`.
 
     Raises:
         NotDeployedError, HostLaunchError, JavaError: see there.
@@ -81,15 +81,15 @@ def launch(
     if started.refusals:
         message = "\n".join(started.refusals)
         raise HostLaunchError(message)
-    return tuple(started.pids)
+    return tuple(started.hosts)
 
 
 @dataclass(slots=True)
 class _Started:
     """Hosts that were missing."""
 
-    pids: list[int] = field(default_factory=list[int])
-    """Of those that were started as processes of this machine."""
+    hosts: list[str] = field(default_factory=list[str])
+    """In words."""
     refusals: list[str] = field(default_factory=list[str])
     """Why others could be started nowhere."""
 
@@ -117,10 +117,11 @@ def _start_missing(
                 started.refusals.append(f"host {host.id} of {application} cannot be started: {error}")
                 continue
             load.add(machine.name)
+            started.hosts.append(f"host {host.id} on {machine.name}")
             where |= {"machine": machine.name, "space": machine.space}
         else:
             process = launcher.launch(HostStart(home, application, host.id, incarnation, Path(row.base), memory))
-            started.pids.append(process.pid)
+            started.hosts.append(f"host {host.id}, pid {process.pid}")
             record_processes(connection, application, host.id, incarnation, [process])
             where |= {"pid": process.pid, "process_started": process.started}
         connection.execute(
@@ -146,11 +147,12 @@ def _lost(connection: Connection, application: str) -> list[str]:
     hosts = HostRow.all(connection, select(h).where(h.c.application == application, h.c.pid.is_not(None)))
     now = clock.now()
     for host in hosts:
-        if HostStatus.of(host, now).alive:
+        status = HostStatus.of(host, now)
+        if status.alive:
             continue
         members = select(p.c.unit).where(p.c.application == application, p.c.host == host.id, ~p.c.final)
         working = (u.c.application == application, u.c.name.in_(members), u.c.state.in_(WORKING))
-        trouble = Trouble(f"host {host.id} (pid {host.pid}) is gone", host.heartbeat_at or host.launched_at)
+        trouble = Trouble(f"host {host.id} ({status.process}) is gone", host.heartbeat_at or host.launched_at)
         for name in connection.scalars(select(u.c.name).where(*working)).all():
             advance(connection, application, name, clock.now(), Health(trouble, up=False))
             lost.append(name)
@@ -214,7 +216,7 @@ def _require_working(status: UnitsStatus) -> None:
     """No host and no PE of an application that starts has failed."""
     for host in status.hosts:
         if host.state == "FAILED" or (not host.alive and host.state in ("STARTING", "RUNNING")):
-            reason = host.error or f"its process {host.pid} is gone"
+            reason = host.error or f"its process is gone ({host.process})"
             message = f"host {host.id} of {status.application} failed: {reason} (log: {host.log})"
             raise HostLaunchError(message)
     taken_up = {unit.name for unit in status.units if unit.asked}

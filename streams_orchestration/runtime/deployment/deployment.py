@@ -128,10 +128,10 @@ def refuse_running(home: Home, application: str) -> None:
     if application not in deployed_applications(home):
         return
     status = read_units(home, application)
-    alive = [str(host.pid) for host in status.hosts if host.alive]
+    alive = [host.process for host in status.hosts if host.alive]
     if status.state == "RUNNING" and alive:
         message = (
-            f"{application} is running (pid {', '.join(alive)}), and --fresh would drop its state. "
+            f"{application} is running ({', '.join(alive)}), and --fresh would drop its state. "
             f"Stop it first: streams cancel {application}"
         )
         raise NotDeployableError(message)

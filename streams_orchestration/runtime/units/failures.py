@@ -235,7 +235,7 @@ def host_failure(host: HostStatus, now: float) -> str | None:
         late = f"host {host.id} was not started on {host.machine} in {waited:.0f} s; its agent does not answer"
         return late if waited > AGENT_LIMIT else None
     if host.here and not host.alive:
-        return f"host {host.id} (pid {host.pid}) is gone" + (f"; {host.error}" if host.error else "")
+        return f"host {host.id} ({host.process}) is gone" + (f"; {host.error}" if host.error else "")
     if host.heartbeat_at is None:
         waited = now - host.launched_at
         return f"host {host.id} gave no heartbeat in {waited:.0f} s" if waited > START_LIMIT else None

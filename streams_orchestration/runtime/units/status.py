@@ -48,6 +48,14 @@ class HostStatus:
             row.error or error, log, row.start_up, row.launches, row.machine, here,
         )  # fmt: skip
 
+    @property
+    def process(self) -> str:
+        """Its process in words: `pid 4711`, `pid 4711 on north`, `no process`."""
+        on = f" on {self.machine}" if self.machine is not None else ""
+        if self.pid is not None:
+            return f"pid {self.pid}{on}"
+        return f"no process{on} yet" if self.state == "STARTING" else "no process"
+
 
 def waits_for_agent(row: HostRow) -> bool:
     """Whether the agent of a machine is to start it."""

@@ -74,12 +74,19 @@ def place(tmp_path: Path, hosts: FakeHosts) -> Place:
 
 
 def test_it_starts_what_is_wanted_on_its_machine(place: Place):
-    assert control.launch(place.home, place.name) == ()
+    assert control.launch(place.home, place.name) == ("host 0 on m",)
     assert (place.host.state, place.host.machine, place.host.pid) == ("STARTING", "m", None)
     place.agent.turn()
     assert place.hosts.launched == [0]
     assert (place.host.pid, place.host.space) == (101, process_space())
     assert read_machines(place.home)[0].hosts == (f"{place.name}/0",)
+
+
+def test_status_says_where_a_host_is(place: Place):
+    control.launch(place.home, place.name)
+    assert read_status(place.home, place.name).hosts[0].process == "no process on m yet"
+    place.agent.turn()
+    assert read_status(place.home, place.name).hosts[0].process == "pid 101 on m"
 
 
 def test_a_host_that_waits_for_an_agent_is_started_once(place: Place):
