@@ -22,6 +22,7 @@ PLACES = "/usr/lib/postgresql/*/bin"
 """Where Debian has them."""
 ROLE = "streams"
 FAST = ("-c", "fsync=off", "-c", "full_page_writes=off", "-c", "jit=off")
+LOGICAL = ("-c", "wal_level=logical")
 
 
 def binaries() -> Path | None:
@@ -75,7 +76,8 @@ class Server(DebianServer):
                 rules.write("host all all 10.0.0.0/8 trust\n")
 
     def start(self) -> None:
-        options = ("-D", str(self.directory / "data"), "-k", str(self.directory), *self._listening(), *FAST)
+        places = ("-D", str(self.directory / "data"), "-k", str(self.directory))
+        options = (*places, *self._listening(), *FAST, *LOGICAL)
         self._spawn([str(self.programs / "postgres"), *options], self.connect, **self._who)
 
     def _listening(self) -> tuple[str, ...]:

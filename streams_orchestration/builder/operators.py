@@ -919,6 +919,56 @@ def Parse(
     return named_use("Parse", {"format": format, "separator": separator, "parseInput": parse_input, "parsing": parsing})
 
 
+def PostgresChangeSource(
+    *,
+    url: str,
+    table: str,
+    slot: str,
+    publication: str,
+    columns: Mapping[str, Any] | None = None,
+    metadata: Mapping[str, Any] | None = None,
+    changes: Sequence[Any] | None = None,
+    start_at: Literal["snapshot", "slot"] | None = None,
+    until: Literal["latest"] | None = None,
+    poll_period: float | Reference | None = None,
+    on_bad_tuple: Literal["fail", "drop", "stream"] | None = None,
+    on_lost_data: Literal["fail", "skip"] | None = None,
+) -> Use:
+    """Reads a replication slot without taking from it; the offset is a position in the server's log.
+
+    Args:
+        url: SQLAlchemy URL of a PostgreSQL server; {env:NAME}: an environment variable.
+        table: name, or schema.name.
+        slot: replication slot, of this source alone; made if missing.
+        publication: publication that has the table.
+        columns: attribute: column, where the names differ.
+        metadata: attribute: change, committed, position or transaction.
+        changes: those that become tuples.
+        start_at: snapshot: all rows there are, then the changes; slot: the changes that the slot has kept.
+        until: latest: it ends with the changes that are there when it begins.
+        poll_period: seconds between two looks for new changes.
+        on_bad_tuple: a row that does not fit; stream: to the second output port.
+        on_lost_data: changes that are gone before they were read.
+    """
+    return named_use(
+        "PostgresChangeSource",
+        {
+            "url": url,
+            "table": table,
+            "slot": slot,
+            "publication": publication,
+            "columns": columns,
+            "metadata": metadata,
+            "changes": changes,
+            "startAt": start_at,
+            "until": until,
+            "pollPeriod": poll_period,
+            "onBadTuple": on_bad_tuple,
+            "onLostData": on_lost_data,
+        },
+    )
+
+
 def Punctor(*, punctuate: str, position: Literal["before", "after"], output: Mapping[str, Any] | None = None) -> Use:
     """Passes all tuples on, each as Functor would, with a window marker before or after some of them.
 

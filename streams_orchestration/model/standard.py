@@ -35,17 +35,8 @@ _STATEFUL = frozenset(
         *("DirectoryScan", "DynamicFilter", "FileSink", "FileSource", "Gate", "Join", "KeyedAggregate", "KeyedDelay"),
         *("KeyedJoin", "Marker", "Normalize", "Pair", "PunctMerger", "Selector", "Sort", "SqlSink", "Switch"),
         *("HttpSink", "HttpSource", "IcebergSink", "IcebergSource", "KafkaSink", "KafkaSource", "SqlSource"),
-        *(
-            "MQTTSource",
-            "Merge",
-            "MetricsSink",
-            "NATSSource",
-            "Parse",
-            "RedisSource",
-            "TCPSource",
-            "Throttle",
-            "UDPSource",
-        ),
+        *("MQTTSource", "Merge", "MetricsSink", "NATSSource", "Parse", "PostgresChangeSource", "RedisSource"),
+        *("TCPSource", "Throttle", "UDPSource"),
     )
 )
 
@@ -97,6 +88,7 @@ _TABLE: dict[str, tuple[SingleThreadedMode, str, str]] = {
     "Normalize": ("Always", "c", "Mg"),
     "Pair": ("Always", "c c c*", "Mg"),
     "Parse": ("Always", "M", "Mg"),
+    "PostgresChangeSource": ("Always", "", "Mg Mg?"),
     "PunctMerger": ("Always", "ce ce*", "cg"),
     "Punctor": ("Always", "c", "Mg"),
     "RedisSource": ("Always", "", "Mg Mg?"),

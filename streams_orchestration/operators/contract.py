@@ -258,6 +258,13 @@ class SourceOperator(Operator):
         """
         raise NotImplementedError
 
+    def confirm(self, offset: Offset) -> None:
+        """No cut needs what lies before `offset` any more: its counterpart may forget it.
+
+        Called again and again in the process of the host that has the source's PE, on an object of its own. What is
+        raised is logged, and tried again.
+        """
+
     def pause(self) -> float | None:
         """Seconds until `produce` may have tuples again, as of its last call; 0 for at once.
 

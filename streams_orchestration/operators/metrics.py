@@ -10,8 +10,8 @@ from typing import Any, SupportsIndex, TypeVar
 
 METRICS_LIMIT = 64
 """Metrics that one operator may have: they are few figures with names, not a table by key."""
-LAG_TUPLES, LAG_SECONDS = "lag", "lag_seconds"
-"""Gauges of a source, see `Metrics.lag`."""
+LAG_TUPLES, LAG_BYTES, LAG_SECONDS = "lag", "lag_bytes", "lag_seconds"
+"""Gauges of a source, see `Metrics.lag` and `Metrics.lag_bytes`."""
 _NAME = re.compile(r"[A-Za-z_][\w.-]{0,63}")
 
 
@@ -110,6 +110,11 @@ class Metrics:
     def lag(self, tuples: int, seconds: float) -> None:
         """A source is so far behind what it could read now; `streams status` shows it."""
         self.gauge(LAG_TUPLES, "that could be read and were not read yet").set(tuples)
+        self.gauge(LAG_SECONDS, "since the oldest of them could be read").set(seconds)
+
+    def lag_bytes(self, size: int, seconds: float) -> None:
+        """The same of a source that knows only the size of what it has not read."""
+        self.gauge(LAG_BYTES, "bytes of the server's log that were not read yet").set(size)
         self.gauge(LAG_SECONDS, "since the oldest of them could be read").set(seconds)
 
     @property

@@ -33,6 +33,7 @@ STANDARD: dict[str, str] = {
     "NATSSource": "streams_orchestration.operators.standard.nats_source:NATSSource",
     "Pair": "streams_orchestration.operators.standard.pair:Pair",
     "Parse": "streams_orchestration.operators.standard.parse:Parse",
+    "PostgresChangeSource": "streams_orchestration.operators.standard.postgres_change_source:PostgresChangeSource",
     "Punctor": "streams_orchestration.operators.standard.punctor:Punctor",
     "RedisSource": "streams_orchestration.operators.standard.redis_source:RedisSource",
     "Sort": "streams_orchestration.operators.standard.sort:Sort",

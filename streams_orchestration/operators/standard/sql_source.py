@@ -3,12 +3,10 @@
 from __future__ import annotations
 
 import datetime
-import json
 import time
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from streams_orchestration.operators.batch import TupleBatch
 from streams_orchestration.operators.contract import (
     Offset,
     OperatorContext,
@@ -17,9 +15,9 @@ from streams_orchestration.operators.contract import (
     SourceOperator,
 )
 from streams_orchestration.operators.databases.address import check_url, shown_url
+from streams_orchestration.operators.databases.row_tuples import RowTuples
 from streams_orchestration.operators.errors import DataError
 from streams_orchestration.operators.hold_up import HoldUp
-from streams_orchestration.operators.libraries import pa
 from streams_orchestration.operators.mentions import Mentions
 from streams_orchestration.operators.standard.sql_source_parameters import SqlSourceParameters, source_columns
 
@@ -29,8 +27,6 @@ if TYPE_CHECKING:
 RECENT_ROWS = 10_000
 """Rows behind the position that are counted again, to see whether others have come between them."""
 LOOKS_PER_SETTLE = 10
-LOGGED = 5
-"""Rows that do not fit which are logged one by one."""
 LAG_LIMIT = 100_000
 """More rows are not counted to tell how far the source is behind."""
 
@@ -82,18 +78,14 @@ class SqlSource(SourceOperator):
                 "= ${getChannel()}"
             )
             raise DataError(message)
-        schema = self.context.outputs[0]
-        assert schema is not None
-        self.schema = schema
         self.columns = source_columns(self.context, self.parameters)
+        self._tuples = RowTuples(self, self.columns, self.parameters.on_bad_tuple)
         self._source: GrowingTable | None = None
         self._hold_up = HoldUp(self.context)
         self._seen: list[_Seen] = []
         self._looked = self._inspected = float("-inf")
         self._warned = False
         self._more = False
-        self._bad = 0
-        """Rows that did not fit."""
         self._place = ""
 
     def produce(self, offset: Offset, limit: int) -> ProducedTo:
@@ -259,46 +251,7 @@ class SqlSource(SourceOperator):
         self.context.metrics.lag(behind, max(seconds, 0.0) if behind else 0.0)
 
     def _submit(self, rows: Sequence[Sequence[Any]]) -> None:
-        from streams_orchestration.operators.databases.values import attribute_values
-
         assert self._source is not None
-        first, last, column = rows[0][-1], rows[-1][-1], self._source.column
-        self._place = f"{self._source.name}, {column} {first} to {last}"
-        arrays: list[pa.Array] = []
-        bad: dict[int, tuple[str, str]] = {}
-        for number, (field, name) in enumerate(zip(self.schema, self.columns.values(), strict=True)):
-            array, misfits = attribute_values([row[number] for row in rows], field.type)
-            arrays.append(array)
-            bad |= {each.row: (name, each.reason) for each in misfits if each.row not in bad}
-        batch = pa.RecordBatch.from_arrays(arrays, schema=self.schema)
-        if bad:
-            self._set_aside(rows, dict(sorted(bad.items())))
-            batch = batch.filter(pa.array([row not in bad for row in range(len(rows))]))
-        self.submit(TupleBatch(batch))
-
-    def _set_aside(self, rows: Sequence[Sequence[Any]], bad: dict[int, tuple[str, str]]) -> None:
-        """Rows that do not fit, with the column and the reason."""
-        assert self._source is not None
-        name, column = self._source.name, self._source.column
-        for row, (wrong, reason) in bad.items():
-            message = f"{name}, {column} {rows[row][-1]}, column {wrong}: {reason}"
-            if self.parameters.on_bad_tuple == "fail":
-                message += "; onBadTuple: drop leaves such rows out"
-                raise DataError(message)
-            if self._bad < LOGGED:
-                self.context.logger.warning("%s", message)
-            self._bad += 1
-        if self.parameters.on_bad_tuple == "drop":
-            self.context.metrics.dropped.add(len(bad))
-            return
-        second = self.context.outputs[1]
-        assert second is not None
-        texts = [json.dumps(dict(zip(self.columns.values(), rows[row], strict=False)), default=str) for row in bad]
-        values = {
-            "table": [name] * len(bad),
-            "place": [f"{column} {rows[row][-1]}" for row in bad],
-            "column": [wrong for wrong, _ in bad.values()],
-            "reason": [reason for _, reason in bad.values()],
-            "text": texts,
-        }
-        self.submit(TupleBatch.from_columns({field.name: values[field.name] for field in second}, second), 1)
+        column = self._source.column
+        self._place = f"{self._source.name}, {column} {rows[0][-1]} to {rows[-1][-1]}"
+        self._tuples.submit(self._source.name, rows, lambda row: f"{column} {rows[row][-1]}")

@@ -8,11 +8,9 @@ from pydantic import Field, model_validator
 
 from streams_orchestration.model.names import nearest
 from streams_orchestration.operators.contract import OperatorContext, Parameters
+from streams_orchestration.operators.databases.row_tuples import check_malformed
 from streams_orchestration.operators.errors import UnknownAttributeError
 from streams_orchestration.operators.libraries import pa
-
-MALFORMED = ("table", "place", "column", "reason", "text")
-"""Attributes of rows that do not fit, all of them texts."""
 
 
 class SqlSourceParameters(Parameters):
@@ -73,17 +71,5 @@ def source_columns(context: OperatorContext, parameters: SqlSourceParameters) ->
         if pa.types.is_nested(field.type):
             message = f"the attribute {field.name}: it is {field.type}, which no column holds"
             raise ValueError(message)
-    _check_second_port(context, parameters)
+    check_malformed(context, parameters.on_bad_tuple)
     return {str(name): parameters.columns.get(str(name), str(name)) for name in schema.names}
-
-
-def _check_second_port(context: OperatorContext, parameters: SqlSourceParameters) -> None:
-    wanted = parameters.on_bad_tuple == "stream"
-    if (len(context.outputs) > 1) != wanted:
-        message = "onBadTuple: stream goes with a second output port, which gets the rows that do not fit"
-        raise ValueError(message)
-    second = context.outputs[1] if wanted else None
-    texts = second is not None and all(field.name in MALFORMED and field.type == pa.string() for field in second)
-    if wanted and not texts:
-        message = f"the second output port has attributes among `{', '.join(f'{name} string' for name in MALFORMED)}`"
-        raise ValueError(message)

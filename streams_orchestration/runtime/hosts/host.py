@@ -24,7 +24,7 @@ from streams_orchestration.runtime.errors import CatalogUnavailableError, Operat
 from streams_orchestration.runtime.hosts.heart import Heart
 from streams_orchestration.runtime.hosts.pes import deployed_pes, units_timed_by
 from streams_orchestration.runtime.hosts.presence import Presence, Wanted
-from streams_orchestration.runtime.hosts.receivers import Receivers, receivers
+from streams_orchestration.runtime.hosts.receivers import Receivers
 from streams_orchestration.runtime.hosts.start_up import StartUp
 from streams_orchestration.runtime.processes import is_alive, is_here
 from streams_orchestration.runtime.settings import Settings
@@ -177,7 +177,7 @@ class Host:
         self.garbage = Garbage(self.catalog, self.application, self.programs.values())
         sinks = deliverers(self.catalog, self.home, self.application, self.programs.values(), self.timed)
         self.publisher.deliver_to(sinks)
-        self.receivers.receive_for(receivers(self.home, [pe.program for pe in pes if pe.host == self.number]))
+        self.receivers.serve(self.home, [pe.program for pe in pes if pe.host == self.number])
 
     def _reload(self, row: Wanted) -> None:
         """Another plan was deployed: stop the queries of PEs that are not here any more; the others are compared."""

@@ -6,11 +6,9 @@ import asyncio
 import contextlib
 import logging
 import threading
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
-
-from sqlalchemy import select
 
 from streams_orchestration.compiler.pe_program import PeProgram
 from streams_orchestration.operators.errors import RefusedError
@@ -19,10 +17,9 @@ from streams_orchestration.operators.journal.files import JournalFiles
 from streams_orchestration.operators.journal.intake import Intake
 from streams_orchestration.operators.journal.source import JournalSource
 from streams_orchestration.operators.journal.writing import Journal, JournalHeldError
-from streams_orchestration.runtime.catalog import tables
 from streams_orchestration.runtime.catalog.catalog import Catalog
-from streams_orchestration.runtime.catalog.rows import StoredPosition
 from streams_orchestration.runtime.errors import CatalogUnavailableError
+from streams_orchestration.runtime.hosts.confirming import Confirmer, confirming, cut_offsets
 from streams_orchestration.runtime.sinks.outputs import operators_of
 from streams_orchestration.runtime.storage.home import Home
 
@@ -133,7 +130,13 @@ class Receivers:
         self._catalog = catalog
         self._application = application
         self._receivers: dict[str, Receiver] = {}
+        self._confirmer = Confirmer(catalog, application)
         self._loop: asyncio.AbstractEventLoop | None = None
+
+    def serve(self, home: Home, programs: Collection[PeProgram]) -> None:
+        """Receive for the sources of other PEs, and confirm what they have read."""
+        self.receive_for(receivers(home, programs))
+        self._confirmer.confirm_for(confirming(home, programs))
 
     def receive_for(self, receivers: Mapping[str, Receiver]) -> None:
         """Take other ones; those that receive as before go on as they are."""
@@ -165,7 +168,8 @@ class Receivers:
                 log.exception("a journal was not trimmed; it is tried again")
 
     def stop(self) -> None:
-        """Receive nothing any more."""
+        """Receive nothing any more, and confirm nothing."""
+        self._confirmer.stop()
         self.receive_for({})
         if self._loop is not None:
             self._do(_end_tasks())
@@ -210,19 +214,8 @@ def receivers(home: Home, programs: Iterable[PeProgram]) -> dict[str, Receiver]:
 
 def needed_messages(catalog: Catalog, application: str) -> dict[str, Needed]:
     """By source, the first message that a reset, or the revert of a redeploy, could read again."""
-    c, u, p = tables.commit, tables.unit, tables.pe
-    with catalog.read() as connection:
-        cuts: list[StoredPosition] = list(
-            connection.scalars(
-                select(c.c.position)
-                .join(p, (p.c.application == c.c.application) & (p.c.id == c.c.pe))
-                .join(u, (u.c.application == p.c.application) & (u.c.name == p.c.unit))
-                .where(c.c.application == application, c.c.boundary, c.c.epoch == tables.SHOWN_EPOCH)
-            )
-        )
     return {
         name: Needed(offset["journal"], offset["next"])
-        for position in cuts
-        for name, offset in position["sources"].items()
+        for name, offset in cut_offsets(catalog, application).items()
         if "journal" in offset and "next" in offset
     }

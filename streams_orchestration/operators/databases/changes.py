@@ -1,0 +1,197 @@
+"""The changes of one table that a replication slot keeps, from any position on."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any, NamedTuple
+
+from streams_orchestration.operators.databases.errors import DatabaseError
+from streams_orchestration.operators.databases.pgoutput import (
+    UNCHANGED,
+    Begin,
+    Change,
+    Commit,
+    Message,
+    Relation,
+    Truncate,
+    Unchanged,
+    message_of,
+)
+from streams_orchestration.operators.databases.replication import Peeked, Slot, is_visible, shown_lsn, text_values
+
+PEEKED = 50_000
+"""Messages that are read in one go; more where none of them is new."""
+
+
+class Position(NamedTuple):
+    """How far the changes were read."""
+
+    lsn: int
+    """All transactions whose commit lies before this position of the log."""
+    rows: int = 0
+    """Changes of the transaction that comes next."""
+    visible: str | None = None
+    """A snapshot: what its rows have seen is no change any more."""
+    until: int = 0
+    """Position of the log from which on no transaction was visible there."""
+
+
+class Row(NamedTuple):
+    """A changed row."""
+
+    kind: str
+    transaction: Begin
+    values: tuple[Any, ...]
+    """By column; None where only the key is known."""
+    unchanged: str | None
+    """A column whose value the server has not sent."""
+
+
+class Changes:
+    """Reads on where the last call has ended; begins anew where it is asked for another position."""
+
+    def __init__(self, slot: Slot, columns: Sequence[str]) -> None:
+        self._slot = slot
+        self._columns = tuple(columns)
+        self._keys = slot.keys()
+        self._peeked: Peeked | None = None
+        self._messages: Iterator[bytes] = iter(())
+        self._relations: dict[int, _Table] = {}
+        self._transaction: Begin | None = None
+        self._index = 0
+        """Changes of the transaction so far."""
+        self._is_known = False
+        """The transaction was read before."""
+        self._newest = 0
+        self._position: Position | None = None
+        self._most = PEEKED
+        self._read = 0
+        self.more = False
+        """There was more to be read than the last call took."""
+
+    def read(self, position: Position, limit: int) -> tuple[Position, list[Row]]:
+        """The next changes, about `limit` of them, and the position behind them.
+
+        Raises:
+            DatabaseError: the server refuses, or the table has another shape than it had.
+        """
+        if self._peeked is None or position != self._position:
+            self._open()
+        newest = self._newest
+        rows: list[Row] = []
+        for data in self._messages:
+            self._read += 1
+            message = message_of(data)
+            position = self._take(message, position, rows)
+            if len(rows) >= limit:
+                self.more, self._position = True, position
+                return position, rows
+        full = self._read >= self._most
+        if full and not rows:
+            self._most *= 2
+        self.close()
+        self.more = full
+        if not full and newest > position.lsn and not position.rows:
+            position = position._replace(lsn=newest)
+        return _without_snapshot(position), rows
+
+    def close(self) -> None:
+        """End the session that reads."""
+        self.more = False
+        if self._peeked is not None:
+            self._peeked.close()
+            self._peeked = None
+
+    def _open(self) -> None:
+        self.close()
+        self._newest = self._slot.newest()
+        self._peeked = self._slot.peek(self._most)
+        self._messages = iter(self._peeked)
+        self._relations, self._transaction, self._read = {}, None, 0
+
+    def _take(self, message: Message | None, position: Position, rows: list[Row]) -> Position:
+        """Add the rows of a message; the position behind it."""
+        match message:
+            case Begin():
+                self._transaction, self._index = message, 0
+                self._is_known = message.commit < position.lsn or (
+                    position.visible is not None and is_visible(message.transaction, position.visible)
+                )
+            case Relation():
+                self._relations[message.number] = self._table(message)
+            case Change() | Truncate():
+                self._index += 1
+                if not self._is_known and self._index > position.rows:
+                    rows += self._rows(message)
+                    position = position._replace(rows=self._index)
+            case Commit():
+                if message.end > position.lsn:
+                    position = _without_snapshot(position._replace(lsn=message.end, rows=0))
+            case None:
+                pass
+        return position
+
+    def _rows(self, message: Change | Truncate) -> list[Row]:
+        assert self._transaction is not None
+        if isinstance(message, Truncate):
+            ours = any(self._relations[number].ours for number in message.relations if number in self._relations)
+            nothing = (None,) * len(self._columns)
+            return [Row("truncate", self._transaction, nothing, None)] if ours else []
+        table = self._relations[message.relation]
+        if not table.ours:
+            return []
+        old = None if message.old is None else table.values(message.old)
+        if message.new is None:
+            assert old is not None
+            return [self._row("delete", old)]
+        new = table.values(message.new)
+        if message.kind == "update" and old is not None:
+            for column, value in new.items():
+                if isinstance(value, Unchanged) and not message.old_key:
+                    new[column] = old[column]
+            if message.old_key or any(old.get(key) != new.get(key) for key in self._keys):
+                return [self._row("delete", old), self._row("insert", new)]
+        return [self._row(message.kind, new)]
+
+    def _row(self, kind: str, values: Mapping[str, Any]) -> Row:
+        assert self._transaction is not None
+        unchanged = next((column for column in self._columns if values[column] is UNCHANGED), None)
+        wanted = tuple(None if values[column] is UNCHANGED else values[column] for column in self._columns)
+        return Row(kind, self._transaction, wanted, unchanged)
+
+    def _table(self, relation: Relation) -> _Table:
+        ours = (relation.schema, relation.name) == self._slot.schema_and_name
+        missing = [column for column in self._columns if column not in relation.columns] if ours else []
+        if missing:
+            assert self._transaction is not None
+            message = (
+                f"{self._slot.table}, transaction {self._transaction.transaction} at "
+                f"{shown_lsn(self._transaction.commit)}: it has no column {missing[0]} any more; there are "
+                f"{', '.join(relation.columns)}; leave the attribute out, or name another column with columns, and "
+                "redeploy"
+            )
+            raise DatabaseError(message)
+        assert self._peeked is not None
+        return _Table(relation, self._peeked.driver_connection, ours=ours)
+
+
+class _Table:
+    """A table as it was at some time."""
+
+    def __init__(self, relation: Relation, connection: Any, *, ours: bool) -> None:
+        self.ours = ours
+        self._columns = relation.columns
+        self._loads = text_values(connection, relation.types) if ours else []
+
+    def values(self, texts: Sequence[bytes | Unchanged | None]) -> dict[str, Any]:
+        """By column."""
+        return {
+            column: load(text) if isinstance(text, bytes) else text
+            for column, load, text in zip(self._columns, self._loads, texts, strict=True)
+        }
+
+
+def _without_snapshot(position: Position) -> Position:
+    """Nothing that comes can have been visible."""
+    past = position.visible is not None and position.lsn >= position.until
+    return position._replace(visible=None, until=0) if past else position

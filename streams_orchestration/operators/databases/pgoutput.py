@@ -1,0 +1,162 @@
+"""Messages of PostgreSQL's output plugin `pgoutput`, protocol version 1, as its manual describes them.
+
+https://www.postgresql.org/docs/current/protocol-logicalrep-message-formats.html
+"""
+
+from __future__ import annotations
+
+import struct
+from dataclasses import dataclass
+from typing import Any, Final, NamedTuple
+
+
+class Unchanged:
+    """The place of a large value that an update has not touched, and that the server does not send."""
+
+    def __repr__(self) -> str:
+        return "a value that the update has not touched"
+
+
+UNCHANGED: Final = Unchanged()
+Values = tuple[bytes | Unchanged | None, ...]
+"""Of a row, by column, as texts."""
+
+
+class Begin(NamedTuple):
+    """A transaction begins."""
+
+    commit: int
+    """Position of its commit in the log."""
+    committed: int
+    """Microseconds since 2000-01-01 in UTC."""
+    transaction: int
+    """Its number, 32 bits of it."""
+
+
+class Commit(NamedTuple):
+    """A transaction is complete."""
+
+    end: int
+    """Position in the log behind its commit."""
+
+
+class Relation(NamedTuple):
+    """A table; comes before the first change of it, and again when it was altered."""
+
+    number: int
+    schema: str
+    name: str
+    columns: tuple[str, ...]
+    types: tuple[int, ...]
+    """Numbers of the columns' types."""
+
+
+class Change(NamedTuple):
+    """A row was inserted, updated or deleted."""
+
+    kind: str
+    """insert, update or delete."""
+    relation: int
+    new: Values | None
+    old: Values | None
+    """What is known of the row before."""
+    old_key: bool
+    """Of the row before only the key is known: the update has changed it, or it is a delete."""
+
+
+class Truncate(NamedTuple):
+    """Tables were emptied."""
+
+    relations: tuple[int, ...]
+
+
+Message = Begin | Commit | Relation | Change | Truncate
+
+
+def message_of(data: bytes) -> Message | None:
+    """One message; None for those that say nothing about rows.
+
+    Raises:
+        ValueError: it is none of the protocol's.
+    """
+    read = _Reader(data, 1)
+    match data[:1]:
+        case b"B":
+            return Begin(*read.take("!qqI"))
+        case b"C":
+            return Commit(read.take("!bqqq")[2])
+        case b"R":
+            return _relation(read)
+        case b"I":
+            relation, _ = read.take("!Ic")
+            return Change("insert", relation, read.values(), None, old_key=False)
+        case b"U":
+            return _update(read)
+        case b"D":
+            relation, kind = read.take("!Ic")
+            return Change("delete", relation, None, read.values(), old_key=kind == b"K")
+        case b"T":
+            number, _ = read.take("!Ib")
+            return Truncate(read.take(f"!{number}I"))
+        case b"O" | b"Y" | b"M":
+            return None
+        case kind:
+            message = f"pgoutput sent a message {kind!r}, which its protocol does not have"
+            raise ValueError(message)
+
+
+def _relation(read: _Reader) -> Relation:
+    (number,) = read.take("!I")
+    schema, name = read.text(), read.text()
+    _, count = read.take("!bh")
+    columns: list[tuple[str, int]] = []
+    for _ in range(count):
+        read.take("!b")
+        column = read.text()
+        columns.append((column, read.take("!Ii")[0]))
+    return Relation(number, schema, name, tuple(name for name, _ in columns), tuple(kind for _, kind in columns))
+
+
+def _update(read: _Reader) -> Change:
+    relation, kind = read.take("!Ic")
+    old = None
+    if kind != b"N":
+        old = read.values()
+        read.take("!c")
+    return Change("update", relation, read.values(), old, old_key=kind == b"K")
+
+
+@dataclass
+class _Reader:
+    """Reads a message from its beginning to its end."""
+
+    data: bytes
+    at: int
+
+    def take(self, form: str) -> tuple[Any, ...]:
+        """Numbers, as `struct` has them."""
+        values = struct.unpack_from(form, self.data, self.at)
+        self.at += struct.calcsize(form)
+        return values
+
+    def text(self) -> str:
+        """A text that ends with a zero."""
+        end = self.data.index(0, self.at)
+        text = self.data[self.at : end].decode()
+        self.at = end + 1
+        return text
+
+    def values(self) -> Values:
+        """The values of a row."""
+        (count,) = self.take("!h")
+        values: list[bytes | Unchanged | None] = []
+        for _ in range(count):
+            kind = self.data[self.at]
+            self.at += 1
+            if kind == ord("t"):
+                (length,) = self.take("!i")
+                values.append(self.data[self.at : self.at + length])
+                self.at += length
+            else:
+                values.append(UNCHANGED if kind == ord("u") else None)
+        return tuple(values)

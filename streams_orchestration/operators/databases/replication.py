@@ -1,0 +1,324 @@
+"""A replication slot of PostgreSQL, read by statements: what is peeked at stays until the slot is advanced."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager, suppress
+from typing import Any, NamedTuple
+
+import sqlalchemy as sa
+from sqlalchemy import URL, Connection, Engine
+from sqlalchemy.exc import SQLAlchemyError
+
+from streams_orchestration.model.names import nearest
+from streams_orchestration.operators.databases.address import resolve_url
+from streams_orchestration.operators.databases.connecting import engine_of
+from streams_orchestration.operators.databases.errors import DatabaseAwayError, DatabaseError, explained
+
+CHUNK = 10_000
+"""Rows, or messages, that come from the server in one piece."""
+PLUGIN = "pgoutput"
+_IN_USE = "55006"
+_NO_RIGHT = "42501"
+_NO_SLOT_LEFT = "53400"
+
+
+class LostSlotError(DatabaseError):
+    """Changes that were not read yet are gone."""
+
+
+class SlotInUseError(DatabaseAwayError):
+    """Another session reads the slot at this moment."""
+
+
+class SlotState(NamedTuple):
+    """How a slot stands."""
+
+    confirmed: int
+    """Position in the log before which the server may forget."""
+    lost: bool
+    """The server has removed what it needs."""
+
+
+class Snapshot(NamedTuple):
+    """What a look at the table has seen."""
+
+    visible: str
+    """PostgreSQL's text of a snapshot: oldest:next:running,..., numbers of transactions."""
+    until: int
+    """Position in the log behind the commits of all transactions that were visible."""
+
+
+def lsn(text: str) -> int:
+    """A position in the log, as `16/B374D848`, as a number.
+
+    Example:
+        >>> lsn("1/10")
+        4294967312
+    """
+    high, _, low = text.partition("/")
+    return (int(high, 16) << 32) + int(low, 16)
+
+
+def shown_lsn(position: int) -> str:
+    """A position as PostgreSQL writes it."""
+    return f"{position >> 32:X}/{position & 0xFFFFFFFF:X}"
+
+
+def is_visible(transaction: int, snapshot: str) -> bool:
+    """Had a transaction ended when a snapshot was taken?
+
+    Args:
+        transaction: the lower 32 bits of its number.
+        snapshot: as PostgreSQL writes it.
+
+    Example:
+        >>> is_visible(7, "5:9:5,8"), is_visible(8, "5:9:5,8"), is_visible(9, "5:9:5,8")
+        (True, False, False)
+    """
+    oldest, following, running = snapshot.split(":")
+    distance = (transaction - int(following) + (1 << 31)) % (1 << 32) - (1 << 31)
+    number = int(following) + distance
+    if number >= int(following):
+        return False
+    return number < int(oldest) or str(number) not in running.split(",")
+
+
+class Slot:
+    """The slot, the publication and the table of one source; every call may fail with a `DatabaseError`."""
+
+    def __init__(self, url: str, slot: str, publication: str, table: str) -> None:
+        """Connect to nothing yet.
+
+        Raises:
+            DatabaseUrlError: the address cannot be used.
+        """
+        self.name = f"slot {slot}"
+        self.table = f"table {table}"
+        self._slot, self._publication, self._wanted = slot, publication, table
+        self._url: URL = resolve_url(url)
+        self._engine = engine_of(self._url)
+        self.schema_and_name: tuple[str, str] = ("", "")
+
+    def prepare(self, columns: Sequence[str]) -> None:
+        """See that the server, the publication and the table are as they must be, and make the slot if it is missing.
+
+        Raises:
+            DatabaseError: they are not; says how to mend that.
+        """
+        with self._connected() as connection:
+            level = connection.exec_driver_sql("SHOW wal_level").scalar_one()
+            if level != "logical":
+                message = (
+                    f"{self.name}: the server's wal_level is {level}, which has no changes of rows; "
+                    "ALTER SYSTEM SET wal_level = logical, and start it anew"
+                )
+                raise DatabaseError(message)
+            self._look_up_table(connection)
+            self._check_published(connection, columns)
+        if self.state() is None:
+            self.create()
+
+    def create(self) -> None:
+        """Make the slot: changes are kept from now on."""
+        with self._connected() as connection:
+            connection.exec_driver_sql(
+                f"SELECT pg_create_logical_replication_slot(%s, '{PLUGIN}')", (self._slot,)
+            ).all()
+
+    def drop(self) -> None:
+        """Remove the slot."""
+        with self._connected() as connection:
+            connection.exec_driver_sql("SELECT pg_drop_replication_slot(%s)", (self._slot,)).all()
+
+    def state(self) -> SlotState | None:
+        """How it stands; None when there is no such slot.
+
+        Raises:
+            DatabaseError: it is one for something else.
+        """
+        statement = (
+            "SELECT plugin, database = current_database(), confirmed_flush_lsn::text, wal_status "
+            "FROM pg_replication_slots WHERE slot_name = %s"
+        )
+        with self._connected() as connection:
+            row = connection.exec_driver_sql(statement, (self._slot,)).one_or_none()
+        if row is None:
+            return None
+        plugin, here, confirmed, status = row
+        if plugin != PLUGIN or not here:
+            what = f"of the plugin {plugin}" if plugin != PLUGIN else "of another database"
+            message = f"{self.name}: there is one of this name {what}; name another one with slot"
+            raise DatabaseError(message)
+        return SlotState(lsn(confirmed) if confirmed else 0, status == "lost")
+
+    def newest(self) -> int:
+        """Position in the log up to which everything is written."""
+        return lsn(self._scalar("SELECT pg_current_wal_flush_lsn()::text"))
+
+    def next_transaction(self) -> int:
+        """The number that no transaction so far has reached."""
+        return int(self._scalar("SELECT pg_snapshot_xmax(pg_current_snapshot())::text"))
+
+    def oldest_transaction(self) -> int:
+        """The number of the oldest transaction that writes and has not ended."""
+        return int(self._scalar("SELECT pg_snapshot_xmin(pg_current_snapshot())::text"))
+
+    @contextmanager
+    def rows(self, columns: Sequence[str]) -> Iterator[tuple[Snapshot, Iterator[Sequence[Sequence[Any]]]]]:
+        """All rows of the table as they are now, in chunks, and which transactions they are of."""
+        with self._connected("REPEATABLE READ") as connection:
+            visible = connection.exec_driver_sql("SELECT pg_current_snapshot()::text").scalar_one()
+            until = connection.exec_driver_sql("SELECT pg_current_wal_insert_lsn()::text").scalar_one()
+            owner, name = self.schema_and_name
+            statement = sa.select(*(sa.column(column) for column in columns)).select_from(sa.table(name, schema=owner))
+            rows = connection.execution_options(yield_per=CHUNK).execute(statement)
+            yield Snapshot(visible, lsn(until)), (list(chunk) for chunk in rows.partitions())
+
+    def peek(self, most: int) -> Peeked:
+        """Messages of what is not confirmed yet, whole transactions.
+
+        Args:
+            most: messages after which no further transaction is begun.
+        """
+        return Peeked(self._engine, self._slot, self._publication, most, self._explained)
+
+    def advance(self, position: int) -> None:
+        """Have the server forget what lies before a position; nothing happens when it has."""
+        state = self.state()
+        if state is None or state.lost or position <= state.confirmed:
+            return
+        statement = "SELECT pg_replication_slot_advance(%s, %s::pg_lsn)"
+        with self._connected() as connection:
+            connection.exec_driver_sql(statement, (self._slot, shown_lsn(position))).all()
+
+    def keys(self) -> list[str]:
+        """The columns of the table's primary key."""
+        with self._connected() as connection:
+            self._look_up_table(connection)
+            owner, name = self.schema_and_name
+            return list(sa.inspect(connection).get_pk_constraint(name, schema=owner)["constrained_columns"])
+
+    def close(self) -> None:
+        """End the sessions."""
+        self._engine.dispose()
+
+    def _look_up_table(self, connection: Connection) -> None:
+        owner, _, name = self._wanted.rpartition(".")
+        quoted = ".".join('"' + part.replace('"', '""') + '"' for part in (owner, name) if part)
+        statement = (
+            "SELECT n.nspname, c.relname FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace "
+            "WHERE c.oid = to_regclass(%s)"
+        )
+        row = connection.exec_driver_sql(statement, (quoted,)).one_or_none()
+        if row is None:
+            message = f"{self.table}: there is none of this name; check table, and the schema before its name"
+            raise DatabaseError(message)
+        self.schema_and_name = (row[0], row[1])
+
+    def _check_published(self, connection: Connection, columns: Sequence[str]) -> None:
+        names = list(connection.exec_driver_sql("SELECT pubname FROM pg_publication").scalars())
+        if self._publication not in names:
+            message = (
+                f"publication {self._publication}: there is none of this name{nearest(self._publication, names)}; "
+                f"CREATE PUBLICATION {self._publication} FOR TABLE {self._wanted}"
+            )
+            raise DatabaseError(message)
+        statement = (
+            "SELECT count(*) FROM pg_publication_tables WHERE pubname = %s AND schemaname = %s AND tablename = %s"
+        )
+        owner, name = self.schema_and_name
+        if not connection.exec_driver_sql(statement, (self._publication, owner, name)).scalar_one():
+            message = (
+                f"publication {self._publication}: it does not have {self.table}; ALTER PUBLICATION "
+                f"{self._publication} ADD TABLE {self._wanted}, a partitioned one with publish_via_partition_root"
+            )
+            raise DatabaseError(message)
+        there = [each["name"] for each in sa.inspect(connection).get_columns(name, schema=owner)]
+        for column in columns:
+            if column not in there:
+                message = f"{self.table} has no column {column}{nearest(column, there)}"
+                raise DatabaseError(message)
+
+    def _scalar(self, statement: str) -> Any:
+        with self._connected() as connection:
+            return connection.exec_driver_sql(statement).scalar_one()
+
+    @contextmanager
+    def _connected(self, isolation: str = "READ COMMITTED") -> Iterator[Connection]:
+        try:
+            with self._engine.connect().execution_options(isolation_level=isolation) as connection:
+                yield connection
+                connection.commit()
+        except SQLAlchemyError as error:
+            raise self._explained(error) from error
+
+    def _explained(self, error: SQLAlchemyError) -> DatabaseError:
+        state = getattr(getattr(error, "orig", None), "sqlstate", None)
+        reason = explained(error, self.name, self._url)
+        if state == _IN_USE:
+            return SlotInUseError(str(reason))
+        if state == _NO_RIGHT:
+            message = (
+                f"{str(reason).partition(';')[0]}; the user needs the right to replicate: ALTER ROLE … REPLICATION"
+            )
+            return DatabaseError(message + ", and to select from the table")
+        if state == _NO_SLOT_LEFT:
+            return DatabaseAwayError(f"{str(reason).partition(';')[0]}; drop one, or raise max_replication_slots")
+        return reason
+
+
+class Peeked:
+    """Messages that one session reads from a slot, which keeps them."""
+
+    def __init__(
+        self,
+        engine: Engine,
+        slot: str,
+        publication: str,
+        most: int,
+        explained: Callable[[SQLAlchemyError], DatabaseError],
+    ) -> None:
+        statement = (
+            "SELECT data FROM pg_logical_slot_peek_binary_changes"
+            "(%s, NULL, %s, 'proto_version', '1', 'publication_names', %s)"
+        )
+        quoted = '"' + publication.replace('"', '""') + '"'
+        self._explained = explained
+        try:
+            self._connection = engine.connect().execution_options(stream_results=True, yield_per=CHUNK)
+            self._rows = self._connection.exec_driver_sql(statement, (slot, most, quoted))
+        except SQLAlchemyError as error:
+            raise explained(error) from error
+
+    @property
+    def driver_connection(self) -> Any:
+        """That of psycopg."""
+        return self._connection.connection.driver_connection
+
+    def __iter__(self) -> Iterator[bytes]:
+        """The next messages; raises a DatabaseError when the server is gone."""
+        try:
+            for row in self._rows:
+                yield bytes(row[0])
+        except SQLAlchemyError as error:
+            raise self._explained(error) from error
+
+    def close(self) -> None:
+        """End the session."""
+        with suppress(SQLAlchemyError):  # it is gone
+            self._connection.close()
+
+
+def text_values(connection: Any, types: Sequence[int]) -> list[Any]:
+    """For each column the function that makes a value of its text, as the driver does for queries.
+
+    Args:
+        connection: of psycopg.
+        types: numbers of the columns' types.
+    """
+    from psycopg.adapt import Transformer
+    from psycopg.pq import Format
+
+    transformer = Transformer(connection)
+    return [transformer.get_loader(kind, Format.TEXT).load for kind in types]

@@ -1,0 +1,117 @@
+"""Rows of a database as the tuples of a source; those that do not fit as `onBadTuple` says."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, Literal
+
+from streams_orchestration.operators.batch import TupleBatch
+from streams_orchestration.operators.context import OperatorContext
+from streams_orchestration.operators.contract import SourceOperator
+from streams_orchestration.operators.databases.values import attribute_values
+from streams_orchestration.operators.errors import DataError
+from streams_orchestration.operators.libraries import pa
+
+MALFORMED = ("table", "place", "column", "reason", "text")
+"""Attributes of rows that do not fit, all of them texts."""
+LOGGED = 5
+"""Rows that do not fit which are logged one by one."""
+OnBadTuple = Literal["fail", "drop", "stream"]
+
+
+def check_malformed(context: OperatorContext, on_bad_tuple: OnBadTuple) -> None:
+    """Raises ValueError when the second output port is missing, or is none for rows that do not fit."""
+    wanted = on_bad_tuple == "stream"
+    if (len(context.outputs) > 1) != wanted:
+        message = "onBadTuple: stream goes with a second output port, which gets the rows that do not fit"
+        raise ValueError(message)
+    second = context.outputs[1] if wanted else None
+    texts = second is not None and all(field.name in MALFORMED and field.type == pa.string() for field in second)
+    if wanted and not texts:
+        message = f"the second output port has attributes among `{', '.join(f'{name} string' for name in MALFORMED)}`"
+        raise ValueError(message)
+
+
+class RowTuples:
+    """Submits the rows of one table, or query, for a source."""
+
+    def __init__(self, source: SourceOperator, columns: Mapping[str, str], on_bad_tuple: OnBadTuple) -> None:
+        """For the first output port, whose other attributes are `extra` of `submit`.
+
+        Args:
+            source: submits to its output ports.
+            columns: attribute -> column, in the order of the values of a row.
+            on_bad_tuple: what becomes of rows that do not fit.
+        """
+        schema = source.context.outputs[0]
+        assert schema is not None
+        self._source = source
+        self._schema = schema
+        self._columns = dict(columns)
+        self._on_bad_tuple = on_bad_tuple
+        self._bad = 0
+
+    def submit(
+        self,
+        table: str,
+        rows: Sequence[Sequence[Any]],
+        place: Callable[[int], str],
+        extra: Mapping[str, pa.Array] | None = None,
+        bad: Mapping[int, tuple[str, str]] | None = None,
+    ) -> None:
+        """Submit rows.
+
+        Args:
+            table: where they are from, for errors.
+            rows: values as the driver gives them.
+            place: of the row of a number, for errors.
+            extra: attribute -> values, for all that come from no column.
+            bad: number of a row that is known not to fit -> column and reason.
+
+        Raises:
+            DataError: a row does not fit, and `on_bad_tuple` is fail.
+        """
+        arrays = dict(extra or {})
+        wrong = dict(bad or {})
+        for number, (attribute, column) in enumerate(self._columns.items()):
+            values = [row[number] for row in rows]
+            arrays[attribute], misfits = attribute_values(values, self._schema.field(attribute).type)
+            wrong |= {each.row: (column, each.reason) for each in misfits if each.row not in wrong}
+        batch = pa.RecordBatch.from_arrays([arrays[name] for name in self._schema.names], schema=self._schema)
+        if wrong:
+            self._set_aside(table, rows, place, dict(sorted(wrong.items())))
+            batch = batch.filter(pa.array([row not in wrong for row in range(len(rows))]))
+        self._source.submit(TupleBatch(batch))
+
+    def _set_aside(
+        self,
+        table: str,
+        rows: Sequence[Sequence[Any]],
+        place: Callable[[int], str],
+        bad: Mapping[int, tuple[str, str]],
+    ) -> None:
+        """Rows that do not fit, with the column and the reason."""
+        context = self._source.context
+        for row, (wrong, reason) in bad.items():
+            message = f"{table}, {place(row)}, column {wrong}: {reason}"
+            if self._on_bad_tuple == "fail":
+                message += "; onBadTuple: drop leaves such rows out"
+                raise DataError(message)
+            if self._bad < LOGGED:
+                context.logger.warning("%s", message)
+            self._bad += 1
+        if self._on_bad_tuple == "drop":
+            context.metrics.dropped.add(len(bad))
+            return
+        second = context.outputs[1]
+        assert second is not None
+        texts = [json.dumps(dict(zip(self._columns.values(), rows[row], strict=False)), default=str) for row in bad]
+        values = {
+            "table": [table] * len(bad),
+            "place": [place(row) for row in bad],
+            "column": [wrong for wrong, _ in bad.values()],
+            "reason": [reason for _, reason in bad.values()],
+            "text": texts,
+        }
+        self._source.submit(TupleBatch.from_columns({field.name: values[field.name] for field in second}, second), 1)

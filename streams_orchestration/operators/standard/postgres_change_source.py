@@ -1,0 +1,277 @@
+"""PostgresChangeSource: the rows of a table of PostgreSQL and then all that is inserted, updated and deleted."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+from streams_orchestration.operators.contract import (
+    Offset,
+    OperatorContext,
+    ProducedTo,
+    Punctuation,
+    SourceOperator,
+)
+from streams_orchestration.operators.databases.address import check_url, shown_url
+from streams_orchestration.operators.databases.row_tuples import RowTuples
+from streams_orchestration.operators.errors import DataError
+from streams_orchestration.operators.hold_up import HoldUp
+from streams_orchestration.operators.libraries import pa
+from streams_orchestration.operators.mentions import Mentions
+from streams_orchestration.operators.standard.postgres_change_source_parameters import (
+    SNAPSHOT,
+    PostgresChangeSourceParameters,
+    changed_columns,
+)
+
+if TYPE_CHECKING:
+    from streams_orchestration.operators.databases.changes import Changes, Position, Row
+    from streams_orchestration.operators.databases.replication import Slot
+
+EPOCH = 946_684_800_000_000
+"""2000-01-01, from which PostgreSQL counts, in microseconds since 1970."""
+MOVED = 16 << 20
+"""Bytes of the log without a change of the table after which the offset moves nevertheless."""
+PATIENCE = 3
+"""Tries that find the slot in use by another session before the log says so."""
+
+
+class PostgresChangeSource(SourceOperator):
+    """Reads a replication slot without taking from it; the offset is a position in the server's log.
+
+    The slot is advanced by the host, up to the cut (`confirm`), so what a reset reads again is still there. The rows
+    that are there at the beginning are one batch; transactions that were visible to it are no changes afterwards.
+    """
+
+    Parameters = PostgresChangeSourceParameters
+    free_parameters = frozenset(("poll_period", "on_bad_tuple", "on_lost_data", "columns", "metadata", "changes"))
+
+    @classmethod
+    def mentions(cls, parameters: PostgresChangeSourceParameters) -> Mentions:
+        """Those whose columns have other names, and those of the metadata."""
+        return Mentions(outputs=[*parameters.columns, *parameters.metadata])
+
+    @classmethod
+    def check(cls, context: OperatorContext, parameters: PostgresChangeSourceParameters) -> None:
+        """Raises ValueError when the URL cannot be used, or attributes do not fit; connects to nothing."""
+        check_url(parameters.url)
+        if not shown_url(parameters.url).startswith(("postgresql:", "{env:", "${")):
+            message = "url: only PostgreSQL has replication slots; SqlSource reads other databases by a growing column"
+            raise ValueError(message)
+        changed_columns(context, parameters)
+        if context.max_channels > 1:
+            message = "every channel of the parallel region would read the same slot; put the source in front of it"
+            raise ValueError(message)
+
+    @classmethod
+    def destination(cls, context: OperatorContext, parameters: PostgresChangeSourceParameters) -> str:
+        """Table and database."""
+        return f"changes of {parameters.table} in {shown_url(parameters.url)}"
+
+    def setup(self) -> None:
+        """Connect to nothing yet."""
+        schema = self.context.outputs[0]
+        assert schema is not None
+        self.schema = schema
+        self.columns = changed_columns(self.context, self.parameters)
+        self._tuples = RowTuples(self, self.columns, self.parameters.on_bad_tuple)
+        self._slot: Slot | None = None
+        self._changes: Changes | None = None
+        self._hold_up = HoldUp(self.context)
+        self._in_use = 0
+        self._place = ""
+
+    def produce(self, offset: Offset, limit: int) -> ProducedTo:
+        """Submit the next changes; the first calls make the slot and read the table.
+
+        Raises:
+            DataError: the database refuses for good, a row does not fit, or changes are lost.
+        """
+        from streams_orchestration.operators.databases.errors import DatabaseAwayError, DatabaseError
+        from streams_orchestration.operators.databases.replication import SlotInUseError
+
+        try:
+            produced = self._produce(offset, limit)
+        except DatabaseAwayError as error:
+            self._let_go()
+            self._in_use += 1
+            if not isinstance(error, SlotInUseError) or self._in_use > PATIENCE:
+                self._hold_up.away(error)
+            return ProducedTo(offset, exhausted=False)
+        except DatabaseError as error:
+            raise DataError(str(error)) from error
+        self._in_use = 0
+        self._hold_up.back()
+        return produced
+
+    def pause(self) -> float | None:
+        """Until the next look at the slot."""
+        if self._hold_up.pause:
+            return self._hold_up.pause
+        return 0.0 if self._changes is not None and self._changes.more else self.parameters.poll_period
+
+    def place(self) -> str:
+        """The table and the transactions that were submitted last."""
+        return self._place
+
+    def confirm(self, offset: Offset) -> None:
+        """Advance the slot."""
+        if offset.get("lsn"):
+            self._connected().advance(offset["lsn"])
+
+    def _connected(self) -> Slot:
+        from streams_orchestration.operators.databases.replication import Slot
+
+        if self._slot is None:
+            p = self.parameters
+            self._slot = Slot(p.url, p.slot, p.publication, p.table)
+        return self._slot
+
+    def _let_go(self) -> None:
+        if self._changes is not None:
+            self._changes.close()
+        if self._slot is not None:
+            self._slot.close()
+        self._changes = None
+
+    def _produce(self, offset: Offset, limit: int) -> ProducedTo:
+        slot = self._connected()
+        if not offset:
+            return ProducedTo(self._begun(slot), exhausted=False)
+        if "writers" in offset:
+            return ProducedTo(self._snapshot(slot, offset), exhausted=False)
+        return self._read(slot, offset, limit)
+
+    def _begun(self, slot: Slot) -> Offset:
+        """The first offset; the slot is there."""
+        slot.prepare(list(self.columns.values()))
+        if self.parameters.start_at == SNAPSHOT:
+            # those that write now may have committed before the slot begins, and not be visible yet
+            return {"writers": slot.next_transaction()}
+        state = slot.state()
+        assert state is not None
+        return self._until(slot, {"lsn": state.confirmed, "rows": 0})
+
+    def _until(self, slot: Slot, offset: Offset) -> Offset:
+        return offset | {"end": slot.newest()} if self.parameters.until else offset
+
+    def _snapshot(self, slot: Slot, offset: Offset) -> Offset:
+        """Submit all rows that there are."""
+        slot.prepare(list(self.columns.values()))
+        oldest = slot.oldest_transaction()
+        if oldest < offset["writers"]:
+            self.context.logger.info("%s: waits for transactions from %s on to end", slot.name, oldest)
+            return offset
+        state = slot.state()
+        assert state is not None
+        now = time.time_ns() // 1000 - EPOCH
+        self._place = f"{slot.table}, rows at the beginning"
+        with slot.rows(list(self.columns.values())) as (snapshot, chunks):
+            for chunk in chunks:
+                known = {"change": SNAPSHOT, "committed": now, "position": snapshot.until, "transaction": None}
+                self._submit(chunk, [known] * len(chunk), {})
+        self.punctuate(Punctuation.WINDOW)
+        lsn = {"lsn": state.confirmed, "rows": 0, "visible": snapshot.visible, "until": snapshot.until}
+        return self._until(slot, lsn)
+
+    def _read(self, slot: Slot, offset: Offset, limit: int) -> ProducedTo:
+        from streams_orchestration.operators.databases.changes import Changes, Position
+
+        if self._changes is None:
+            self._changes = Changes(slot, list(self.columns.values()))
+        former = Position(offset["lsn"], offset["rows"], offset.get("visible"), offset.get("until", 0))
+        position = former if self._changes.more else self._kept(slot, former)
+        reached, rows = self._changes.read(position, limit)
+        wanted = [row for row in rows if row.kind in self.parameters.changes]
+        if wanted:
+            self._submit_changes(slot, wanted)
+        end = offset.get("end")
+        ended = end is not None and not self._changes.more and reached.lsn >= end
+        self._measure(slot, reached, rows)
+        idle = not rows and position == former and reached.rows == position.rows
+        if idle and not ended and reached.lsn - position.lsn < MOVED:
+            return ProducedTo(offset, exhausted=False)
+        if ended:
+            self.punctuate(Punctuation.WINDOW)
+        following: Offset = {"lsn": reached.lsn, "rows": reached.rows} | ({} if end is None else {"end": end})
+        if reached.visible is not None:
+            following |= {"visible": reached.visible, "until": reached.until}
+        return ProducedTo(following, exhausted=ended)
+
+    def _kept(self, slot: Slot, position: Position) -> Position:
+        """Where reading can go on: the position itself, unless changes are lost."""
+        from streams_orchestration.operators.databases.changes import Position
+        from streams_orchestration.operators.databases.replication import shown_lsn
+
+        state = slot.state()
+        if state is not None and not state.lost and state.confirmed <= position.lsn:
+            return position
+        if state is None:
+            what = "is gone"
+        elif state.lost:
+            what = "was given up by the server, as max_slot_wal_keep_size wants"
+        else:
+            what = f"was advanced to {shown_lsn(state.confirmed)} by somebody else"
+        message = f"{slot.name}: it {what}; changes of {slot.table} behind {shown_lsn(position.lsn)} are lost"
+        if self.parameters.on_lost_data == "fail":
+            message += "; onLostData: skip goes on without them, --fresh reads the table and its changes anew"
+            raise DataError(message)
+        self.context.logger.warning("%s; they are left out", message)
+        self.context.metrics.counter("lost", "times that changes were gone before they were read").add(1)
+        if state is not None and state.lost:
+            slot.drop()
+            state = None
+        if state is None:
+            slot.create()
+            state = slot.state()
+            assert state is not None
+        return Position(state.confirmed)
+
+    def _submit_changes(self, slot: Slot, rows: Sequence[Row]) -> None:
+        from streams_orchestration.operators.databases.replication import shown_lsn
+
+        first, last = rows[0].transaction, rows[-1].transaction
+        self._place = f"{slot.table}, changes from {shown_lsn(first.commit)} to {shown_lsn(last.commit)}"
+        known = [
+            {
+                "change": row.kind,
+                "committed": row.transaction.committed,
+                "position": row.transaction.commit,
+                "transaction": row.transaction.transaction,
+            }
+            for row in rows
+        ]
+        remedy = f"ALTER TABLE {self.parameters.table} REPLICA IDENTITY FULL"
+        reason = f"the update has not touched its large value, which the server then does not send; {remedy}"
+        bad = {number: (row.unchanged, reason) for number, row in enumerate(rows) if row.unchanged is not None}
+        self._submit([row.values for row in rows], known, bad)
+
+    def _submit(
+        self,
+        rows: Sequence[Sequence[Any]],
+        known: Sequence[Mapping[str, Any]],
+        bad: Mapping[int, tuple[str, str]],
+    ) -> None:
+        """Submit rows with what is known of each change."""
+        extra: dict[str, pa.Array] = {}
+        for attribute, kind in self.parameters.metadata.items():
+            type, values = self.schema.field(attribute).type, [each[kind] for each in known]
+            if kind == "committed":
+                times = pa.array([value + EPOCH for value in values], pa.int64())
+                extra[attribute] = times.cast(pa.timestamp("us")).cast(type)
+            else:
+                extra[attribute] = pa.array(values, type)
+
+        def place(row: int) -> str:
+            from streams_orchestration.operators.databases.replication import shown_lsn
+
+            return f"{known[row]['change']} at {shown_lsn(known[row]['position'])}"
+
+        self._tuples.submit(f"table {self.parameters.table}", rows, place, extra, bad)
+
+    def _measure(self, slot: Slot, reached: Position, rows: Sequence[Row]) -> None:
+        assert self._changes is not None
+        behind = max(slot.newest() - reached.lsn, 0) if self._changes.more else 0
+        committed = rows[-1].transaction.committed + EPOCH if rows and behind else time.time_ns() // 1000
+        self.context.metrics.lag_bytes(behind, max(time.time() - committed / 1e6, 0.0))

@@ -1,0 +1,107 @@
+"""The parameters of PostgresChangeSource, and what its attributes come from."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, Literal
+
+from pydantic import Field, model_validator
+
+from streams_orchestration.model.names import nearest
+from streams_orchestration.operators.contract import OperatorContext, Parameters
+from streams_orchestration.operators.databases.row_tuples import OnBadTuple, check_malformed
+from streams_orchestration.operators.errors import UnknownAttributeError
+from streams_orchestration.operators.libraries import pa
+
+Kind = Literal["insert", "update", "delete", "truncate"]
+SNAPSHOT = "snapshot"
+"""The kind of a row that was there before the first change."""
+METADATA: dict[str, tuple[str, Callable[[Any], bool]]] = {
+    "change": ("a string", pa.types.is_string),
+    "committed": ("a timestamp", pa.types.is_timestamp),
+    "position": ("a bigint", pa.types.is_int64),
+    "transaction": ("a bigint", pa.types.is_int64),
+}
+
+
+class PostgresChangeSourceParameters(Parameters):
+    """Parameters of `PostgresChangeSource`."""
+
+    url: str = Field(
+        min_length=1,
+        repr=False,
+        description="SQLAlchemy URL of a PostgreSQL server; {env:NAME}: an environment variable",
+    )
+    table: str = Field(pattern=r"^[^.]+(\.[^.]+)?$", description="name, or schema.name")
+    slot: str = Field(
+        pattern=r"^[a-z0-9_]{1,63}$", description="replication slot, of this source alone; made if missing"
+    )
+    publication: str = Field(min_length=1, description="publication that has the table")
+    columns: dict[str, str] = Field(default_factory=dict, description="attribute: column, where the names differ")
+    metadata: dict[str, str] = Field(
+        default_factory=dict, description="attribute: change, committed, position or transaction"
+    )
+    changes: tuple[Kind, ...] = Field(
+        default=("insert", "update", "delete", "truncate"), min_length=1, description="those that become tuples"
+    )
+    start_at: Literal["snapshot", "slot"] = Field(
+        default="snapshot",
+        alias="startAt",
+        description="snapshot: all rows there are, then the changes; slot: the changes that the slot has kept",
+    )
+    until: Literal["latest"] | None = Field(
+        default=None, description="latest: it ends with the changes that are there when it begins"
+    )
+    poll_period: float = Field(
+        default=0.2, alias="pollPeriod", ge=0.01, le=3600, description="seconds between two looks for new changes"
+    )
+    on_bad_tuple: OnBadTuple = Field(
+        default="fail", alias="onBadTuple", description="a row that does not fit; stream: to the second output port"
+    )
+    on_lost_data: Literal["fail", "skip"] = Field(
+        default="fail", alias="onLostData", description="changes that are gone before they were read"
+    )
+
+    @model_validator(mode="after")
+    def _go_together(self) -> PostgresChangeSourceParameters:
+        for attribute, kind in self.metadata.items():
+            if kind not in METADATA:
+                message = f"metadata: {attribute}: {kind} is none of {', '.join(METADATA)}"
+                raise ValueError(message)
+        if set(self.changes) != {"insert"} and "change" not in self.metadata.values():
+            message = (
+                "without an attribute for the kind of a change an insert looks like a delete: name one with metadata: "
+                "{attribute: change}, or say changes: [insert]"
+            )
+            raise ValueError(message)
+        return self
+
+
+def changed_columns(context: OperatorContext, parameters: PostgresChangeSourceParameters) -> dict[str, str]:
+    """Attribute -> column, of all that is read from the table.
+
+    Raises:
+        UnknownAttributeError: `columns` or `metadata` names an attribute that the stream does not have.
+        ValueError: an output stream has no schema, or one that columns cannot give.
+    """
+    schema = context.outputs[0] if context.outputs else None
+    if schema is None:
+        message = "the output stream needs a schema: outputs: [{stream: Name, schema: Type}]"
+        raise ValueError(message)
+    for parameter, names in (("columns", parameters.columns), ("metadata", parameters.metadata)):
+        for name in names:
+            if name not in schema.names:
+                message = f"{parameter}: the output stream has no attribute {name}{nearest(name, schema.names)}"
+                raise UnknownAttributeError(message)
+    for attribute, kind in parameters.metadata.items():
+        wanted, fits = METADATA[kind]
+        if not fits(schema.field(attribute).type):
+            message = f"metadata: {attribute} is {schema.field(attribute).type}; {kind} is {wanted}"
+            raise ValueError(message)
+    for field in schema:
+        if pa.types.is_nested(field.type):
+            message = f"the attribute {field.name}: it is {field.type}, which no column holds"
+            raise ValueError(message)
+    check_malformed(context, parameters.on_bad_tuple)
+    names = [str(name) for name in schema.names if name not in parameters.metadata]
+    return {name: parameters.columns.get(name, name) for name in names}

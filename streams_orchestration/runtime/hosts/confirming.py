@@ -1,0 +1,93 @@
+"""What no cut can need any more is confirmed to the counterparts of sources, on a thread of the host."""
+
+from __future__ import annotations
+
+import logging
+import threading
+from collections.abc import Iterable
+
+from sqlalchemy import select
+
+from streams_orchestration.compiler.pe_program import PeProgram
+from streams_orchestration.operators.contract import Offset, SourceOperator
+from streams_orchestration.runtime.catalog import tables
+from streams_orchestration.runtime.catalog.catalog import Catalog
+from streams_orchestration.runtime.catalog.rows import StoredPosition
+from streams_orchestration.runtime.errors import CatalogUnavailableError
+from streams_orchestration.runtime.sinks.outputs import operators_of
+from streams_orchestration.runtime.storage.home import Home
+
+CONFIRM_SECONDS = 1.0
+"""Between two looks at the cuts."""
+log = logging.getLogger("streams.confirming")
+
+
+class Confirmer:
+    """Confirms for the sources of one host's PEs; those that have nothing to confirm cost nothing."""
+
+    def __init__(self, catalog: Catalog, application: str) -> None:
+        self._catalog = catalog
+        self._application = application
+        self._sources: dict[str, SourceOperator] = {}
+        self._confirmed: dict[str, Offset] = {}
+        self._stopped = threading.Event()
+        self._thread: threading.Thread | None = None
+
+    def confirm_for(self, sources: dict[str, SourceOperator]) -> None:
+        """Take other sources."""
+        self._sources, self._confirmed = sources, {}
+        if sources and self._thread is None:
+            self._stopped = threading.Event()
+            self._thread = threading.Thread(target=self._run, args=(self._stopped,), name="confirming", daemon=True)
+            self._thread.start()
+
+    def stop(self) -> None:
+        """Confirm nothing any more; what is under way ends by itself."""
+        self._sources, self._thread = {}, None
+        self._stopped.set()
+
+    def confirm(self) -> None:
+        """Confirm once what the cuts of this moment leave behind them."""
+        sources = self._sources
+        for name, offset in cut_offsets(self._catalog, self._application).items() if sources else ():
+            if name in sources and self._confirmed.get(name) != offset:
+                try:
+                    sources[name].confirm(offset)
+                    self._confirmed[name] = offset
+                except Exception as error:  # noqa: BLE001 - an operator of anybody's
+                    log.warning("operator %s: %s; it is confirmed later", name, error)
+
+    def _run(self, stopped: threading.Event) -> None:
+        while not stopped.wait(CONFIRM_SECONDS):
+            try:
+                self.confirm()
+            except CatalogUnavailableError:
+                pass  # the host's main loop says so
+            except Exception:
+                log.exception("nothing was confirmed; it is tried again")
+
+
+def confirming(home: Home, programs: Iterable[PeProgram]) -> dict[str, SourceOperator]:
+    """The sources of some PEs whose counterparts want to know what is read, by name."""
+    sources: dict[str, SourceOperator] = {}
+    for program in programs:
+        for name, implementation, context, parameters in operators_of(home, program):
+            if issubclass(implementation, SourceOperator) and implementation.confirm is not SourceOperator.confirm:
+                sources[name] = source = implementation(context, parameters)
+                source.setup()
+    return sources
+
+
+def cut_offsets(catalog: Catalog, application: str) -> dict[str, Offset]:
+    """By source, the offset to which a reset, or the revert of a redeploy, goes back at most."""
+    c, u, p = tables.commit, tables.unit, tables.pe
+    with catalog.read() as connection:
+        cuts: list[StoredPosition] = list(
+            connection.scalars(
+                select(c.c.position)
+                .join(p, (p.c.application == c.c.application) & (p.c.id == c.c.pe))
+                .join(u, (u.c.application == p.c.application) & (u.c.name == p.c.unit))
+                .where(c.c.application == application, c.c.boundary, c.c.epoch == tables.SHOWN_EPOCH)
+            )
+        )
+    return {name: offset for position in cuts for name, offset in position["sources"].items()}
