@@ -8,6 +8,7 @@ import os
 import shutil
 import subprocess
 import sys
+import time
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -116,6 +117,14 @@ class Machine:
     def heal(self) -> None:
         """The link is there again."""
         _ip("link", "set", f"{self.space}h"[-15:], "up")
+
+    def flap(self, times: int, down: float, up: float) -> None:
+        """Its link goes down and comes up again and again: packets are lost, and others come late."""
+        for _ in range(times):
+            self.cut()
+            time.sleep(down)
+            self.heal()
+            time.sleep(up)
 
     def disconnect(self) -> None:
         """Remove its network."""

@@ -1,0 +1,114 @@
+"""Several machines, an application with a host for every PE, and somebody who resets what has failed."""
+
+from __future__ import annotations
+
+import os
+import random
+import socket
+import time
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack, contextmanager
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import yaml
+
+from streams_orchestration.runtime.catalog.catalog import Catalog
+from streams_orchestration.runtime.hosts.pes import deployed_pes
+from streams_orchestration.runtime.machines.register import read_machines
+from streams_orchestration.runtime.observing.reading import read_status
+from streams_orchestration.runtime.storage.home import Home
+from streams_orchestration_tests.chaos.arena import environment
+from streams_orchestration_tests.chaos.healers import ByHand
+from streams_orchestration_tests.chaos.shapes import Shape
+from streams_orchestration_tests.chaos.undisturbed import Outcome, differences, outcome, undisturbed
+from streams_orchestration_tests.machines.namespaces import Machine, address_of_servers, machines
+from streams_orchestration_tests.postgresql import server
+
+PATIENCE = 240.0
+APART = {"placement": {"hostExlocation": ["apart"], "partitionExlocation": ["apart"]}}
+
+
+class Field:
+    """An application over machines."""
+
+    def __init__(self, home: Home, shape: Shape, hurry: Path, there: dict[str, Machine], wanted: Outcome) -> None:
+        self.home, self.shape, self.hurry, self.machines, self.wanted = home, shape, hurry, there, wanted
+
+    def until(self, condition: Callable[[], bool], what: str) -> None:
+        """Wait for something that comes."""
+        until = time.monotonic() + PATIENCE
+        while not condition():
+            assert time.monotonic() < until, f"{what} does not come: {read_status(self.home, self.shape.name)}"
+            time.sleep(0.1)
+
+    @property
+    def state(self) -> str:
+        return read_status(self.home, self.shape.name).state
+
+    @property
+    def epochs(self) -> dict[str, int]:
+        """Unit -> its last complete epoch; those that are complete are left out."""
+        units = read_status(self.home, self.shape.name).units
+        return {unit.name: unit.completed_epoch for unit in units if unit.state != "COMPLETED"}
+
+    @property
+    def resets(self) -> int:
+        return sum(unit.resets for unit in read_status(self.home, self.shape.name).units)
+
+    def goes_on(self) -> None:
+        """Two more epochs in every unit."""
+        before = self.epochs
+
+        def gone_on() -> bool:
+            now = self.epochs
+            return all(now[unit] >= epoch + 2 for unit, epoch in before.items() if unit in now)
+
+        self.until(gone_on, "another epoch")
+
+    def on(self) -> list[str]:
+        """The machine of every host."""
+        return sorted(host.machine or "" for host in read_status(self.home, self.shape.name).hosts)
+
+    def finish(self) -> list[str]:
+        """Let it come to its end; where what it has left differs from a run without faults."""
+        self.hurry.touch()
+        self.until(lambda: self.state == "COMPLETED", "its end")
+        programs = [pe.program for pe in deployed_pes(Catalog(self.home), self.shape.name)]
+        return differences(outcome(self.shape, self.home, programs), self.wanted, self.shape.ordered)
+
+
+def apart(shape: Shape) -> Shape:
+    """The same with a host for every PE."""
+    graph: list[dict[str, Any]] = [{**each, "config": {**each.get("config", {}), **APART}} for each in shape.graph]
+    return replace(shape, graph=graph)
+
+
+@contextmanager
+def field_of(shape: Shape, place: Path, *names: str) -> Iterator[Field]:
+    """An application that runs on machines of these names."""
+    home, hurry = Home(place / "home"), place / "hurry"
+    wanted = undisturbed(shape)
+    spec = place / f"{shape.name}.yaml"
+    spec.write_text(yaml.safe_dump(shape.spec(hurry)))
+    with ExitStack() as stack:
+        address = stack.enter_context(address_of_servers())
+        served = stack.enter_context(server(address, _free_port(address)))
+        stack.enter_context(environment(home, None, "local"))
+        os.environ["STREAMS_CATALOG"] = served.url_of_network("streams")
+        there = stack.enter_context(machines(os.environ, place, **dict.fromkeys(names, "")))
+        until = time.monotonic() + PATIENCE
+        while len(read_machines(home)) < len(there):
+            assert time.monotonic() < until, [machine.log.read_text() for machine in there.values()]
+            time.sleep(0.1)
+        stack.enter_context(ByHand(home, shape.name, spec, random.Random(7)))
+        field = Field(home, shape, hurry, there, wanted)
+        field.goes_on()
+        yield field
+
+
+def _free_port(address: str) -> int:
+    with socket.socket() as probe:
+        probe.bind((address, 0))
+        return probe.getsockname()[1]
