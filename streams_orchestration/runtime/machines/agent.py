@@ -38,8 +38,10 @@ from streams_orchestration.runtime.storage.home import Home
 
 RENEW_SECONDS = 2.0
 """Between two renewals of the lease."""
-LOOK_SECONDS = 0.5
-"""Between two looks at the processes of hosts, while nothing changes in the catalog."""
+LOOK_SECONDS = 0.25
+"""Between two looks at the processes of hosts, which ask the system only; the least time between two turns."""
+TURN_SECONDS = 2.0
+"""Between two turns while nothing changes in the catalog and no host ends."""
 ORPHANS_SECONDS = 2.0
 
 log = logging.getLogger("streams.agent")
@@ -69,6 +71,8 @@ class Agent:
         self._launcher = launcher
         self._catalog: Catalog = create_catalog(home)
         self._outage = Outage(float("inf"), log)
+        self._hosts: list[HostRow] = []
+        """Those of the machine, as last read."""
         self._renewed = 0.0
         self._tidied = 0.0
         self._ended = False
@@ -85,7 +89,7 @@ class Agent:
         while not self._ended:
             mark = self._catalog.changes.mark()
             self._outage.through(self.turn)
-            self._catalog.changes.wait(mark, LOOK_SECONDS)
+            self._rest(mark)
         self._launcher.end()
         Outage(RENEW_SECONDS, log).through(self._leave)
         log.info("the agent of machine %s has ended; hosts that it has started live on", self._machine.name)
@@ -95,6 +99,14 @@ class Agent:
         self._ended = True
         self._catalog.changes.wake()
 
+    def _rest(self, mark: int) -> None:
+        """Wait until there is something to do: the catalog changes, or a host ends."""
+        until = time.monotonic() + TURN_SECONDS
+        time.sleep(LOOK_SECONDS)
+        while not self._ended and time.monotonic() < until and not any(map(self._has_ended, self._hosts)):
+            if self._catalog.changes.wait(mark, LOOK_SECONDS):
+                return
+
     def turn(self) -> None:
         """Renew the lease, start what is to be started, and report what has ended."""
         now = time.monotonic()
@@ -103,8 +115,8 @@ class Agent:
             self._renewed = now
         h = tables.host
         with self._catalog.read() as connection:
-            hosts = HostRow.all(connection, select(h).where(h.c.machine == self._machine.name))
-        for host in hosts:
+            self._hosts = HostRow.all(connection, select(h).where(h.c.machine == self._machine.name))
+        for host in self._hosts:
             if host.state == "STARTING" and host.pid is None:
                 self._start(host)
             elif self._has_ended(host):
