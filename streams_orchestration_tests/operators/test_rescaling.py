@@ -17,8 +17,13 @@ from streams_orchestration.operators.standard.aggregate import Aggregate
 from streams_orchestration.operators.standard.beacon import Beacon
 from streams_orchestration.operators.standard.custom import Custom
 from streams_orchestration.operators.standard.deduplicate import DeDuplicate
+from streams_orchestration.operators.standard.delay import Delay
+from streams_orchestration.operators.standard.directory_scan import DirectoryScan
 from streams_orchestration.operators.standard.file_source import FileSource
 from streams_orchestration.operators.standard.join import Join
+from streams_orchestration.operators.standard.merge import Merge
+from streams_orchestration.operators.standard.metrics_sink import MetricsSink
+from streams_orchestration.operators.standard.parse import Parse
 from streams_orchestration.operators.tuple_log import TupleLog
 
 ROW = arrow_schema("k string, g int, x double, t timestamp")
@@ -49,6 +54,11 @@ SHARDINGS: dict[str, tuple[type[Operator], dict[str, Any], Sharding | str]] = {
     "a join by count": (Join, {"window": ["sliding, delta(g, 2)", "sliding, count(3)"], **BOTH}, "count the tuples"),
     "a function": (Custom, FUNCTION, "has no keys and no rescale"),
     "a beacon": (Beacon, {}, "is an offset that cannot be divided among channels"),
+    "tuples that are delayed": (Delay, {"delay": 1, "timeAttribute": "t"}, "tuples that wait in one channel"),
+    "tuples that are merged": (Merge, {"orderBy": "g"}, "tuples that wait for those of other ports in one channel"),
+    "the beginning of a row": (Parse, {"format": "csv", "parseInput": "k"}, "the beginning of a row in one channel"),
+    "metrics": (MetricsSink, {"metrics": "g"}, Sharding(anyhow=True)),
+    "names of files": (DirectoryScan, {"directory": "in"}, "is an offset that cannot be divided among channels"),
     "files": (FileSource, {"file": "a.csv"}, "is an offset that cannot be divided among channels"),
 }  # fmt: skip
 

@@ -24,6 +24,7 @@ OUTSIDE: dict[str, Any] = {"annotations": {}}
 DRIVEN: dict[str, Any] = {"annotations": {"consistent": {"trigger": "operatorDriven"}}}
 ONE_PE: dict[str, Any] = {"config": {"placement": {"partitionColocation": "one"}}}
 MANY, FEW = 30, 7
+TIMED, SECONDS = "k string, n bigint, t timestamp", "CAST(n * 1000000 AS TIMESTAMP)"
 
 
 @dataclass(frozen=True)
@@ -197,6 +198,50 @@ SHAPES = {
         ],
         {"Out": expected_totals(ALL, 1), "Other": expected_totals(SOME, 1)},
         units=1,
+        fused=False,
+    ),
+    "tuples that wait, for others and for a while": Shape(
+        lambda many, few, none: [
+            source("Rows", many),
+            source("Others", few),
+            node("Both", "Merge", "Rows", "Others", parameters={"orderBy": "n"}),
+            node("Timed", "Functor", "Both", schema=TIMED, parameters={"output": {"t": SECONDS}}),
+            node("Later", "Delay", "Timed", schema=TIMED, parameters={"delay": 7, "timeAttribute": "t"}),
+            node("Plain", "Functor", "Later"),
+            {"name": "Show", "operator": "MetricsSink", "inputs": ["Plain"], "parameters": {"metrics": "n"}},
+            node("Bytes", "Format", "Plain", schema="data binary", parameters={"format": "csv"}),
+            node("Parsed", "Parse", "Bytes", parameters={"format": "csv"}),
+            sink("Out", "Parsed"),
+        ],
+        {"Out": once(ALL, SOME)},  # pyright: ignore[reportArgumentType]
+        units=1,
+    ),
+    "files of a directory": Shape(
+        lambda many, few, none: [
+            {
+                "name": "Files",
+                "operator": "DirectoryScan",
+                "outputs": [{"stream": "Files", "schema": "file string"}],
+                "parameters": {"directory": str(many.parent), "pattern": "parquet$", "until": "latest"},
+                "annotations": PERIODIC,
+            },
+            node("Rows", "FileSource", "Files", parameters={"format": "parquet"}),
+            totals("Sums", "Rows"),
+            sink("Out", "Rows"),
+        ],
+        {"Out": once(ALL, SOME)},  # pyright: ignore[reportArgumentType]
+        units=1,
+    ),
+    "a switch and a gate": Shape(
+        lambda many, few, none: [
+            source("Rows", many, **OUTSIDE),
+            source("Others", few, **OUTSIDE),
+            node("Passed", "Switch", "Rows", "Others", parameters={"status": "n >= 0"}),
+            node("Gated", "Gate", "Passed", "Others", parameters={"maxUnackedTupleCount": 2, "numTuplesToAck": 3}),
+            sink("Out", "Gated"),
+        ],
+        {"Out": once(ALL)},  # pyright: ignore[reportArgumentType]
+        units=5,
         fused=False,
     ),
 }
