@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Callable, Sequence
 from typing import Literal, NamedTuple
 
@@ -117,14 +118,37 @@ def _on_one_line(value: bytes) -> bytes:
     return value.replace(b"\r", b" ").replace(b"\n", b" ") if b"\n" in value or b"\r" in value else value
 
 
+@functools.cache
+def csv_nulls() -> frozenset[str]:
+    """Texts that are null where they stand without quotes."""
+    return frozenset(pa_csv.ConvertOptions().null_values)
+
+
 def _csv_parser(schema: pa.Schema, separator: str) -> Parser:
-    def read(content: bytes) -> pa.Table:
+    strings = [field.name for field in schema if pa.types.is_string(field.type)]
+    others = [name for name in schema.names if name not in strings]
+
+    def read_columns(content: bytes, names: list[str], *, null_in_quotes: bool) -> pa.Table:
         return pa_csv.read_csv(
             pa.BufferReader(content),
             pa_csv.ReadOptions(use_threads=False, block_size=len(content) + 1, column_names=schema.names),
             pa_csv.ParseOptions(delimiter=separator, newlines_in_values=True, ignore_empty_lines=False),
-            pa_csv.ConvertOptions(column_types=schema, strings_can_be_null=True),
+            pa_csv.ConvertOptions(
+                column_types=schema,
+                strings_can_be_null=True,
+                quoted_strings_can_be_null=null_in_quotes,
+                include_columns=names,
+            ),
         )
+
+    def read(content: bytes) -> pa.Table:
+        """A text in quotes is no null; a number in quotes may be one, as where all values stand in quotes."""
+        if b'"' not in content or not strings or not others:
+            return read_columns(content, schema.names, null_in_quotes=not strings)
+        table = read_columns(content, others, null_in_quotes=True)
+        for name, column in zip(strings, read_columns(content, strings, null_in_quotes=False).columns, strict=True):
+            table = table.append_column(schema.field(name), column)
+        return table.select(schema.names)
 
     def parse(texts: Sequence[bytes]) -> pa.RecordBatch:
         lines = [text.removesuffix(b"\n").removesuffix(b"\r") for text in texts]

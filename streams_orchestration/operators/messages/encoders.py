@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-import csv
 import io
 import json
+import re
 from collections.abc import Sequence
 from typing import Any
 
 from streams_orchestration.operators.libraries import compute as pc
 from streams_orchestration.operators.libraries import pa
-from streams_orchestration.operators.messages.decoders import MessageFormat
+from streams_orchestration.operators.messages.decoders import MessageFormat, csv_nulls
 from streams_orchestration.operators.standard.json_lines import check_json_schema
 
 
@@ -40,7 +40,8 @@ def encode(batch: pa.RecordBatch, format: MessageFormat, separator: str = ",") -
     """The values of messages, one for each tuple.
 
     JSON: an object; dates and times are texts as in ISO 8601. CSV: values in the order of the attributes, in quotes
-    where they need them; null is empty. Raw: the only attribute; null is no value, which deletes the message's key.
+    where they need them, so that texts as NA and the empty one stay what they are; null is empty.
+    Raw: the only attribute; null is no value, which deletes the message's key.
     """
     match format:
         case "json":
@@ -72,11 +73,18 @@ def _json(batch: pa.RecordBatch) -> list[bytes]:
 
 
 def _csv(batch: pa.RecordBatch, separator: str) -> list[bytes]:
-    rows: list[bytes] = []
-    columns = [texts(column) for column in batch.columns]
-    for values in zip(*columns, strict=True):
-        line = io.StringIO()
-        writer = csv.writer(line, delimiter=separator, lineterminator="\r\n")  # what is in it stands in quotes
-        writer.writerow("" if value is None else value.decode() for value in values)
-        rows.append(line.getvalue().removesuffix("\r\n").encode())
-    return rows
+    special = re.compile(f'["\\r\\n{re.escape(separator)}]')
+    columns = [
+        _quoted(column, special) if pa.types.is_string(column.type) else texts(column) for column in batch.columns
+    ]
+    return [separator.encode().join(value or b"" for value in values) for values in zip(*columns, strict=True)]
+
+
+def _quoted(column: pa.Array, special: re.Pattern[str]) -> list[bytes | None]:
+    """Texts in quotes where they need them: also those that would be null without."""
+
+    def quoted(text: str) -> bytes:
+        stands_alone = text not in csv_nulls() and special.search(text) is None
+        return (text if stands_alone else '"' + text.replace('"', '""') + '"').encode()
+
+    return [None if text is None else quoted(text) for text in column.to_pylist()]
