@@ -102,6 +102,16 @@ class DeltaHistory:
         """Versions are numbers that grow."""
         return version >= until
 
+    def id_at(self, version: int, known: str | None) -> str:
+        """The id in the metadata; a table that is replaced in place gets another one with a new version."""
+        newest = self.newest()
+        identity = self._opened.metadata().id
+        if identity == known or version == newest:
+            return identity
+        if version > newest:
+            raise self._made_anew(version)
+        return self._reached(lambda: self._table(version).metadata().id)
+
     def parts(self, position: Position) -> VersionParts:
         """The files of a version, or those that it has added.
 

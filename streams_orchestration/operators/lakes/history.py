@@ -48,6 +48,8 @@ class Position(NamedTuple):
     """All of the version was submitted."""
     until: int | None = None
     """The last version that is read."""
+    table: str | None = None
+    """The id of the table at this version; None in offsets that were stored without."""
 
 
 class DataPart(NamedTuple):
@@ -100,6 +102,10 @@ class TableHistory(Protocol):
 
     def is_at(self, version: int, until: int) -> bool:
         """Has a version been reached, when versions up to it were read?"""
+        ...
+
+    def id_at(self, version: int, known: str | None) -> str:
+        """The id that the table has at a version; `known` may be returned where it is still that of the newest."""
         ...
 
     def parts(self, position: Position) -> VersionParts:

@@ -111,6 +111,12 @@ class IcebergHistory:
         place = {each: number for number, each in enumerate(ids)}
         return version == until or place.get(version, -1) >= place.get(until, 0) > 0
 
+    def id_at(self, version: int, known: str | None) -> str:
+        """The same at all versions."""
+        if self._loaded is None:
+            self.newest()
+        return str(self._table.metadata.table_uuid)
+
     def parts(self, position: Position) -> VersionParts:
         """The files of a snapshot, or those that it has added.
 

@@ -132,6 +132,8 @@ class LakeSource(SourceOperator):
         if self._history is None:
             self._history = self.history()
             self._check_columns()
+            if offset:
+                self._check_same(Position(**offset))
         if not offset:
             return ProducedTo(_offset(self._first()), exhausted=False)
         position = Position(**offset)
@@ -166,7 +168,17 @@ class LakeSource(SourceOperator):
         begins_later = until is not None and not start.done and start.version != until and self._table.is_at(
             start.version, until
         )  # fmt: skip
-        return start._replace(until=until, done=start.done or begins_later)
+        table = self._table.id_at(self._table.newest(), None)
+        return start._replace(until=until, done=start.done or begins_later, table=table)
+
+    def _check_same(self, position: Position) -> None:
+        """See that the table is the one that was read before, where the offset says which."""
+        if position.table is not None and self._table.id_at(position.version, position.table) != position.table:
+            message = (
+                f"{self._table.place} is another table than the one that was read up to version {position.version}; "
+                "was it made anew? Use --fresh"
+            )
+            raise DataError(message)
 
     def _following(self, position: Position) -> Position | None:
         """The beginning of the next version; None when there is none, or none that is to be read."""
@@ -181,7 +193,7 @@ class LakeSource(SourceOperator):
         if version is None or (until is not None and version != until and self._table.is_at(version, until)):
             return None
         self._check_columns()
-        return Position(version, until=until)
+        return Position(version, until=until, table=self._table.id_at(version, position.table))
 
     def _step(self, position: Position, limit: int) -> tuple[Position, int]:
         """Submit rows of one data file; the position behind them, and how many there were."""

@@ -181,6 +181,28 @@ def test_a_table_that_was_made_anew_is_named(table: Path):
         read(bench, offset)
 
 
+def test_a_table_that_was_made_anew_with_as_many_versions_is_named(table: Path):
+    offset = read(source(table))
+    shutil.rmtree(table)
+    for number in range(4):
+        add(table, ("a", number))
+    with pytest.raises(DataError, match=r"is another table than the one that was read up to version 2.*Use --fresh"):
+        read(source(table), offset)
+
+
+def test_a_table_that_is_replaced_in_place_is_read_on(table: Path):
+    bench = source(table, onChange="rewritten")
+    offset = read(bench)
+    replaced = pa.table({"k": ["c"], "n": pa.array([9], pa.int64())})
+    deltalake.write_deltalake(table, replaced, mode="overwrite", schema_mode="overwrite")
+    add(table, ("d", 10))
+    following = bench.produce(offset).offset
+    again = source(table, onChange="rewritten")
+    read(again, offset)
+    read(source(table, onChange="rewritten"), following)
+    assert numbers(again) == [9, 10]
+
+
 PARAMETERS: list[tuple[dict[str, Any], str]] = [
     ({"startAt": {"version": 1, "time": "2024-01-01T00:00:00Z"}}, "startAt has a version or a time"),
     ({"startAt": {"time": "2024-01-01T00:00:00"}}, "a time has its zone"),
