@@ -4,11 +4,19 @@ from __future__ import annotations
 
 import contextlib
 import json
+import threading
 from collections.abc import Callable, Iterable
+from concurrent.futures import Future
 from typing import Any, NamedTuple
 
 from streams_orchestration.operators.epoch_sink import DeliveryKey
-from streams_orchestration.operators.kafka.client import REACH_SECONDS, Cluster, KafkaParameters, KafkaRefusedError
+from streams_orchestration.operators.kafka.client import (
+    REACH_SECONDS,
+    Cluster,
+    KafkaAwayError,
+    KafkaParameters,
+    KafkaRefusedError,
+)
 
 COMMIT_SECONDS = 60.0
 """How long the end of a transaction may take in one try."""
@@ -42,6 +50,8 @@ class TransactionalProducer:
         self._cluster = Cluster(parameters)
         self._failed: Any = None
         """The first error of a message."""
+        self._hangs = False
+        """A call of the library has not come back, so that the producer cannot be touched any more."""
         try:
             self._producer: Any = Producer(self._cluster.settings(**{
                 "transactional.id": self.name, "transaction.timeout.ms": TRANSACTION_MILLISECONDS,
@@ -70,8 +80,10 @@ class TransactionalProducer:
         mark = json.dumps([key.life, key.generation, key.number])
         position = TopicPartition(self._topic, 0, key.number, metadata=mark)
         group = self._group.consumer_group_metadata()
-        self._do(lambda: self._producer.send_offsets_to_transaction([position], group, COMMIT_SECONDS))
-        self._do(lambda: self._producer.commit_transaction(COMMIT_SECONDS))
+        self._do(lambda: self._answered(
+            lambda: self._producer.send_offsets_to_transaction([position], group, COMMIT_SECONDS)
+        ))  # fmt: skip
+        self._do(lambda: self._answered(lambda: self._producer.commit_transaction(COMMIT_SECONDS)))
         self.mark = (key.life, key.generation, key.number)
 
     def close(self) -> None:
@@ -79,6 +91,8 @@ class TransactionalProducer:
         from confluent_kafka import KafkaException
 
         self._group.close()
+        if self._hangs:
+            return
         with contextlib.suppress(KafkaException):  # of a producer that has failed
             self._producer.purge()
             self._producer.flush(0)
@@ -131,6 +145,22 @@ class TransactionalProducer:
         if self._failed is not None:
             raise self._cluster.translated(self._cause(self._failed), f"topic {self._topic}")
 
+    def _answered(self, action: Callable[[], Any]) -> Any:
+        """A call that the library lets hang for ever when connections are lost, whatever its timeout says.
+
+        The producer is given up then. The next one of the name fences what its call may still do, and reads the mark
+        when that can change no more.
+        """
+        # https://github.com/confluentinc/librdkafka/issues/5456
+        result: Future[Any] = Future()
+        threading.Thread(target=_settle, args=(result, action), name=self.name, daemon=True).start()
+        try:
+            return result.result(COMMIT_SECONDS + REACH_SECONDS)
+        except TimeoutError:
+            self._hangs = True
+            message = f"topic {self._topic} at {self._cluster.brokers}: cannot be reached: the client does not answer"
+            raise KafkaAwayError(message) from None
+
     def _do(self, action: Callable[[], Any]) -> Any:
         """A call of the library; of its errors that of a message comes first, since it is the cause."""
         from confluent_kafka import KafkaException
@@ -157,3 +187,11 @@ class TransactionalProducer:
             cause = failure.args[0]
             return cause if cause.txn_requires_abort() or cause.fatal() else error
         return error
+
+
+def _settle(result: Future[Any], action: Callable[[], Any]) -> None:
+    """Have the result of an action, or its error."""
+    try:
+        result.set_result(action())
+    except BaseException as error:  # noqa: BLE001  raised where the result is read
+        result.set_exception(error)

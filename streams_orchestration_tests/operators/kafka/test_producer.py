@@ -1,0 +1,60 @@
+"""The producer of a KafkaSink where the client library itself does not come back; no broker is needed."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Iterator
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
+
+confluent_kafka = pytest.importorskip("confluent_kafka")
+
+from streams_orchestration.operators.epoch_sink import DeliveryKey  # noqa: E402
+from streams_orchestration.operators.kafka import producer as module  # noqa: E402
+from streams_orchestration.operators.kafka.client import KafkaAwayError, KafkaParameters  # noqa: E402
+from streams_orchestration.operators.kafka.producer import Message, TransactionalProducer  # noqa: E402
+
+
+class HangingClient:
+    """In the place of the library's producer and consumer: loses the answer to the mark."""
+
+    def __init__(self, _settings: Any, called: list[str], let_go: threading.Event) -> None:
+        self.called, self.let_go = called, let_go
+
+    def list_topics(self, topic: str, **_: Any) -> Any:
+        return SimpleNamespace(topics={topic: SimpleNamespace(error=None)})
+
+    def committed(self, wanted: list[Any], **_: Any) -> list[Any]:
+        return wanted
+
+    def send_offsets_to_transaction(self, *_: Any) -> None:
+        self.let_go.wait(20)
+
+    def __getattr__(self, name: str) -> Any:
+        return lambda *_, **__: self.called.append(name)
+
+
+@pytest.fixture
+def called(monkeypatch: pytest.MonkeyPatch) -> Iterator[list[str]]:
+    """What was called of the library's clients."""
+    calls: list[str] = []
+    let_go = threading.Event()
+    for kind in ("Producer", "Consumer"):
+        monkeypatch.setattr(confluent_kafka, kind, lambda settings: HangingClient(settings, calls, let_go))
+    monkeypatch.setattr(module, "COMMIT_SECONDS", 0.01)
+    monkeypatch.setattr(module, "REACH_SECONDS", 0.01)
+    yield calls
+    let_go.set()
+
+
+def test_a_client_that_does_not_come_back_is_given_up(called: list[str]):
+    key = DeliveryKey("life", "Out", 0, epoch=1, generation=0, number=1, application="app")
+    producer = TransactionalProducer(KafkaParameters(brokers="localhost:1"), "target", key)
+    with pytest.raises(KafkaAwayError, match=r"topic target at localhost:1: cannot be reached: the client does not"):
+        producer.write(key, [[Message(b"x")]])
+    producer.close()
+    assert "commit_transaction" not in called
+    assert "purge" not in called
+    assert called[-1] == "close"
