@@ -10,6 +10,7 @@ from dataclasses import dataclass, field
 from typing import Any, Literal, NamedTuple
 
 from streams_orchestration.model.location import Location
+from streams_orchestration.model.operators import EngineKind
 
 Mutates = tuple[str, ...] | None
 """Attributes that a mutating input port changes; None stands for all of them."""
@@ -137,6 +138,7 @@ class LogicalOperator:
     submits: tuple[bool, ...] = ()
     """Custom only: does the logic of input port i submit? (rules 39, A35)."""
     location: Location | None = None
+    engine: EngineKind = "tuples"
     uid: str = ""
     """The uid that the spec declares for it or for a composite around it; empty without one."""
 

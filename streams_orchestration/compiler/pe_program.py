@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
+from streams_orchestration.model.operators import EngineKind
 from streams_orchestration.operators.region import RegionRole
 
 
@@ -79,6 +80,8 @@ class OperatorProgram:
     deliveries: tuple[tuple[Delivery, ...], ...]
     """Per output port, in serving order (rule 81)."""
     region: RegionRole | None = None
+    ports: tuple[str, ...] = ()
+    """Names of the input ports."""
     pe: int = 0
     """As the operator knows it: the PE that it was in before it was decoupled."""
 
@@ -150,6 +153,8 @@ class PeProgram:
     """Streams that it writes and that PEs of the application outside of the region see before the epoch is complete."""
     uncommitted_exports: tuple[str, ...] = ()
     """Streams that it writes and that Imports may see before the epoch is complete."""
+    engine: EngineKind = "tuples"
+    """What runs its operators; those of one that is a `dataframe` are one query of Spark's, and one task here."""
 
     @cached_property
     def levels(self) -> tuple[tuple[Task, ...], ...]:

@@ -15,6 +15,10 @@ SingleThreadedMode = Literal[
 ]
 
 
+EngineKind = Literal["tuples", "dataframe"]
+"""What runs an operator: our tasks, tuple batch by tuple batch, or Spark itself as a DataFrame."""
+
+
 class InputPortModel(Element):
     """One input port of an operator model (rules 25, 35, 78)."""
 
@@ -113,6 +117,7 @@ class Signature:
     single_threaded: SingleThreadedMode = "Always"
     consistent: ConsistentSupport = _SUPPORTED
     waits: tuple[tuple[int, int], ...] = ()
+    engine: EngineKind = "tuples"
 
     def input(self, port: int) -> InputPortModel:
         """The model of an input port."""

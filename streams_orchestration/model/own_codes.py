@@ -269,6 +269,10 @@ OWN_CODES: dict[str, Code] = {
         "A member of a region is not restartable, so the region cannot recover from its failure.",
         "Drop `restartable: false`.",
     ),
+    "SO1101": error(
+        "A Sql or DataFrame operator is to share a PE with an operator that Spark cannot run in the same query.",
+        "Take the operator out of the colocation: such operators share PEs with one another only.",
+    ),
     "SO1201": error(
         "An operator waits on one input port for a call on another, and one thread drives both.",
         "Put a threadedPort on one of the two ports, or place the producers in different PEs.",

@@ -23,14 +23,17 @@ _BOTH = ConsistentSupport()
 _CANNOT_LIVE = frozenset(("TCPSink", "Gate", "Switch"))
 _CANNOT_START = frozenset(
     (
-        *("Aggregate", "Barrier", "CharacterTransform", "DeDuplicate", "Delay", "DeltaSink", "DynamicFilter"),
-        *("FileSink", "Filter", "Format", "Functor", "HttpSink", "IcebergSink", "Join", "KafkaSink", "MetricsSink"),
-        *("Pair", "Parse", "Punctor", "Selector", "Sort", "Split", "SqlSink", "ThreadedSplit", "Throttle", "UDPSink"),
-        *("Lookup", "Merge", "Union", "XMLParse"),
+        *("Aggregate", "Barrier", "CharacterTransform", "DataFrame", "DeDuplicate", "Delay", "DeltaSink"),
+        *("DynamicFilter", "FileSink", "Filter", "Format", "Functor", "HttpSink", "IcebergSink", "Join", "KafkaSink"),
+        *("MetricsSink", "Pair", "Parse", "Punctor", "Selector", "Sort", "Split", "Sql", "SqlSink", "ThreadedSplit"),
+        *("Lookup", "Merge", "Throttle", "UDPSink", "Union", "XMLParse"),
     )
 )
+DATAFRAMES = frozenset(("DataFrame", "Sql"))
+"""Operators that are Spark's own inside."""
 _STATEFUL = frozenset(
     (
+        *DATAFRAMES,
         *("Aggregate", "Barrier", "Beacon", "Buffer", "Custom", "DeDuplicate", "Delay", "DeltaSink", "DeltaSource"),
         *("DirectoryScan", "DynamicFilter", "FileSink", "FileSource", "Gate", "Join", "KeyedAggregate", "KeyedDelay"),
         *("KeyedJoin", "Marker", "Normalize", "Pair", "PunctMerger", "Selector", "Sort", "SqlSink", "Switch"),
@@ -51,6 +54,7 @@ _TABLE: dict[str, tuple[SingleThreadedMode, str, str]] = {
     "CharacterTransform": ("Always", "c", "Mp"),
     "Compress": ("Always", "c", "Mg"),
     "Custom": ("Always", "M*", "Mg*"),
+    "DataFrame": ("Always", "c c*", "M M*"),
     "DeDuplicate": ("Always", "c", "Mp cp?"),
     "Decompress": ("Always", "M", "Mg"),
     "Delay": ("Never", "c", "cp"),
@@ -95,6 +99,7 @@ _TABLE: dict[str, tuple[SingleThreadedMode, str, str]] = {
     "Selector": ("Never", "Mw+", "cg"),
     "Sort": ("WindowEvictionBound", "cw", "Mg"),
     "Split": ("Always", "c", "cp cp*"),
+    "Sql": ("Always", "c c*", "M"),
     "SqlSink": ("Always", "c", ""),
     "SqlSource": ("Always", "", "Mg Mg?"),
     "Switch": ("Always", "c cx", "cp"),
@@ -141,6 +146,7 @@ def _signature(name: str) -> Signature:
         most_outputs=most_outputs,
         stateful=name in _STATEFUL,
         single_threaded=mode,
+        engine="dataframe" if name in DATAFRAMES else "tuples",
         consistent=_NOT_MEMBER if name in _CANNOT_LIVE else _NOT_START if name in _CANNOT_START else _BOTH,
     )
 

@@ -38,6 +38,8 @@ class OperatorContext:
     """Physical name, `Stats[1].Delays`."""
     inputs: tuple[pa.Schema, ...] = ()
     outputs: tuple[pa.Schema | None, ...] = ()
+    ports: tuple[str, ...] = ()
+    """Names of the input ports, as far as they are known."""
     channel: int = -1
     max_channels: int = 0
     local_channel: int = -1
@@ -68,12 +70,18 @@ class OperatorContext:
 
     @classmethod
     def declared(
-        cls, name: str, inputs: Iterable[str], outputs: Iterable[str | None], base: Path = Path()
+        cls,
+        name: str,
+        inputs: Iterable[str],
+        outputs: Iterable[str | None],
+        base: Path = Path(),
+        ports: Iterable[str] = (),
     ) -> OperatorContext:
         """The surroundings of an operator that does not run, from the tuple types of its ports as DDL."""
         return cls(
             name,
             tuple(arrow_schema(ddl) for ddl in inputs),
             tuple(None if ddl is None else arrow_schema(ddl) for ddl in outputs),
+            ports=tuple(ports),
             base=base,
         )

@@ -53,10 +53,15 @@ class SteppedApplication:
     scratches: dict[int, Scratch] = field(default_factory=dict[int, Scratch])
 
     def __post_init__(self) -> None:
+        programs = deployment_plan(self.compilation).programs
+        if queries := [program for program in programs if program.engine == "dataframe"]:
+            name = next(iter(queries[0].operators.values())).name
+            message = f"{name} is a query of Spark's, and nothing here runs Spark; use `streams run`, or test its function"
+            raise StepError(message)
         deploy(self.home, self.compilation)
         self.catalog = Catalog(self.home)
         self.name = self.compilation.logical.application
-        self.programs = deployment_plan(self.compilation).programs
+        self.programs = programs
         self.measured = Settings.from_environment().metrics
         self.units = tuple({program.unit for program in self.programs})
         self.deliverers = deliverers(self.catalog, self.home, self.name, self.programs)

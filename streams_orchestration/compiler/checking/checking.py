@@ -174,7 +174,11 @@ def _plainly_known(operator: LogicalOperator, mentions: Mentions | None, inputs:
 def _context(operator: LogicalOperator, inputs: list[str]) -> OperatorContext:
     """The operator's surroundings."""
     return OperatorContext.declared(
-        operator.name, inputs, (output.schema for output in operator.outputs), _base(operator)
+        operator.name,
+        inputs,
+        (output.schema for output in operator.outputs),
+        _base(operator),
+        (port.name for port in operator.inputs),
     )
 
 

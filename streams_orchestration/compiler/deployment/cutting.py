@@ -23,6 +23,7 @@ from streams_orchestration.compiler.deployment_plan import Unit
 from streams_orchestration.compiler.pe_program import InputStream, PeProgram, Task
 from streams_orchestration.compiler.stage_results import ProcessingElement
 from streams_orchestration.compiler.walks import CircleError, levels, producers_first, reached
+from streams_orchestration.model.operators import EngineKind
 
 
 def cut_pes(compilation: Compilation, units: Sequence[Unit] | None = None) -> tuple[PeProgram, ...]:
@@ -94,6 +95,8 @@ class _Cut:
     def program(self) -> PeProgram:
         """Cut until no state is shared: every cut makes a task, which may share what is behind it with others."""
         remote = self.streams.inputs()
+        if any(model.engine == "dataframe" for model in self.graph.logical_of.values()):
+            return self._whole(remote)
         breaks = {port for port in self.graph.inside_ports(self.graph.members) if port in self.graph.queues}
         reach = self._reaches(remote, breaks)
         while shared := self._shared(reach, breaks):
@@ -106,6 +109,18 @@ class _Cut:
         }
         level_of = self._levels(exchanges)
         tasks = self._tasks(level_of, reach, remote)
+        return self._program(tasks, breaks, "tuples")
+
+    def _whole(self, remote: Mapping[int, list[InputStream]]) -> PeProgram:
+        """A PE that is one query of Spark's: nothing is cut, its operators are one task."""
+        calls = self._calls(set())
+        operators = producers_first(self.graph.members, calls)
+        reads = tuple(stream for operator in operators for stream in remote.get(operator, ()))
+        imports = tuple(self.graph.imported)
+        task = Task(0, 0, operators[0], operators, (), reads, imports, owns=operators)
+        return self._program((task,), set(), "dataframe")
+
+    def _program(self, tasks: tuple[Task, ...], breaks: set[tuple[int, int]], engine: EngineKind) -> PeProgram:
         programs = OperatorPrograms(self.graph, self.streams, breaks)
         return PeProgram(
             application=self.graph.compilation.logical.application,
@@ -119,6 +134,7 @@ class _Cut:
             exports=self.streams.exports(),
             uncommitted=self.streams.uncommitted(),
             uncommitted_exports=self.streams.uncommitted_exports(),
+            engine=engine,
         )
 
     def _levels(self, graph: Mapping[int, set[int]]) -> dict[int, int]:

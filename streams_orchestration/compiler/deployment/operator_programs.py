@@ -53,6 +53,7 @@ class OperatorPrograms:
             preserves=tuple(output.preserves_window_punctuation for output in logical.outputs),
             deliveries=tuple(self._branch(index, port, -1, -1) for port in range(len(logical.outputs))),
             region=self._role(index),
+            ports=tuple(port.name for port in logical.inputs),
             pe=self.graph.pe.original,
         )
 

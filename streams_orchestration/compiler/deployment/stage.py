@@ -70,6 +70,7 @@ def _deployment_plan(stages: Stages, terms: Terms) -> Section | None:
                 "id": pe.program.pe,
                 "unit": pe.program.unit,
                 "host": pe.host,
+                "engine": pe.program.engine,
                 "tasks": len(pe.program.tasks),
                 "levels": len(pe.program.levels),
             }

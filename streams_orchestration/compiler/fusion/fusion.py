@@ -18,6 +18,7 @@ from streams_orchestration.compiler.placement.fusable_units import (
     FusableUnit,
     Placements,
     Sharing,
+    dataframe_of,
     fusable_units,
     resolve_placements,
 )
@@ -82,17 +83,19 @@ def _alike(
     """
     if options.fusion == "legacy" or options.channel_fusion != "noChannelInfluence" or placements.any:
         return None
-    by_origin: dict[tuple[int, int], list[int]] = {}
+    by_origin: dict[tuple[int, int, int], list[int]] = {}
+    dataframes = any(model.engine == "dataframe" for model in logical.operators)
     for operator, region in zip(physical.operators, regions.region_of, strict=True):
-        origin = operator.logical, region
+        origin = operator.logical, region, dataframe_of(logical, operator) if dataframes else -1
         if origin in by_origin:
             by_origin[origin].append(operator.index)
         else:
             by_origin[origin] = [operator.index]
-    by_kind: dict[tuple[bool, bool, int], list[int]] = {}
-    for (index, region), operators in by_origin.items():
+    by_kind: dict[tuple[bool, bool, int, int], list[int]] = {}
+    for (index, region, dataframe), operators in by_origin.items():
         model = logical.operators[index]
-        by_kind.setdefault((model.restartable, model.restartable and model.relocatable, region), []).extend(operators)
+        kind = model.restartable, model.restartable and model.relocatable, region, dataframe
+        by_kind.setdefault(kind, []).extend(operators)
     if options.fusion == "manual" and (options.pes or 1) > len(by_kind):
         return None
     return [sorted(operators) for operators in by_kind.values()]

@@ -126,6 +126,7 @@ class _Builder:
             may_be_member=signature.consistent.member,
             may_start=signature.consistent.start,
             region_reason=signature.consistent.reason,
+            engine=signature.engine,
             threaded_ports=config.threaded_ports,
             threading=self.inheritance.threading(instance),
             partition=config.partition,

@@ -56,12 +56,16 @@ def number_regions(tree: InstanceTree) -> list[Instance]:
 
 
 def port_names(instance: Instance) -> tuple[str, ...]:
-    """Names of the input ports: the invocation's, else those of the composite or operator model, else in0, in1 ..."""
+    """Names of the input ports: the invocation's, else those of the composite or operator model, else in0, in1 ...
+
+    The ports of an operator that is Spark's inside are called as the first stream that they read: views are.
+    """
     if isinstance(instance, CompositeInstance):
         return instance.ports
     names: list[str] = []
     for port, binding in enumerate(instance.invocation.inputs):
-        names.append(binding.name or instance.signature.input(port).name or f"in{port}")
+        view = binding.streams[0] if instance.signature.engine == "dataframe" and binding.streams else ""
+        names.append(binding.name or instance.signature.input(port).name or view or f"in{port}")
     return tuple(names)
 
 

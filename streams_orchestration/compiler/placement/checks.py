@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Hashable, Iterator
 
 from streams_orchestration.compiler.logical_graph import LogicalGraph, LogicalOperator
 from streams_orchestration.compiler.physical_graph import PhysicalGraph
@@ -85,6 +85,10 @@ class _PlacementCheck:
             restarting.setdefault(model.restartable, member)
             if model.restartable:
                 relocating.setdefault(model.relocatable, member)
+            if self._engine(member) != self._engine(members[0]):
+                message = f"{self.name(members[0])} and {self.name(member)} are to share a PE"
+                message += ", but only Sql and DataFrame operators of the same channels can be one query of Spark's"
+                yield "SO1101", "", members[0], member, message
             if member in placements.isolated:
                 other = members[0] if members[0] != member else members[1]
                 message = f"isolation of {self.name(member)}, which is not alone:"
@@ -98,6 +102,11 @@ class _PlacementCheck:
             message = f"{self.name(relocating[True])} is relocatable and {self.name(relocating[False])} is not"
             ids = ("CDISP0286E", "CDISP0293E")
             yield self._contradiction(ids, "", relocating[True], relocating[False], message)
+
+    def _engine(self, operator: int) -> Hashable:
+        """What must agree for operators to be in one PE: DataFrames are one query where no splitter is between."""
+        model = self.model(operator)
+        return (model.regions, self._physical.operators[operator].channels) if model.engine == "dataframe" else None
 
     def _contradiction(self, ids: tuple[str, str], tag: str, first: int, second: int, message: str) -> _Contradiction:
         """Under the first id when partition colocation joins the two, else under that for host isolation."""

@@ -56,6 +56,8 @@ class Kind(NamedTuple):
     host: HostSpec | None
     channel: Hashable = None
     """The parallel channel around the unit, under `channelIsolation` only (rule 59)."""
+    dataframe: int = -1
+    """The smallest operator of a unit that is a query of Spark's: none joins it that is not colocated with it."""
 
 
 class FusableUnit(NamedTuple):
@@ -155,7 +157,7 @@ def fusable_units(
     quirk = options.faithful and options.fusion == "manual"
     flags = [(model.restartable, model.restartable and model.relocatable) for model in logical.operators]
     agreed = [flags[operator.logical] for operator in physical.operators]
-    kinds: dict[tuple[tuple[bool, bool], int, HostSpec | None, Hashable], Kind] = {}
+    kinds: dict[tuple[tuple[bool, bool], int, HostSpec | None, Hashable, int], Kind] = {}
     """Of units of one operator."""
     units: list[FusableUnit] = []
     for number, members in enumerate(placements.fused.groups().values()):
@@ -170,9 +172,10 @@ def fusable_units(
         channel: Hashable = None
         if len(members) == 1:
             channel = innermost[first] if innermost else None
-            key = agreed[first], regions.region_of[first], spec, channel
+            dataframe = dataframe_of(logical, physical.operators[first])
+            key = agreed[first], regions.region_of[first], spec, channel, dataframe
             if key not in kinds:
-                kinds[key] = Kind(*agreed[first], frozenset({regions.region_of[first]}), spec, channel)
+                kinds[key] = Kind(*agreed[first], frozenset({regions.region_of[first]}), spec, channel, dataframe)
             kind = kinds[key]
         else:
             if innermost:
@@ -181,7 +184,8 @@ def fusable_units(
                 isolated = isolated or len(channels) > 1
             restartable, relocatable = (all(each) for each in zip(*(agreed[member] for member in members), strict=True))
             of_members = frozenset(regions.region_of[member] for member in members)
-            kind = Kind(restartable, relocatable, of_members, spec, channel)
+            dataframe = dataframe_of(logical, physical.operators[first])
+            kind = Kind(restartable, relocatable, of_members, spec, channel, dataframe)
             isolated = isolated or (quirk and of_members != frozenset({-1}))
         if exlocated:
             isolated = not _claim_channels(logical, [physical.operators[each] for each in members], claims) or isolated
@@ -191,6 +195,15 @@ def fusable_units(
 
 
 _unit = maker(FusableUnit)
+
+
+def dataframe_of(logical: LogicalGraph, operator: PhysicalOperator) -> int:
+    """The operator itself if it is one of Spark's inside, else -1.
+
+    What Spark streams alone it need not stream together, two aggregations in update mode say. So such operators are one
+    query where they are colocated, and only there.
+    """
+    return operator.index if logical.operators[operator.logical].engine == "dataframe" else -1
 
 
 def _bound_host_sets(logical: LogicalGraph, physical: PhysicalGraph, placements: Placements) -> set[int]:

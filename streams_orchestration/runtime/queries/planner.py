@@ -113,8 +113,10 @@ class Planner:
                 changes.wait(mark, self._patience)
                 return batch
             limit = self._pace.limit
-            plan = plan_batch(
-                program, view, source_limit=limit, stream_limit=limit, sources_due=began >= self._sources_due
+            plan = self._plan(
+                view, plan_batch(
+                    program, view, source_limit=limit, stream_limit=limit, sources_due=began >= self._sources_due
+                )
             )
             if plan is not None:
                 self._period = view.period
@@ -147,6 +149,14 @@ class Planner:
             for task in self._planned.inputs
         ]
 
+    def _plan(self, view: PeView, plan: BatchPlan | None) -> BatchPlan | None:
+        """The batch to run, where the protocol of regions would have this one."""
+        return plan
+
+    def _answers(self, plan: BatchPlan) -> list[TaskResult]:
+        """What the tasks of a batch did, one result for each task of the program; the engine has run it."""
+        return take_answers(self.scratch.answers, plan.batch)
+
     def _over(self, view: PeView) -> bool:
         """This query is to plan no more: it is not wanted, or its unit goes back to its cut."""
         return not view.wanted or view.waits or view.generation != int(self.options["generation"])
@@ -172,7 +182,7 @@ class Planner:
         program, log = launched.program, pe_logger(launched.directories.log)
         if self._done is None:
             took = time.monotonic() - self._began
-            self._done = take_answers(self.scratch.answers, plan.batch), took
+            self._done = self._answers(plan), took
         results, took = self._done
         failed = next((result for result in results if result.error is not None), None)
         try:

@@ -74,6 +74,7 @@ def operator_context(program: OperatorProgram, directories: Directories) -> Oper
         name=program.name,
         inputs=tuple(arrow_schema(ddl) for ddl in program.inputs),
         outputs=tuple(None if ddl is None else arrow_schema(ddl) for ddl in program.outputs),
+        ports=program.ports,
         channel=program.channel,
         max_channels=program.max_channels,
         local_channel=program.local_channel,

@@ -133,6 +133,10 @@ class SparkEngine:
 
     def query(self, start: QueryStart) -> SparkQuery:
         """Start a query of the session."""
+        if start.program.engine == "dataframe":
+            from streams_orchestration.runtime.engine.spark.frames.query import FrameQuery
+
+            return FrameQuery(self.session, start)
         from streams_orchestration.runtime.engine.spark.query import SparkQuery
 
         return SparkQuery(self.session, start)

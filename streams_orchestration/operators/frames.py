@@ -1,0 +1,117 @@
+"""Operators that are Spark's own inside: DataFrames come in and go out, and Spark keeps the state."""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any, Literal
+
+from pydantic import Field, field_validator
+
+from streams_orchestration.model.names import nearest
+from streams_orchestration.operators.contract import Operator, OperatorContext, Parameters
+from streams_orchestration.operators.libraries import pa
+from streams_orchestration.operators.rescaling import Sharding
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame, SparkSession
+
+_DELAY = re.compile(r"(\d+(\.\d+)?\s+(microsecond|millisecond|second|minute|hour|day|week)s?\s*)+")
+
+
+class Watermark(Parameters):
+    """Event time of one input stream."""
+
+    attribute: str = Field(description="a timestamp: the event time")
+    delay: str = Field(description="how much later than the latest tuples others may come, as in `10 minutes`")
+
+    @field_validator("delay")
+    @classmethod
+    def _is_interval(cls, value: str) -> str:
+        if _DELAY.fullmatch(value.strip().lower()) is None:
+            message = "a span of time is wanted, as in 10 minutes or 1 hour 30 seconds"
+            raise ValueError(message)
+        return value
+
+
+class FrameParameters(Parameters):
+    """Parameters that `Sql` and `DataFrame` share."""
+
+    watermarks: dict[str, Watermark] = Field(
+        default_factory=dict, description="input stream -> its event time: {attribute, delay}, as in Spark"
+    )
+    output_mode: Literal["append", "update"] = Field(
+        "append", alias="outputMode", description="rows when they are final, or whenever they change"
+    )
+    flush: bool = Field(default=True, description="close all windows and joins when the input has ended")
+
+
+class FrameOperator(Operator):
+    """Base of `Sql` and `DataFrame`: no tuples are processed here, a query is composed."""
+
+    stateful = True
+
+    @classmethod
+    def check(cls, context: OperatorContext, parameters: FrameParameters) -> None:
+        """Raises ValueError when an output has no schema, or a watermark does not fit the streams."""
+        if None in context.outputs:
+            message = "the output stream needs a schema: outputs: [{stream: Name, schema: Type}]"
+            raise ValueError(message)
+        twice = [name for name, count in Counter(context.ports).items() if count > 1]
+        if twice:
+            message = f"two input ports are called {twice[0]}; give one a name: {{streams: [{twice[0]}], name: Other}}"
+            raise ValueError(message)
+        for stream, watermark in parameters.watermarks.items():
+            if stream not in context.ports:
+                message = f"watermarks: there is no input stream {stream}{nearest(stream, context.ports)}"
+                raise ValueError(message)
+            schema = context.inputs[context.ports.index(stream)]
+            if watermark.attribute not in schema.names:
+                near = nearest(watermark.attribute, schema.names)
+                message = f"watermarks: {stream} has no attribute {watermark.attribute}{near}"
+                raise ValueError(message)
+            if not pa.types.is_timestamp(schema.field(watermark.attribute).type):
+                message = f"watermarks: {watermark.attribute} of {stream} is no timestamp; event time is one"
+                raise ValueError(message)
+
+    @classmethod
+    def has_state(cls, parameters: FrameParameters) -> bool:
+        """Spark may keep some."""
+        return True
+
+    @classmethod
+    def sharding(cls, context: OperatorContext, parameters: FrameParameters) -> Sharding:
+        """Spark's state is divided among its partitions, not by the attributes of a route."""
+        return Sharding(refusal="is Spark's, which cannot be divided among channels")
+
+    def compose(self, spark: SparkSession, inputs: Mapping[str, DataFrame]) -> list[DataFrame]:
+        """The DataFrame of every output port.
+
+        Args:
+            spark: a session with a view of every input port's name.
+            inputs: by the names of the input ports.
+        """
+        raise NotImplementedError
+
+
+def as_frames(result: Any, outputs: int) -> list[DataFrame]:
+    """What a function gave for its output ports.
+
+    Args:
+        result: a DataFrame, or DataFrames by the number of the port.
+        outputs: how many ports there are.
+
+    Raises:
+        TypeError: it is something else, or not one for each port.
+    """
+    from pyspark.sql import DataFrame
+
+    frames = dict(result) if isinstance(result, Mapping) else {0: result}
+    wrong = next((value for value in frames.values() if not isinstance(value, DataFrame)), None)
+    if wrong is not None or set(frames) != set(range(outputs)):
+        given = f"{type(result).__name__}" if wrong is not None else f"ports {sorted(map(str, frames))}"
+        wanted = "a DataFrame" if outputs == 1 else f"a mapping of the ports 0 to {outputs - 1} to DataFrames"
+        message = f"it returned {given}; it returns {wanted}"
+        raise TypeError(message)
+    return [frames[port] for port in range(outputs)]

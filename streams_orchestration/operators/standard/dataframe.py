@@ -1,0 +1,57 @@
+"""DataFrame: a function of Spark's DataFrames."""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any
+
+from pydantic import Field
+
+from streams_orchestration.operators.contract import OperatorContext
+from streams_orchestration.operators.frames import FrameOperator, FrameParameters, as_frames
+from streams_orchestration.operators.implementation import ImplementationError, import_name
+
+if TYPE_CHECKING:
+    import pyspark.sql
+
+
+class DataFrameParameters(FrameParameters):
+    """Parameters of `DataFrame`."""
+
+    function: str = Field(description="package.module:name of a function of one DataFrame for each input port")
+    arguments: dict[str, Any] = Field(default_factory=dict, description="further arguments of the function, by name")
+
+
+class DataFrame(FrameOperator):
+    """Calls a function with a streaming DataFrame for each input port, once, and streams what it returns."""
+
+    Parameters = DataFrameParameters
+    unsupported = {
+        "static": "read what does not stream in the function, with the session of its DataFrame: df.sparkSession.read"
+    }
+
+    @classmethod
+    def check(cls, context: OperatorContext, parameters: DataFrameParameters) -> None:
+        """Raises ValueError when there is no such function, it takes other arguments, or a watermark does not fit."""
+        super().check(context, parameters)
+        try:
+            function = import_name(parameters.function)
+        except ImplementationError as error:
+            message = f"function: {error}"
+            raise ValueError(message) from error
+        if not callable(function):
+            message = f"function: {parameters.function} is no function"
+            raise ValueError(message)
+        try:
+            inspect.signature(function).bind(*context.inputs, **parameters.arguments)
+        except TypeError as error:
+            message = f"function: {parameters.function} is called with {len(context.inputs)} DataFrames: {error}"
+            raise ValueError(message) from error
+
+    def compose(
+        self, spark: pyspark.sql.SparkSession, inputs: Mapping[str, pyspark.sql.DataFrame]
+    ) -> list[pyspark.sql.DataFrame]:
+        """What the function returns."""
+        function = import_name(self.parameters.function)
+        return as_frames(function(*inputs.values(), **self.parameters.arguments), len(self.context.outputs))

@@ -1,0 +1,37 @@
+"""Sql: a query of Spark's over streams."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import TYPE_CHECKING
+
+from pydantic import Field, field_validator
+
+from streams_orchestration.operators.frames import FrameOperator, FrameParameters
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame, SparkSession
+
+
+class SqlParameters(FrameParameters):
+    """Parameters of `Sql`."""
+
+    query: str = Field(description="SELECT statement of Spark's; the input streams are views of their names")
+
+    @field_validator("query")
+    @classmethod
+    def _is_there(cls, value: str) -> str:
+        if not value.strip():
+            message = "a query is wanted"
+            raise ValueError(message)
+        return value
+
+
+class Sql(FrameOperator):
+    """Runs a query over the input streams as Spark's Structured Streaming does: windows, joins, aggregates."""
+
+    Parameters = SqlParameters
+
+    def compose(self, spark: SparkSession, inputs: Mapping[str, DataFrame]) -> list[DataFrame]:
+        """The query's answer."""
+        return [spark.sql(self.parameters.query)]

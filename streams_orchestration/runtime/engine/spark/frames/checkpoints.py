@@ -1,0 +1,172 @@
+"""Spark's checkpoint of a query as a stored state: its files have second names, which a commit names.
+
+Spark writes a file under a temporary name and renames it, never in place, so what is linked stays as it is. A query
+that starts gets a directory of its own, in which nothing is but the files of the cut; what the query before still
+uploads lies elsewhere.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import re
+import shutil
+import uuid
+import zlib
+from collections import defaultdict
+from collections.abc import Iterable
+from pathlib import Path
+
+from streams_orchestration.runtime.errors import OperatorError
+from streams_orchestration.runtime.programs.batches import StateFile, StoredState
+
+SEPARATOR = "~"
+"""Stands for a slash in the names of links."""
+_LOG = re.compile(r"(offsets|commits)/(\d+)")
+_VERSION = re.compile(r"(state/.+)/(\d+)(_[^/.]+)?\.(delta|snapshot|zip|changelog)")
+_METADATA = re.compile(r"state/.+/_metadata/v2/(\d+)")
+_SNAPSHOTS = 2
+"""Newest versions stored whole that are kept of each store: one may be of an attempt that did not count."""
+
+
+class CheckpointError(OperatorError):
+    """A checkpoint is not there any more, or not as it was."""
+
+
+def needed(paths: Iterable[str], last: int) -> list[str]:
+    """The files of a checkpoint that a query needs to go on behind a batch.
+
+    Args:
+        paths: all files, relative to the checkpoint.
+        last: Spark's number of the batch, which is committed.
+    """
+    files = {path: _owner(path) for path in paths}
+    snapshots: dict[str, set[int]] = defaultdict(set)
+    for owner in files.values():
+        match = _VERSION.fullmatch(owner) if owner is not None else None
+        if match and match[4] in ("zip", "snapshot") and int(match[2]) <= last + 1:
+            snapshots[match[1]].add(int(match[2]))
+    oldest = {store: sorted(versions)[-_SNAPSHOTS:][0] for store, versions in snapshots.items()
+              if len(versions) >= _SNAPSHOTS}  # fmt: skip
+    return sorted(path for path, owner in files.items() if owner is not None and _is_needed(owner, last, oldest))
+
+
+def last_batch(paths: Iterable[str]) -> int | None:
+    """Spark's number of the newest committed batch; None if there is none."""
+    matches = (_LOG.fullmatch(path) for path in paths)
+    return max((int(match[2]) for match in matches if match and match[1] == "commits"), default=None)
+
+
+def _owner(path: str) -> str | None:
+    """The file that a file belongs to: itself, or the one whose checksum it has; None for a temporary one."""
+    directory, _, name = path.rpartition("/")
+    if name.endswith(".crc"):
+        name = name.removesuffix(".crc")
+        name = name[1:] if name.startswith(".") else name
+        name = name.removesuffix(".crc")  # the checksum of a file of checksums
+        name = name[1:] if name.startswith(".") else name
+    if name.startswith(".") or name.endswith(".tmp"):
+        return None
+    return f"{directory}/{name}" if directory else name
+
+
+def _is_needed(path: str, last: int, oldest: dict[str, int]) -> bool:
+    if match := _LOG.fullmatch(path):
+        return last - 1 <= int(match[2]) <= last  # Spark looks at the batch before the last one, too
+    if match := _VERSION.fullmatch(path):
+        return oldest.get(match[1], 0) <= int(match[2]) <= last + 1
+    if match := _METADATA.fullmatch(path):
+        return int(match[1]) <= last
+    return True
+
+
+def link_checkpoint(
+    checkpoint: Path, directory: Path, prefix: str, operator: str, batch: int, former: StoredState | None
+) -> StoredState:
+    """Give the files of a checkpoint second names, while Spark makes no batch; durable when this returns.
+
+    Args:
+        checkpoint: of the query.
+        directory: for the links.
+        prefix: of their names.
+        operator: whose state it is.
+        batch: of the catalog.
+        former: what was stored before: a file that is in it already gets no further name.
+
+    Raises:
+        CheckpointError: nothing of it is there.
+    """
+    paths = [path.relative_to(checkpoint).as_posix() for path in checkpoint.rglob("*") if path.is_file()]
+    last = last_batch(paths)
+    if last is None:
+        raise CheckpointError(operator, f"Spark's checkpoint {checkpoint} holds no batch; reset the region")
+    directory.mkdir(parents=True, exist_ok=True)
+    known = {_place(file): file for file in former.files} if former is not None else {}
+    files: list[StateFile] = []
+    for path in needed(paths, last):
+        former_file = known.get(path)
+        if former_file is not None and _is_same(former_file, checkpoint / path):
+            files.append(former_file)
+            continue
+        with contextlib.suppress(FileNotFoundError):  # Spark has removed it: nothing needs it any more
+            files.append(_linked(checkpoint / path, directory / _name(prefix, path), batch))
+    return StoredState(operator, tuple(files))
+
+
+def restore_checkpoint(stored: StoredState, checkpoint: Path) -> None:
+    """Make a checkpoint of a stored one.
+
+    Args:
+        stored: as of `link_checkpoint`.
+        checkpoint: a directory that is not there yet.
+
+    Raises:
+        CheckpointError: a file is gone or was altered.
+    """
+    for file in stored.files:
+        place = checkpoint / _place(file)
+        place.parent.mkdir(parents=True, exist_ok=True)
+        try:
+            data = Path(file.path).read_bytes()
+            if len(data) != file.size or zlib.crc32(data) != file.checksum:
+                raise CheckpointError(stored.operator, f"its state {file.path} was altered; {_MEND}")
+            _link(Path(file.path), place)
+        except OSError as error:
+            message = f"its state {file.path} cannot be read: {error.strerror}; {_MEND}"
+            raise CheckpointError(stored.operator, message) from error
+
+
+_MEND = "bring it back from a copy, or start anew with --fresh"
+
+
+def _is_same(file: StateFile, path: Path) -> bool:
+    try:
+        return os.path.samefile(file.path, path)
+    except FileNotFoundError:
+        return False
+
+
+def _linked(source: Path, link: Path, batch: int) -> StateFile:
+    _link(source, link)
+    with link.open("rb") as file:
+        data = file.read()
+        os.fsync(file.fileno())
+    return StateFile(str(link), len(data), zlib.crc32(data), batch)
+
+
+def _link(source: Path, link: Path) -> None:
+    try:
+        os.link(source, link)
+    except FileNotFoundError:
+        raise
+    except OSError:  # not on this file system
+        shutil.copyfile(source, link)
+
+
+def _name(prefix: str, path: str) -> str:
+    return f"{prefix}-{uuid.uuid4().hex[:8]}{SEPARATOR}{path.replace('/', SEPARATOR)}"
+
+
+def _place(file: StateFile) -> str:
+    """Where a stored file is in its checkpoint."""
+    return Path(file.path).name.partition(SEPARATOR)[2].replace(SEPARATOR, "/")

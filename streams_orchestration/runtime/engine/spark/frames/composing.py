@@ -1,0 +1,198 @@
+"""The query of a PE: views of its input ports, its operators' DataFrames one behind another, one that is written."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from functools import reduce
+from typing import TYPE_CHECKING, Any
+
+import pyarrow as pa
+from pyspark.sql import functions as F  # noqa: N812 (as everywhere)
+from pyspark.sql.pandas.types import to_arrow_type
+from pyspark.sql.types import StructType
+
+from streams_orchestration.compiler.pe_program import Direct, OperatorProgram, PeProgram
+from streams_orchestration.model.names import nearest
+from streams_orchestration.operators.arrow_types import arrow_schema, fits
+from streams_orchestration.operators.contract import Operator
+from streams_orchestration.operators.frames import FrameOperator, FrameParameters
+from streams_orchestration.operators.implementation import import_operator
+from streams_orchestration.runtime.engine.spark.frames.refusing import refuse_unrepeatable
+from streams_orchestration.runtime.engine.spark.frames.source import MARKER, PortSource
+from streams_orchestration.runtime.engine.spark.frames.writing import ANSWER_DDL, PORT, FrameWriter, Outlet
+from streams_orchestration.runtime.errors import OperatorError
+from streams_orchestration.runtime.queries.scratch import Scratch
+from streams_orchestration.runtime.storage.directories import Directories
+from streams_orchestration.runtime.tasks.instances import operator_context
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame, SparkSession
+
+SETTINGS = {
+    "spark.sql.session.timeZone": "UTC",
+    "spark.sql.streaming.stateStore.providerClass": (
+        "org.apache.spark.sql.execution.streaming.state.RocksDBStateStoreProvider"
+    ),
+    "spark.sql.streaming.stateStore.rocksdb.changelogCheckpointing.enabled": "true",
+    "spark.sql.streaming.stateStore.checkpointFormatVersion": "2",
+    "spark.sql.streaming.noDataMicroBatches.enabled": "false",
+    "spark.sql.execution.arrow.maxRecordsPerBatch": "10000",
+}
+"""What a checkpoint is made with, always the same: the zone of time and the layout of state are not written into it.
+
+A batch of Spark's is one of the catalog, so it makes none of its own.
+"""
+
+
+class Composition:
+    """The operators of a PE as DataFrames of one session."""
+
+    def __init__(
+        self, spark: SparkSession, program: PeProgram, directories: Directories, scratch: Scratch,
+        options: Mapping[str, str],
+    ) -> None:  # fmt: skip
+        self.spark = spark
+        self.program = program
+        self._directories = directories
+        self._scratch = scratch
+        self._options = options
+        self._made: dict[tuple[int, int], DataFrame] = {}
+        """(operator, output port) -> its DataFrame."""
+        for name, value in SETTINGS.items():
+            spark.conf.set(name, value)
+        spark.dataSource.register(PortSource)
+
+    def query(self) -> DataFrame:
+        """What is to be run: it writes segments and gives no rows.
+
+        Raises:
+            OperatorError: an operator's query cannot be composed, or what it gives does not fit its streams.
+        """
+        for index in self.program.tasks[0].operators:
+            self._compose(self.program.operators[index])
+        outlets = self._outlets()
+        frames = [self._made[outlet.operator, outlet.port] for outlet in outlets]
+        writer = FrameWriter(self._scratch, tuple(outlets))
+        if len(frames) == 1:
+            return frames[0].mapInArrow(writer, ANSWER_DDL)
+        tagged = [_tagged(frames, outlets, number) for number in range(len(frames))]
+        return reduce(lambda one, other: one.unionByName(other), tagged).mapInArrow(writer, ANSWER_DDL)
+
+    def _outlets(self) -> list[Outlet]:
+        """The ports whose rows leave the PE; of one where none does, the last, so that there is a query."""
+        ports = [(index, port) for index in self.program.tasks[0].operators
+                 for port in range(len(self.program.operators[index].outputs))]  # fmt: skip
+        leaving = [Outlet(*place) for place in ports
+                   if any(not isinstance(way, Direct)
+                          for way in self.program.operators[place[0]].deliveries[place[1]])]  # fmt: skip
+        return leaving or [Outlet(*ports[-1])]
+
+    def _compose(self, program: OperatorProgram) -> None:
+        implementation: type[Operator] = import_operator(program.implementation)
+        assert issubclass(implementation, FrameOperator)
+        parameters = implementation.Parameters.model_validate(program.parameters)
+        assert isinstance(parameters, FrameParameters)
+        views = {name: self._view(program, port, parameters) for port, name in enumerate(program.ports)}
+        for name, frame in views.items():
+            frame.createOrReplaceTempView(_quoted(name))
+        operator = implementation(operator_context(program, self._directories), parameters)
+        try:
+            frames = operator.compose(self.spark, views)
+            for port, frame in enumerate(frames):
+                if not frame.isStreaming:
+                    message = f"what it gives for output port {port} is no stream: nothing of it comes from its inputs"
+                    raise ValueError(message)  # noqa: TRY301
+                if program.region is not None:
+                    refuse_unrepeatable(frame)
+                self._made[program.index, port] = _declared(frame, program.outputs[port] or "")
+        except Exception as error:
+            raise OperatorError(program.name, _in_words(error)) from error
+        finally:
+            for name in views:
+                self.spark.catalog.dropTempView(_quoted(name))
+
+    def _view(self, program: OperatorProgram, port: int, parameters: FrameParameters) -> DataFrame:
+        """The DataFrame of an input port, of what comes from outside and from operators of the PE."""
+        inside = [
+            self._made[index, number]
+            for index, producer in self.program.operators.items()
+            for number, ways in enumerate(producer.deliveries)
+            if any(isinstance(way, Direct) and (way.operator, way.port) == (program.index, port) for way in ways)
+        ]
+        watermark = parameters.watermarks.get(program.ports[port])
+        outside = any((stream.operator, stream.port) == (program.index, port) for stream in self.program.inputs)
+        outside = outside or (program.index, port) in self.program.imports
+        if inside and watermark is not None:
+            message = (
+                f"{program.ports[port]} comes from an operator of the same query, so its watermark is that of the "
+                "query's inputs; leave it out, or take the operator out of the colocation"
+            )
+            raise OperatorError(program.name, message)
+        if outside or not inside:
+            frame = self._source(program, port, "" if watermark is None else watermark.attribute)
+            if watermark is not None:
+                time = F.col(watermark.attribute)
+                # names the time, so that Spark's optimizer does not put it in front of the watermark
+                frame = frame.withWatermark(watermark.attribute, watermark.delay)
+                frame = frame.where(~F.col(MARKER) | time.isNull()).drop(MARKER)
+            inside.append(frame)
+        return reduce(lambda one, other: one.unionByName(other), inside)
+
+    def _source(self, program: OperatorProgram, port: int, time: str) -> DataFrame:
+        options = {
+            **self._options,
+            "operator": str(program.index),
+            "port": str(port),
+            "attributes": program.inputs[port],
+            "time": time,
+        }
+        return self.spark.readStream.format(PortSource.name()).options(**options).load()
+
+
+def _tagged(frames: list[DataFrame], outlets: list[Outlet], number: int) -> DataFrame:
+    """The rows of one port among those of all: a column for each port, of which one is not null."""
+    own = F.struct(*(_quoted(name) for name in frames[number].columns))
+    columns = [
+        (own if place == number else F.lit(None).cast(frame.schema)).alias(outlet.column)
+        for place, (frame, outlet) in enumerate(zip(frames, outlets, strict=True))
+    ]
+    return frames[number].select(F.lit(number).alias(PORT), *columns)
+
+
+def _declared(frame: DataFrame, ddl: str) -> DataFrame:
+    """The columns of an output stream, in its types.
+
+    Raises:
+        ValueError: there are others, or one is of a type whose values may not fit.
+    """
+    wanted = StructType.fromDDL(ddl)
+    given, names = {field.name: field for field in frame.schema}, [field.name for field in wanted]
+    if len(given) != len(frame.columns) or set(given) != set(names):
+        lacking = [name for name in names if name not in given]
+        near = nearest(lacking[0], list(given)) if lacking else ""
+        message = f"it gives the columns {', '.join(frame.columns)}; its stream has {', '.join(names)}{near}"
+        raise ValueError(message)
+    columns = []
+    for field, target in zip(wanted, arrow_schema(ddl), strict=True):
+        kind = given[field.name].dataType
+        if not fits(_arrow(kind), target.type):
+            message = f"{field.name} is {kind.simpleString()}; its stream has {field.dataType.simpleString()}"
+            raise ValueError(message)
+        columns.append(F.col(_quoted(field.name)).cast(field.dataType).alias(field.name))
+    return frame.select(*columns)
+
+
+def _arrow(kind: Any) -> pa.DataType:
+    return to_arrow_type(kind, timezone="UTC")
+
+
+def _quoted(name: str) -> str:
+    return f"`{name}`" if not name.isidentifier() else name
+
+
+def _in_words(error: Exception) -> str:
+    """What Spark or a user's function says, without the plan that follows."""
+    if isinstance(error, (ValueError, TypeError)) and type(error).__module__ == "builtins":
+        return str(error)
+    text = str(error).partition("\nJVM stacktrace")[0].partition(";\n")[0]
+    return text if text.startswith("[") else f"{type(error).__name__}: {text}"

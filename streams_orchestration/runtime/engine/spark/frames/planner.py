@@ -1,0 +1,171 @@
+"""Plans and commits the batches of a PE that is a query of Spark's: as of any PE, with Spark's checkpoint as its state."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+from streams_orchestration.compiler.pe_program import OperatorProgram, PeProgram
+from streams_orchestration.operators.frames import FrameParameters
+from streams_orchestration.operators.implementation import import_operator
+from streams_orchestration.runtime.engine.spark.frames.checkpoints import link_checkpoint
+from streams_orchestration.runtime.engine.spark.frames.descriptors import READ, WRITTEN, BatchRecord, FrameBatch, PortBatch
+from streams_orchestration.runtime.errors import StreamsRuntimeError
+from streams_orchestration.runtime.programs.batches import BatchPlan, StoredState, TaskResult
+from streams_orchestration.runtime.queries.planner import Planner
+from streams_orchestration.runtime.queries.planning import PeView
+
+FAR_MICROSECONDS = 253_370_764_800 * 1_000_000
+"""Event time of the marker that closes all windows: the year 9999, short of its end."""
+
+
+def state_operator(program: PeProgram) -> str:
+    """The operator in whose name Spark's state is kept: that of all of the PE."""
+    return program.operators[program.tasks[0].home].name
+
+
+def frame_parameters(program: OperatorProgram) -> FrameParameters:
+    """The parameters of an operator of such a PE."""
+    return import_operator(program.implementation).Parameters.model_validate(program.parameters)  # type: ignore[return-value]
+
+
+def watermarked_ports(program: PeProgram) -> dict[str, str]:
+    """Input ports from outside with a watermark, as `operator:port`, and the attribute of each."""
+    outside = {(stream.operator, stream.port) for stream in program.inputs} | set(program.imports)
+    marked: dict[str, str] = {}
+    for index, port in sorted(outside):
+        operator = program.operators[index]
+        watermark = frame_parameters(operator).watermarks.get(operator.ports[port])
+        if watermark is not None:
+            marked[f"{index}:{port}"] = watermark.attribute
+    return marked
+
+
+class FramePlanner(Planner):
+    """That of the source which plans; see `BatchRecord`."""
+
+    def __init__(self, options: dict[str, str], record: BatchRecord) -> None:
+        super().__init__(options)
+        self._record = record
+        program = self.scratch.launched.program
+        self._name = state_operator(program)
+        self._watermarked = watermarked_ports(program)
+        parameters = [frame_parameters(operator) for operator in program.operators.values()]
+        self._flushes = bool(self._watermarked) and all(each.flush for each in parameters)
+        self._remembers = len(self._watermarked) > 1
+        """Spark keeps one watermark, the least; those of several inputs are kept by the catalog."""
+        self._stands = -1
+        """Where the query stands."""
+        self._given_back = False
+        """The times of all inputs have come in again since the query began."""
+        self._flushing = False
+        """The batch that is planned has the marker that closes all windows."""
+
+    def start(self) -> int:
+        """The number of the last committed batch."""
+        batch = super().start()
+        self._record.begin(batch)
+        return batch
+
+    def advance(self, batch: int) -> int:
+        """As of any planner; what is planned is recorded for the other sources."""
+        if not self.scratch.begun:
+            self.scratch.begin()
+        self._stands = batch
+        planned = super().advance(batch)
+        if planned != batch and self._planned is not None:
+            self._record.plan(planned, self._ports(self._planned))
+        return planned
+
+    def tasks(self, batch: int) -> list[tuple[int, bytes]]:
+        """Not used: sources ask for the descriptors of their ports."""
+        raise NotImplementedError
+
+    def _plan(self, view: PeView, plan: BatchPlan | None) -> BatchPlan | None:
+        """The last epoch has a batch more: one with a marker beyond all times, and behind it one that closes it."""
+        if view.batch != self._stands:
+            message = (
+                f"PE {self.scratch.launched.program.pe}: Spark's checkpoint stands at batch {self._stands}, the catalog "
+                f"at batch {view.batch}; reset its unit"
+            )
+            self.scratch.fail(message, permanent=False)
+            raise StreamsRuntimeError(message)
+        self._flushing = False
+        if plan is None or not plan.final or not self._flushes:
+            return plan
+        kept = plan.position.sources.get(self._name, {})
+        if kept.get("flushed"):
+            return plan
+        self._flushing = True
+        sources = plan.position.sources | {self._name: kept | {"flushed": True}}
+        return replace(
+            plan,
+            boundary=self.scratch.launched.program.autonomous,
+            final=False,
+            position=replace(plan.position, sources=sources),
+        )
+
+    def _ports(self, plan: BatchPlan) -> FrameBatch:
+        """What every port gets."""
+        ports: dict[str, PortBatch] = {}
+        (task,) = plan.inputs
+        for operator, port, segment in task.segments:
+            key = f"{operator}:{port}"
+            known = ports.get(key, PortBatch())
+            conditions = {segment.stream: task.filters[segment.stream]} if segment.stream in task.filters else {}
+            ports[key] = replace(
+                known, segments=(*known.segments, segment), filters=known.filters | conditions
+            )
+        for key, marker in self._markers(plan).items():
+            ports[key] = replace(ports.get(key, PortBatch()), marker=marker)
+        return FrameBatch(ports)
+
+    def _markers(self, plan: BatchPlan) -> dict[str, int]:
+        if self._flushing:
+            return dict.fromkeys(self._watermarked, FAR_MICROSECONDS)
+        if self._remembers and not self._given_back:
+            self._given_back = True
+            return dict(self._times(plan))
+        return {}
+
+    def _times(self, plan: BatchPlan) -> dict[str, int]:
+        """The latest event time of every input with a watermark, before the batch."""
+        return plan.position.sources.get(self._name, {}).get("times", {})
+
+    def _answers(self, plan: BatchPlan) -> list[TaskResult]:
+        """One result for the whole query, with its checkpoint where the batch may become a cut."""
+        answers = super()._answers(plan)
+        written = [answer for answer in answers if answer.level == WRITTEN]
+        (task,) = plan.inputs
+        states: tuple[StoredState, ...] = ()
+        if plan.boundary:
+            directory = Path(self.scratch.launched.directories.states) / f"pe-{self.scratch.launched.program.pe}"
+            prefix = f"g{plan.generation}-b{plan.batch}"
+            former = plan.states.get(self._name)
+            states = (
+                link_checkpoint(Path(self.scratch.checkpoint), directory, prefix, self._name, plan.batch, former),
+            )
+        return [
+            TaskResult(
+                level=0,
+                partition=0,
+                rows_in=sum(segment.rows for _, _, segment in task.segments),
+                rows_out=sum(result.rows_out for result in written),
+                bytes_in=sum(segment.size for _, _, segment in task.segments),
+                seconds=max((result.seconds for result in written), default=0.0),
+                sources=self._sources(plan, [answer for answer in answers if answer.level == READ]),
+                segments=tuple(segment for result in written for segment in result.segments),
+                states=states,
+            )
+        ]
+
+    def _sources(self, plan: BatchPlan, read: list[TaskResult]) -> dict[str, dict[str, Any]]:
+        """What the catalog keeps of the inputs' times, where Spark does not."""
+        if not self._remembers:
+            return {}
+        times = dict(self._times(plan))
+        for answer in read:
+            for key, offset in answer.sources.items():
+                times[key] = max(times.get(key, offset["time"]), offset["time"])
+        return {self._name: plan.position.sources.get(self._name, {}) | {"times": times}}

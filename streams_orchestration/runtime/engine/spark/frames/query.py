@@ -1,0 +1,69 @@
+"""A PE that is a Structured Streaming query of the application's: its operators are Spark's, its state is, too."""
+
+from __future__ import annotations
+
+import shutil
+from pathlib import Path
+
+from pyspark.sql import SparkSession
+from pyspark.sql.streaming.query import StreamingQuery
+
+from streams_orchestration.runtime.catalog.catalog import Catalog
+from streams_orchestration.runtime.engine.port import QueryStart
+from streams_orchestration.runtime.engine.spark.frames.checkpoints import restore_checkpoint
+from streams_orchestration.runtime.engine.spark.frames.composing import Composition
+from streams_orchestration.runtime.engine.spark.frames.planner import frame_parameters, state_operator
+from streams_orchestration.runtime.engine.spark.query import SparkQuery
+from streams_orchestration.runtime.errors import OperatorError, StreamsRuntimeError
+from streams_orchestration.runtime.tasks.stored_states import newest_states
+
+
+class FrameQuery(SparkQuery):
+    """One generation of such a PE."""
+
+    def __init__(self, spark: SparkSession, start: QueryStart) -> None:
+        self._home = start.home
+        super().__init__(spark, start)
+
+    def start(self) -> None:
+        """Start the query where the catalog says; one that cannot be composed has failed for good."""
+        try:
+            super().start()
+        except OperatorError as error:
+            self.permanent = True
+            self.error = StreamsRuntimeError(f"PE {self.program.pe}: {error}")
+            self.log.error("%s", self.error)  # noqa: TRY400  what is wrong is the user's query
+
+    def failure(self) -> StreamsRuntimeError | None:
+        """Why it is not running."""
+        return self.error if self._query is None else super().failure()
+
+    def _begin(self) -> StreamingQuery:
+        self._restore()
+        session = self.spark.newSession()
+        frame = Composition(session, self.program, self.directories, self._scratch, self._options).query()
+        modes = {frame_parameters(operator).output_mode for operator in self.program.operators.values()}
+        if len(modes) > 1:
+            message = "operators of one query have different output modes; give them one, or take them apart"
+            raise OperatorError(state_operator(self.program), message)
+        writer = (
+            frame.writeStream.queryName(f"{self.program.application} PE {self.program.pe}")
+            .option("checkpointLocation", self._scratch.checkpoint)
+            .outputMode(modes.pop())
+            .format("noop")
+        )
+        try:
+            return writer.start()
+        except Exception as error:
+            raise OperatorError(state_operator(self.program), str(error).partition(";\n")[0]) from error
+
+    def _restore(self) -> None:
+        """The checkpoint of the batch that the catalog stands at; an empty one at the beginning."""
+        checkpoint = Path(self._scratch.checkpoint)
+        shutil.rmtree(checkpoint, ignore_errors=True)
+        shutil.rmtree(Path(self._scratch.path) / "frames", ignore_errors=True)
+        with Catalog(self._home).read() as connection:
+            stored = newest_states(connection, self.program.application, self.program.pe)
+        state = stored.get(state_operator(self.program))
+        if state is not None:
+            restore_checkpoint(state, checkpoint)

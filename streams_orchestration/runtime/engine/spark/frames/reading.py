@@ -1,0 +1,92 @@
+"""What tasks read for a view: segments of the transport as Arrow batches of the declared type."""
+
+from __future__ import annotations
+
+import uuid
+from collections.abc import Iterator
+from dataclasses import replace
+from pathlib import Path
+
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from streams_orchestration.operators.arrow_types import arrow_schema
+from streams_orchestration.operators.batch import TupleBatch
+from streams_orchestration.runtime.engine.spark.frames.descriptors import READ, PortBatch, port_codec
+from streams_orchestration.runtime.engine.spark.frames.source import MARKER
+from streams_orchestration.runtime.programs.batches import TaskResult
+from streams_orchestration.runtime.programs.codecs import result_codec
+from streams_orchestration.runtime.queries.scratch import Scratch
+from streams_orchestration.runtime.tasks.selection import selected
+from streams_orchestration.runtime.transport.segments import SegmentError, read_segment
+
+ROWS = 100_000
+"""Of the segments that a task reads, about."""
+
+
+def shares(planned: PortBatch, *, marked: bool) -> list[bytes]:
+    """What each task reads of a port's batch, as JSON."""
+    parts: list[list] = []
+    rows = ROWS
+    for segment in planned.segments:
+        if rows >= ROWS:
+            parts.append([])
+            rows = 0
+        parts[-1].append(segment)
+        rows += segment.rows
+    result = [PortBatch(tuple(part), planned.filters) for part in parts]
+    if marked and planned.marker is not None:
+        result = [*result, PortBatch(marker=planned.marker)]
+    return [port_codec.dump_json(each) for each in result]
+
+
+def read_share(payload: bytes, options: dict[str, str]) -> Iterator[pa.RecordBatch]:
+    """The rows of a share, with the column for markers where the port has a watermark.
+
+    Raises:
+        SegmentError: a segment is gone or altered, or has other attributes.
+    """
+    share = port_codec.validate_json(payload)
+    time, schema = options["time"], arrow_schema(options["attributes"])
+    latest: int | None = None
+    for segment in share.segments:
+        condition = share.filters.get(segment.stream)
+        for item in read_segment(segment):
+            if not isinstance(item, TupleBatch):
+                continue
+            if item.schema != schema:
+                where = f"stream {segment.stream}: the segment {segment.path}"
+                message = f"{where} has other attributes than its reader takes; start anew with --fresh"
+                raise SegmentError(message)
+            tuples = item if condition is None else selected(item, condition, options["attributes"])
+            batch = tuples.arrow
+            if not batch.num_rows:
+                continue
+            if time:
+                newest = pc.max(batch.column(time)).cast(pa.int64()).as_py()
+                latest = newest if latest is None or (newest is not None and newest > latest) else latest
+                batch = batch.append_column(MARKER, pa.array([False] * batch.num_rows, pa.bool_()))
+            yield batch
+    if share.marker is not None:
+        yield _marker(schema, time, share.marker)
+    if time and latest is not None:
+        _report(Scratch(options["scratch"]), f"{options['operator']}:{options['port']}", latest)
+
+
+def _marker(schema: pa.Schema, time: str, microseconds: int) -> pa.RecordBatch:
+    columns = [
+        pa.array([microseconds], pa.int64()).cast(field.type) if field.name == time else pa.nulls(1, field.type)
+        for field in schema
+    ]
+    batch = pa.RecordBatch.from_arrays(columns, schema=schema)
+    return batch.append_column(MARKER, pa.array([True], pa.bool_()))
+
+
+def _report(scratch: Scratch, key: str, latest: int) -> None:
+    """Say how late it is at a port; a file of its own, since a view may be read at several places."""
+    batch = (Path(scratch.path) / "planned").read_text()
+    result = replace(TaskResult(READ, 0), sources={key: {"time": latest}})
+    place = Path(scratch.answers) / f"{batch}-{READ}-{uuid.uuid4().hex}.json"
+    part = place.with_suffix(".part")
+    part.write_bytes(result_codec.dump_json(result))
+    part.replace(place)

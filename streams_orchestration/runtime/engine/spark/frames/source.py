@@ -1,0 +1,108 @@
+"""The source of a view of a PE that is a query of Spark's: the segments of one input port, as Spark sees them.
+
+As the source of other PEs it imports nothing that takes time before it works.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING, Any
+
+from pyspark.sql.datasource import DataSource, DataSourceStreamReader, InputPartition
+
+from streams_orchestration.runtime.engine.spark.descriptor import Descriptor
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+    from streams_orchestration.runtime.engine.spark.frames.descriptors import BatchRecord
+    from streams_orchestration.runtime.engine.spark.frames.planner import FramePlanner
+
+MARKER = "_streams_marker"
+"""The column of a view with a watermark that tells rows which are there for the watermark only."""
+
+
+class PortSource(DataSource):
+    """`spark.readStream.format("streams_port")`; options: those of a planner, operator, port, attributes, time."""
+
+    @classmethod
+    def name(cls) -> str:
+        """The format's name."""
+        return "streams_port"
+
+    def schema(self) -> str:
+        """The tuple type of the port, and a column for markers where it has a watermark."""
+        attributes = self.options["attributes"]
+        return f"{attributes}, {MARKER} boolean" if self.options["time"] else attributes
+
+    def streamReader(self, schema: Any) -> PortReader:  # noqa: N802 (Spark's name)
+        """A reader for one place in which the view stands."""
+        return PortReader({key: str(value) for key, value in self.options.items()})
+
+
+class PortReader(DataSourceStreamReader):
+    """Of a query's readers the first that is asked plans and commits; `read` runs in Spark's workers."""
+
+    def __init__(self, options: dict[str, str]) -> None:
+        self.options = options
+        self._made: FramePlanner | None = None
+        self._kept: BatchRecord | None = None
+
+    def initialOffset(self) -> dict[str, int]:  # noqa: N802
+        """The last committed batch."""
+        planner = self._planner
+        return {"batch": self._record.first() if planner is None else planner.start()}
+
+    def latestOffset(self, start: dict[str, int], limit: Any) -> dict[str, int]:  # noqa: N802
+        """The next batch as soon as there is one, after the one that Spark has run is committed."""
+        batch, planner = start["batch"], self._planner
+        if planner is not None:
+            return {"batch": planner.advance(batch)}
+        return {"batch": batch + 1 if self._record.is_planned(batch + 1) else batch}
+
+    def partitions(self, start: dict[str, int], end: dict[str, int]) -> list[Descriptor]:
+        """A descriptor for every task that reads; none where the port gets nothing."""
+        from streams_orchestration.runtime.engine.spark.frames.reading import shares
+
+        if start == end:
+            return []
+        operator, port = int(self.options["operator"]), int(self.options["port"])
+        planned = self._record.port(end["batch"], operator, port)
+        self._scratch.plan(end["batch"])
+        parts = shares(planned, marked=bool(self.options["time"]))
+        return [Descriptor(number, part) for number, part in enumerate(parts)]
+
+    def read(self, partition: InputPartition) -> Iterator[pa.RecordBatch]:
+        """The rows of some segments."""
+        from streams_orchestration.runtime.engine.spark.frames.reading import read_share
+
+        assert isinstance(partition, Descriptor)
+        yield from read_share(partition.payload, self.options)
+
+    def stop(self) -> None:
+        """The query has ended."""
+        if self._made is not None:
+            self._made.stop()
+
+    @property
+    def _scratch(self) -> Any:
+        from streams_orchestration.runtime.queries.scratch import Scratch
+
+        return Scratch(self.options["scratch"])
+
+    @property
+    def _record(self) -> BatchRecord:
+        if self._kept is None:
+            from streams_orchestration.runtime.engine.spark.frames.descriptors import BatchRecord
+
+            self._kept = BatchRecord(self._scratch)
+        return self._kept
+
+    @property
+    def _planner(self) -> FramePlanner | None:
+        """That of the query, if this is the reader that plans."""
+        if self._made is None and self._kept is None and self._record.lead():
+            from streams_orchestration.runtime.engine.spark.frames.planner import FramePlanner
+
+            self._made = FramePlanner(self.options, self._record)
+        return self._made

@@ -1,0 +1,117 @@
+"""What the last tasks of a query do: they write its rows as segments of the transport and name them in an answer."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import pyarrow as pa
+
+from streams_orchestration.compiler.pe_program import Delivery, OperatorProgram, Remote, Split
+from streams_orchestration.operators.arrow_types import arrow_schema, required_attributes
+from streams_orchestration.operators.batch import TupleBatch
+from streams_orchestration.runtime.engine.spark.frames.descriptors import WRITTEN
+from streams_orchestration.runtime.programs.batches import TaskResult
+from streams_orchestration.runtime.queries.scratch import Scratch
+from streams_orchestration.runtime.tasks.answers import give_answer
+from streams_orchestration.runtime.tasks.meter import NoMeter
+from streams_orchestration.runtime.tasks.outbox import Outbox
+from streams_orchestration.runtime.tasks.routing import hash_channels, round_robin_channels, split
+
+PORT = "_streams_port"
+ANSWER_DDL = "rows bigint"
+
+
+@dataclass(frozen=True)
+class Outlet:
+    """An output port whose rows leave the query."""
+
+    operator: int
+    port: int
+
+    @property
+    def column(self) -> str:
+        """The column of its rows, where a query has several such ports."""
+        return f"_{self.operator}_{self.port}"
+
+
+@dataclass(frozen=True)
+class FrameWriter:
+    """Callable by `mapInArrow`: writes the rows of a partition."""
+
+    scratch: Scratch
+    outlets: tuple[Outlet, ...]
+
+    def __call__(self, batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        """One segment for each stream; nothing goes on to Spark."""
+        from pyspark import TaskContext
+
+        began = time.monotonic()
+        launched = self.scratch.launched
+        program = launched.program
+        outbox = Outbox(program, launched.directories, _no_sender, NoMeter(program))
+        rows = 0
+        for batch in batches:
+            for outlet, part in self._parted(batch):
+                operator = program.operators[outlet.operator]
+                tuples = typed(part, operator, outlet.port)
+                rows += len(tuples)
+                for delivery in operator.deliveries[outlet.port]:
+                    _deliver(outbox, delivery, operator.outputs[outlet.port], tuples)
+        context = TaskContext.get()
+        assert context is not None
+        segments = tuple(outbox.segments())
+        result = TaskResult(WRITTEN, context.partitionId(), 0, rows, 0, time.monotonic() - began, segments=segments)
+        number = int((Path(self.scratch.path) / "planned").read_text())
+        give_answer(self.scratch.answers, number, result)
+        yield from ()
+
+    def _parted(self, batch: pa.RecordBatch) -> Iterator[tuple[Outlet, pa.RecordBatch]]:
+        """The rows of every port."""
+        if len(self.outlets) == 1:
+            yield self.outlets[0], batch
+            return
+        ports = batch.column(PORT)
+        for number, outlet in enumerate(self.outlets):
+            column = batch.column(outlet.column).filter(pa.compute.equal(ports, number))
+            if len(column):
+                yield outlet, pa.RecordBatch.from_struct_array(column)
+
+
+def typed(batch: pa.RecordBatch, operator: OperatorProgram, port: int) -> TupleBatch:
+    """Rows of a query as tuples of an output port: what Spark gives is of the declared types, but for details.
+
+    Raises:
+        DataError: an attribute that is never null is.
+    """
+    ddl = operator.outputs[port] or ""
+    schema = arrow_schema(ddl)
+    columns = [batch.column(field.name).cast(field.type) for field in schema]
+    tuples = TupleBatch(pa.RecordBatch.from_arrays(columns, schema=schema))
+    if required := required_attributes(ddl):
+        tuples.refuse_nulls(required)
+    return tuples
+
+
+def _deliver(outbox: Outbox, delivery: Delivery, ddl: str | None, tuples: TupleBatch) -> None:
+    if isinstance(delivery, Remote) and len(tuples):
+        outbox.send(delivery, ddl, tuples)
+    elif isinstance(delivery, Split):
+        for part, deliveries in zip(_channels(delivery, tuples), delivery.channels, strict=True):
+            for each in deliveries if part is not None else ():
+                _deliver(outbox, each, ddl, TupleBatch(part))
+
+
+def _channels(splitter: Split, tuples: TupleBatch) -> Sequence[pa.RecordBatch | None]:
+    batch, width = tuples.arrow, len(splitter.channels)
+    if splitter.policy == "hash":
+        channels = hash_channels(batch, splitter.attributes, width)
+    else:
+        channels = round_robin_channels(len(tuples), splitter.start, width)
+    return split(batch, channels, width)
+
+
+def _no_sender(schema: pa.Schema) -> None:
+    raise AssertionError(schema)
