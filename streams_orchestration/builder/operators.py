@@ -116,6 +116,35 @@ def Custom(
     )
 
 
+def DataFrame(
+    *,
+    function: str,
+    watermarks: Mapping[str, Any] | None = None,
+    output_mode: Literal["append", "update"] | None = None,
+    flush: bool | Reference | None = None,
+    arguments: Mapping[str, Any] | None = None,
+) -> Use:
+    """Calls a function with a streaming DataFrame for each input port, once, and streams what it returns.
+
+    Args:
+        function: package.module:name of a function of one DataFrame for each input port.
+        watermarks: input stream -> its event time: {attribute, delay}, as in Spark.
+        output_mode: rows when they are final, or whenever they change.
+        flush: close all windows and joins when the input has ended.
+        arguments: further arguments of the function, by name.
+    """
+    return named_use(
+        "DataFrame",
+        {
+            "function": function,
+            "watermarks": watermarks,
+            "outputMode": output_mode,
+            "flush": flush,
+            "arguments": arguments,
+        },
+    )
+
+
 def DeDuplicate(
     *,
     key: str | Sequence[Any] | None = None,
@@ -1076,6 +1105,24 @@ def Split(
         key: expression that is looked up in the file, as text.
     """
     return named_use("Split", {"index": index, "file": file, "key": key})
+
+
+def Sql(
+    *,
+    query: str,
+    watermarks: Mapping[str, Any] | None = None,
+    output_mode: Literal["append", "update"] | None = None,
+    flush: bool | Reference | None = None,
+) -> Use:
+    """Runs a query over the input streams as Spark's Structured Streaming does: windows, joins, aggregates.
+
+    Args:
+        query: SELECT statement of Spark's; the input streams are views of their names.
+        watermarks: input stream -> its event time: {attribute, delay}, as in Spark.
+        output_mode: rows when they are final, or whenever they change.
+        flush: close all windows and joins when the input has ended.
+    """
+    return named_use("Sql", {"query": query, "watermarks": watermarks, "outputMode": output_mode, "flush": flush})
 
 
 def SqlSink(

@@ -9,8 +9,8 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import Any, Literal, NamedTuple
 
+from streams_orchestration.model.engines import EngineKind
 from streams_orchestration.model.location import Location
-from streams_orchestration.model.operators import EngineKind
 
 Mutates = tuple[str, ...] | None
 """Attributes that a mutating input port changes; None stands for all of them."""

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
-from streams_orchestration.model.operators import EngineKind
+from streams_orchestration.model.engines import EngineKind
 from streams_orchestration.operators.region import RegionRole
 
 
@@ -82,6 +82,8 @@ class OperatorProgram:
     region: RegionRole | None = None
     ports: tuple[str, ...] = ()
     """Names of the input ports."""
+    query: tuple[str, ...] = ()
+    """The operators of its PE where they are one query of Spark's, which have one state."""
     pe: int = 0
     """As the operator knows it: the PE that it was in before it was decoupled."""
 

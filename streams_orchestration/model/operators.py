@@ -8,15 +8,12 @@ from typing import Annotated, Literal
 from pydantic import Field, model_validator
 
 from streams_orchestration.model.element import Element, refuse
+from streams_orchestration.model.engines import EngineKind
 from streams_orchestration.model.values import Count, Flag, Implementation, Text
 
 SingleThreadedMode = Literal[
     "Always", "Never", "WindowBound", "WindowTriggerBound", "WindowEvictionBound", "WindowPartitionEvictionBound"
 ]
-
-
-EngineKind = Literal["tuples", "dataframe"]
-"""What runs an operator: our tasks, tuple batch by tuple batch, or Spark itself as a DataFrame."""
 
 
 class InputPortModel(Element):

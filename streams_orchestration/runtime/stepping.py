@@ -56,7 +56,9 @@ class SteppedApplication:
         programs = deployment_plan(self.compilation).programs
         if queries := [program for program in programs if program.engine == "dataframe"]:
             name = next(iter(queries[0].operators.values())).name
-            message = f"{name} is a query of Spark's, and nothing here runs Spark; use `streams run`, or test its function"
+            message = (
+                f"{name} is a query of Spark's, and nothing here runs Spark; use `streams run`, or test its function"
+            )
             raise StepError(message)
         deploy(self.home, self.compilation)
         self.catalog = Catalog(self.home)

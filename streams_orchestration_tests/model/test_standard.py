@@ -44,7 +44,7 @@ def test_model_values(name: str, mode: str, inputs: str, outputs: str) -> None:
 
 def test_all_standard_operators_are_in_the_table() -> None:
     own = {"DeltaSink", "DeltaSource", "IcebergSink", "IcebergSource", "KafkaSink", "KafkaSource", "SqlSink"}
-    own |= {"Lookup", "Merge", "PostgresChangeSource"}
+    own |= {"DataFrame", "Lookup", "Merge", "PostgresChangeSource", "Sql"}
     own |= {"HttpSink", "HttpSource", "MQTTSource", "NATSSource", "RedisSource", "SqlSource"}
     assert {name for name, *_ in models()} | own | {"JobControlPlane"} == set(STANDARD)
 

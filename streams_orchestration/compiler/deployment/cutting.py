@@ -23,7 +23,7 @@ from streams_orchestration.compiler.deployment_plan import Unit
 from streams_orchestration.compiler.pe_program import InputStream, PeProgram, Task
 from streams_orchestration.compiler.stage_results import ProcessingElement
 from streams_orchestration.compiler.walks import CircleError, levels, producers_first, reached
-from streams_orchestration.model.operators import EngineKind
+from streams_orchestration.model.engines import EngineKind
 
 
 def cut_pes(compilation: Compilation, units: Sequence[Unit] | None = None) -> tuple[PeProgram, ...]:

@@ -54,8 +54,13 @@ class OperatorPrograms:
             deliveries=tuple(self._branch(index, port, -1, -1) for port in range(len(logical.outputs))),
             region=self._role(index),
             ports=tuple(port.name for port in logical.inputs),
+            query=self._query(index),
             pe=self.graph.pe.original,
         )
+
+    def _query(self, index: int) -> tuple[str, ...]:
+        members = sorted(self.graph.members) if self.graph.logical_of[index].engine == "dataframe" else ()
+        return tuple(self.graph.physical.operators[each].name for each in members)
 
     def _role(self, index: int) -> RegionRole | None:
         regions = self.graph.compilation.regions

@@ -117,7 +117,9 @@ def conflicts(lookup: Lookup, first: int, second: int) -> Iterator[Fact]:
         yield Fact("channelIsolation: they are not in the same channel of one parallel region", "59")
     for kind, name in zip(kinds, (one, other), strict=True):
         if kind.dataframe >= 0:
-            yield Fact(f"{name} is a query of Spark's: it shares its PE with those only that it is colocated with", "53")
+            yield Fact(
+                f"{name} is a query of Spark's: it shares its PE with those only that it is colocated with", "53"
+            )
     claimed = dict(units[0].claims)
     for (kind, name), value in dict.fromkeys(units[1].claims):
         if claimed.get((kind, name), value) == value:

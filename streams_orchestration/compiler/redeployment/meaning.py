@@ -31,6 +31,8 @@ def lost_meaning(old: OperatorProgram, new: OperatorProgram, kind: type[Operator
     """
     if old.implementation != new.implementation:
         return f"was made by {old.implementation}, and {new.implementation} takes its place"
+    if len(old.query) != len(new.query) or (not alike and old.query != new.query):
+        return f"was made by one query of {', '.join(old.query)}; it would be one of {', '.join(new.query)}"
     before, after = (dict(each.parameters) for each in (old, new))
     changed = sorted(name for name in {*before, *after} if before.get(name) != after.get(name))
     if changed and not alike and not _means_the_same(kind, before, after):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, ClassVar
 
 from pydantic import Field
 
@@ -27,7 +27,7 @@ class DataFrame(FrameOperator):
     """Calls a function with a streaming DataFrame for each input port, once, and streams what it returns."""
 
     Parameters = DataFrameParameters
-    unsupported = {
+    unsupported: ClassVar[Mapping[str, str]] = {
         "static": "read what does not stream in the function, with the session of its DataFrame: df.sparkSession.read"
     }
 

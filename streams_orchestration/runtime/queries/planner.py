@@ -114,9 +114,10 @@ class Planner:
                 return batch
             limit = self._pace.limit
             plan = self._plan(
-                view, plan_batch(
+                view,
+                plan_batch(
                     program, view, source_limit=limit, stream_limit=limit, sources_due=began >= self._sources_due
-                )
+                ),
             )
             if plan is not None:
                 self._period = view.period

@@ -4,6 +4,9 @@ from __future__ import annotations
 
 from pyspark.sql.datasource import InputPartition
 
+MARKER = "_streams_marker"
+"""The column of a view with a watermark: 1 in rows that are there for the watermark only, 0 in others."""
+
 
 class Descriptor(InputPartition):
     """What one task of level 0 reads: a plan, ready to send."""

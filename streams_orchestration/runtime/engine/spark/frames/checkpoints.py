@@ -141,7 +141,7 @@ _MEND = "bring it back from a copy, or start anew with --fresh"
 
 def _is_same(file: StateFile, path: Path) -> bool:
     try:
-        return os.path.samefile(file.path, path)
+        return Path(file.path).samefile(path)
     except FileNotFoundError:
         return False
 

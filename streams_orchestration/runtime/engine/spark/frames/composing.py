@@ -17,8 +17,9 @@ from streams_orchestration.operators.arrow_types import arrow_schema, fits
 from streams_orchestration.operators.contract import Operator
 from streams_orchestration.operators.frames import FrameOperator, FrameParameters
 from streams_orchestration.operators.implementation import import_operator
-from streams_orchestration.runtime.engine.spark.frames.refusing import refuse_unrepeatable
-from streams_orchestration.runtime.engine.spark.frames.source import MARKER, PortSource
+from streams_orchestration.runtime.engine.spark.descriptor import MARKER
+from streams_orchestration.runtime.engine.spark.frames.refusing import refuse_own_watermarks, refuse_unrepeatable
+from streams_orchestration.runtime.engine.spark.frames.source import PortSource
 from streams_orchestration.runtime.engine.spark.frames.writing import ANSWER_DDL, PORT, FrameWriter, Outlet
 from streams_orchestration.runtime.errors import OperatorError
 from streams_orchestration.runtime.queries.scratch import Scratch
@@ -26,7 +27,7 @@ from streams_orchestration.runtime.storage.directories import Directories
 from streams_orchestration.runtime.tasks.instances import operator_context
 
 if TYPE_CHECKING:
-    from pyspark.sql import DataFrame, SparkSession
+    from pyspark.sql import Column, DataFrame, SparkSession
 
 SETTINGS = {
     "spark.sql.session.timeZone": "UTC",
@@ -101,7 +102,8 @@ class Composition:
             for port, frame in enumerate(frames):
                 if not frame.isStreaming:
                     message = f"what it gives for output port {port} is no stream: nothing of it comes from its inputs"
-                    raise ValueError(message)  # noqa: TRY301
+                    raise ValueError(message)
+                refuse_own_watermarks(frame)
                 if program.region is not None:
                     refuse_unrepeatable(frame)
                 self._made[program.index, port] = _declared(frame, program.outputs[port] or "")
@@ -131,10 +133,8 @@ class Composition:
         if outside or not inside:
             frame = self._source(program, port, "" if watermark is None else watermark.attribute)
             if watermark is not None:
-                time = F.col(watermark.attribute)
-                # names the time, so that Spark's optimizer does not put it in front of the watermark
                 frame = frame.withWatermark(watermark.attribute, watermark.delay)
-                frame = frame.where(~F.col(MARKER) | time.isNull()).drop(MARKER)
+                frame = frame.where(_is_no_marker(watermark.attribute)).drop(MARKER)
             inside.append(frame)
         return reduce(lambda one, other: one.unionByName(other), inside)
 
@@ -147,6 +147,15 @@ class Composition:
             "time": time,
         }
         return self.spark.readStream.format(PortSource.name()).options(**options).load()
+
+
+def _is_no_marker(time: str) -> Column:
+    """A condition that depends on the time, whatever Spark's optimizer knows of the time.
+
+    Others it puts in front of the watermark, which then sees no marker; so one that names the time only to be null.
+    """
+    odd = F.coalesce(F.unix_micros(F.col(_quoted(time)).cast("timestamp")), F.lit(1)).bitwiseOR(F.lit(1))
+    return odd * F.col(MARKER) == F.lit(0)
 
 
 def _tagged(frames: list[DataFrame], outlets: list[Outlet], number: int) -> DataFrame:

@@ -17,7 +17,6 @@ from pydantic import TypeAdapter
 from streams_orchestration.runtime.programs.batches import Segment
 from streams_orchestration.runtime.queries.scratch import Scratch
 
-
 READ, WRITTEN = 0, 1
 """Levels of the answers that tasks give: those that read, and those that write."""
 

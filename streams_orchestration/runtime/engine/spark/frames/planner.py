@@ -1,4 +1,4 @@
-"""Plans and commits the batches of a PE that is a query of Spark's: as of any PE, with Spark's checkpoint as its state."""
+"""Plans and commits the batches of a PE that is a query of Spark's: as of any PE, its checkpoint being the state."""
 
 from __future__ import annotations
 
@@ -10,7 +10,13 @@ from streams_orchestration.compiler.pe_program import OperatorProgram, PeProgram
 from streams_orchestration.operators.frames import FrameParameters
 from streams_orchestration.operators.implementation import import_operator
 from streams_orchestration.runtime.engine.spark.frames.checkpoints import link_checkpoint
-from streams_orchestration.runtime.engine.spark.frames.descriptors import READ, WRITTEN, BatchRecord, FrameBatch, PortBatch
+from streams_orchestration.runtime.engine.spark.frames.descriptors import (
+    READ,
+    WRITTEN,
+    BatchRecord,
+    FrameBatch,
+    PortBatch,
+)
 from streams_orchestration.runtime.errors import StreamsRuntimeError
 from streams_orchestration.runtime.programs.batches import BatchPlan, StoredState, TaskResult
 from streams_orchestration.runtime.queries.planner import Planner
@@ -86,8 +92,8 @@ class FramePlanner(Planner):
         """The last epoch has a batch more: one with a marker beyond all times, and behind it one that closes it."""
         if view.batch != self._stands:
             message = (
-                f"PE {self.scratch.launched.program.pe}: Spark's checkpoint stands at batch {self._stands}, the catalog "
-                f"at batch {view.batch}; reset its unit"
+                f"PE {self.scratch.launched.program.pe}: Spark's checkpoint stands at batch {self._stands}, "
+                f"the catalog at batch {view.batch}; reset its unit"
             )
             self.scratch.fail(message, permanent=False)
             raise StreamsRuntimeError(message)
@@ -114,9 +120,7 @@ class FramePlanner(Planner):
             key = f"{operator}:{port}"
             known = ports.get(key, PortBatch())
             conditions = {segment.stream: task.filters[segment.stream]} if segment.stream in task.filters else {}
-            ports[key] = replace(
-                known, segments=(*known.segments, segment), filters=known.filters | conditions
-            )
+            ports[key] = replace(known, segments=(*known.segments, segment), filters=known.filters | conditions)
         for key, marker in self._markers(plan).items():
             ports[key] = replace(ports.get(key, PortBatch()), marker=marker)
         return FrameBatch(ports)

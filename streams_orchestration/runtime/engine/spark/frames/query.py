@@ -32,7 +32,7 @@ class FrameQuery(SparkQuery):
         except OperatorError as error:
             self.permanent = True
             self.error = StreamsRuntimeError(f"PE {self.program.pe}: {error}")
-            self.log.error("%s", self.error)  # noqa: TRY400  what is wrong is the user's query
+            self.log.error("%s", self.error)
 
     def failure(self) -> StreamsRuntimeError | None:
         """Why it is not running."""

@@ -12,8 +12,8 @@ import pyarrow.compute as pc
 
 from streams_orchestration.operators.arrow_types import arrow_schema
 from streams_orchestration.operators.batch import TupleBatch
+from streams_orchestration.runtime.engine.spark.descriptor import MARKER
 from streams_orchestration.runtime.engine.spark.frames.descriptors import READ, PortBatch, port_codec
-from streams_orchestration.runtime.engine.spark.frames.source import MARKER
 from streams_orchestration.runtime.programs.batches import TaskResult
 from streams_orchestration.runtime.programs.codecs import result_codec
 from streams_orchestration.runtime.queries.scratch import Scratch
@@ -65,7 +65,7 @@ def read_share(payload: bytes, options: dict[str, str]) -> Iterator[pa.RecordBat
             if time:
                 newest = pc.max(batch.column(time)).cast(pa.int64()).as_py()
                 latest = newest if latest is None or (newest is not None and newest > latest) else latest
-                batch = batch.append_column(MARKER, pa.array([False] * batch.num_rows, pa.bool_()))
+                batch = batch.append_column(MARKER, pa.array([0] * batch.num_rows, pa.int32()))
             yield batch
     if share.marker is not None:
         yield _marker(schema, time, share.marker)
@@ -79,7 +79,7 @@ def _marker(schema: pa.Schema, time: str, microseconds: int) -> pa.RecordBatch:
         for field in schema
     ]
     batch = pa.RecordBatch.from_arrays(columns, schema=schema)
-    return batch.append_column(MARKER, pa.array([True], pa.bool_()))
+    return batch.append_column(MARKER, pa.array([1], pa.int32()))
 
 
 def _report(scratch: Scratch, key: str, latest: int) -> None:

@@ -1,9 +1,11 @@
-"""What a query in a consistent region must not hold: a replay of its batches would come to something else."""
+"""What a query must not hold, since a replay of its batches would come to something else, or its end to nothing."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
+
+from streams_orchestration.runtime.engine.spark.descriptor import MARKER
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
@@ -23,14 +25,33 @@ class UnrepeatableError(ValueError):
     """A query that is not repeatable."""
 
 
+class OwnWatermarkError(ValueError):
+    """A query with a watermark that only Spark knows of."""
+
+
+def refuse_own_watermarks(frame: DataFrame) -> None:
+    """Look for watermarks that are not those of the parameters, which alone the end of the input moves on.
+
+    Raises:
+        OwnWatermarkError: there is one.
+    """
+    for node in _nodes(_plan(frame)):
+        if str(node.getClass().getSimpleName()) == "EventTimeWatermark":
+            child = node.children().apply(0)
+            if MARKER not in list(child.schema().fieldNames()):
+                time = str(node.eventTime().name())
+                message = f"it has a watermark of its own, on {time}; declare it instead: "
+                message += f"watermarks: {{Stream: {{attribute: {time}, delay: ...}}}}"
+                raise OwnWatermarkError(message)
+
+
 def refuse_unrepeatable(frame: DataFrame) -> None:
     """Look for the clock, for chance, and for timers of processing time.
 
     Raises:
         UnrepeatableError: names what there is, with the remedy.
     """
-    plan: Any = frame._jdf.queryExecution().analyzed()  # type: ignore[operator]
-    for node in _nodes(plan):
+    for node in _nodes(_plan(frame)):
         name = str(node.getClass().getSimpleName())
         if "WithState" in name and (mode := _mode(node)):
             message = f"{mode} goes by the clock, so a replay would fire its timers elsewhere; use event time"
@@ -48,6 +69,12 @@ def refuse_unrepeatable(frame: DataFrame) -> None:
                     "the function deterministic if it is"
                 )
                 raise UnrepeatableError(message)
+
+
+def _plan(frame: DataFrame) -> Any:
+    """As analysed, in the JVM."""
+    jvm_frame: Any = frame._jdf
+    return jvm_frame.queryExecution().analyzed()
 
 
 def _nodes(node: Any) -> Iterator[Any]:

@@ -10,16 +10,13 @@ from typing import TYPE_CHECKING, Any
 
 from pyspark.sql.datasource import DataSource, DataSourceStreamReader, InputPartition
 
-from streams_orchestration.runtime.engine.spark.descriptor import Descriptor
+from streams_orchestration.runtime.engine.spark.descriptor import MARKER, Descriptor
 
 if TYPE_CHECKING:
     import pyarrow as pa
 
     from streams_orchestration.runtime.engine.spark.frames.descriptors import BatchRecord
     from streams_orchestration.runtime.engine.spark.frames.planner import FramePlanner
-
-MARKER = "_streams_marker"
-"""The column of a view with a watermark that tells rows which are there for the watermark only."""
 
 
 class PortSource(DataSource):
@@ -33,7 +30,7 @@ class PortSource(DataSource):
     def schema(self) -> str:
         """The tuple type of the port, and a column for markers where it has a watermark."""
         attributes = self.options["attributes"]
-        return f"{attributes}, {MARKER} boolean" if self.options["time"] else attributes
+        return f"{attributes}, {MARKER} int" if self.options["time"] else attributes
 
     def streamReader(self, schema: Any) -> PortReader:  # noqa: N802 (Spark's name)
         """A reader for one place in which the view stands."""

@@ -1,0 +1,96 @@
+"""Operators that are Spark's inside: where they run, what they are refused for, and that nothing else joins them."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+
+from streams_orchestration.compiler.checking.checking import check_operators
+from streams_orchestration.compiler.compilation import Compilation
+from streams_orchestration.compiler.compiling import compile_spec
+from streams_orchestration.compiler.options import Options
+
+ROW = "k string, ts timestamp, n bigint"
+
+
+def spec(parameters: dict[str, Any], operator: str = "Sql", **more: Any) -> dict[str, Any]:
+    start = {"consistent": {"trigger": "periodic", "period": 1.0}}
+    work = {"name": "Work", "operator": operator, "inputs": ["Rows"], "parameters": parameters, **more}
+    return {
+        "specVersion": 1,
+        "application": "queries",
+        "graph": [
+            {"name": "Rows", "operator": "Beacon", "annotations": start, "parameters": {"output": {"n": "1"}},
+             "outputs": [{"stream": "Rows", "schema": ROW}]},
+            {"outputs": [{"stream": "Done", "schema": ROW}], **work},
+            {"name": "Further", "operator": "Sql", "inputs": ["Done"], "parameters": {"query": "SELECT * FROM Done"},
+             "outputs": [{"stream": "Last", "schema": ROW}]},
+            {"name": "Out", "operator": "FileSink", "inputs": ["Last"], "parameters": {"file": "out"}},
+        ],
+    }  # fmt: skip
+
+
+def compiled(document: dict[str, Any], directory: Path, options: Options | None = None) -> Compilation:
+    path = directory / "queries.yaml"
+    path.write_text(yaml.safe_dump(document))
+    return compile_spec(path, options or Options())
+
+
+QUERY = {"query": "SELECT * FROM Rows"}
+
+
+@pytest.mark.parametrize("fusion", ["automatic", "manual", "legacy"])
+def test_a_query_is_alone_in_its_pe(tmp_path: Path, fusion: Any):
+    actual = compiled(spec(QUERY), tmp_path, Options(fusion=fusion, pes=1 if fusion == "manual" else None))
+    assert {each.severity for each in actual.diagnostics} <= {"warning"}
+    names = [[actual.physical.operators[each].name for each in pe.operators] for pe in actual.fusion.pes]
+    assert ["Work"] in names
+    assert ["Further"] in names
+    engines = {next(iter(p.operators.values())).name: p.engine for p in actual.deployment.programs}
+    assert {engines["Work"], engines["Further"]} == {"dataframe"}
+
+
+def test_queries_that_are_colocated_are_one(tmp_path: Path):
+    document = spec(QUERY)
+    for each in document["graph"][1:3]:
+        each["config"] = {"placement": {"partitionColocation": "together"}}
+    actual = compiled(document, tmp_path)
+    assert actual.diagnostics == ()
+    programs = [program for program in actual.deployment.programs if program.engine == "dataframe"]
+    assert [[each.name for each in program.operators.values()] for program in programs] == [["Work", "Further"]]
+    assert [len(program.tasks) for program in programs] == [1]
+
+
+@pytest.mark.parametrize(
+    ("operator", "parameters", "message"),
+    [
+        ("Sql", {"query": " "}, "a query is wanted"),
+        ("Sql", {}, "the parameter query is missing"),
+        ("Sql", QUERY | {"outputMode": "complete"}, "outputMode"),
+        ("Sql", QUERY | {"watermarks": {"Row": {"attribute": "ts", "delay": "1 hour"}}}, "no input stream Row"),
+        ("Sql", QUERY | {"watermarks": {"Rows": {"attribute": "t", "delay": "1 hour"}}}, "no attribute t"),
+        ("Sql", QUERY | {"watermarks": {"Rows": {"attribute": "n", "delay": "1 hour"}}}, "n of Rows is no timestamp"),
+        ("Sql", QUERY | {"watermarks": {"Rows": {"attribute": "ts", "delay": "soon"}}}, "a span of time is wanted"),
+        ("DataFrame", {"function": "no.module:f"}, "function: no.module:f"),
+        ("DataFrame", {"function": "math:pi"}, "math:pi is no function"),
+        ("DataFrame", {"function": "inspect:signature", "arguments": {"none": 1}}, "is called with 1 DataFrames"),
+        ("DataFrame", {"function": "copy:copy", "static": {"Rows": True}}, "static"),
+    ],
+)
+def test_what_does_not_fit_is_said_before_anything_starts(
+    tmp_path: Path, operator: str, parameters: dict[str, Any], message: str
+):
+    actual = compiled(spec(parameters, operator), tmp_path)
+    (found,) = check_operators(actual)
+    assert found.operator == "Work"
+    assert message in found.message
+
+
+def test_a_query_needs_the_type_of_its_output(tmp_path: Path):
+    document = spec(QUERY)
+    document["graph"][1]["outputs"] = ["Done"]
+    del document["graph"][2:]
+    assert any("needs a schema" in each.message for each in check_operators(compiled(document, tmp_path)))

@@ -1,0 +1,131 @@
+"""Spark's checkpoint as a stored state: what is kept of it, given second names, and made a checkpoint again."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from streams_orchestration.runtime.engine.spark.frames.checkpoints import (
+    CheckpointError,
+    last_batch,
+    link_checkpoint,
+    needed,
+    restore_checkpoint,
+)
+from streams_orchestration.runtime.programs.batches import StoredState
+
+STORE = "state/0/0"
+ALWAYS = ["metadata", "state/0/_metadata/metadata", "state/0/_stateSchema/default/0_a", f"{STORE}/SSTs/1-a.sst"]
+
+
+def checkpoint_of(directory: Path, paths: list[str]) -> Path:
+    for path in paths:
+        place = directory / path
+        place.parent.mkdir(parents=True, exist_ok=True)
+        place.write_text(path)
+    return directory
+
+
+def batches(last: int) -> list[str]:
+    """The files of a query that has made batches up to `last`, without any stored whole."""
+    logs = [f"{log}/{batch}" for log in ("offsets", "commits") for batch in range(last + 1)]
+    return [*ALWAYS, *logs, *(f"{STORE}/{batch + 1}_a.changelog" for batch in range(last + 1))]
+
+
+def files(directory: Path) -> dict[str, str]:
+    return {path.relative_to(directory).as_posix(): path.read_text() for path in directory.rglob("*") if path.is_file()}
+
+
+@pytest.mark.parametrize(
+    ("path", "kept"),
+    [
+        ("offsets/5", True),
+        ("offsets/4", True),
+        ("offsets/3", False),
+        ("offsets/6", False),
+        ("commits/6", False),
+        ("offsets/.5.crc", True),
+        ("offsets/.6.crc", False),
+        ("offsets/.5.ab12.tmp", False),
+        ("offsets/..5.ab12.tmp.crc", False),
+        (f"{STORE}/6_a.changelog", True),
+        (f"{STORE}/7_a.changelog", False),
+        (f"{STORE}/6_a.changelog.crc", True),
+        (f"{STORE}/.7_a.changelog.crc", False),
+        (f"{STORE}/left-keyToNumValues/6_a.zip", True),
+        (f"{STORE}/left-keyToNumValues/7_a.zip", False),
+        ("state/0/_metadata/v2/5", True),
+        ("state/0/_metadata/v2/6", False),
+        *((path, True) for path in ALWAYS),
+    ],
+)
+def test_what_lies_behind_the_batch_is_left_out(path: str, kept: bool):
+    assert (path in needed([path], 5)) is kept
+
+
+def test_of_a_store_the_last_two_versions_that_are_whole_are_kept_with_what_follows_them():
+    whole = [f"{STORE}/{version}_a.zip" for version in (2, 4, 6, 9)]
+    changes = [f"{STORE}/{version}_a.changelog" for version in range(1, 10)]
+    other = ["state/1/0/1_a.changelog"]
+    actual = set(needed([*whole, *changes, *other], 6))
+    assert actual == {*whole[1:3], *changes[3:7], *other}
+
+
+@given(last=st.integers(0, 8), cut=st.integers(0, 8))
+def test_a_checkpoint_that_ran_on_is_as_if_it_had_not(last: int, cut: int):
+    cut = min(cut, last)
+    assert needed(batches(last), cut) == needed(batches(cut), cut)
+    assert last_batch(needed(batches(last), cut)) == cut
+
+
+def test_a_stored_checkpoint_comes_back_whatever_becomes_of_the_query(tmp_path: Path):
+    live = checkpoint_of(tmp_path / "live", batches(3))
+    stored = link_checkpoint(live, tmp_path / "states", "g1-b3", "Windows", 3, None)
+    wanted = {path: path for path in needed(batches(3), 3)}
+    (live / "commits/3").unlink()
+    checkpoint_of(live, ["offsets/4"])
+    restore_checkpoint(stored, tmp_path / "again")
+    assert files(tmp_path / "again") == wanted
+
+
+def test_a_file_that_stays_keeps_its_name_and_one_that_was_made_anew_gets_another(tmp_path: Path):
+    live = checkpoint_of(tmp_path / "live", batches(3))
+    first = link_checkpoint(live, tmp_path / "states", "g1-b3", "Windows", 3, None)
+    new = live / "new"
+    new.write_text("of another query")
+    os.replace(new, live / "commits/3")  # noqa: PTH105
+    second = link_checkpoint(live, tmp_path / "states", "g2-b3", "Windows", 7, first)
+    assert {file.batch for file in second.files if "commits~3" in file.path} == {7}
+    assert {file for file in second.files if "commits~3" not in file.path} <= set(first.files)
+
+
+def test_a_link_that_is_gone_is_made_anew(tmp_path: Path):
+    live = checkpoint_of(tmp_path / "live", batches(1))
+    first = link_checkpoint(live, tmp_path / "states", "g1-b1", "Windows", 1, None)
+    Path(first.files[0].path).unlink()
+    second = link_checkpoint(live, tmp_path / "states", "g1-b2", "Windows", 2, first)
+    restore_checkpoint(second, tmp_path / "again")
+    assert set(files(tmp_path / "again")) == set(needed(batches(1), 1))
+
+
+@pytest.mark.parametrize("harm", ["gone", "altered", "cut short"])
+def test_a_checkpoint_that_is_damaged_is_refused_by_the_name_of_its_operator(tmp_path: Path, harm: str):
+    live = checkpoint_of(tmp_path / "live", batches(1))
+    stored = link_checkpoint(live, tmp_path / "states", "g1-b1", "Windows", 1, None)
+    path = Path(stored.files[-1].path)
+    text = path.read_text()
+    path.unlink()
+    if harm != "gone":
+        path.write_text("x" * len(text) if harm == "altered" else "")
+    with pytest.raises(CheckpointError, match=r"operator Windows: its state .* --fresh"):
+        restore_checkpoint(stored, tmp_path / "again")
+
+
+def test_a_checkpoint_without_a_batch_is_no_state(tmp_path: Path):
+    live = checkpoint_of(tmp_path / "live", ALWAYS)
+    with pytest.raises(CheckpointError, match="holds no batch"):
+        link_checkpoint(live, tmp_path / "states", "g1-b1", "Windows", 1, StoredState("Windows", ()))
