@@ -134,7 +134,7 @@ class Composition:
             frame = self._source(program, port, "" if watermark is None else watermark.attribute)
             if watermark is not None:
                 frame = frame.withWatermark(watermark.attribute, watermark.delay)
-                frame = frame.where(_is_no_marker(watermark.attribute)).drop(MARKER)
+                frame = frame.where(_is_no_marker()).drop(MARKER)
             inside.append(frame)
         return reduce(lambda one, other: one.unionByName(other), inside)
 
@@ -149,13 +149,12 @@ class Composition:
         return self.spark.readStream.format(PortSource.name()).options(**options).load()
 
 
-def _is_no_marker(time: str) -> Column:
-    """A condition that depends on the time, whatever Spark's optimizer knows of the time.
+def _is_no_marker() -> Column:
+    """A condition that no other passes on its way down, since it is not deterministic for Spark's optimizer.
 
-    Others it puts in front of the watermark, which then sees no marker; so one that names the time only to be null.
+    Conditions of the query would come in front of the watermark otherwise, which then sees no marker.
     """
-    odd = F.coalesce(F.unix_micros(F.col(_quoted(time)).cast("timestamp")), F.lit(1)).bitwiseOR(F.lit(1))
-    return odd * F.col(MARKER) == F.lit(0)
+    return (F.col(MARKER) == F.lit(0)) | (F.spark_partition_id() < F.lit(0))
 
 
 def _tagged(frames: list[DataFrame], outlets: list[Outlet], number: int) -> DataFrame:
