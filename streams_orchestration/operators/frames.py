@@ -53,7 +53,7 @@ class FrameOperator(Operator):
     stateful = True
 
     @classmethod
-    def check(cls, context: OperatorContext, parameters: FrameParameters) -> None:
+    def check(cls, context: OperatorContext, parameters: Any) -> None:
         """Raises ValueError when an output has no schema, or a watermark does not fit the streams."""
         if None in context.outputs:
             message = "the output stream needs a schema: outputs: [{stream: Name, schema: Type}]"

@@ -9,7 +9,7 @@ import pytest
 import yaml
 
 from streams_orchestration.compiler.checking.checking import check_operators
-from streams_orchestration.compiler.compilation import Compilation
+from streams_orchestration.compiler.compilation import Compilation, need
 from streams_orchestration.compiler.compiling import compile_spec
 from streams_orchestration.compiler.options import Options
 
@@ -49,7 +49,7 @@ def test_a_query_is_alone_in_its_pe(tmp_path: Path, fusion: Any):
     names = [[actual.physical.operators[each].name for each in pe.operators] for pe in actual.fusion.pes]
     assert ["Work"] in names
     assert ["Further"] in names
-    engines = {next(iter(p.operators.values())).name: p.engine for p in actual.deployment.programs}
+    engines = {next(iter(p.operators.values())).name: p.engine for p in need(actual.deployment).programs}
     assert {engines["Work"], engines["Further"]} == {"dataframe"}
 
 
@@ -59,7 +59,7 @@ def test_queries_that_are_colocated_are_one(tmp_path: Path):
         each["config"] = {"placement": {"partitionColocation": "together"}}
     actual = compiled(document, tmp_path)
     assert actual.diagnostics == ()
-    programs = [program for program in actual.deployment.programs if program.engine == "dataframe"]
+    programs = [program for program in need(actual.deployment).programs if program.engine == "dataframe"]
     assert [[each.name for each in program.operators.values()] for program in programs] == [["Work", "Further"]]
     assert [len(program.tasks) for program in programs] == [1]
 

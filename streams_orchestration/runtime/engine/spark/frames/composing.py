@@ -174,6 +174,7 @@ def _declared(frame: DataFrame, ddl: str) -> DataFrame:
         ValueError: there are others, or one is of a type whose values may not fit.
     """
     wanted = StructType.fromDDL(ddl)
+    assert isinstance(wanted, StructType)
     given, names = {field.name: field for field in frame.schema}, [field.name for field in wanted]
     if len(given) != len(frame.columns) or set(given) != set(names):
         lacking = [name for name in names if name not in given]

@@ -12,12 +12,13 @@ import pyarrow as pa
 from streams_orchestration.compiler.pe_program import Delivery, OperatorProgram, Remote, Split
 from streams_orchestration.operators.arrow_types import arrow_schema, required_attributes
 from streams_orchestration.operators.batch import TupleBatch
+from streams_orchestration.operators.libraries import compute as pc
 from streams_orchestration.runtime.engine.spark.frames.descriptors import WRITTEN
 from streams_orchestration.runtime.programs.batches import TaskResult
 from streams_orchestration.runtime.queries.scratch import Scratch
 from streams_orchestration.runtime.tasks.answers import give_answer
 from streams_orchestration.runtime.tasks.meter import NoMeter
-from streams_orchestration.runtime.tasks.outbox import Outbox
+from streams_orchestration.runtime.tasks.outbox import Outbox, Sender
 from streams_orchestration.runtime.tasks.routing import hash_channels, round_robin_channels, split
 
 PORT = "_streams_port"
@@ -75,7 +76,7 @@ class FrameWriter:
             return
         ports = batch.column(PORT)
         for number, outlet in enumerate(self.outlets):
-            column = batch.column(outlet.column).filter(pa.compute.equal(ports, number))
+            column = batch.column(outlet.column).filter(pc.equal(ports, number))
             if len(column):
                 yield outlet, pa.RecordBatch.from_struct_array(column)
 
@@ -113,5 +114,5 @@ def _channels(splitter: Split, tuples: TupleBatch) -> Sequence[pa.RecordBatch | 
     return split(batch, channels, width)
 
 
-def _no_sender(schema: pa.Schema) -> None:
+def _no_sender(schema: pa.Schema) -> Sender:
     raise AssertionError(schema)
