@@ -147,7 +147,7 @@ class Product:
             moves=(),
             numbering=Numbering(numbers, {0: 0}, {name: name for name in self.topology.units}),
         )  # fmt: skip
-        carried = Carried(offsets=dict(self.cut.sources))
+        carried = Carried(offsets=dict(self.cut.sources), exhausted=set(self.cut.exhausted))
         for pe, items in states.items():
             operator = self._operator(pe)
             carried.states[operator] = StoredState(operator, (StateFile(str(self._file(items)), 1, 0, 0),))

@@ -70,10 +70,10 @@ def _deployment_plan(stages: Stages, terms: Terms) -> Section | None:
                 "id": pe.program.pe,
                 "unit": pe.program.unit,
                 "host": pe.host,
-                "engine": pe.program.engine,
                 "tasks": len(pe.program.tasks),
                 "levels": len(pe.program.levels),
             }
+            | ({} if pe.program.engine == "tuples" else {"engine": pe.program.engine})
             for pe in plan.pes
         ],
         "units": [{"name": unit.name, "pes": list(unit.pes)} for unit in plan.units],

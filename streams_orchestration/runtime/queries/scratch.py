@@ -9,6 +9,7 @@ import functools
 import json
 import pickle
 import shutil
+import uuid
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
@@ -89,8 +90,18 @@ class Scratch:
         return (Path(self.path) / "begun").exists()
 
     def plan(self, batch: int) -> None:
-        """The planner has handed a batch to Spark."""
-        (Path(self.path) / "planned").write_text(str(batch))
+        """The planner has handed a batch to Spark; sources of one query may say so at the same time."""
+        part = Path(self.path) / f"planned.{uuid.uuid4().hex}"
+        part.write_text(str(batch))
+        part.replace(Path(self.path) / "planned")
+
+    @property
+    def planned(self) -> int | None:
+        """The batch that Spark runs; None when it runs none that was planned."""
+        try:
+            return int((Path(self.path) / "planned").read_text())
+        except FileNotFoundError:
+            return None
 
     def take_back(self) -> None:
         """Spark has run the batch."""
@@ -102,13 +113,14 @@ class Scratch:
         A level begins when the one before has ended.
         """
         waiting: dict[int, list[str]] = {}
+        if (batch := self.planned) is None:
+            return []
         try:
-            batch = int((Path(self.path) / "planned").read_text())
             for register in (Path(self.path) / "owners").iterdir():
                 level, _, partition = register.name.partition("-")
                 if partition.isdecimal() and not (Path(self.answers) / f"{batch}-{register.name}.json").exists():
                     waiting.setdefault(int(level), []).append(register.read_text())
-        except (OSError, ValueError):  # no batch is under way, or it has just ended
+        except OSError:  # it has just ended
             return []
         return waiting[min(waiting)] if waiting else []
 

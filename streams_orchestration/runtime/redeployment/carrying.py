@@ -93,6 +93,8 @@ class Carried:
 
     states: dict[str, StoredState] = field(default_factory=dict[str, StoredState])
     offsets: dict[str, dict[str, Any]] = field(default_factory=dict[str, dict[str, Any]])
+    exhausted: set[str] = field(default_factory=set[str])
+    """Sources that have ended."""
 
 
 class Carrier:
@@ -137,6 +139,8 @@ class Carrier:
     def _move(self, former: str, operator: str, carried: Carried) -> None:
         if former in self._cut.sources:
             carried.offsets[operator] = self._cut.sources[former]
+            if former in self._cut.exhausted:
+                carried.exhausted.add(operator)
         stored = self._cut.states.get(former)
         if stored is None:
             return
@@ -159,6 +163,8 @@ class Carrier:
         divided = dict(zip(targets, divided_states(operator, move, states), strict=True))
         if move.source:
             carried.offsets.update(divided)
+            if self._cut.exhausted.issuperset(names):  # what one channel had left is in any of the new ones
+                carried.exhausted.update(targets)
             return
         with ThreadPoolExecutor(REPLICAS_AT_ONCE) as pool:
             stored = [pool.submit(self._store, name, state, carried) for name, state in divided.items() if state]

@@ -126,7 +126,7 @@ def begin(
             final = _is_finished(pes, formers, cut.finished)
             ended = True
             for pe in pes:
-                position = _position(pe, cut, carried, formers)
+                position = _position(pe, cut, carried)
                 position = _continued(connection, pe.program, position, cut, read)
                 ended &= _begin(connection, pe, cut, carried, position, final=final)
             values = _unit_values(rows.get(unit.name), cut)
@@ -189,9 +189,9 @@ def _begin(
     return exhausted
 
 
-def _position(pe: DeployedPe, cut: CommonCut, carried: Carried, formers: Mapping[str, str]) -> Position:
+def _position(pe: DeployedPe, cut: CommonCut, carried: Carried) -> Position:
     program = pe.program
-    ended = {name for name in pe.initial if name in carried.offsets and formers.get(name) in cut.exhausted}
+    ended = carried.exhausted & pe.initial.keys()
     ended |= {s.stream for s in program.inputs if s.foreign and (program.pe, s.stream) in cut.ended}
     return Position(
         # where the PE stood; in a stream that has other ends, behind all that was written

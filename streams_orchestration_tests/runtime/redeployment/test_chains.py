@@ -46,6 +46,22 @@ def test_chains_of_redeploys_change_no_result(
         run(data, Path(directory), application, first, chain)
 
 
+def test_a_channel_of_a_source_that_has_ended_ends_none_that_takes_its_place(
+    data: Path, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+):
+    """At the last redeploy one of three channels has read its partitions to the end, the others have not."""
+    monkeypatch.setenv(DATABASES, str(tmp_path))
+    application = Application("batch", parallel_sinks=True, tail=False, row=False, aggregates=False, marked=False,
+                              dealt=True, partitions=True)  # fmt: skip
+    first, *others = (
+        Draft(3, 0, True, True, True, -2, True, "manual"),
+        Draft(4, 1, False, True, False, -3, False, "manual"),
+        Draft(3, 0, True, True, False, -1, True, "manual"),
+        Draft(2, 4, True, False, True, -2, True, "dedicated"),
+    )
+    run(data, tmp_path, application, first, [([], draft) for draft in others])
+
+
 def run(data: Path, directory: Path, application: Application, first: Draft, chain: list[tuple[Events, Draft]]) -> None:
     """One chain, and what came of it."""
     if not (data / "rows.parquet").exists():

@@ -5,7 +5,6 @@ from __future__ import annotations
 import time
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from pathlib import Path
 
 import pyarrow as pa
 
@@ -14,6 +13,7 @@ from streams_orchestration.operators.arrow_types import arrow_schema, required_a
 from streams_orchestration.operators.batch import TupleBatch
 from streams_orchestration.operators.libraries import compute as pc
 from streams_orchestration.runtime.engine.spark.frames.descriptors import WRITTEN
+from streams_orchestration.runtime.errors import StreamsRuntimeError
 from streams_orchestration.runtime.programs.batches import TaskResult
 from streams_orchestration.runtime.queries.scratch import Scratch
 from streams_orchestration.runtime.tasks.answers import give_answer
@@ -65,8 +65,12 @@ class FrameWriter:
         assert context is not None
         segments = tuple(outbox.segments())
         result = TaskResult(WRITTEN, context.partitionId(), 0, rows, 0, time.monotonic() - began, segments=segments)
-        number = int((Path(self.scratch.path) / "planned").read_text())
-        give_answer(self.scratch.answers, number, result)
+        number = self.scratch.planned
+        if number is not None:
+            give_answer(self.scratch.answers, number, result)
+        elif rows:  # without any it is Spark's first batch, which it runs although nothing has come in yet
+            message = f"PE {program.pe}: Spark has run a batch that was not planned; reset its unit"
+            raise StreamsRuntimeError(message)
         yield from ()
 
     def _parted(self, batch: pa.RecordBatch) -> Iterator[tuple[Outlet, pa.RecordBatch]]:
