@@ -15,7 +15,7 @@ from streams_orchestration.runtime.storage.home import Home
 from streams_orchestration_tests.test_end_to_end import finish, kill_host, streams, wait_for
 
 pytestmark = pytest.mark.java
-ROWS = 3_000
+ROWS = 2_000
 SPEC = """
 specVersion: 1
 application: queries
@@ -30,7 +30,7 @@ graph:
     outputs: [{stream: Rows, schema: Row}]
     parameters: {file: rows.parquet, format: parquet}
     annotations: {consistent: {trigger: periodic, period: 1.0}}
-  - {name: Slow, operator: Throttle, inputs: [Rows], outputs: [{stream: Slow, schema: Row}], parameters: {rate: 100.0}}
+  - {name: Slow, operator: Throttle, inputs: [Rows], outputs: [{stream: Slow, schema: Row}], parameters: {rate: 150.0}}
   - name: Even
     operator: Filter
     inputs: [Slow]
