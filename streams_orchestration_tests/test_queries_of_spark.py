@@ -11,6 +11,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
+from streams_orchestration.runtime.observing.status import ApplicationStatus
 from streams_orchestration.runtime.storage.home import Home
 from streams_orchestration_tests.test_end_to_end import finish, kill_host, streams, wait_for
 
@@ -132,11 +133,16 @@ def results(home: Home, directory: Path) -> dict[str, bool]:
     return same
 
 
+def has_state(status: ApplicationStatus) -> bool:
+    """There is a cut to go back to; on a slow machine all may come in one epoch, which is not waited for."""
+    joined = next(pe for pe in status.pes if "Joined" in pe.operators)
+    return status.units[0].completed_epoch >= 1 or joined.batch >= 3
+
+
 def test_queries_go_back_with_their_region_to_the_result_of_an_undisturbed_run(directory: Path) -> None:
     home = Home(directory / "home")
     with streams(home, "run", str(directory / "queries.yaml"), limit=400) as process:
-        before = wait_for(home, lambda status: status.units[0].completed_epoch >= 1, "queries")
-        kill_host(before)
+        kill_host(wait_for(home, has_state, "queries"))
         wait_for(home, lambda status: status.units[0].generation > 1, "queries")
         finish(process)
     assert results(home, directory) == dict.fromkeys(WANTED, True)
