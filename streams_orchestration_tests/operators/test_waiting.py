@@ -49,6 +49,12 @@ def shown(harness: OperatorHarness, attribute: int) -> list[Any]:
     return [MARK if isinstance(item, Punctuation) else item[attribute] for item in harness.items()]
 
 
+def waits(queue: deque[Any], item: Any, number: int) -> int:
+    """A tuple of that number waits, or a mark; the number of the next tuple."""
+    queue.append(number if item is None else MARK)
+    return number + (item is None)
+
+
 def passed_on(queue: deque[Any], count: int) -> list[Any]:
     """So many tuples, and the marks that nothing is in front of any more."""
     out: list[Any] = []
@@ -91,11 +97,8 @@ def test_so_many_tuples_pass_a_gate_as_were_acknowledged(arrivals: list[list[Any
     for batch in arrivals:
         for port, run in runs(batch):
             for item in run:
-                if item is None:
-                    queue.append(number)
-                    number += 1
-                elif item == MARK:
-                    queue.append(MARK)
+                if item is None or item == MARK:
+                    number = waits(queue, item, number)
                 else:
                     unacked = max(0, unacked - item)
                 room = min(2 - unacked, len([each for each in queue if each != MARK]))
@@ -116,11 +119,8 @@ def test_tuples_wait_while_a_switch_is_open(arrivals: list[list[Any]], closed: b
     for batch in arrivals:
         for port, run in runs(batch):
             for item in run:
-                if item is None:
-                    queue.append(number)
-                    number += 1
-                elif item == MARK:
-                    queue.append(MARK)
+                if item is None or item == MARK:
+                    number = waits(queue, item, number)
                 else:
                     closed = item % 2 == 1
                 wanted += passed_on(queue, len(queue) if closed else 0)

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import signal
 from pathlib import Path
-from typing import Any
+from typing import Any, Protocol
 
 from streams_orchestration.compiler.compilation import Compilation
 from streams_orchestration.compiler.pe_program import PeProgram
@@ -112,6 +113,43 @@ class Ordeal:
         # a replay need not have the batches of the first time
         self.local.source_limit = 2 + number % 9
         return self.local.programs[number % len(self.local.programs)]
+
+
+class DatabaseServer(Protocol):
+    """A server of the tests' own."""
+
+    def start(self) -> None: ...
+
+    def stop(self, how: signal.Signals | None = None) -> None: ...
+
+    def end_sessions(self) -> int: ...
+
+
+class ServerOrdeal(Ordeal):
+    """The same beside a server that crashes, is away, and ends sessions."""
+
+    server: DatabaseServer
+    crash_signal: signal.Signals
+    away = False
+
+    def crash(self, _number: int) -> None:
+        if not self.away:
+            self.server.stop(self.crash_signal)
+            self.server.start()
+
+    def leave(self, _number: int) -> None:
+        if not self.away:
+            self.server.stop()
+            self.away = True
+
+    def come_back(self, _number: int) -> None:
+        if self.away:
+            self.server.start()
+            self.away = False
+
+    def end_sessions(self, _number: int) -> None:
+        if not self.away:
+            self.server.end_sessions()
 
 
 ACTIONS = ["step"] * 4 + ["turn"] * 3 + ["execute_only", "commit_only", "commit_late", "reset", "trigger", "trigger"]

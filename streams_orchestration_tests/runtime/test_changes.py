@@ -13,7 +13,7 @@ from streams_orchestration.runtime.hosts.confirming import Confirmer, confirming
 from streams_orchestration.runtime.storage.home import Home
 from streams_orchestration_tests import postgresql
 from streams_orchestration_tests.runtime.applications import PERIODIC, compiled, published, sink
-from streams_orchestration_tests.runtime.ordeals import ACTIONS, Ordeal
+from streams_orchestration_tests.runtime.ordeals import ACTIONS, ServerOrdeal
 from streams_orchestration_tests.targets import Target, target_of
 
 pytestmark = pytest.mark.usefixtures("no_hosts")
@@ -21,11 +21,11 @@ pytestmark = pytest.mark.usefixtures("no_hosts")
 FAULTS = ("crash", "leave", "come_back", "end_sessions", "reset", "execute_only", "commit_late")
 
 
-class ChangesOrdeal(Ordeal):
-    """A server that crashes, is away and ends sessions; a host that confirms what the cuts leave behind."""
+class ChangesOrdeal(ServerOrdeal):
+    """A table of a server that changes, and a host that confirms what the cuts leave behind."""
 
     def __init__(self, directory: Path, server: postgresql.Server, target: Target) -> None:
-        self.server, self.target, self.away = server, target, False
+        self.server, self.target, self.crash_signal = server, target, signal.SIGQUIT
         self.written: list[tuple[str, int]] = []
         target.run("CREATE TABLE rows (id SERIAL PRIMARY KEY, k TEXT, n BIGINT)")
         target.run("CREATE PUBLICATION changes FOR TABLE rows")
@@ -53,25 +53,6 @@ class ChangesOrdeal(Ordeal):
 
     def confirm(self, _number: int) -> None:
         self.confirmer.confirm()
-
-    def crash(self, _number: int) -> None:
-        if not self.away:
-            self.server.stop(signal.SIGQUIT)
-            self.server.start()
-
-    def leave(self, _number: int) -> None:
-        if not self.away:
-            self.server.stop()
-            self.away = True
-
-    def come_back(self, _number: int) -> None:
-        if self.away:
-            self.server.start()
-            self.away = False
-
-    def end_sessions(self, _number: int) -> None:
-        if not self.away:
-            self.server.end_sessions()
 
     def there(self) -> list[tuple]:
         return published(self.local.published("Out"))

@@ -22,7 +22,7 @@ from streams_orchestration.runtime.storage.home import Home
 from streams_orchestration_tests import mariadb, postgresql
 from streams_orchestration_tests.operators.harness import Bench
 from streams_orchestration_tests.runtime.applications import compiled, rows, source
-from streams_orchestration_tests.runtime.ordeals import ACTIONS, Ordeal
+from streams_orchestration_tests.runtime.ordeals import ACTIONS, ServerOrdeal
 from streams_orchestration_tests.targets import Target, target_of
 
 pytestmark = pytest.mark.usefixtures("no_hosts")
@@ -34,11 +34,11 @@ FAULTS = ("crash", "leave", "come_back", "end_sessions", "keep_due", "deliver_la
 FAULTS += ("forget_delivery",) * 4
 
 
-class DatabaseOrdeal(Ordeal):
-    """The same with a sink in a database, whose server crashes, is away and ends sessions."""
+class DatabaseOrdeal(ServerOrdeal):
+    """A source and a sink in one database."""
 
     def __init__(self, directory: Path, server: mariadb.Server | postgresql.Server, target: Target) -> None:
-        self.server, self.target, self.away = server, target, False
+        self.server, self.target, self.crash_signal = server, target, CRASH[target.kind]
         target.run("CREATE TABLE source (id INT NOT NULL, k CHAR(1), n BIGINT)")
         # some rows share a value, and so may not be parted
         target.run("INSERT INTO source VALUES (?, ?, ?)", *((i - i % 3, *row) for i, row in enumerate(rows(ROWS))))
@@ -61,25 +61,6 @@ class DatabaseOrdeal(Ordeal):
     def publish(self, _number: int) -> None:
         with suppress(OutputError):
             self.local.publish()
-
-    def crash(self, _number: int) -> None:
-        if not self.away:
-            self.server.stop(CRASH[self.target.kind])
-            self.server.start()
-
-    def leave(self, _number: int) -> None:
-        if not self.away:
-            self.server.stop()
-            self.away = True
-
-    def come_back(self, _number: int) -> None:
-        if self.away:
-            self.server.start()
-            self.away = False
-
-    def end_sessions(self, _number: int) -> None:
-        if not self.away:
-            self.server.end_sessions()
 
     def keep_due(self, _number: int) -> None:
         """A publisher falls asleep over what it was about to deliver."""

@@ -9,6 +9,7 @@ import logging
 import os
 import socket
 import time
+import uuid
 from dataclasses import dataclass
 from importlib.metadata import version
 from pathlib import Path
@@ -130,9 +131,10 @@ class Agent:
         m, h, name = tables.machine, tables.host, self._machine.name
         with self._catalog.write() as connection:
             row = MachineRow.one_or_none(connection, select(m).where(m.c.name == name))
-            now = clock.now()
+            now, state = clock.now(), "UP"
             if row is not None:
                 _refuse_other(row, now)
+                state = "DRAINING" if row.state == "DRAINING" else state
                 connection.execute(m.delete().where(m.c.name == name))
                 gone = (h.c.machine == name, h.c.space != process_space(), h.c.state.in_(("STARTING", "RUNNING")))
                 reason = f"machine {name} was started anew"
@@ -140,7 +142,7 @@ class Agent:
             connection.execute(
                 insert(m).values(
                     name=name, space=process_space(), pid=os.getpid(), process_started=process_started(os.getpid()),
-                    address=socket.gethostname(), tags=list(self._machine.tags), cores=self._machine.cores, state="UP",
+                    address=socket.gethostname(), tags=list(self._machine.tags), cores=self._machine.cores, state=state,
                     version=version("streams-orchestration"), since=now, lease_until=now + LEASE_SECONDS,
                     standbys=0, load=os.getloadavg()[0],
                 )
@@ -169,10 +171,12 @@ class Agent:
         a, h = tables.application, tables.host
         with self._catalog.read() as connection:
             row = ApplicationRow.one_or_none(connection, select(a).where(a.c.name == host.application))
-        if row is None or row.wanted != "RUNNING" or host.incarnation is None:
+        if row is None or row.wanted != "RUNNING":
             return
+        # a process of an agent that dies before it has written it down finds no host of its name, and ends
+        incarnation = uuid.uuid4().hex
         memory = Settings(**row.settings).driver_memory
-        start = HostStart(self._home, host.application, host.id, host.incarnation, Path(row.base), memory)
+        start = HostStart(self._home, host.application, host.id, incarnation, Path(row.base), memory)
         try:
             process = self._launcher.launch(start)
         except (HostLaunchError, JavaError) as error:
@@ -180,11 +184,11 @@ class Agent:
             self._report(host, str(error))
             return
         mine = (h.c.application == host.application, h.c.id == host.id, h.c.incarnation == host.incarnation)
-        values = {"pid": process.pid, "process_started": process.started, "space": process_space()}
+        values = {"incarnation": incarnation, "pid": process.pid, "process_started": process.started}
         with self._catalog.write() as connection:
-            record_processes(connection, host.application, host.id, host.incarnation, [process])
+            record_processes(connection, host.application, host.id, incarnation, [process])
             entered: CursorResult[tuple[()]] = connection.execute(
-                update(h).where(*mine, h.c.pid.is_(None)).values(**values)
+                update(h).where(*mine, h.c.pid.is_(None)).values(**values, space=process_space())
             )
         if entered.rowcount == 0:
             kill(process.pid, process.started)
@@ -192,8 +196,8 @@ class Agent:
         log.info("host %s of %s is started, pid %s", host.id, host.application, process.pid)
 
     def _has_ended(self, host: HostRow) -> bool:
-        working = host.state in ("STARTING", "RUNNING") and host.space == process_space()
-        return working and not is_alive(host.pid, host.process_started)
+        working = host.state in ("STARTING", "RUNNING") and host.pid is not None
+        return working and host.space == process_space() and not is_alive(host.pid, host.process_started)
 
     def _report(self, host: HostRow, error: str) -> None:
         """Write down why a host has ended, unless it says so itself, or another one is in its place."""

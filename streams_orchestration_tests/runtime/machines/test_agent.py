@@ -15,12 +15,13 @@ from streams_orchestration.runtime.catalog.rows import HostRow
 from streams_orchestration.runtime.deployment import control
 from streams_orchestration.runtime.errors import HostLaunchError, MachineError
 from streams_orchestration.runtime.hosts import orphans
+from streams_orchestration.runtime.hosts.launcher import HostStart
 from streams_orchestration.runtime.machines import agent as agents
 from streams_orchestration.runtime.machines.agent import Agent, Machine
 from streams_orchestration.runtime.machines.register import forget, read_machines, set_state
 from streams_orchestration.runtime.machines.standbys import Standbys
 from streams_orchestration.runtime.observing.reading import read_status
-from streams_orchestration.runtime.processes import process_space
+from streams_orchestration.runtime.processes import ProcessIdentity, process_space
 from streams_orchestration.runtime.storage.home import Home
 from streams_orchestration.runtime.units import status
 from streams_orchestration_tests.runtime.applications import totals, write_rows
@@ -93,10 +94,35 @@ def test_a_host_that_waits_for_an_agent_is_started_once(place: Place):
     control.launch(place.home, place.name)
     incarnation = place.host.incarnation
     control.launch(place.home, place.name)
-    place.agent.turn()
-    place.agent.turn()
     assert place.host.incarnation == incarnation
+    place.agent.turn()
+    place.agent.turn()
     assert place.hosts.launched == [0]
+
+
+def test_a_process_that_an_agent_did_not_write_down_is_no_host(place: Place, monkeypatch: pytest.MonkeyPatch):
+    control.launch(place.home, place.name)
+    started: list[str] = []
+    launch = place.hosts.launch
+
+    def die(start: HostStart) -> ProcessIdentity:
+        started.append(start.incarnation)
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(place.hosts, "launch", die)
+    with pytest.raises(KeyboardInterrupt):
+        place.agent.turn()
+    monkeypatch.setattr(place.hosts, "launch", launch)
+    place.agent.turn()
+    assert place.host.pid == 101
+    assert place.host.incarnation not in started
+
+
+def test_a_machine_that_is_drained_stays_so_when_its_agent_comes_back(place: Place):
+    set_state(place.home, "m", "DRAINING")
+    place.set(tables.machine, space=ELSEWHERE, lease_until=0.0)
+    place.registered("m")
+    assert read_machines(place.home)[0].state == "DRAINING"
 
 
 def test_it_reports_a_host_that_has_ended(place: Place):

@@ -84,9 +84,8 @@ def _marker(schema: pa.Schema, time: str, microseconds: int) -> pa.RecordBatch:
 
 def _report(scratch: Scratch, key: str, latest: int) -> None:
     """Say how late it is at a port; a file of its own, since a view may be read at several places."""
-    batch = (Path(scratch.path) / "planned").read_text()
     result = replace(TaskResult(READ, 0), sources={key: {"time": latest}})
-    place = Path(scratch.answers) / f"{batch}-{READ}-{uuid.uuid4().hex}.json"
+    place = Path(scratch.answers) / f"{scratch.planned}-{READ}-{uuid.uuid4().hex}.json"
     part = place.with_suffix(".part")
     part.write_bytes(result_codec.dump_json(result))
     part.replace(place)
