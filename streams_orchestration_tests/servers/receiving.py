@@ -5,7 +5,7 @@ from __future__ import annotations
 import contextlib
 import socket
 import time
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from typing import Any, cast
 
 from streams_orchestration.operators.journal.files import JournalFiles
@@ -19,21 +19,30 @@ def files_of(source: JournalSource) -> JournalFiles:
     return JournalFiles(source.directory_of(source.context))
 
 
+def wait_until(holds: Callable[[], bool], otherwise: Callable[[], str]) -> None:
+    """Wait until a condition holds; fails with a text when it does not in time."""
+    end = time.monotonic() + PATIENCE
+    while not holds():
+        assert time.monotonic() < end, otherwise()
+        time.sleep(0.005)
+
+
 def reported(source: JournalSource, name: str, *parts: str) -> Any:
     """What the receiver has reported under a name; waits until it has, with one of the parts in it."""
-    until = time.monotonic() + PATIENCE
-    while not (fact := files_of(source).reported().get(name)) or (parts and not any(part in fact for part in parts)):
-        assert time.monotonic() < until, f"{name} is not reported: {files_of(source).reported()}"
-        time.sleep(0.005)
-    return fact
+    files = files_of(source)
+
+    def is_reported() -> bool:
+        fact = files.reported().get(name)
+        return bool(fact) and (not parts or any(part in fact for part in parts))
+
+    wait_until(is_reported, lambda: f"{name} is not reported: {files.reported()}")
+    return files.reported()[name]
 
 
 def wait_for_messages(source: JournalSource, count: int) -> None:
-    """Until so many messages are in the journal, for those whose sender is not told."""
-    until = time.monotonic() + PATIENCE
-    while files_of(source).durable() <= count:
-        assert time.monotonic() < until, f"{files_of(source).durable() - 1} of {count} messages are in the journal"
-        time.sleep(0.005)
+    """Wait until so many messages are in the journal, for senders that get no answer."""
+    files = files_of(source)
+    wait_until(lambda: files.durable() > count, lambda: f"{files.durable() - 1} of {count} messages are in the journal")
 
 
 def port(source: JournalSource) -> int:

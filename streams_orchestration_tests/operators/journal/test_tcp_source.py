@@ -29,6 +29,7 @@ from streams_orchestration_tests.servers.receiving import (
     receiving,
     reported,
     send,
+    wait_until,
 )
 
 ROW = "k string, n bigint"
@@ -211,13 +212,15 @@ def test_an_address_of_another_machine_is_refused(tmp_path: Path, address: str, 
             made.produce()
 
 
-def test_a_host_that_takes_over_waits_for_the_one_before(tmp_path: Path):
+def test_a_host_that_takes_over_waits_for_the_one_before(tmp_path: Path, caplog: pytest.LogCaptureFixture):
     made, source = bench(tmp_path)
-    with receiving(source) as before, receiving(source):
+    with receiving(source) as before:
         send(port(source), [lines(row(1))])
-        before.stop()
-        (tmp_path / "_outputs" / "TCPSource" / "journal" / "receiver.json").unlink()
-        assert send(port(source), [lines(row(2))]) == 1
+        with receiving(source):
+            wait_until(lambda: "another process receives" in caplog.text, lambda: caplog.text)
+            (tmp_path / "_outputs" / "TCPSource" / "journal" / "receiver.json").unlink()
+            before.stop()
+            assert send(port(source), [lines(row(2))]) == 1
     made.produce()
     assert numbers(made) == [1, 2]
 

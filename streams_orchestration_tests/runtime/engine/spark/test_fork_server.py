@@ -93,11 +93,17 @@ def test_it_belongs_to_the_family_of_the_host(python: str) -> None:
 
 def ended(process: psutil.Process) -> None:
     """Wait until a process runs no more; the parent that it has then may collect it late."""
-    for _ in range(1000):
-        if not process.is_running() or process.status() == psutil.STATUS_ZOMBIE:
-            return
+    until = time.monotonic() + 30.0
+    while runs(process):
+        assert time.monotonic() < until, (process, psutil.Process().children(recursive=True))
         time.sleep(0.01)
-    raise AssertionError(process)
+
+
+def runs(process: psutil.Process) -> bool:
+    try:
+        return process.is_running() and process.status() != psutil.STATUS_ZOMBIE
+    except psutil.NoSuchProcess:
+        return False
 
 
 @pytest.mark.parametrize(("end", "status"), [("terminate", 143), ("kill", -9)])
