@@ -55,6 +55,7 @@ class Server(DebianServer):
     address: str = ""
     """Where it listens, besides its socket."""
     port: int = 5432
+    options: tuple[str, ...] = FAST
     _who: Any = field(default_factory=_identity)
 
     def url(self, schema: str) -> str:
@@ -77,7 +78,7 @@ class Server(DebianServer):
 
     def start(self) -> None:
         places = ("-D", str(self.directory / "data"), "-k", str(self.directory))
-        options = (*places, *self._listening(), *FAST, *LOGICAL)
+        options = (*places, *self._listening(), *self.options, *LOGICAL)
         self._spawn([str(self.programs / "postgres"), *options], self.connect, **self._who)
 
     def _listening(self) -> tuple[str, ...]:
@@ -97,11 +98,11 @@ class Server(DebianServer):
         return ended[0]
 
 
-def server(address: str = "", port: int = 5432) -> AbstractContextManager[Server]:
+def server(address: str = "", port: int = 5432, options: tuple[str, ...] = FAST) -> AbstractContextManager[Server]:
     """A server, gone afterwards with all it had; it listens on an address of the network if one is named."""
     programs = binaries()
     assert programs is not None
-    return running(partial(Server, programs=programs, address=address, port=port), "pg-")
+    return running(partial(Server, programs=programs, address=address, port=port, options=options), "pg-")
 
 
 def why_not() -> str | None:

@@ -1,0 +1,365 @@
+"""Simulated PEs on a catalog: the product's own transactions, without Spark and without tuples.
+
+Every unit is a chain of PEs. Processes take turns over the PEs: each reads its view, plans a batch, makes up what its
+tasks would answer and commits it. One process stands for the hosts: heartbeats, epochs, garbage. What is measured is
+what the catalog and those who talk to it take.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import multiprocessing
+import os
+import time
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from dataclasses import asdict, dataclass, replace
+from functools import partial
+from pathlib import Path
+from statistics import median
+from tempfile import TemporaryDirectory
+from typing import Any
+
+import psutil
+import psycopg
+from sqlalchemy import insert, select
+
+from streams_orchestration.compiler.deployment_plan import DeployedPe, Unit
+from streams_orchestration.compiler.pe_program import InputStream, OperatorProgram, PeProgram, Task
+from streams_orchestration.runtime import clock
+from streams_orchestration.runtime.catalog import tables
+from streams_orchestration.runtime.catalog.catalog import Catalog
+from streams_orchestration.runtime.catalog.creation import create_catalog
+from streams_orchestration.runtime.catalog.rows import UnitRow
+from streams_orchestration.runtime.deployment.deployment import insert_pe, insert_unit
+from streams_orchestration.runtime.deployment.reset import _take_up
+from streams_orchestration.runtime.errors import StaleGenerationError
+from streams_orchestration.runtime.hosts.presence import Presence
+from streams_orchestration.runtime.processes import process_space, process_started
+from streams_orchestration.runtime.programs.batches import BatchPlan, Segment, StateFile, StoredState, TaskResult
+from streams_orchestration.runtime.queries.commits import commit_batch
+from streams_orchestration.runtime.queries.planning import plan_batch
+from streams_orchestration.runtime.queries.recording import nothing_yet
+from streams_orchestration.runtime.queries.views import read_view
+from streams_orchestration.runtime.storage.home import Home
+from streams_orchestration.runtime.units.garbage import Garbage
+from streams_orchestration.runtime.units.watch import observe
+from streams_orchestration_tests.postgresql import Server, server
+
+APPLICATION = "load"
+DURABLE = ("-c", "jit=off")
+"""Options of the server: fsync is on."""
+SAMPLE_SECONDS, OBSERVE_SECONDS, BEAT_SECONDS, GARBAGE_SECONDS = 0.05, 0.1, 5.0, 5.0
+
+
+@dataclass(frozen=True)
+class Load:
+    """What is simulated."""
+
+    pes: int = 100
+    region: int = 10
+    """PEs of a unit."""
+    workers: int = 8
+    """Processes that commit, each with one connection."""
+    seconds: float = 10.0
+    period: float = 1.0
+    """Seconds between two cuts of a unit."""
+    views: bool = True
+    """A view is read and a batch is planned before each commit; else batches are made up, and no epoch ends."""
+    resets: int = 0
+    metrics: bool = True
+
+    @property
+    def units(self) -> list[str]:
+        """Their names."""
+        return [f"region-{number}" for number in range(-(-self.pes // self.region))]
+
+
+@dataclass(frozen=True)
+class Figures:
+    """What came of it. Times are milliseconds."""
+
+    commits: float
+    """A second."""
+    bare: float
+    """`INSERT` and `COMMIT` of one row a second, by as many processes on the same server."""
+    commit_median: float
+    commit_p99: float
+    client: float
+    """Processor time of the clients for a commit, with view and plan where they are read."""
+    server: float
+    """Processor time of the server's processes for a commit."""
+    cuts: int
+    cut_median: float
+    cut_longest: float
+    reset_median: float
+    waits: dict[str, float]
+    """What sessions waited for -> how many did, on average."""
+    stale: int
+
+
+def program_of(load: Load, pe: int) -> PeProgram:
+    """One PE of a chain."""
+    first, last = pe % load.region == 0, pe % load.region == load.region - 1 or pe == load.pes - 1
+    inputs = () if first else (InputStream(f"s{pe - 1}", pe - 1, 0, 0),)
+    operator = OperatorProgram(
+        0, f"Op{pe}", "m:C", {}, () if first else ("x bigint",), (), ("x bigint",), -1, 0, -1, 0,
+        stateful=True, source=first, preserves=(), deliveries=(),
+    )  # fmt: skip
+    tasks = (Task(0, 0, 0, (0,), (0,) if first else (), inputs),)
+    consumers = {} if last else {f"s{pe}": (pe + 1,)}
+    unit = load.units[pe // load.region]
+    return PeProgram(APPLICATION, pe, unit, first, False, {0: operator}, tasks, consumers)  # noqa: FBT003
+
+
+def deploy(home: Home, load: Load) -> list[PeProgram]:
+    """Enter the application as a deployment does, on hosts that are this process."""
+    create_catalog(home)
+    catalog = Catalog(home)
+    programs = [program_of(load, pe) for pe in range(load.pes)]
+    now, me = clock.now(), os.getpid()
+    with catalog.write() as connection:
+        connection.execute(
+            insert(tables.application).values(
+                name=APPLICATION, life="life", fingerprint="", compilation=b"", base="/", settings={}, wanted="RUNNING",
+                state="RUNNING", deployed_at=now,
+            )
+        )  # fmt: skip
+        for number, name in enumerate(load.units):
+            pes = tuple(range(number * load.region, min((number + 1) * load.region, load.pes)))
+            period = load.period if load.views else None
+            insert_unit(connection, APPLICATION, Unit(name, number, pes, pes[:1], period, 5))
+            connection.execute(
+                insert(tables.host).values(
+                    application=APPLICATION, id=number, incarnation="it", pid=me, process_started=process_started(me),
+                    state="RUNNING", launched_at=now, heartbeat_at=now, space=process_space(),
+                )
+            )  # fmt: skip
+        for program in programs:
+            sources = {f"Op{program.pe}": {}} if program.starts else {}
+            deployed = DeployedPe(program, program.pe // load.region, True, sources)  # noqa: FBT003
+            insert_pe(connection, deployed, state="RUNNING", running=1)
+    observe(catalog, APPLICATION)
+    catalog.close()
+    return programs
+
+
+class SimulatedPe:
+    """Plans and commits as the planner of a query does."""
+
+    def __init__(self, catalog: Catalog, program: PeProgram, load: Load) -> None:
+        self.catalog, self.program, self.load = catalog, program, load
+        self.plan: BatchPlan | None = None
+        counts = nothing_yet(program) | {"tasks": {"wall_ns": 1_000_000, "cpu_ns": 900_000, "count": 1}}
+        self.metrics = counts if load.metrics else {}
+
+    def turn(self) -> float | None:
+        """One batch; seconds of its commit, None when there is nothing to do.
+
+        Raises:
+            StaleGenerationError: the unit was reset meanwhile.
+        """
+        if self.plan is None:
+            view = read_view(self.catalog, self.program)
+            self.plan = plan_batch(self.program, view, source_limit=1)
+            if self.plan is None:
+                return None
+        plan, self.plan = self.plan, None
+        results = [self._result(plan)]
+        began = time.perf_counter()
+        commit_batch(self.catalog, self.program, plan, results, 0.01)
+        took = time.perf_counter() - began
+        if not self.load.views:
+            outputs = {stream: plan.position.outputs.get(stream, 0) + 1 for stream in self.program.consumers}
+            self.plan = replace(plan, batch=plan.batch + 1, position=replace(plan.position, outputs=outputs))
+        return took
+
+    def _result(self, plan: BatchPlan) -> TaskResult:
+        pe, batch = self.program.pe, plan.batch
+        state = StateFile(f"/nowhere/states/pe-{pe}/{batch}.arrow", 100, 0, batch)
+        return TaskResult(
+            0, 0, rows_in=1, rows_out=1,
+            sources={f"Op{pe}": {"row": batch}} if self.program.starts else {},
+            segments=tuple(Segment(s, f"/nowhere/{s}/{batch}.arrow", 1, 100, 0) for s in self.program.consumers),
+            states=(StoredState(f"Op{pe}", (state,)),),
+            metrics=json.loads(json.dumps(self.metrics)),
+        )  # fmt: skip
+
+
+def commit_for(home: Home, programs: Sequence[PeProgram], load: Load, until: float, answers: Any) -> None:
+    """The work of one process: PEs in turn."""
+    catalog = Catalog(home)
+    pes = [SimulatedPe(catalog, program, load) for program in programs]
+    times: list[float] = []
+    stale = 0
+    while time.monotonic() < until:
+        before = len(times)
+        for pe in pes:
+            try:
+                took = pe.turn()
+            except StaleGenerationError:
+                stale += 1
+                continue
+            if took is not None:
+                times.append(took)
+            if time.monotonic() >= until:
+                break
+        if len(times) == before:
+            time.sleep(0.005)
+    answers.put((times, stale, time.process_time()))
+
+
+def insert_for(url: str, number: int, until: float, answers: Any) -> None:
+    """The yardstick: one row, one transaction."""
+    count = 0
+    with psycopg.connect(url, autocommit=True) as connection:
+        while time.monotonic() < until:
+            connection.execute("INSERT INTO bare VALUES (%s, %s)", (number, count))
+            count += 1
+    answers.put(count)
+
+
+def host_for(home: Home, programs: Sequence[PeProgram], load: Load, until: float, answers: Any) -> None:
+    """The work of the hosts: heartbeats, epochs, garbage, and resets of one unit after the other."""
+    catalog = Catalog(home)
+    hosts = [Presence(catalog, APPLICATION, number, "it") for number in range(len(load.units))]
+    for host in hosts:
+        host.join()
+    garbage = Garbage(catalog, APPLICATION, programs)
+    resets: list[float] = []
+    began = beaten = collected = time.monotonic()
+    while (now := time.monotonic()) < until:
+        observe(catalog, APPLICATION)
+        if now - beaten >= BEAT_SECONDS:
+            beaten = now
+            for host in hosts:
+                host.beat()
+        if now - collected >= GARBAGE_SECONDS:
+            garbage.collect()
+            collected = time.monotonic()
+        if len(resets) < load.resets and now - began > (len(resets) + 0.5) * load.seconds / load.resets:
+            resets.append(_reset(catalog, load.units[len(resets) % len(load.units)]))
+        time.sleep(OBSERVE_SECONDS)
+    answers.put(resets)
+
+
+def _reset(catalog: Catalog, unit: str) -> float:
+    began = time.perf_counter()
+    _take_up(catalog, APPLICATION, unit, generation=None, force=True)
+    took = time.perf_counter() - began
+    p, u = tables.pe, tables.unit
+    with catalog.write() as connection:
+        generation = select(u.c.generation).where(u.c.name == unit).scalar_subquery()
+        connection.execute(p.update().where(p.c.unit == unit).values(running=generation, state="RUNNING"))
+    return took
+
+
+def run(load: Load) -> Figures:
+    """Simulate a load on a server of its own."""
+    with server(options=DURABLE) as postgresql, TemporaryDirectory() as directory:
+        os.environ["STREAMS_CATALOG"] = postgresql.url("load")
+        home = Home(Path(directory))
+        bare = _bare(postgresql, load)
+        programs = deploy(home, load)
+        shares = [programs[number :: load.workers] for number in range(load.workers)]
+        before = _server_seconds(postgresql)
+        waits: Counter[str] = Counter()
+        until = time.monotonic() + load.seconds
+        workers = [partial(commit_for, home, share, load, until) for share in shares if share]
+        *committed, resets = _together(
+            [*workers, partial(host_for, home, programs, load, until)], _sampled(postgresql, waits, until)
+        )
+        used = _server_seconds(postgresql) - before
+        cuts = _cuts(home)
+    times = sorted(took for took, _, _ in committed for took in took)
+    count = max(len(times), 1)
+    samples = max(waits.pop("", 0), 1)
+    return Figures(
+        commits=count / load.seconds,
+        bare=bare,
+        commit_median=1e3 * median(times or [0.0]),
+        commit_p99=1e3 * times[int(0.99 * len(times))] if times else 0.0,
+        client=1e3 * sum(cpu for _, _, cpu in committed) / count,
+        server=1e3 * used / count,
+        cuts=len(cuts),
+        cut_median=1e3 * median(cuts or [0.0]),
+        cut_longest=1e3 * max(cuts, default=0.0),
+        reset_median=1e3 * median(resets or [0.0]),
+        waits={name: number / samples for name, number in waits.most_common(6)},
+        stale=sum(stale for _, stale, _ in committed),
+    )
+
+
+def _bare(postgresql: Server, load: Load) -> float:
+    with postgresql.connect() as connection:
+        connection.execute("CREATE TABLE bare (worker integer, number integer, PRIMARY KEY (worker, number))")
+    seconds = load.seconds / 3
+    until = time.monotonic() + seconds
+    url = f"postgresql://streams@/postgres?host={postgresql.directory}"
+    counts = _together([partial(insert_for, url, number, until) for number in range(load.workers)], iter(()))
+    return sum(counts) / seconds
+
+
+def _together(functions: Sequence[Any], meanwhile: Iterator[None]) -> list[Any]:
+    """Run functions in processes of their own; what each puts into its queue."""
+    forked = multiprocessing.get_context("fork")
+    queues = [forked.SimpleQueue() for _ in functions]
+    processes = [forked.Process(target=f, args=(queue,)) for f, queue in zip(functions, queues, strict=True)]
+    for process in processes:
+        process.start()
+    for _ in meanwhile:
+        pass
+    answers = [queue.get() for queue in queues]
+    for process in processes:
+        process.join()
+    return answers
+
+
+def _sampled(postgresql: Server, waits: Counter[str], until: float) -> Iterator[None]:
+    """Count again and again what the sessions of the product wait for."""
+    query = (
+        "SELECT wait_event_type || ':' || wait_event FROM pg_stat_activity WHERE application_name = 'streams' "
+        "AND state = 'active' AND wait_event_type <> 'Client'"
+    )
+    with postgresql.connect() as connection:
+        while time.monotonic() < until:
+            waits[""] += 1
+            waits.update(row[0] for row in connection.execute(query))
+            time.sleep(SAMPLE_SECONDS)
+            yield
+
+
+def _server_seconds(postgresql: Server) -> float:
+    """Processor time of the server with the sessions that have ended; those that are open are its children."""
+    assert postgresql.process is not None
+    main = psutil.Process(postgresql.process.pid)
+    own = main.cpu_times()
+    total = own.user + own.system + own.children_user + own.children_system
+    for child in main.children(recursive=True):
+        times = child.cpu_times()
+        total += times.user + times.system
+    return total
+
+
+def _cuts(home: Home) -> list[float]:
+    """Seconds of the last ten drains of every unit."""
+    with Catalog(home).read() as connection:
+        units = UnitRow.all(connection, select(tables.unit))
+    return [seconds for unit in units if unit.drains for seconds in unit.drains[2]]
+
+
+def main() -> None:
+    """Simulate one load, and print its figures as JSON."""
+    parser = argparse.ArgumentParser(prog="python -m benchmarks.catalog_load", description=__doc__)
+    for name, kind in (("pes", int), ("region", int), ("workers", int), ("seconds", float), ("period", float),
+                       ("resets", int)):  # fmt: skip
+        parser.add_argument(f"--{name}", type=kind, default=getattr(Load(), name))
+    parser.add_argument("--no-views", dest="views", action="store_false")
+    parser.add_argument("--no-metrics", dest="metrics", action="store_false")
+    load = Load(**vars(parser.parse_args()))
+    print(json.dumps(asdict(load) | asdict(run(load)), indent=1))
+
+
+if __name__ == "__main__":
+    main()
