@@ -102,7 +102,7 @@ class Figures:
 def program_of(load: Load, pe: int) -> PeProgram:
     """One PE of a chain."""
     first, last = pe % load.region == 0, pe % load.region == load.region - 1 or pe == load.pes - 1
-    inputs = () if first else (InputStream(f"s{pe - 1}", pe - 1, 0, 0),)
+    inputs = () if first else (InputStream(f"s{pe - 1}", pe - 1, 0, 0, foreign=False),)
     operator = OperatorProgram(
         0, f"Op{pe}", "m:C", {}, () if first else ("x bigint",), (), ("x bigint",), -1, 0, -1, 0,
         stateful=True, source=first, preserves=(), deliveries=(),
@@ -110,7 +110,7 @@ def program_of(load: Load, pe: int) -> PeProgram:
     tasks = (Task(0, 0, 0, (0,), (0,) if first else (), inputs),)
     consumers = {} if last else {f"s{pe}": (pe + 1,)}
     unit = load.units[pe // load.region]
-    return PeProgram(APPLICATION, pe, unit, first, False, {0: operator}, tasks, consumers)  # noqa: FBT003
+    return PeProgram(APPLICATION, pe, unit, first, False, {0: operator}, tasks, consumers)
 
 
 def deploy(home: Home, load: Load) -> list[PeProgram]:
@@ -138,7 +138,7 @@ def deploy(home: Home, load: Load) -> list[PeProgram]:
             )  # fmt: skip
         for program in programs:
             sources = {f"Op{program.pe}": {}} if program.starts else {}
-            deployed = DeployedPe(program, program.pe // load.region, True, sources)  # noqa: FBT003
+            deployed = DeployedPe(program, program.pe // load.region, True, sources)
             insert_pe(connection, deployed, state="RUNNING", running=1)
     observe(catalog, APPLICATION)
     catalog.close()
@@ -226,7 +226,7 @@ def host_for(home: Home, programs: Sequence[PeProgram], load: Load, until: float
     hosts = [Presence(catalog, APPLICATION, number, "it") for number in range(len(load.units))]
     for host in hosts:
         host.join()
-    garbage = Garbage(catalog, APPLICATION, programs)
+    garbage = Garbage(catalog, APPLICATION, programs, load.units)
     resets: list[float] = []
     began = beaten = collected = time.monotonic()
     while (now := time.monotonic()) < until:

@@ -24,10 +24,14 @@ from streams_orchestration_tests.runtime.applications import (
     published,
     rows,
     sink,
+    source,
+    write_rows,
 )
 from streams_orchestration_tests.runtime.exporting import (
+    AUTONOMOUS,
     EVENTS,
     doubled,
+    export,
     exporter,
     happen,
     heard,
@@ -195,3 +199,19 @@ def test_whatever_fails_on_either_side_nothing_is_lost_and_nothing_doubled(
         both = [LocalApplication(Home(Path(directory)), compilation, 4) for compilation in regions(data, visibility)]
         happen(both, events)
         assert published(both[1].published("Kept")) == expected_totals(rows(30))
+
+
+def test_what_the_exporter_itself_has_still_to_read_is_kept_when_only_the_unit_that_writes_it_has_moved(tmp_path: Path):
+    file = write_rows(tmp_path / "rows.parquet", 40)
+    graph = [source("Rows", file), node("Doubled", "Doubling", "Rows"), export("Doubled", streamId="s")]
+    compilation = compiled([*graph, sink("Kept", "Doubled", **AUTONOMOUS)], application="exporter", fusion="legacy")
+    writer = LocalApplication(Home(tmp_path), compilation, 5)
+    (unit,) = {program.unit for program in writer.programs if program.exports}
+    writing = [program for program in writer.programs if program.unit == unit]
+    for _ in range(4):
+        writer.trigger()
+        for program in writing:
+            writer.step(program)
+    collect_garbage(writer.catalog, "exporter", writer.programs, [unit])
+    writer.run()
+    assert published(writer.published("Kept")) == doubled(40)

@@ -40,7 +40,8 @@ class Catalog:
     """Transactions on the catalog of one home.
 
     Readers never wait, writers take turns. A write transaction takes the write lock when it begins, so that what it
-    reads stays true until it commits.
+    reads stays true until it commits. One that writes rows of a single unit of recovery takes turns with others of that
+    unit, and with those that write anything.
     """
 
     def __init__(self, home: Home, *, busy_seconds: float = BUSY_SECONDS, patience: float = PATIENCE_SECONDS) -> None:
@@ -135,6 +136,18 @@ class Catalog:
             yield connection
 
     @contextmanager
+    def write_unit(self, application: str, unit: str) -> Iterator[Connection]:
+        """The same for rows of one unit: its own, those of its PEs, and those that its PEs have written.
+
+        What it reads of other units may change until it commits.
+
+        Raises:
+            CommitUnknownError, CatalogUnavailableError, CatalogError: as `write`.
+        """
+        with self._transaction("unit", f"{application}/{unit}") as connection:
+            yield connection
+
+    @contextmanager
     def note(self) -> Iterator[Connection]:
         """A transaction of one statement on rows that only this process writes, such as a heartbeat.
 
@@ -153,8 +166,8 @@ class Catalog:
         self._database.engine.dispose()
 
     @contextmanager
-    def _transaction(self, mode: Mode) -> Iterator[Connection]:
-        connection, transaction = self._begin(mode)
+    def _transaction(self, mode: Mode, unit: str = "") -> Iterator[Connection]:
+        connection, transaction = self._begin(mode, unit)
         with connection:
             try:
                 yield connection
@@ -176,17 +189,17 @@ class Catalog:
                 if mode != "read" and self._database.doubtful(error):
                     raise CommitUnknownError(self.name, reason_of(error)) from error
                 raise self._database.error(error) from error
-            if mode == "write":
-                self._database.committed()
+            if mode in ("write", "unit"):
+                self._database.committed(connection)
 
-    def _begin(self, mode: Mode) -> tuple[Connection, RootTransaction]:
+    def _begin(self, mode: Mode, unit: str) -> tuple[Connection, RootTransaction]:
         """Open a transaction; nothing was done yet, so a connection that is lost here is replaced."""
         until = time.monotonic() + self._patience
         pause = FIRST_PAUSE
         while True:
             connection = None
             try:
-                connection = self._database.engine.connect().execution_options(mode=mode)
+                connection = self._database.engine.connect().execution_options(mode=mode, unit=unit)
                 return connection, connection.begin()
             except DBAPIError as error:
                 if connection is not None:

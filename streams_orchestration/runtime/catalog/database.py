@@ -12,7 +12,7 @@ from sqlalchemy.exc import DBAPIError, IntegrityError
 from streams_orchestration.runtime.catalog.changes import Bell
 from streams_orchestration.runtime.errors import CatalogError
 
-Mode = Literal["read", "write", "note", "create"]
+Mode = Literal["read", "write", "unit", "note", "create"]
 
 
 class Database(ABC):
@@ -29,16 +29,22 @@ class Database(ABC):
         @event.listens_for(self.engine, "begin")
         def _on_begin(connection: Connection) -> None:
             self.synchronise(connection)
-            mode = connection.get_execution_options().get("mode", "read")
-            connection.exec_driver_sql(self.begin(mode), execution_options={"no_parameters": True})
+            options = connection.get_execution_options()
+            begin = self.begin(options.get("mode", "read"), options.get("unit", ""))
+            connection.exec_driver_sql(begin, execution_options={"no_parameters": True})
 
     @abstractmethod
-    def begin(self, mode: Mode) -> str:
+    def begin(self, mode: Mode, unit: str = "") -> str:
         """The statement that begins a transaction.
 
-        `read` sees one state all the time. What `write` reads stays true until it commits: writers take turns. A `note`
-        is one statement, which does not take its turn where the database can do without. `create` excludes other
-        writers, too, and needs no table.
+        `read` sees one state all the time. What `write` reads stays true until it commits: writers take turns. `unit`
+        promises that for the rows of one unit, and excludes other writers of that unit and `write` only, where the
+        database can do so. A `note` is one statement, which does not take its turn where the database can do without.
+        `create` excludes other writers, too, and needs no table.
+
+        Args:
+            mode: of the transaction.
+            unit: of `unit`: application and unit, as one text.
         """
 
     @abstractmethod
@@ -59,15 +65,15 @@ class Database(ABC):
 
     @abstractmethod
     def bell(self) -> Bell:
-        """What rings after every transaction of mode `write`.
+        """What rings after every transaction of mode `write` or `unit`.
 
         Raises:
             OSError: it cannot be opened now.
         """
 
     @abstractmethod
-    def committed(self) -> None:
-        """Ring; called after the commit of a transaction of mode `write`."""
+    def committed(self, connection: Connection) -> None:
+        """Ring; called after the commit of a transaction of mode `write` or `unit`, with its connection."""
 
     def sound(self, connection: Connection) -> bool:
         """May the transaction be committed; the server would roll back one of which a statement has failed."""

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import hashlib
 import os
 import re
 import threading
 import zlib
+from contextlib import suppress
 from typing import Any
 
 from sqlalchemy import URL, Connection, Engine, create_engine
@@ -76,13 +78,21 @@ class PostgresqlDatabase(Database):
             raise CatalogPlaceError(message)
         return cls(url, schema, busy_seconds)
 
-    def begin(self, mode: Mode) -> str:
-        """A writer locks a table, so that only it writes until it commits, notes of other rows left aside."""
+    def begin(self, mode: Mode, unit: str = "") -> str:
+        """A writer of all locks a table; one of a unit shares that, and locks a number that stands for the unit.
+
+        A transaction takes them in this order, never more than one unit, and writes rows of that unit only, so that no
+        two can wait for each other.
+        """
         if mode == "read":
             return "BEGIN ISOLATION LEVEL REPEATABLE READ, READ ONLY"
         if mode == "write":
-            # NOTIFY reaches those who listen when the transaction commits
-            return f"BEGIN ISOLATION LEVEL READ COMMITTED; LOCK TABLE catalog_version IN EXCLUSIVE MODE; {self._notify}"
+            return "BEGIN ISOLATION LEVEL READ COMMITTED; LOCK TABLE catalog_version IN EXCLUSIVE MODE"
+        if mode == "unit":
+            return (
+                "BEGIN ISOLATION LEVEL READ COMMITTED; LOCK TABLE catalog_version IN ROW EXCLUSIVE MODE; "
+                f"SELECT pg_advisory_xact_lock({_number(self.schema, unit)})"
+            )
         if mode == "note":
             return "BEGIN ISOLATION LEVEL READ COMMITTED"
         return f"BEGIN ISOLATION LEVEL READ COMMITTED; SELECT pg_advisory_xact_lock({CREATION})"
@@ -107,8 +117,13 @@ class PostgresqlDatabase(Database):
         except (DBAPIError, Error) as error:
             raise OSError(str(error)) from error
 
-    def committed(self) -> None:
-        """Nothing: the server rings, since the transaction has notified."""
+    def committed(self, connection: Connection) -> None:
+        """Notify, in a transaction of its own: those that notify commit one after the other on the whole server."""
+        from psycopg import Error
+
+        driver: Any = connection.connection.dbapi_connection
+        with suppress(Error):  # who waits looks by itself after a while; the next transaction meets the lost connection
+            driver.execute(self._notify)
 
     def exists(self) -> bool:
         """Only the server can say."""
@@ -175,6 +190,11 @@ class NotificationBell(Bell):
     def close(self) -> None:
         """Close the connection."""
         self._driver.close()
+
+
+def _number(schema: str, unit: str) -> int:
+    """What an advisory lock of a unit is on; two units that have the same one would only wait for each other."""
+    return int.from_bytes(hashlib.blake2b(f"{schema}/{unit}".encode(), digest_size=8).digest(), signed=True)
 
 
 def _unreachable(name: str, reason: str) -> CatalogError:

@@ -71,7 +71,7 @@ class SqliteDatabase(Database):
             raise CatalogPlaceError(message)
         return cls(path, busy_seconds)
 
-    def begin(self, mode: Mode) -> str:
+    def begin(self, mode: Mode, unit: str = "") -> str:  # noqa: ARG002  there is one lock
         """A writer takes the lock at once, so that it waits before it has read anything."""
         return "BEGIN" if mode == "read" else "BEGIN IMMEDIATE"
 
@@ -96,7 +96,7 @@ class SqliteDatabase(Database):
         self._bell.touch()
         return LookingBell(lambda: self._bell.stat().st_mtime_ns, LOOK_SECONDS)
 
-    def committed(self) -> None:
+    def committed(self, connection: Connection) -> None:  # noqa: ARG002  the bell is no part of the database
         """Ring."""
         ring(self._bell)
 

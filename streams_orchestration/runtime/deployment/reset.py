@@ -100,7 +100,7 @@ def _refuse_lost(catalog: Catalog, application: str, unit: str) -> None:
 
 def _take_up(catalog: Catalog, application: str, unit: str, *, generation: int | None, force: bool) -> None:
     """Write down that the reset is taken up, and begin it if every host is there."""
-    with catalog.write() as connection:
+    with catalog.write_unit(application, unit) as connection:
         row = unit_row(connection, application, unit)
         if row.state in ENDED or (generation is not None and row.generation > generation):
             return

@@ -174,7 +174,7 @@ class Host:
         pes = deployed_pes(self.catalog, self.application)
         self.programs = {pe.program.pe: pe.program for pe in pes}
         self.timed = units_timed_by(pes, self.number)
-        self.garbage = Garbage(self.catalog, self.application, self.programs.values())
+        self.garbage = Garbage(self.catalog, self.application, self.programs.values(), self.timed)
         sinks = deliverers(self.catalog, self.home, self.application, self.programs.values(), self.timed)
         self.publisher.deliver_to(sinks)
         self.receivers.serve(self.home, [pe.program for pe in pes if pe.host == self.number])
@@ -334,7 +334,7 @@ class Host:
     def _report_running(self, pe: int, generation: int) -> None:
         """Report that a PE runs, unless a reset has made that out of date or the PE has completed meanwhile."""
         self.presence.row()
-        with self.catalog.write() as connection:
+        with self.catalog.write_unit(self.application, self.programs[pe].unit) as connection:
             self._report(connection, pe, generation, {"state": "RUNNING", "error": None, "permanent": False,
                                                       "running": generation})  # fmt: skip
 
@@ -344,7 +344,7 @@ class Host:
         """Report why a PE has failed, and whether the failure of its operator has come before."""
         self.presence.row()
         p = tables.pe
-        with self.catalog.write() as connection:
+        with self.catalog.write_unit(self.application, self.programs[pe].unit) as connection:
             values: dict[str, Any] = {"state": "FAILED", "error": error, "permanent": permanent}
             if cause is not None:
                 before = connection.scalar(

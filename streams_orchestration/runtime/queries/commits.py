@@ -68,7 +68,7 @@ def commit_batch(
     now = clock.now()
     spark = now - plan.planned_at if plan.planned_at else seconds
     counts = batch_counts(plan, results, spark, commit_before)
-    with catalog.write() as connection:
+    with catalog.write_unit(application, program.unit) as connection:
         try:
             row = _fence(connection, application, pe, plan)
         except StaleGenerationError:

@@ -92,7 +92,7 @@ class Deliverer:
             self.close()
             text = str(error) if isinstance(error, ValueError) else f"{type(error).__name__}: {error}"
             raise OutputError(self.name, f"{text}; delivery {key} is tried again, nothing is lost") from error
-        with self.catalog.write() as connection:
+        with self.catalog.write_unit(self.application, outputs[0].unit) as connection:
             counted = False
             for row in outputs:
                 counted |= count_output(connection, self.application, row, outputs=0 if counted else 1)

@@ -132,7 +132,7 @@ class Gatherer:
         except (OSError, StorageAwayError) as error:
             reason = f"{row.pending} cannot be read: {error.strerror}" if isinstance(error, OSError) else str(error)
             raise OutputError(row.operator, f"{reason}; it is tried again, nothing is lost") from error
-        with self.catalog.write() as connection:
+        with self.catalog.write_unit(self.application, row.unit) as connection:
             count_output(connection, self.application, row)
         Path(row.pending).unlink(missing_ok=True)  # not before: a repetition sends it again
 
@@ -148,7 +148,7 @@ class Gatherer:
             return None
         final = str(self.sink.final(merged, rows[0].epoch, rows[-1].batch)) if named else None
         mine = (f.c.application == self.application, f.c.pending.in_([row.pending for row in rows]))
-        with self.catalog.write() as connection:
+        with self.catalog.write_unit(self.application, rows[0].unit) as connection:
             there = connection.scalar(
                 select(func.count()).where(*mine, f.c.final.is_(None), ~f.c.retracted, ~f.c.published)
             )

@@ -129,7 +129,7 @@ def _publish(catalog: Catalog, application: str, rows: list[DueOutput]) -> tuple
             with contextlib.suppress(FileNotFoundError):
                 sync(directory)
         f = tables.sink_file
-        with catalog.write() as connection:
+        with catalog.write_unit(application, done[0].unit) as connection:
             for row in done:
                 if row.complete:
                     count_output(connection, application, row)

@@ -9,13 +9,16 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Iterable, Mapping
 
-from sqlalchemy import Connection, and_, delete, func, select
+from sqlalchemy import Connection, Select, bindparam, delete, func, select
 
 from streams_orchestration.runtime.catalog import tables
 from streams_orchestration.runtime.catalog.rows import StateRow
 from streams_orchestration.runtime.programs.batches import StateFile, StoredState
 
 _s, _t = tables.state, tables.trial
+_DROP = delete(_s).where(
+    _s.c.application == bindparam("of"), _s.c.operator == bindparam("by"), _s.c.batch == bindparam("at")
+)
 
 
 def newest_states(connection: Connection, application: str, pe: int) -> dict[str, StoredState]:
@@ -52,14 +55,17 @@ def drop_states_after(connection: Connection, application: str, pe: int, batch: 
     return _drop(connection, rows, {(row.operator, row.batch) for row in rows if row.batch <= batch})
 
 
-def drop_unneeded_states(connection: Connection, application: str, cuts: Mapping[int, int]) -> list[str]:
-    """Forget all states that neither a cut can need nor the next batch.
+def drop_unneeded_states(
+    connection: Connection, application: str, pes: Select[tuple[int]], cuts: Mapping[int, int]
+) -> list[str]:
+    """Forget all states of some PEs that neither a cut can need nor the next batch.
 
     Needed are those of the last cut, of later boundaries, each of which may become a cut yet, and the newest ones.
 
     Args:
         connection: in a transaction that writes.
         application: its name.
+        pes: the PEs, those of whole units.
         cuts: PE -> its batch in the cut of the last complete epoch, as far as there is one.
 
     Returns:
@@ -67,13 +73,16 @@ def drop_unneeded_states(connection: Connection, application: str, cuts: Mapping
     """
     c, p = tables.commit, tables.pe
     needed: dict[int, list[int]] = defaultdict(list)
-    boundaries = select(c.c.pe, c.c.batch).where(c.c.application == application, c.c.boundary)
+    boundaries = select(c.c.pe, c.c.batch).where(c.c.application == application, c.c.pe.in_(pes), c.c.boundary)
     for pe, batch in (*cuts.items(), *connection.execute(boundaries)):
         if batch >= cuts.get(pe, 0):
             needed[pe].append(batch)
-    for pe, batch in connection.execute(select(p.c.id, p.c.batch).where(p.c.application == application)):
+    for pe, batch in connection.execute(
+        select(p.c.id, p.c.batch).where(p.c.application == application, p.c.id.in_(pes))
+    ):
         needed[pe].append(batch)
-    rows = StateRow.all(connection, select(_s).where(_s.c.application == application).order_by(_s.c.batch))
+    mine = (_s.c.application == application, _s.c.pe.in_(pes))
+    rows = StateRow.all(connection, select(_s).where(*mine).order_by(_s.c.batch))
     newest: dict[tuple[str, int], int] = {}
     for row in rows:
         newest |= {(row.operator, batch): row.batch for batch in needed[row.pe] if row.batch <= batch}
@@ -85,11 +94,9 @@ def _drop(connection: Connection, rows: Iterable[StateRow], keep: set[tuple[str,
     rows = list(rows)
     kept = [row for row in rows if (row.operator, row.batch) in keep]
     dropped = [row for row in rows if (row.operator, row.batch) not in keep]
-    for row in dropped:
-        this = and_(_s.c.application == row.application, _s.c.operator == row.operator, _s.c.batch == row.batch)
-        connection.execute(delete(_s).where(this))
     if not dropped:
         return []
+    connection.execute(_DROP, [{"of": row.application, "by": row.operator, "at": row.batch} for row in dropped])
     return sorted(_paths(dropped) - _paths(kept) - kept_files(connection, dropped[0].application))
 
 

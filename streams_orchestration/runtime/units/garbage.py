@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Collection, Iterable
 
 from sqlalchemy import Connection, delete, func, select
@@ -29,12 +30,16 @@ class Garbage:
         catalog: of the application.
         application: its name.
         programs: of all its PEs.
+        units: to look at; another host looks at the others.
     """
 
-    def __init__(self, catalog: Catalog, application: str, programs: Collection[PeProgram]) -> None:
+    def __init__(
+        self, catalog: Catalog, application: str, programs: Collection[PeProgram], units: Collection[str]
+    ) -> None:
         self._catalog = catalog
         self._application = application
         self._programs = programs
+        self._names = units
         self._units: dict[str, tuple[int, int, int]] = {}
         self._importers: object = None
 
@@ -49,7 +54,7 @@ class Garbage:
             progress = (
                 select(u.c.name, u.c.generation, tables.SHOWN_EPOCH.label("cut"), func.sum(p.c.batch).label("batches"))
                 .join(p, (p.c.application == u.c.application) & (p.c.unit == u.c.name))
-                .where(u.c.application == self._application)
+                .where(u.c.application == self._application, u.c.name.in_(self._names))
                 .group_by(u.c.name, u.c.generation, tables.SHOWN_EPOCH)
             )
             units = {
@@ -80,54 +85,88 @@ def collect_garbage(
     Returns:
         How many files were removed.
     """
-    c, s, u, p, e = tables.commit, tables.segment, tables.unit, tables.pe, tables.epoch
+    programs = list(programs)
+    names = {program.unit for program in programs} if units is None else set(units)
+    unit_of = {program.pe: program.unit for program in programs}
+    # the segments that a unit has read are among the rows of the unit that has written them
+    names |= {unit_of[s.producer] for each in programs if each.unit in names for s in each.inputs}
+    removed = 0
+    for unit in sorted(names):
+        with catalog.write_unit(application, unit) as connection:
+            paths = _collect_unit(connection, application, unit, programs)
+        removed += remove_files(paths)
+    return removed + remove_files(_collect_exports(catalog, application, programs))
+
+
+def _collect_unit(connection: Connection, application: str, unit: str, programs: Collection[PeProgram]) -> list[str]:
+    """Forget what lies before the cut of a unit, and the segments that all who read them in the application have read.
+
+    A cut only moves forward, so that of a reader in another unit, which may move meanwhile, is good enough.
+    """
+    c, s, p, u, e = tables.commit, tables.segment, tables.pe, tables.unit, tables.epoch
+    members = {program.pe: program for program in programs if program.unit == unit}
+    exported = {stream for program in members.values() for stream in program.exports}
+    streams = {stream for program in members.values() for stream in program.consumers} - exported
     paths: list[str] = []
-    mine = u.c.application == application if units is None else (u.c.application == application) & u.c.name.in_(units)
-    streams = {
-        stream.stream for program in programs if units is None or program.unit in units for stream in program.inputs
-    }
+    for stream, number in _needed(connection, application, programs, streams).items():
+        old = (s.c.application == application, s.c.stream == stream, s.c.number < number)
+        paths += connection.scalars(delete(s).where(*old).returning(s.c.path))
+    cuts = {pe: batch for pe, batch, _ in _cuts(connection, application, members)}
+    for pe, batch in cuts.items():
+        connection.execute(delete(c).where(c.c.application == application, c.c.pe == pe, c.c.batch < batch))
+    mine = select(p.c.id).where(p.c.application == application, p.c.unit == unit)
+    paths += drop_unneeded_states(connection, application, mine, cuts)
+    completed = select(u.c.completed_epoch).where(u.c.application == application, u.c.name == unit).scalar_subquery()
+    connection.execute(
+        delete(e).where(e.c.application == application, e.c.unit == unit, e.c.epoch <= completed - KEPT_EPOCHS)
+    )
+    return paths
+
+
+def _collect_exports(catalog: Catalog, application: str, programs: Collection[PeProgram]) -> list[str]:
+    """Forget exported segments that nobody needs, and those that resets have taken back; writes if there may be any."""
+    s, x = tables.segment, tables.stream_connection
+    exported = {stream for program in programs for stream in program.exports}
+    with catalog.read() as connection:
+        connected = select(x.c.key).where((x.c.application == application) | (x.c.exporter == application))
+        retracted = select(s.c.stream).where(s.c.application == application, s.c.retracted)
+        if not exported and not any(connection.execute(rows.limit(1)).first() for rows in (connected, retracted)):
+            return []
+    paths: list[str] = []
     with catalog.write() as connection:
-        cuts = {
-            row.pe: row
-            for row in connection.execute(
-                select(c, p.c.unit)
-                .join(p, (p.c.application == c.c.application) & (p.c.id == c.c.pe))
-                .join(u, (u.c.application == p.c.application) & (u.c.name == p.c.unit))
-                .where(c.c.application == application, c.c.boundary, c.c.epoch == tables.SHOWN_EPOCH)
-            )
-        }
-        needed: dict[str, int] = {}
-        for program in programs:
-            for stream in program.inputs:
-                if stream.stream in streams:
-                    read = cuts[program.pe].position["inputs"].get(stream.stream, 0) if program.pe in cuts else 0
-                    needed[stream.stream] = min(needed.get(stream.stream, read), read)
         now = clock.now()
+        needed = _needed(connection, application, programs, exported)
         paths += drop_read_exports(connection, application, needed, now)
         for exporter in exporters_done(connection, application):
             paths += drop_read_exports(connection, exporter, {}, now)
             paths += _drop_retracted(connection, exporter, (), now)
-        exported = {stream for program in programs for stream in program.exports}
-        for stream, number in needed.items():
-            if stream in exported:
-                continue
-            old = (s.c.application == application, s.c.stream == stream, s.c.number < number)
-            paths += connection.scalars(select(s.c.path).where(*old))
-            connection.execute(delete(s).where(*old))
         paths += _drop_retracted(connection, application, programs, now)
-        of_units = {pe: row for pe, row in cuts.items() if units is None or row.unit in units}
-        for pe, row in of_units.items():
-            connection.execute(delete(c).where(c.c.application == application, c.c.pe == pe, c.c.batch < row.batch))
-        paths += drop_unneeded_states(connection, application, {pe: row.batch for pe, row in of_units.items()})
-        for unit in connection.execute(select(u.c.name, u.c.completed_epoch).where(mine)):
-            connection.execute(
-                delete(e).where(
-                    e.c.application == application,
-                    e.c.unit == unit.name,
-                    e.c.epoch <= unit.completed_epoch - KEPT_EPOCHS,
-                )
-            )
-    return remove_files(paths)
+    return paths
+
+
+def _needed(
+    connection: Connection, application: str, programs: Iterable[PeProgram], streams: Collection[str]
+) -> dict[str, int]:
+    """Stream -> the first segment that a reader in the application may go back to; those of `streams` that are read."""
+    readers: dict[str, set[int]] = defaultdict(set)
+    for program in programs:
+        for stream in program.inputs:
+            if stream.stream in streams:
+                readers[stream.stream].add(program.pe)
+    inputs = {pe: read for pe, _, read in _cuts(connection, application, set().union(*readers.values()))}
+    return {stream: min(inputs.get(pe, {}).get(stream, 0) for pe in pes) for stream, pes in readers.items()}
+
+
+def _cuts(connection: Connection, application: str, pes: Iterable[int]) -> list[tuple[int, int, dict[str, int]]]:
+    """Of the PEs that have a cut: PE, its batch there, and the next segment to read of every stream."""
+    c, p, u = tables.commit, tables.pe, tables.unit
+    rows = connection.execute(
+        select(c.c.pe, c.c.batch, c.c.position)
+        .join(p, (p.c.application == c.c.application) & (p.c.id == c.c.pe))
+        .join(u, (u.c.application == p.c.application) & (u.c.name == p.c.unit))
+        .where(c.c.application == application, c.c.pe.in_(pes), c.c.boundary, c.c.epoch == tables.SHOWN_EPOCH)
+    )
+    return [(row.pe, row.batch, row.position["inputs"]) for row in rows]
 
 
 def _drop_retracted(connection: Connection, application: str, programs: Collection[PeProgram], now: float) -> list[str]:

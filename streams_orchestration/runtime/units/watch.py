@@ -45,7 +45,7 @@ def observe(catalog: Catalog, application: str, units: Iterable[str] | None = No
         news = units_with_news(connection, asked, read_health(connection, application, now), now)
         on_trial = is_on_trial(connection, application)
     for unit in news:
-        with catalog.write() as connection:
+        with catalog.write_unit(application, unit) as connection:
             now = clock.now()
             health = read_health(connection, application, now).get(unit)
             garbage = advance(connection, application, unit, now, health)

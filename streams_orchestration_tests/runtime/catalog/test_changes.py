@@ -53,6 +53,13 @@ def test_what_is_written_between_mark_and_wait_is_not_missed(home: Home, waiting
     assert waiting.changes.wait(mark, LONG)
 
 
+def test_a_write_of_a_unit_wakes(home: Home, waiting: Catalog):
+    mark = waiting.changes.mark()
+    with Catalog(home).write_unit("app", "region-0") as connection:
+        connection.execute(update(tables.host).values(heartbeat_at=1.0))
+    assert waiting.changes.wait(mark, LONG)
+
+
 def test_a_write_that_changes_nothing_for_others_wakes_nobody(home: Home, waiting: Catalog):
     write(home)
     mark = waiting.changes.mark()

@@ -169,7 +169,7 @@ def test_between_two_cuts_the_catalog_keeps_what_they_and_the_next_batch_need(lo
     cut = {file.path for file in stored(local).files}
     for _ in range(4):
         batches(local, 4)
-        collect_garbage(local.catalog, local.name, local.programs)
+        collect_garbage(local.catalog, local.name, local.programs, local.units)
         assert kept(local)["Totals"] == 2
         assert cut | {file.path for file in stored(local).files} == needed(local) == on_disk(local)
     back(local)
@@ -181,7 +181,7 @@ def test_what_only_a_former_cut_needed_is_collected_when_there_is_a_new_one(loca
     for _ in range(3):
         batches(local, 2)
         epoch(local)
-        collect_garbage(local.catalog, local.name, local.programs)
+        collect_garbage(local.catalog, local.name, local.programs, local.units)
         assert {file.path for file in stored(local).files} == needed(local) == on_disk(local)
         assert kept(local)["Totals"] == 1
 
@@ -189,7 +189,7 @@ def test_what_only_a_former_cut_needed_is_collected_when_there_is_a_new_one(loca
 def test_garbage_is_looked_for_when_the_cut_has_moved_or_many_batches_were_made(
     local: LocalApplication, monkeypatch: pytest.MonkeyPatch
 ):
-    garbage = Garbage(local.catalog, local.name, local.programs)
+    garbage = Garbage(local.catalog, local.name, local.programs, local.units)
     batches(local, 1)
     assert garbage.collect()
     batches(local, 1)
@@ -217,7 +217,7 @@ def test_a_boundary_that_may_become_the_cut_yet_keeps_its_state(tmp_path: Path, 
     boundary = stored(local, writes.pe)
     for _ in range(3):
         assert local.step(writes)
-    collect_garbage(local.catalog, local.name, local.programs)
+    collect_garbage(local.catalog, local.name, local.programs, local.units)
     assert kept(local)["Totals"] == 2
     while local.step(reads):
         pass
