@@ -13,7 +13,7 @@ import multiprocessing
 import os
 import time
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass, replace
 from functools import partial
 from pathlib import Path
@@ -48,6 +48,9 @@ from streams_orchestration.runtime.units.watch import observe
 from streams_orchestration_tests.postgresql import Server, server
 
 APPLICATION = "load"
+WARM_UP = 3
+"""Batches of each process before anything is measured."""
+USED = "microseconds"
 DURABLE = ("-c", "jit=off")
 """Options of the server: fsync is on."""
 SAMPLE_SECONDS, OBSERVE_SECONDS, BEAT_SECONDS, GARBAGE_SECONDS = 0.05, 0.1, 5.0, 5.0
@@ -187,14 +190,17 @@ class SimulatedPe:
         )  # fmt: skip
 
 
-def commit_for(home: Home, programs: Sequence[PeProgram], load: Load, until: float, answers: Any) -> None:
+def commit_for(home: Home, programs: Sequence[PeProgram], load: Load, start: Any, answers: Any) -> None:
     """The work of one process: PEs in turn."""
     catalog = Catalog(home)
     pes = [SimulatedPe(catalog, program, load) for program in programs]
+    for pe in pes[:WARM_UP]:
+        pe.turn()
+    start.wait()
     times: list[float] = []
-    stale = 0
+    stale, before, until = 0, time.process_time(), time.monotonic() + load.seconds
     while time.monotonic() < until:
-        before = len(times)
+        count = len(times)
         for pe in pes:
             try:
                 took = pe.turn()
@@ -205,22 +211,24 @@ def commit_for(home: Home, programs: Sequence[PeProgram], load: Load, until: flo
                 times.append(took)
             if time.monotonic() >= until:
                 break
-        if len(times) == before:
+        if len(times) == count:
             time.sleep(0.005)
-    answers.put((times, stale, time.process_time()))
+    answers.put((times, stale, time.process_time() - before))
 
 
-def insert_for(url: str, number: int, until: float, answers: Any) -> None:
+def insert_for(url: str, number: int, load: Load, start: Any, answers: Any) -> None:
     """The yardstick: one row, one transaction."""
     count = 0
     with psycopg.connect(url, autocommit=True) as connection:
+        start.wait()
+        until = time.monotonic() + load.seconds / 3
         while time.monotonic() < until:
             connection.execute("INSERT INTO bare VALUES (%s, %s)", (number, count))
             count += 1
     answers.put(count)
 
 
-def host_for(home: Home, programs: Sequence[PeProgram], load: Load, until: float, answers: Any) -> None:
+def host_for(home: Home, programs: Sequence[PeProgram], load: Load, start: Any, answers: Any) -> None:
     """The work of the hosts: heartbeats, epochs, garbage, and resets of one unit after the other."""
     catalog = Catalog(home)
     hosts = [Presence(catalog, APPLICATION, number, "it") for number in range(len(load.units))]
@@ -228,8 +236,9 @@ def host_for(home: Home, programs: Sequence[PeProgram], load: Load, until: float
         host.join()
     garbage = Garbage(catalog, APPLICATION, programs, load.units)
     resets: list[float] = []
+    start.wait()
     began = beaten = collected = time.monotonic()
-    while (now := time.monotonic()) < until:
+    while (now := time.monotonic()) - began < load.seconds:
         observe(catalog, APPLICATION)
         if now - beaten >= BEAT_SECONDS:
             beaten = now
@@ -263,14 +272,12 @@ def run(load: Load) -> Figures:
         bare = _bare(postgresql, load)
         programs = deploy(home, load)
         shares = [programs[number :: load.workers] for number in range(load.workers)]
-        before = _server_seconds(postgresql)
         waits: Counter[str] = Counter()
-        until = time.monotonic() + load.seconds
-        workers = [partial(commit_for, home, share, load, until) for share in shares if share]
+        workers = [partial(commit_for, home, share, load) for share in shares if share]
         *committed, resets = _together(
-            [*workers, partial(host_for, home, programs, load, until)], _sampled(postgresql, waits, until)
+            [*workers, partial(host_for, home, programs, load)], lambda: _sample(postgresql, waits, load.seconds)
         )
-        used = _server_seconds(postgresql) - before
+        used = waits.pop(USED) / 1e6
         cuts = _cuts(home)
     times = sorted(took for took, _, _ in committed for took in took)
     count = max(len(times), 1)
@@ -294,30 +301,30 @@ def run(load: Load) -> Figures:
 def _bare(postgresql: Server, load: Load) -> float:
     with postgresql.connect() as connection:
         connection.execute("CREATE TABLE bare (worker integer, number integer, PRIMARY KEY (worker, number))")
-    seconds = load.seconds / 3
-    until = time.monotonic() + seconds
     url = f"postgresql://streams@/postgres?host={postgresql.directory}"
-    counts = _together([partial(insert_for, url, number, until) for number in range(load.workers)], iter(()))
-    return sum(counts) / seconds
+    counts = _together([partial(insert_for, url, number, load) for number in range(load.workers)], lambda: None)
+    return sum(counts) / (load.seconds / 3)
 
 
-def _together(functions: Sequence[Any], meanwhile: Iterator[None]) -> list[Any]:
-    """Run functions in processes of their own; what each puts into its queue."""
+def _together(functions: Sequence[Any], meanwhile: Callable[[], None]) -> list[Any]:
+    """Run functions in processes of their own, which begin at the same time; what each puts into its queue."""
     forked = multiprocessing.get_context("fork")
+    start = forked.Barrier(len(functions) + 1)
     queues = [forked.SimpleQueue() for _ in functions]
-    processes = [forked.Process(target=f, args=(queue,)) for f, queue in zip(functions, queues, strict=True)]
+    processes = [forked.Process(target=f, args=(start, queue)) for f, queue in zip(functions, queues, strict=True)]
     for process in processes:
         process.start()
-    for _ in meanwhile:
-        pass
+    start.wait()
+    meanwhile()
     answers = [queue.get() for queue in queues]
     for process in processes:
         process.join()
     return answers
 
 
-def _sampled(postgresql: Server, waits: Counter[str], until: float) -> Iterator[None]:
-    """Count again and again what the sessions of the product wait for."""
+def _sample(postgresql: Server, waits: Counter[str], seconds: float) -> None:
+    """Count again and again what the sessions of the product wait for; and what processor time the server takes."""
+    before, until = _server_seconds(postgresql), time.monotonic() + seconds
     query = (
         "SELECT wait_event_type || ':' || wait_event FROM pg_stat_activity WHERE application_name = 'streams' "
         "AND state = 'active' AND wait_event_type <> 'Client'"
@@ -327,7 +334,7 @@ def _sampled(postgresql: Server, waits: Counter[str], until: float) -> Iterator[
             waits[""] += 1
             waits.update(row[0] for row in connection.execute(query))
             time.sleep(SAMPLE_SECONDS)
-            yield
+    waits[USED] = int(1e6 * (_server_seconds(postgresql) - before))
 
 
 def _server_seconds(postgresql: Server) -> float:

@@ -153,7 +153,8 @@ def _needed(
         for stream in program.inputs:
             if stream.stream in streams:
                 readers[stream.stream].add(program.pe)
-    inputs = {pe: read for pe, _, read in _cuts(connection, application, set().union(*readers.values()))}
+    everyone = {pe for pes in readers.values() for pe in pes}
+    inputs = {pe: read for pe, _, read in _cuts(connection, application, everyone)}
     return {stream: min(inputs.get(pe, {}).get(stream, 0) for pe in pes) for stream, pes in readers.items()}
 
 
