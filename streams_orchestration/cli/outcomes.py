@@ -30,8 +30,8 @@ def _actions(outcome: Redeployment) -> Table:
         table.add_column(title, justify="right" if title in ("rows", "bytes") else "left", overflow="fold")
     for unit in outcome.units:
         table.add_row("unit", unit.unit, unit.action, "", "", "")
-    stay = [each for each in outcome.operators if each.action == "kept"]
-    changed = (each for each in outcome.operators if each.action != "kept")
+    stay = [each for each in outcome.operators if each.action == "kept" and not each.converted]
+    changed = (each for each in outcome.operators if each not in stay)
     for (action, reason), group in groupby(changed, lambda each: (each.action, each.text)):
         same = list(group)
         names = short_list([each.operator for each in same], _NAMES_WIDTH)

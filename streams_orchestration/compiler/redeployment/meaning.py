@@ -47,6 +47,18 @@ def lost_meaning(old: OperatorProgram, new: OperatorProgram, kind: type[Operator
     return ""
 
 
+def conversions(old: OperatorProgram, new: OperatorProgram, kind: type[Operator]) -> str:
+    """Which attributes that a kept state may hold get a wider type, as `n from int to bigint`; empty when none does."""
+    held = kind.state_attributes(_parameters(kind, dict(new.parameters)))
+    wider: dict[str, str] = {}
+    for former, present in zip(old.inputs, new.inputs, strict=True):
+        after = _types(present)
+        for name, was in _types(former).items():
+            if (held is None or name in held) and after.get(name, was) != was:
+                wider[name] = f"{name} from {was} to {after[name]}"
+    return ", ".join(wider.values())
+
+
 def _parameters(kind: type[Operator], values: Mapping[str, Any]) -> Any:
     try:
         return kind.Parameters.model_validate(values)
@@ -63,7 +75,7 @@ def _narrowed(before: str, after: str, held: Collection[str] | None) -> str:
     """What attributes have become that a state with the former ones cannot be brought to, if anything."""
     if before == after:
         return ""
-    former, present = ({each.name: each.type for each in parse_schema(ddl).attributes} for ddl in (before, after))
+    former, present = _types(before), _types(after)
     for name, kind in former.items():
         if held is not None and name not in held:
             continue
@@ -72,3 +84,7 @@ def _narrowed(before: str, after: str, held: Collection[str] | None) -> str:
         if present[name] not in (kind, *_WIDER.get(kind, ())):
             return f"whose {name} was {kind}, and is {present[name]}"
     return ""
+
+
+def _types(ddl: str) -> dict[str, str]:
+    return {each.name: each.type for each in parse_schema(ddl).attributes}

@@ -43,11 +43,18 @@ class OperatorAction(NamedTuple):
     """State is lost."""
     remedy: str = ""
     """How to keep the state, or to lose it on purpose; empty when it is kept, or may be lost."""
+    converted: str = ""
+    """Attributes of its input that get a wider type wherever its state holds them, as `n from int to bigint`."""
 
     @property
     def text(self) -> str:
-        """The reason, with the remedy where there is one."""
-        return f"{self.reason}. {self.remedy}" if self.remedy else self.reason
+        """The reason, with what is converted and the remedy where there are such."""
+        reason = (
+            f"{self.reason}; what its state holds of its input is converted: {self.converted}"
+            if self.converted
+            else self.reason
+        )
+        return f"{reason}. {self.remedy}" if self.remedy else reason
 
 
 class StatePlace(NamedTuple):

@@ -11,7 +11,7 @@ from typing import NamedTuple
 from streams_orchestration.compiler.implementations import load_operator
 from streams_orchestration.compiler.pe_program import OperatorProgram
 from streams_orchestration.compiler.redeployment.feeds import Feed, Level
-from streams_orchestration.compiler.redeployment.meaning import lost_meaning
+from streams_orchestration.compiler.redeployment.meaning import conversions, lost_meaning
 from streams_orchestration.compiler.redeployment.outcome import (
     Numbering,
     OperatorAction,
@@ -167,7 +167,12 @@ class Decisions:
     def _carried(self, pairs: Sequence[tuple[str, str]], kind: type[Operator]) -> Decided:
         """Each state goes on as it is."""
         source = issubclass(kind, SourceOperator)
-        actions = [self._placed(former, name) for former, name in pairs]
+        actions = [
+            self._placed(former, name)._replace(
+                converted=conversions(self.old.programs[former], self.new.programs[name], kind)
+            )
+            for former, name in pairs
+        ]
         moves = [
             StateMove((self.old.place(former),), (self.new.place(name, self._numbers.pes),), source=source)
             for (former, name), action in zip(pairs, actions, strict=True)
@@ -212,7 +217,13 @@ class Decisions:
             for group, targets in groups[1].items()
         ]
         reason = f"divided anew over the channels of {_regions(levels, changed)}, {len(before)} to {len(after)}"
-        actions = [self._action(before.get(channels), name, "resharded", reason) for channels, name in after.items()]
+        converted = conversions(
+            self.old.programs[next(iter(before.values()))], self.new.programs[next(iter(after.values()))], kind
+        )
+        actions = [
+            self._action(before.get(channels), name, "resharded", reason)._replace(converted=converted)
+            for channels, name in after.items()
+        ]
         actions += [
             self._action(name, name, "resharded", f"a channel less: the others have its state, {reason}")
             for channels, name in before.items()

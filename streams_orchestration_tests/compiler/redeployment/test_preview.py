@@ -72,7 +72,7 @@ def test_what_a_redeploy_would_do(case: str):
         assert {each.unit: each.action for each in outcome.units} == wanted["units"]
     actions = {each.operator: each.action for each in outcome.operators}
     assert actions == dict.fromkeys(actions, "kept") | wanted.get("operators", {})
-    reasons = {each.operator: each.reason for each in outcome.operators}
+    reasons = {each.operator: each.text for each in outcome.operators}
     for name, words in wanted.get("reasons", {}).items():
         assert words in reasons[name]
     rows = {each.operator: each.rows for each in outcome.operators}
