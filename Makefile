@@ -3,7 +3,7 @@ BIN := .venv/bin
 PYTEST := $(BIN)/python -m pytest -n auto --dist loadgroup
 
 .DEFAULT_GOAL := help
-.PHONY: help run quick test deep bench ui kafka lint docs lock clean setup
+.PHONY: help run quick test deep bench ui kafka lint docs page lock clean setup
 
 help: ## this list
 	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "  make %-6s %s\n", $$1, $$2 }' Makefile
@@ -40,6 +40,9 @@ docs: setup ## write anew what comes from tables: diagnostics, operators, the op
 	@$(BIN)/python -m streams_orchestration.builder.operators_page
 	@$(BIN)/python -m streams_orchestration.builder.operators_source
 	@$(BIN)/ruff format -q streams_orchestration/builder/operators.py
+
+page: ## build the console's page anew, with the Node.js that is there
+	@cd page && npm ci --ignore-scripts --silent && npm run --silent check && npm run --silent build
 
 lock: setup ## write requirements.lock anew from pyproject.toml, keeping the versions that still fit
 	@$(BIN)/uv pip compile --quiet --universal --python-version 3.11 --all-extras --group build \

@@ -17,7 +17,7 @@ from streams_orchestration.cli.loading import load
 from streams_orchestration.compiler.compiling import compile_spec
 
 ROOT = Path(streams_orchestration.__file__).parent
-LAYERS = ("model", "operators", "compiler", "runtime", "builder", "orchestration", "cli")
+LAYERS = ("model", "operators", "compiler", "runtime", "builder", "orchestration", "console", "cli")
 """A package imports from itself and from those before it."""
 COMPILER_LAYERS = (
     *("options", "documents", "misleading", "disjoint_sets", "named_tuples", "walks"),

@@ -18,6 +18,7 @@ from streams_orchestration.cli.application_commands import (
 )
 from streams_orchestration.cli.command import Group, command
 from streams_orchestration.cli.compiler_commands import compile_, decouple, diff, explain, graph, lineage
+from streams_orchestration.cli.completing import complete_application
 from streams_orchestration.cli.loading import loaded
 from streams_orchestration.cli.machine_commands import agent, machines
 from streams_orchestration.cli.options import document_option
@@ -57,6 +58,25 @@ def streams() -> None:
 @loaded(f"{CLI}.serving:ui")
 def ui() -> None:
     """Serve Dagster's UI and daemon on this machine until Ctrl-C."""
+
+
+@command()
+@click.argument("application", metavar="[APP]", required=False, shell_complete=complete_application)
+@click.option("--host", default="127.0.0.1", show_default=True, metavar="ADDRESS", help="Address to listen on.")
+@click.option("--port", type=click.IntRange(1, 65535), default=3100, show_default=True, help="TCP port.")
+@click.option(
+    "--token",
+    metavar="TEXT",
+    envvar="STREAMS_CONSOLE_TOKEN",
+    help="Let in only who has this token, of at least 16 characters; better in STREAMS_CONSOLE_TOKEN, since others can "
+    "see commands. Away from loopback one is made when this is left out.",
+)
+@loaded(f"{CLI}.consoles:console")
+def console() -> None:
+    """Serve a page that shows applications as they run, until Ctrl-C; all that are deployed, or one.
+
+    The page only reads. Its address is written to standard output.
+    """
 
 
 @click.group(cls=Group)
@@ -116,6 +136,6 @@ for _command in (
     *(compile_, explain, diff, decouple),
     *(run, deploy, redeploy, savepoint, cancel, reset, status, logs, profile),
     *(agent, machines),
-    *(graph, lineage, ui, catalog, init_, completion_),
+    *(graph, lineage, console, ui, catalog, init_, completion_),
 ):
     streams.add_command(_command)

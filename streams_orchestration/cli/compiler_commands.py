@@ -128,8 +128,8 @@ def decouple() -> None:
 @click.option(
     "--format",
     "format_",
-    type=click.Choice(["text", "svg"]),
-    help="Default: svg if the file of --output ends in .svg, else text.",
+    type=click.Choice(["text", "svg", "html"]),
+    help="html: one file to fold and search in. Default: svg or html if the file of --output ends so, else text.",
 )
 @output_option
 @loaded(f"{CLI}.drawing:graph")

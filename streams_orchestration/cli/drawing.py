@@ -21,9 +21,13 @@ from streams_orchestration.runtime.storage.home import Home
 def graph(spec: Path, options: Options, format_: str | None, output: Path | None) -> None:
     """Draw operators, channels, PEs, regions, queues and copies."""
     compilation = as_it_runs(compiled(spec, options))
-    by_name = "svg" if output is not None and output.suffix == ".svg" else "text"
-    draw = draw_svg if (format_ or by_name) == "svg" else draw_text
-    write_output(draw(compilation), output)
+    by_name = {".svg": "svg", ".html": "html"}.get(output.suffix if output is not None else "", "text")
+    if (form := format_ or by_name) == "html":
+        from streams_orchestration.console.exporting import draw_html
+
+        write_output(draw_html(compilation), output)
+    else:
+        write_output(draw_svg(compilation) if form == "svg" else draw_text(compilation), output)
 
 
 def lineage(application: str, name: str, options: Options, format_: str, output: Path | None) -> None:

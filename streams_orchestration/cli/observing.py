@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
@@ -24,6 +23,7 @@ from streams_orchestration.cli.terminal import results
 from streams_orchestration.runtime import clock
 from streams_orchestration.runtime.errors import NotDeployedError
 from streams_orchestration.runtime.hosts.start_up import in_words
+from streams_orchestration.runtime.observing.documents import document
 from streams_orchestration.runtime.observing.metrics import ApplicationMetrics
 from streams_orchestration.runtime.observing.metrics_reading import read_metrics
 from streams_orchestration.runtime.observing.reading import read_cuts, read_status
@@ -83,19 +83,6 @@ def status_document(home: Home, status: ApplicationStatus) -> dict[str, Any]:
     """As `document`, with what was measured until now."""
     now = clock.now()
     return document(status, read_metrics(home, status.application, now), now)
-
-
-def document(status: ApplicationStatus, metrics: ApplicationMetrics, now: float) -> dict[str, Any]:
-    """The status as a JSON document, with what has failed and what was measured."""
-    failed = [asdict(failure) for failure in failures(status, now)]
-    described = {**asdict(status), "failures": failed, "metrics": asdict(metrics)}
-    for each, unit in zip(described["units"], status.units, strict=True):
-        each |= {
-            "phases": unit.phases,
-            "average_drain_seconds": unit.drain_times.average,
-            "average_reset_seconds": unit.reset_times.average,
-        }
-    return described
 
 
 def details(status: ApplicationStatus, now: float, metrics: ApplicationMetrics) -> RenderableType:

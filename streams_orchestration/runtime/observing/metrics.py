@@ -21,6 +21,8 @@ class PortMetrics:
     batches: int
     bytes: int
     marks: int
+    tuples_per_second: float | None = None
+    """Over the last minute; None when the PE does not run."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -213,8 +215,8 @@ def operator_metrics(recorded: Recorded, now: float) -> Iterator[OperatorMetrics
             pe=recorded.pe,
             calls=counts.get("calls", 0),
             cpu_ns=counts.get("cpu_ns", 0),
-            inputs=_ports(inputs),
-            outputs=_ports(outputs),
+            inputs=_ports(recorded, now, name, "inputs", inputs),
+            outputs=_ports(recorded, now, name, "outputs", outputs),
             state_bytes=state.get("gauges", {}).get("bytes", 0),
             checkpoints=state.get("checkpoints", 0),
             checkpoint_bytes=state.get("written_bytes", 0),
@@ -258,9 +260,13 @@ def connection_metrics(recorded: Recorded) -> Iterator[ConnectionMetrics]:
         yield ConnectionMetrics(name, recorded.pe, counts.get("copies", 0), counts.get("enqueued", 0))
 
 
-def _ports(counts: Counts) -> tuple[PortMetrics, ...]:
-    ports = sorted((int(port), flow) for port, flow in counts.items())
-    return tuple(PortMetrics(port, **flow) for port, flow in ports)
+def _ports(recorded: Recorded, now: float, operator: str, side: str, counts: Counts) -> tuple[PortMetrics, ...]:
+    return tuple(
+        PortMetrics(
+            int(port), **flow, tuples_per_second=recorded.rate(now, "operators", operator, side, port, "tuples")
+        )
+        for port, flow in sorted(counts.items(), key=lambda each: int(each[0]))
+    )
 
 
 def _custom(counts: Counts) -> Iterator[CustomMetric]:

@@ -1,0 +1,53 @@
+// Elements, and numbers and times in words.
+
+export type Child = Node | string | null | undefined | false;
+
+export function el(tag: string, attributes: Record<string, string> = {}, ...children: Child[]): HTMLElement {
+  const made = document.createElement(tag);
+  for (const [name, value] of Object.entries(attributes)) made.setAttribute(name, value);
+  for (const child of children) if (child) made.append(child);
+  return made;
+}
+
+export function svg(tag: string, attributes: Record<string, string | number> = {}, ...children: Child[]): SVGElement {
+  const made = document.createElementNS("http://www.w3.org/2000/svg", tag);
+  for (const [name, value] of Object.entries(attributes)) made.setAttribute(name, String(value));
+  for (const child of children) if (child) made.append(child);
+  return made;
+}
+
+export function button(text: string, act: () => void, attributes: Record<string, string> = {}): HTMLButtonElement {
+  const made = el("button", { type: "button", ...attributes }, text) as HTMLButtonElement;
+  made.addEventListener("click", act);
+  return made;
+}
+
+export function short(value: number): string {
+  const size = Math.abs(value);
+  if (size >= 1e9) return `${(value / 1e9).toFixed(1)} G`;
+  if (size >= 1e6) return `${(value / 1e6).toFixed(1)} M`;
+  if (size >= 1e4) return `${(value / 1e3).toFixed(0)} k`;
+  if (size >= 1e3) return `${(value / 1e3).toFixed(1)} k`;
+  return size >= 10 || size === 0 ? value.toFixed(0) : value.toFixed(1);
+}
+
+export function rate(value: number): string {
+  return `${short(value)}/s`;
+}
+
+export function bytes(value: number): string {
+  if (value < 1024) return `${value} B`;
+  if (value < 1024 ** 2) return `${(value / 1024).toFixed(1)} KiB`;
+  return value < 1024 ** 3 ? `${(value / 1024 ** 2).toFixed(1)} MiB` : `${(value / 1024 ** 3).toFixed(1)} GiB`;
+}
+
+export function seconds(value: number): string {
+  if (value < 10) return `${value.toFixed(1)} s`;
+  if (value < 90) return `${value.toFixed(0)} s`;
+  if (value < 5400) return `${(value / 60).toFixed(0)} min`;
+  return value < 172800 ? `${(value / 3600).toFixed(1)} h` : `${(value / 86400).toFixed(1)} d`;
+}
+
+export function clock(at: number): string {
+  return new Date(at * 1000).toLocaleTimeString([], { hour12: false });
+}

@@ -1,0 +1,251 @@
+// Places what is visible: each box is laid out by itself, boxes of one shape once. A link through the border of a box
+// passes a port of that box.
+
+import ELK, { type ElkExtendedEdge, type ElkNode } from "elkjs/lib/elk-api";
+import type { Item, Link, Model } from "./model";
+
+export interface Point {
+  x: number;
+  y: number;
+}
+
+export interface Placed {
+  item: Item;
+  x: number;
+  y: number;
+  width: number;
+  height: number;
+  open: boolean;
+}
+
+/** One way of a link within one box. */
+export interface Wire {
+  link: Link;
+  points: Point[];
+  /** It begins at the source, not at the border of a box. */
+  first: boolean;
+  /** It ends at the target. */
+  last: boolean;
+  /** It lies in the innermost box around both ends: there is one of these for each link. */
+  between: boolean;
+}
+
+export interface Layout {
+  placed: Placed[];
+  wires: Wire[];
+  width: number;
+  height: number;
+}
+
+const PADDING = { left: 18, right: 18, top: 34, bottom: 14 };
+const OPTIONS = {
+  "elk.algorithm": "layered",
+  "elk.direction": "RIGHT",
+  "elk.layered.considerModelOrder.strategy": "NODES_AND_EDGES",
+  "elk.layered.spacing.nodeNodeBetweenLayers": "64",
+  "elk.spacing.nodeNode": "18",
+  "elk.spacing.edgeNode": "14",
+  "elk.padding": "[top=0,left=0,bottom=0,right=0]",
+};
+
+interface Shape {
+  width: number;
+  height: number;
+  nodes: Point[];
+  edges: Point[][];
+  inputs: number[];
+  outputs: number[];
+}
+
+interface Content {
+  width: number;
+  height: number;
+  shape: Shape;
+  inner: (Content | null)[];
+  children: Item[];
+  wires: { link: Link; from: "item" | "port" | "border"; to: "item" | "port" | "border" }[];
+  inputs: string[];
+  outputs: string[];
+}
+
+interface Crossing {
+  links: Link[];
+  inputs: Map<string, Link>;
+  outputs: Map<string, Link>;
+}
+
+let measuring: CanvasRenderingContext2D | null = null;
+
+export function textWidth(text: string, font = "600 13px system-ui, sans-serif"): number {
+  measuring ??= document.createElement("canvas").getContext("2d");
+  if (!measuring) return text.length * 7;
+  measuring.font = font;
+  return measuring.measureText(text).width;
+}
+
+export function label(each: Item): string {
+  return each.operator ? each.operator.name.slice(each.operator.name.lastIndexOf(".") + 1) : each.box!.label;
+}
+
+export function sizeOf(each: Item): { width: number; height: number } {
+  const kind = each.operator?.kind.split(":").pop() ?? "";
+  const wide = Math.max(textWidth(label(each)), textWidth(kind, "11px system-ui, sans-serif"), 84) + 28;
+  return { width: Math.min(Math.ceil(wide / 20) * 20, 260), height: each.operator ? 62 : 66 };
+}
+
+export class Layouter {
+  private readonly shapes = new Map<string, Promise<Shape>>();
+  private readonly elk: InstanceType<typeof ELK>;
+  calls = 0;
+
+  constructor(worker: () => Worker) {
+    this.elk = new ELK({ workerFactory: worker });
+  }
+
+  async layout(model: Model, open: ReadonlySet<string>): Promise<Layout> {
+    const crossings = new Map<Item, Crossing>();
+    const at = (each: Item): Crossing => {
+      const known = crossings.get(each) ?? { links: [], inputs: new Map(), outputs: new Map() };
+      crossings.set(each, known);
+      return known;
+    };
+    for (const link of model.links(open)) {
+      const around = new Set<Item>();
+      for (let each = link.source.parent; each; each = each.parent) around.add(each);
+      let common: Item = link.target.parent!;
+      while (!around.has(common)) {
+        at(common).inputs.set(link.target.id, link);
+        common = common.parent!;
+      }
+      for (let each = link.source.parent!; each !== common; each = each.parent!) at(each).outputs.set(link.source.id, link);
+      at(common).links.push(link);
+    }
+    const content = await this.content(model.root, open, at);
+    const result: Layout = { placed: [], wires: [], width: content.width, height: content.height };
+    draw(content, 0, 0, open, result);
+    return result;
+  }
+
+  private async content(box: Item, open: ReadonlySet<string>, at: (each: Item) => Crossing): Promise<Content> {
+    const crossing = at(box);
+    const children = box.children;
+    const inner = await Promise.all(
+      children.map((each) => (each.children.length && open.has(each.id) ? this.content(each, open, at) : null)),
+    );
+    const holder = (each: Item): number => {
+      let inside = each;
+      while (inside.parent !== box) inside = inside.parent!;
+      return children.indexOf(inside);
+    };
+    const end = (each: Item): "item" | "port" => (each.parent === box ? "item" : "port");
+    const inputs = [...crossing.inputs.keys()];
+    const outputs = [...crossing.outputs.keys()];
+    const ends: [number, string, number, string][] = [];
+    const wires: Content["wires"] = [];
+    for (const link of crossing.links) {
+      ends.push([holder(link.source), link.source.id, holder(link.target), link.target.id]);
+      wires.push({ link, from: end(link.source), to: end(link.target) });
+    }
+    const count = children.length;
+    inputs.forEach((id, number) => {
+      const link = crossing.inputs.get(id)!;
+      ends.push([count + number, "", holder(link.target), id]);
+      wires.push({ link, from: "border", to: end(link.target) });
+    });
+    outputs.forEach((id, number) => {
+      const link = crossing.outputs.get(id)!;
+      ends.push([holder(link.source), id, count + inputs.length + number, ""]);
+      wires.push({ link, from: end(link.source), to: "border" });
+    });
+    const shape = await this.shape(children, inner, inputs.length, outputs.length, ends);
+    const root = box.parent === null;
+    const title = root ? 0 : textWidth(box.box!.label) + 90;
+    return {
+      width: Math.max(shape.width + (root ? 0 : PADDING.left + PADDING.right), title),
+      height: shape.height + (root ? 0 : PADDING.top + PADDING.bottom),
+      shape, inner, children, wires, inputs, outputs,
+    };
+  }
+
+  private shape(
+    children: Item[], inner: (Content | null)[], inputs: number, outputs: number, ends: [number, string, number, string][],
+  ): Promise<Shape> {
+    const nodes: ElkNode[] = children.map((each, number) => node(String(number), each, inner[number] ?? null));
+    const border = (number: number, side: "FIRST" | "LAST"): ElkNode => ({
+      id: String(number), width: 1, height: 1, layoutOptions: { "elk.layered.layering.layerConstraint": side },
+    });
+    for (let number = 0; number < inputs; number++) nodes.push(border(nodes.length, "FIRST"));
+    for (let number = 0; number < outputs; number++) nodes.push(border(nodes.length, "LAST"));
+    const port = (number: number, id: string, side: "in" | "out"): string => {
+      const within = inner[number];
+      if (!within || !id) return String(number);
+      return `${number}.${side}.${(side === "in" ? within.inputs : within.outputs).indexOf(id)}`;
+    };
+    const edges: ElkExtendedEdge[] = ends.map(([source, from, target, to], number) => ({
+      id: `e${number}`, sources: [port(source, from, "out")], targets: [port(target, to, "in")],
+    }));
+    const key = JSON.stringify([nodes, edges]);
+    let known = this.shapes.get(key);
+    if (!known) {
+      known = this.place(nodes, edges, children.length, inputs);
+      this.shapes.set(key, known);
+    }
+    return known;
+  }
+
+  private async place(nodes: ElkNode[], edges: ElkExtendedEdge[], count: number, inputs: number): Promise<Shape> {
+    this.calls += 1;
+    const options = nodes.length > 150 ? { ...OPTIONS, "elk.layered.thoroughness": "3" } : OPTIONS;
+    const box: ElkNode = { id: "box", layoutOptions: options, children: nodes, edges };
+    const done: ElkNode = await this.elk.layout(box);
+    const at = (done.children ?? []).map((each) => ({ x: each.x ?? 0, y: each.y ?? 0 }));
+    const ways = (done.edges ?? []).map((each) => {
+      const section = each.sections?.[0];
+      return section ? [section.startPoint, ...(section.bendPoints ?? []), section.endPoint] : [];
+    });
+    return {
+      width: done.width ?? 0,
+      height: done.height ?? 0,
+      nodes: at.slice(0, count),
+      edges: ways,
+      inputs: at.slice(count, count + inputs).map((each) => each.y),
+      outputs: at.slice(count + inputs).map((each) => each.y),
+    };
+  }
+}
+
+function node(id: string, each: Item, inner: Content | null): ElkNode {
+  if (!inner) return { id, ...sizeOf(each) };
+  const port = (side: "in" | "out", y: number, number: number) => ({
+    id: `${id}.${side}.${number}`, width: 0, height: 0, x: side === "in" ? 0 : inner.width, y: y + PADDING.top,
+    layoutOptions: { "elk.port.side": side === "in" ? "WEST" : "EAST" },
+  });
+  return {
+    id, width: inner.width, height: inner.height,
+    ports: [
+      ...inner.shape.inputs.map((y, number) => port("in", y, number)),
+      ...inner.shape.outputs.map((y, number) => port("out", y, number)),
+    ],
+    layoutOptions: { "elk.portConstraints": "FIXED_POS" },
+  };
+}
+
+function draw(content: Content, x: number, y: number, open: ReadonlySet<string>, result: Layout): void {
+  content.children.forEach((each, number) => {
+    const corner = content.shape.nodes[number]!;
+    const inner = content.inner[number] ?? null;
+    const size = inner ?? sizeOf(each);
+    const placed = { item: each, x: x + corner.x, y: y + corner.y, width: size.width, height: size.height };
+    result.placed.push({ ...placed, open: inner !== null });
+    if (!inner) return;
+    draw(inner, placed.x + PADDING.left, placed.y + PADDING.top, open, result);
+  });
+  content.wires.forEach((wire, number) => {
+    const points = (content.shape.edges[number] ?? []).map((point) => ({ x: x + point.x, y: y + point.y }));
+    if (!points.length) return;
+    if (wire.from === "border") points.unshift({ x: x - PADDING.left, y: points[0]!.y });
+    if (wire.to === "border") points.push({ x: x + content.width - PADDING.left, y: points.at(-1)!.y });
+    const between = wire.from !== "border" && wire.to !== "border";
+    result.wires.push({ link: wire.link, points, first: wire.from === "item", last: wire.to === "item", between });
+  });
+}

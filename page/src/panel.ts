@@ -1,0 +1,168 @@
+// The panel beside the graph: what an operator, stream, PE or region is, why, and what it does.
+
+import uPlot from "uplot";
+import { bytes, clock, el, seconds, short, type Child } from "./dom";
+import type { Source } from "./source";
+import type { Series, Subject, SubjectKind, UnitNow } from "./types";
+
+const TITLES: Record<SubjectKind, string> = { operator: "Operator", stream: "Stream", pe: "PE", region: "Region" };
+
+export interface Open {
+  (kind: SubjectKind, name: string): void;
+}
+
+export class Panel {
+  readonly element = el("aside", { class: "panel", "aria-label": "Details", hidden: "" });
+  private plots: uPlot[] = [];
+  private shown = "";
+
+  constructor(
+    private readonly source: Source,
+    private readonly open: Open,
+    private readonly closed: () => void,
+  ) {}
+
+  async show(application: string, kind: SubjectKind, name: string, unit: UnitNow | undefined): Promise<void> {
+    const key = `${application} ${kind} ${name}`;
+    this.shown = key;
+    const [subject, series] = await Promise.all([
+      this.source.subject(application, kind, name).catch((error: Error) => error),
+      kind === "operator" || kind === "pe"
+        ? this.source.history(application, kind === "pe" ? `PE ${name}` : name).catch(() => null)
+        : null,
+    ]);
+    if (this.shown !== key) return;
+    this.plots.forEach((plot) => plot.destroy());
+    this.plots = [];
+    const close = el("button", { type: "button", class: "close", "aria-label": "Close the details" }, "×");
+    close.addEventListener("click", () => this.hide());
+    const title = el("h2", {}, `${TITLES[kind]} ${name}`);
+    this.element.hidden = false;
+    if (subject instanceof Error) {
+      this.element.replaceChildren(close, title, el("p", { class: "trouble" }, subject.message));
+      return;
+    }
+    const charts = el("div", { class: "plots" });
+    const parts = [...this.parts(subject, unit), charts, ...reasons(subject), ...log(subject)];
+    this.element.replaceChildren(close, title, ...parts.filter((part): part is Node => part instanceof Node));
+    if (series) this.plot(charts, series);
+  }
+
+  hide(): void {
+    this.shown = "";
+    this.element.hidden = true;
+    this.closed();
+  }
+
+  private parts(subject: Subject, unit: UnitNow | undefined): Child[] {
+    const rows: [string, Child][] = [];
+    const add = (name: string, value: Child): void => {
+      if (value) rows.push([name, value]);
+    };
+    add("Kind", subject.operator);
+    add("Code", subject.implementation);
+    add("Written at", subject.location);
+    add("Schema", subject.schema);
+    if (subject.producer) add("From", this.link("operator", subject.producer));
+    for (const output of subject.outputs ?? []) {
+      add("Output", el("span", {}, this.link("stream", output.stream), output.schema ? ` ${output.schema}` : ""));
+    }
+    const state = subject.state;
+    if (state) {
+      add("State", String(state.state));
+      add("Batch, epoch", `${state.batch}, ${state.epoch}`);
+      add("Rows in, out", `${short(Number(state.rows_in))}, ${short(Number(state.rows_out))}`);
+      if (state.error) add("Error", el("span", { class: "trouble" }, String(state.error)));
+      add("Operators", el("span", {}, ...(state.operators as string[]).slice(0, 12).flatMap((each) => [this.link("operator", each), " "])));
+    }
+    const metrics = subject.metrics;
+    if (metrics) {
+      if (metrics.tuples_per_second != null) add("Rate", `${short(Number(metrics.tuples_per_second))} tuples/s`);
+      if (metrics.cores != null) add("Processor", `${(Number(metrics.cores) * 100).toFixed(1)} %`);
+      if (metrics.state_bytes) add("State size", bytes(Number(metrics.state_bytes)));
+      for (const port of (metrics.inputs ?? []) as Record<string, number>[]) add(`In ${port.port}`, `${short(port.tuples!)} tuples`);
+      for (const port of (metrics.outputs ?? []) as Record<string, number>[]) add(`Out ${port.port}`, `${short(port.tuples!)} tuples`);
+      for (const each of (metrics.custom ?? []) as { name: string; value: number; description: string }[]) {
+        add(each.name, el("span", { title: each.description }, short(each.value)));
+      }
+      for (const each of (metrics.readers ?? []) as Record<string, number>[]) {
+        add(`PE ${each.pe} reads`, `${each.lag_segments} segments, ${short(each.lag_tuples!)} tuples behind`);
+      }
+    }
+    if (unit) {
+      add("Condition", unit.state);
+      add("Complete epoch", String(unit.completed_epoch));
+      add("Resets", String(unit.resets));
+      if (unit.cause) add("Cause", el("span", { class: "trouble" }, unit.cause));
+    }
+    const list = el("dl", {});
+    for (const [name, value] of rows) list.append(el("dt", {}, name), el("dd", {}, value));
+    const parts: Child[] = [list];
+    const parameters = subject.parameters as Record<string, unknown> | undefined;
+    if (parameters && Object.keys(parameters).length) {
+      parts.push(el("h3", {}, "Parameters"), el("pre", { tabindex: "0" }, JSON.stringify(parameters, null, 1)));
+    }
+    return parts;
+  }
+
+  private link(kind: SubjectKind, name: string): HTMLElement {
+    const made = el("button", { type: "button", class: "link-button" }, name);
+    made.addEventListener("click", () => this.open(kind, name));
+    return made;
+  }
+
+  private plot(place: HTMLElement, series: Series): void {
+    const drawn: [keyof Omit<Series, "at">, string, (value: number) => string][] = [
+      ["rate", "Tuples a second", short],
+      ["cores", "Processor", (value) => `${(value * 100).toFixed(value < 0.1 ? 1 : 0)} %`],
+      ["lag", "Lag", seconds],
+      ["state", "State", bytes],
+    ];
+    const ink = getComputedStyle(this.element).color;
+    for (const [name, title, words] of drawn) {
+      const values = series[name];
+      if (series.at.length < 2 || !values.some((value) => value)) continue;
+      const axis = { stroke: ink, grid: { stroke: "#8884" }, ticks: { stroke: "#8884" } };
+      place.append(el("h3", {}, `${title}: ${words(values.at(-1) ?? 0)}`));
+      this.plots.push(
+        new uPlot(
+          {
+            width: Math.max(240, this.element.clientWidth - 40),
+            height: 110,
+            legend: { show: false },
+            cursor: { y: false },
+            scales: { y: { range: (_plot, _least, most) => [0, most > 0 ? most * 1.1 : 1] } },
+            axes: [{ ...axis, size: 28 }, { ...axis, size: 52, values: (_plot, ticks) => ticks.map(words) }],
+            series: [{}, { stroke: "#2563eb", width: 1.5, fill: "#2563eb22", spanGaps: false }],
+          },
+          [series.at, values],
+          place,
+        ),
+      );
+    }
+  }
+}
+
+function reasons(subject: Subject): Child[] {
+  const parts: Child[] = [];
+  for (const section of subject.explanation?.sections ?? []) {
+    parts.push(el("h3", {}, section.title));
+    const list = el("ul", {});
+    for (const fact of section.facts) {
+      const note = [fact.rules.length ? `rule ${fact.rules.join(", ")}` : "", fact.location].filter(Boolean).join(" · ");
+      list.append(el("li", {}, fact.text, note && el("small", {}, ` ${note}`)));
+    }
+    parts.push(list);
+  }
+  return parts;
+}
+
+function log(subject: Subject): Child[] {
+  if (!subject.log) return [];
+  return [
+    el("h3", {}, "Log"),
+    el("pre", { tabindex: "0", class: "log", "aria-label": `Last lines of ${subject.log.path}` },
+      subject.log.lines.join("\n") || "empty"),
+    el("small", {}, `${subject.log.path} · ${clock(Date.now() / 1000)}`),
+  ];
+}

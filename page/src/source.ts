@@ -1,0 +1,120 @@
+// Where documents come from: the server, or the file that `streams graph --format html` writes.
+
+import type { Graph, Series, Snapshot, Subject, SubjectKind, View } from "./types";
+
+export interface Listed {
+  name: string;
+  state: string;
+  deployed_at: number;
+  pes: number;
+  failed: string[];
+}
+
+export interface Source {
+  /** Whether values change: false for a file. */
+  live: boolean;
+  applications(): Promise<Listed[]>;
+  graph(application: string, view: View): Promise<Graph>;
+  subject(application: string, kind: SubjectKind, name: string): Promise<Subject>;
+  history(application: string, name: string): Promise<Series | null>;
+  listen(application: string, on: (snapshot: Snapshot) => void, trouble: (message: string) => void): () => void;
+  worker(): Worker;
+}
+
+export class RefusedError extends Error {}
+
+async function read<T>(path: string): Promise<T> {
+  const answer = await fetch(path);
+  const document = (await answer.json()) as T & { error?: string };
+  if (answer.status === 401) throw new RefusedError(document.error);
+  if (!answer.ok) throw new Error(document.error ?? `The console answers ${answer.status}.`);
+  return document;
+}
+
+export class ServerSource implements Source {
+  readonly live = true;
+
+  /** Exchange the token of the address, which is sent to nobody, for a session. */
+  async begin(): Promise<void> {
+    const token = new URLSearchParams(location.hash.slice(1)).get("token");
+    if (!token) return;
+    const body = JSON.stringify({ token });
+    const headers = { "content-type": "application/json" };
+    const answer = await fetch("/api/session", { method: "POST", headers, body });
+    if (answer.ok) history.replaceState(null, "", location.pathname + location.search);
+  }
+
+  applications(): Promise<Listed[]> {
+    return read("/api/applications");
+  }
+
+  graph(application: string, view: View): Promise<Graph> {
+    return read(`/api/applications/${encodeURIComponent(application)}/graph?view=${view}`);
+  }
+
+  subject(application: string, kind: SubjectKind, name: string): Promise<Subject> {
+    return read(`/api/applications/${encodeURIComponent(application)}/subject?kind=${kind}&name=${encodeURIComponent(name)}`);
+  }
+
+  history(application: string, name: string): Promise<Series> {
+    return read(`/api/applications/${encodeURIComponent(application)}/history?name=${encodeURIComponent(name)}`);
+  }
+
+  listen(application: string, on: (snapshot: Snapshot) => void, trouble: (message: string) => void): () => void {
+    const events = new EventSource(`/api/applications/${encodeURIComponent(application)}/events`);
+    events.addEventListener("snapshot", (event) => on(JSON.parse((event as MessageEvent<string>).data) as Snapshot));
+    for (const kind of ["gone", "unreadable"]) {
+      events.addEventListener(kind, (event) => {
+        trouble((JSON.parse((event as MessageEvent<string>).data) as { message: string }).message);
+      });
+    }
+    events.onerror = () => trouble("The console does not answer; this page tries again by itself.");
+    return () => events.close();
+  }
+
+  worker(): Worker {
+    return new Worker("/static/elk-worker.min.js");
+  }
+}
+
+interface Embedded {
+  graphs: Record<View, Graph>;
+  subjects: Record<string, Subject>;
+}
+
+export class FileSource implements Source {
+  readonly live = false;
+
+  constructor(private readonly document: Embedded) {}
+
+  async applications(): Promise<Listed[]> {
+    const name = this.document.graphs.physical.application;
+    return [{ name, state: "", deployed_at: 0, pes: 0, failed: [] }];
+  }
+
+  async graph(_application: string, view: View): Promise<Graph> {
+    return this.document.graphs[view];
+  }
+
+  async subject(_application: string, kind: SubjectKind, name: string): Promise<Subject> {
+    return this.document.subjects[`${kind} ${name}`] ?? { kind, name };
+  }
+
+  async history(): Promise<null> {
+    return null;
+  }
+
+  listen(): () => void {
+    return () => undefined;
+  }
+
+  worker(): Worker {
+    const text = document.getElementById("layout-engine")!.textContent ?? "";
+    return new Worker(URL.createObjectURL(new Blob([text], { type: "text/javascript" })));
+  }
+}
+
+export function sourceOfPage(): Source {
+  const embedded = document.getElementById("embedded");
+  return embedded ? new FileSource(JSON.parse(embedded.textContent ?? "{}") as Embedded) : new ServerSource();
+}

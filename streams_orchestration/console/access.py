@@ -1,0 +1,67 @@
+"""Who may use the console: its addresses, its token, its sessions."""
+
+from __future__ import annotations
+
+import hmac
+import secrets
+from collections import OrderedDict
+from dataclasses import dataclass, field
+from ipaddress import ip_address
+
+SESSIONS = 1000
+"""That are remembered; the oldest is forgotten first."""
+SHORTEST_TOKEN = 16
+
+
+def is_loopback(host: str) -> bool:
+    """Whether an address can be reached from this machine only."""
+    if host == "localhost":
+        return True
+    try:
+        return ip_address(host).is_loopback
+    except ValueError:
+        return False
+
+
+@dataclass(slots=True)
+class Access:
+    """What is let in. Without a token everybody who can reach the address is, so it is then one of loopback."""
+
+    host: str
+    port: int
+    token: str | None = None
+    _sessions: OrderedDict[str, None] = field(default_factory=OrderedDict[str, None])
+
+    @property
+    def cookie(self) -> str:
+        """The name of the cookie: cookies are not kept apart by port."""
+        return f"streams_console_{self.port}"
+
+    def is_own_host(self, host: str) -> bool:
+        """Whether a request's Host is the console's.
+
+        With a token any name will do, since a page of another name has no session.
+        """
+        if self.token is not None:
+            return bool(host)
+        names = {self.host, "localhost", "127.0.0.1", "::1"}
+        return host in {f"[{name}]:{self.port}" if ":" in name else f"{name}:{self.port}" for name in names}
+
+    def is_token(self, offered: str) -> bool:
+        """Compared in a time that says nothing about the token."""
+        return self.token is not None and hmac.compare_digest(offered.encode(), self.token.encode())
+
+    def begin_session(self) -> str:
+        """A new session's secret, for the cookie."""
+        session = secrets.token_urlsafe(32)
+        self._sessions[session] = None
+        while len(self._sessions) > SESSIONS:
+            self._sessions.popitem(last=False)
+        return session
+
+    def may_read(self, session: str | None, authorization: str) -> bool:
+        """Whether a request of this session, or with this header, is answered."""
+        if self.token is None or (session is not None and session in self._sessions):
+            return True
+        scheme, _, offered = authorization.partition(" ")
+        return scheme.lower() == "bearer" and self.is_token(offered)

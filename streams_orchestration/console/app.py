@@ -1,0 +1,207 @@
+"""The console's ASGI application: its routes, and what they answer."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from collections.abc import AsyncIterator, Awaitable, Callable
+from contextlib import asynccontextmanager, suppress
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from streams_orchestration.compiler.explain import UnknownSubjectError
+from streams_orchestration.console.access import Access
+from streams_orchestration.console.graphs import graph_of
+from streams_orchestration.console.guard import Guard
+from streams_orchestration.console.histories import History
+from streams_orchestration.console.reader import Reader
+from streams_orchestration.console.subjects import KINDS, subject
+from streams_orchestration.runtime.api import read_metrics, read_status
+from streams_orchestration.runtime.errors import NotDeployedError, StreamsRuntimeError
+
+if TYPE_CHECKING:
+    from starlette.applications import Starlette
+    from starlette.requests import Request
+    from starlette.responses import Response
+    from starlette.routing import BaseRoute
+
+STATIC = Path(__file__).parent / "static"
+LONGEST_BODY = 64 * 1024
+"""Bytes of a request."""
+Answer = Callable[["Request"], Awaitable["Response"]]
+
+
+class WrongRequestError(Exception):
+    """A request that cannot be answered; the message says why."""
+
+
+def create_app(reader: Reader, access: Access) -> Starlette:
+    """The application that serves the page, its documents and its events.
+
+    Args:
+        reader: of the catalog, shared by all pages; it runs while the application does.
+        access: who is let in.
+    """
+    from starlette.applications import Starlette
+    from starlette.middleware import Middleware
+
+    @asynccontextmanager
+    async def lifespan(_app: Starlette) -> AsyncIterator[None]:
+        reading = asyncio.create_task(reader.run())
+        yield
+        reader.close()
+        reading.cancel()
+        with suppress(asyncio.CancelledError):
+            await reading
+
+    # Guard is no protocol of Starlette's for type checkers, since it names no keywords beyond its own
+    middleware = [Middleware(Guard, access)]  # pyright: ignore[reportArgumentType]
+    return Starlette(routes=_routes(reader, access), middleware=middleware, lifespan=lifespan)
+
+
+def _routes(reader: Reader, access: Access) -> list[BaseRoute]:
+    """Every route; all but the page itself and the session are behind the token."""
+    from starlette.responses import FileResponse
+    from starlette.routing import Mount, Route
+    from starlette.staticfiles import StaticFiles
+
+    documents = _Documents(reader)
+
+    async def page(_request: Request) -> Response:
+        return FileResponse(STATIC / "index.html")
+
+    return [
+        Route("/", page),
+        Mount("/static", StaticFiles(directory=STATIC)),
+        Route("/api/session", _session(access), methods=["GET", "POST"]),
+        Route("/api/applications", _json(documents.applications)),
+        Route("/api/applications/{name}/graph", _json(documents.graph)),
+        Route("/api/applications/{name}/state", _json(documents.state)),
+        Route("/api/applications/{name}/subject", _json(documents.subject)),
+        Route("/api/applications/{name}/history", _json(documents.history)),
+        Route("/api/applications/{name}/events", _events(reader)),
+    ]
+
+
+def _json(read: Callable[[Request], Any]) -> Answer:
+    """A route that answers with a document, which is read in a thread."""
+    from starlette.responses import JSONResponse
+
+    async def answer(request: Request) -> Response:
+        try:
+            return _Document(await asyncio.to_thread(read, request))
+        except (NotDeployedError, UnknownSubjectError) as error:
+            return JSONResponse({"error": str(error)}, 404)
+        except WrongRequestError as error:
+            return JSONResponse({"error": str(error)}, 400)
+        except StreamsRuntimeError as error:
+            return JSONResponse({"error": str(error)}, 503)
+
+    class _Document(JSONResponse):
+        def render(self, content: Any) -> bytes:
+            return json.dumps(content, default=str, allow_nan=False, separators=(",", ":")).encode()
+
+    return answer
+
+
+class _Documents:
+    """What the routes with documents read."""
+
+    def __init__(self, reader: Reader) -> None:
+        self.reader = reader
+
+    def applications(self, _request: Request) -> list[dict[str, Any]]:
+        """The applications, with how they are."""
+        listed: list[dict[str, Any]] = []
+        for name in self.reader.applications():
+            with suppress(NotDeployedError):
+                actual = self.reader.snapshot(name)
+                listed.append(
+                    {"name": name, "state": actual["state"], "deployed_at": actual["deployed_at"],
+                     "pes": len(actual["pes"]), "failed": [failure["unit"] for failure in actual["failures"]]}
+                )  # fmt: skip
+        return listed
+
+    def graph(self, request: Request) -> dict[str, Any]:
+        """One view of the plan that runs."""
+        view = request.query_params.get("view", "physical")
+        if view not in ("physical", "logical"):
+            message = "view is `physical` or `logical`."
+            raise WrongRequestError(message)
+        return graph_of(self.reader.compilation(request.path_params["name"]), view).document()
+
+    def state(self, request: Request) -> dict[str, Any]:
+        """What the application does now."""
+        return self.reader.snapshot(request.path_params["name"])
+
+    def subject(self, request: Request) -> dict[str, Any]:
+        """One operator, stream, PE or region."""
+        application = request.path_params["name"]
+        name = request.query_params.get("name", "")
+        kind = next((each for each in KINDS if each == request.query_params.get("kind")), None)
+        if kind is None or not name or (kind in ("pe", "region") and not (name.isascii() and name.isdecimal())):
+            message = f"kind is one of {', '.join(KINDS)}; name is a name, or the number of a PE or region."
+            raise WrongRequestError(message)
+        compilation = self.reader.compilation(application)
+        home = self.reader.home
+        return subject(compilation, kind, name, read_metrics(home, application), read_status(home, application))
+
+    def history(self, request: Request) -> dict[str, Any]:
+        """The last quarter of an hour of an operator, or of `PE n`."""
+        self.reader.require(request.path_params["name"])
+        history = self.reader.histories.get(request.path_params["name"], History())
+        return history.document(request.query_params.get("name", ""))
+
+
+def _session(access: Access) -> Answer:
+    """GET: whether what was sent is enough. POST: a token for a session."""
+    from starlette.requests import ClientDisconnect
+    from starlette.responses import JSONResponse
+
+    def described(request: Request) -> dict[str, bool]:
+        may = access.may_read(request.cookies.get(access.cookie), request.headers.get("authorization", ""))
+        return {"authorized": may}
+
+    async def answer(request: Request) -> Response:
+        if request.method != "POST":
+            return JSONResponse(described(request))
+        try:
+            token = await _token(request)
+        except ClientDisconnect:
+            token = None
+        if token is None or not access.is_token(token):
+            return JSONResponse({"error": "The token is missing or wrong."}, 401)
+        answered = JSONResponse({"authorized": True})
+        secure = request.url.scheme == "https"
+        answered.set_cookie(access.cookie, access.begin_session(), httponly=True, samesite="strict", secure=secure)
+        return answered
+
+    return answer
+
+
+async def _token(request: Request) -> str | None:
+    body = b""
+    async for part in request.stream():
+        body += part
+        if len(body) > LONGEST_BODY:
+            return None
+    try:
+        token = json.loads(body)["token"]
+    except (json.JSONDecodeError, UnicodeDecodeError, KeyError, TypeError, RecursionError):
+        return None
+    return token if isinstance(token, str) else None
+
+
+def _events(reader: Reader) -> Answer:
+    """Server-sent events of one application."""
+    from starlette.responses import JSONResponse, StreamingResponse
+
+    async def answer(request: Request) -> Response:
+        name = request.path_params["name"]
+        try:
+            reader.require(name)
+        except NotDeployedError as error:
+            return JSONResponse({"error": str(error)}, 404)
+        return StreamingResponse(reader.events(name), media_type="text/event-stream")
+
+    return answer

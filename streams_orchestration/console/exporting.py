@@ -1,0 +1,67 @@
+"""The console's graph of an application as one file, which needs neither the console nor a network."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from html import escape
+from pathlib import Path
+from typing import Any
+
+from streams_orchestration.compiler.compilation import Compilation
+from streams_orchestration.console.graphs import graph_of
+from streams_orchestration.console.subjects import Kind, subject
+
+STATIC = Path(__file__).parent / "static"
+EXPLAINED = 300
+"""Operators up to which the file also says of each part why it is as it is."""
+POLICY = (
+    "default-src 'none'; script-src 'unsafe-inline' blob:; worker-src blob:; style-src 'unsafe-inline'; img-src data:"
+)
+
+
+def draw_html(compilation: Compilation) -> str:
+    """A page with both views of the graph, which folds, searches and shows details as the console does.
+
+    Args:
+        compilation: of the application.
+    """
+    document = {
+        "graphs": {view: graph_of(compilation, view).document() for view in ("physical", "logical")},
+        "subjects": dict(_subjects(compilation)),
+    }
+    embedded = json.dumps(document, default=str, separators=(",", ":")).replace("<", "\\u003c")
+    title = escape(compilation.logical.application)
+    return "\n".join(
+        (
+            "<!doctype html>",
+            f'<html lang="en"><head><meta charset="utf-8"><title>{title}</title>',
+            f'<meta http-equiv="Content-Security-Policy" content="{POLICY}">',
+            '<meta name="viewport" content="width=device-width, initial-scale=1">',
+            f'<link rel="icon" href="data:,"><style>{_file("console.css")}</style></head>',
+            '<body><div id="console"></div>',
+            f'<script type="application/json" id="embedded">{embedded}</script>',
+            f'<script type="text/plain" id="licences">{_file("THIRD-PARTY.txt")}</script>',
+            f'<script type="text/plain" id="layout-engine">{_file("elk-worker.min.js")}</script>',
+            f"<script>{_file('console.js')}</script></body></html>\n",
+        )
+    )
+
+
+def _file(name: str) -> str:
+    return (STATIC / name).read_text(encoding="utf-8")
+
+
+def _subjects(compilation: Compilation) -> Iterator[tuple[str, dict[str, Any]]]:
+    """What the panel says of each part, by its kind and name."""
+    physical, logical = compilation.physical.operators, compilation.logical.operators
+    if len(physical) > EXPLAINED:
+        return
+    named: list[tuple[Kind, dict[str, None]]] = [
+        ("operator", dict.fromkeys(each.name for each in (*physical, *logical))),
+        ("stream", dict.fromkeys(stream for each in physical for stream in each.streams)),
+        ("pe", dict.fromkeys(str(pe.id) for pe in compilation.fusion.pes)),
+    ]
+    for kind, names in named:
+        for name in names:
+            yield f"{kind} {name}", subject(compilation, kind, name, None, None)

@@ -1,0 +1,272 @@
+"""A compiled application as the page draws it: operators in nested boxes, and the connections between them; pure.
+
+Boxes are PEs, composites, and replicas: all channels of a parallel region are one box, each channel a box in it. A box
+that would hold one thing only is left out. On the physical graph a box of composites or replicas stands around PEs
+where all operators of these PEs are in it, and inside of a PE where the PE holds more than it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import asdict, dataclass, field
+from typing import Any, Literal
+
+from streams_orchestration.compiler.compilation import Compilation
+
+View = Literal["physical", "logical"]
+Path = tuple[str, ...]
+"""Names of the boxes around something, the outermost first."""
+
+
+@dataclass(frozen=True, slots=True)
+class GraphBox:
+    """A box that can be folded."""
+
+    id: str
+    parent: str | None
+    kind: Literal["pe", "composite", "replicas", "channel"]
+    label: str
+    region: int = -1
+    """The consistent region of all that it holds; -1 when there is none, or more than one."""
+    pe: int = -1
+    host: int = -1
+
+
+@dataclass(frozen=True, slots=True)
+class GraphOperator:
+    """An operator, logical or physical."""
+
+    name: str
+    kind: str
+    box: str | None
+    region: int
+    pe: int
+    marks: tuple[str, ...]
+    """What else there is to know at a glance: splitters, start or end of a region, threads, locks."""
+    logical: str
+    """The logical operator, which leads from one view to the other."""
+
+
+@dataclass(frozen=True, slots=True)
+class GraphEdge:
+    """A connection; operators are positions in the list of operators."""
+
+    source: int
+    target: int
+    port: int
+    """Of the source."""
+    stream: str
+    passing: str
+    """How tuples pass: reference, copy, enqueue, serialize; empty on the logical graph."""
+    queue: bool
+    network: bool
+    split: bool
+    reason: str
+
+
+@dataclass(frozen=True, slots=True)
+class Graph:
+    """All of one view."""
+
+    application: str
+    view: View
+    boxes: tuple[GraphBox, ...]
+    operators: tuple[GraphOperator, ...]
+    edges: tuple[GraphEdge, ...]
+
+    def document(self) -> dict[str, Any]:
+        """The graph as JSON holds it."""
+        return asdict(self)
+
+
+def graph_of(compilation: Compilation, view: View) -> Graph:
+    """One view of a compiled application."""
+    return _physical(compilation) if view == "physical" else _logical(compilation)
+
+
+def _logical(compilation: Compilation) -> Graph:
+    logical = compilation.logical
+    widths = {region.name: region.width for region in logical.regions}
+    starts: dict[int, list[str]] = {}
+    regions = [-1] * len(logical.operators)
+    for region in compilation.regions.logical:
+        for operator in region.operators:
+            regions[operator] = region.index
+        for operator in region.starts:
+            starts.setdefault(operator, []).append(f"starts region {region.index}")
+    tree = _Tree("")
+    places: list[str | None] = []
+    for operator in logical.operators:
+        tree.add(operator.composites, operator.index)
+    kept = tree.kept()
+    for operator in logical.operators:
+        places.append(tree.box(operator.composites, kept))
+    boxes = tuple(
+        GraphBox(
+            tree.id(path), tree.box(path[:-1], kept), "composite", _named(path[-1], widths), _one(regions, members)
+        )
+        for path, members in kept.items()
+    )
+    operators = tuple(
+        GraphOperator(
+            operator.name, operator.kind, place, regions[operator.index], -1,
+            (*(f"parallel × {widths[operator.name]}" for _ in range(operator.name in widths)),
+             *starts.get(operator.index, ())),
+            operator.name,
+        )
+        for operator, place in zip(logical.operators, places, strict=True)
+    )  # fmt: skip
+    edges = tuple(
+        GraphEdge(
+            each.source, each.target, each.source_port,
+            logical.operators[each.source].outputs[each.source_port].stream, "", queue=False, network=False,
+            split=False, reason="",
+        )
+        for each in logical.connections
+    )  # fmt: skip
+    return Graph(logical.application, "logical", boxes, operators, edges)
+
+
+def _named(name: str, widths: dict[str, int]) -> str:
+    return f"{name} × {widths[name]}" if name in widths else name
+
+
+def _physical(compilation: Compilation) -> Graph:
+    physical, fusion = compilation.physical, compilation.fusion
+    region_of = compilation.regions.region_of
+    paths = [_path(operator.name) for operator in physical.operators]
+    around = _Tree("")
+    outer: dict[int, Path] = {}
+    inner: dict[int, _Tree] = {}
+    for pe in fusion.pes:
+        outer[pe.id] = _common([paths[operator][:-1] for operator in pe.operators])
+        around.add(outer[pe.id], pe.id)
+        inner[pe.id] = _Tree(f"pe:{pe.id}")
+        for operator in pe.operators:
+            inner[pe.id].add(paths[operator][len(outer[pe.id]) : -1], operator)
+    kept = around.kept()
+    members = {pe.id: pe.operators for pe in fusion.pes}
+    boxes = [
+        GraphBox(
+            around.id(path), around.box(path[:-1], kept), _kind(path[-1]), path[-1],
+            _one(region_of, [operator for pe in pes for operator in members[pe]]),
+        )
+        for path, pes in kept.items()
+    ]  # fmt: skip
+    place_of: dict[int, str] = {}
+    for pe in fusion.pes:
+        own = f"pe:{pe.id}"
+        boxes.append(
+            GraphBox(
+                own, around.box(outer[pe.id], kept), "pe", f"PE {pe.id}", _one(region_of, pe.operators), pe.id, pe.host
+            )
+        )
+        tree = inner[pe.id]
+        inside = tree.kept()
+        boxes += [
+            GraphBox(
+                tree.id(path), tree.box(path[:-1], inside) or own, _kind(path[-1]), path[-1],
+                _one(region_of, held), pe.id, pe.host,
+            )
+            for path, held in inside.items()
+        ]  # fmt: skip
+        for operator in pe.operators:
+            place_of[operator] = tree.box(paths[operator][len(outer[pe.id]) : -1], inside) or own
+    return Graph(
+        compilation.logical.application, "physical", tuple(boxes), tuple(_operators(compilation, place_of)),
+        tuple(_edges(compilation)),
+    )  # fmt: skip
+
+
+def _operators(compilation: Compilation, place_of: dict[int, str]) -> Iterator[GraphOperator]:
+    physical, logical = compilation.physical, compilation.logical
+    marks: dict[int, list[str]] = {}
+    for splitter in physical.splitters:
+        how = f"hash({', '.join(splitter.attributes)})" if splitter.policy == "hash" else "round robin"
+        marks.setdefault(splitter.operator, []).append(f"splits by {how}")
+    for region in compilation.regions.expanded:
+        for word, operators in (("starts", region.starts), ("ends", region.ends)):
+            for operator in operators:
+                marks.setdefault(operator, []).append(f"{word} region {region.index}")
+    for operator in physical.operators:
+        threads = compilation.threads.operators[operator.index]
+        shown = [*dict.fromkeys(marks.get(operator.index, ())), *(["locked"] if threads.locked else [])]
+        model = logical.operators[operator.logical]
+        yield GraphOperator(
+            operator.name, model.kind, place_of[operator.index], compilation.regions.region_of[operator.index],
+            compilation.fusion.pe_of[operator.index], tuple(shown), model.name,
+        )  # fmt: skip
+
+
+def _edges(compilation: Compilation) -> Iterator[GraphEdge]:
+    physical, fusion = compilation.physical, compilation.fusion
+    queued = {(queue.operator, queue.port) for queue in compilation.threads.queues}
+    sent = {(*pair.outputs[0][:2], pair.receiver) for pair in fusion.networks}
+    for each, how in zip(physical.connections, compilation.copies.connections, strict=True):
+        network = (each.source, each.source_port, fusion.pe_of[each.target]) in sent
+        yield GraphEdge(
+            each.source, each.target, each.source_port, physical.operators[each.source].streams[each.source_port],
+            how.passing, (each.target, each.target_port) in queued, network, each.splitter >= 0, how.reason,
+        )  # fmt: skip
+
+
+def _path(name: str) -> Path:
+    """`P[1].H[5]` is in `P[*]`, in its channel `P[1]`, and in `P[1].H[*]`; the operator itself comes last."""
+    path: list[str] = []
+    before = ""
+    for part in name.split("."):
+        base, bracket, _ = part.partition("[")
+        if bracket:
+            path.append(f"{before}{base}[*]")
+        path.append(before + part)
+        before += f"{part}."
+    return tuple(path)
+
+
+def _kind(label: str) -> Literal["composite", "replicas", "channel"]:
+    last = label.rpartition(".")[2]
+    if last.endswith("[*]"):
+        return "replicas"
+    return "channel" if last.endswith("]") else "composite"
+
+
+def _common(paths: Sequence[Path]) -> Path:
+    first, last = min(paths), max(paths)
+    same = 0
+    while same < min(len(first), len(last)) and first[same] == last[same]:
+        same += 1
+    return first[:same]
+
+
+def _one(regions: Sequence[int], members: Sequence[int]) -> int:
+    there = {regions[member] for member in members}
+    return there.pop() if len(there) == 1 else -1
+
+
+@dataclass(slots=True)
+class _Tree:
+    """Boxes by path, with what they hold."""
+
+    prefix: str
+    held: dict[Path, list[int]] = field(default_factory=dict[Path, list[int]])
+    children: dict[Path, set[Path | int]] = field(default_factory=dict[Path, set["Path | int"]])
+
+    def add(self, path: Path, member: int) -> None:
+        """A member of the box at the path, and of all boxes around that."""
+        self.children.setdefault(path, set()).add(member)
+        for end in range(len(path), 0, -1):
+            self.held.setdefault(path[:end], []).append(member)
+            self.children.setdefault(path[: end - 1], set()).add(path[:end])
+
+    def kept(self) -> dict[Path, list[int]]:
+        """The boxes that hold more than one thing, with all that is in them."""
+        return {path: members for path, members in self.held.items() if len(self.children[path]) > 1}
+
+    def box(self, path: Path, kept: dict[Path, list[int]]) -> str | None:
+        """The innermost box that is kept of those at the path and around it; None for none."""
+        inner = next((path[:end] for end in range(len(path), 0, -1) if path[:end] in kept), None)
+        return None if inner is None else self.id(inner)
+
+    def id(self, path: Path) -> str:
+        """Of a box; unique over the graph."""
+        return f"{self.prefix}/{path[-1]}"

@@ -1,0 +1,56 @@
+"""What operators and PEs did in the last quarter of an hour, as far as this process has looked."""
+
+from __future__ import annotations
+
+from array import array
+from collections import deque
+from dataclasses import dataclass, field
+from math import isnan, nan
+from typing import Any
+
+SECONDS = 900.0
+"""How far the history goes back."""
+STEP = 5.0
+"""Seconds between two of its points."""
+MOST = 4_000_000
+"""Numbers that are kept of one application: the points of a large one lie further apart."""
+SERIES = ("rate", "cores", "lag", "state")
+"""Tuples a second, processors, seconds, bytes."""
+
+
+@dataclass(slots=True)
+class History:
+    """Of one deployed application; begins anew when its operators change."""
+
+    names: tuple[str, ...] = ()
+    """Operators, then `PE n`."""
+    points: deque[tuple[float, array[float]]] = field(default_factory=deque[tuple[float, "array[float]"]])
+    """(unix seconds, all series of all names); NaN for what was not known."""
+
+    def add(self, snapshot: dict[str, Any]) -> None:
+        """One more point, unless the last one is younger than the step."""
+        at = float(snapshot["at"])
+        step = max(STEP, SECONDS * len(self.names) * len(SERIES) / MOST)
+        if self.points and at - self.points[-1][0] < step:
+            return
+        operators: dict[str, dict[str, Any]] = snapshot["operators"]
+        pes = {f"PE {pe['id']}": {"rate": pe["rate"], "cores": pe["cores"]} for pe in snapshot["pes"]}
+        names = (*operators, *pes)
+        if names != self.names:
+            self.names = names
+            self.points.clear()
+        values = [each.get(series) for each in (*operators.values(), *pes.values()) for series in SERIES]
+        self.points.append((at, array("f", (nan if value is None else value for value in values))))
+        while at - self.points[0][0] > SECONDS:
+            self.points.popleft()
+
+    def document(self, name: str) -> dict[str, Any]:
+        """The series of an operator or `PE n` as JSON holds them; empty where nothing is known of it."""
+        if name not in self.names:
+            return {"at": [], **{series: [] for series in SERIES}}
+        first = self.names.index(name) * len(SERIES)
+        series = {
+            each: [None if isnan(values[first + number]) else values[first + number] for _, values in self.points]
+            for number, each in enumerate(SERIES)
+        }
+        return {"at": [at for at, _ in self.points], **series}

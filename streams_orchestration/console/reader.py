@@ -1,0 +1,163 @@
+"""The one reader of the catalog behind all pages: what it has read last, and who is to hear of it."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import threading
+from collections.abc import AsyncIterator
+from dataclasses import dataclass, field
+from functools import partial
+from typing import Any
+
+from streams_orchestration.compiler.compilation import Compilation
+from streams_orchestration.console.histories import History
+from streams_orchestration.console.snapshots import snapshot
+from streams_orchestration.runtime import clock
+from streams_orchestration.runtime.api import (
+    deployed_applications,
+    deployed_compilation,
+    read_cuts,
+    read_metrics,
+    read_status,
+)
+from streams_orchestration.runtime.errors import CatalogError, NotDeployedError, StreamsRuntimeError
+from streams_orchestration.runtime.storage.home import Home
+
+SHOWN_SECONDS = 2.0
+"""Between two looks at an application that a page shows."""
+REST_SECONDS = 5.0
+"""Between two looks at all others, for their history."""
+QUEUED = 2
+"""Snapshots that a page may be behind; older ones are dropped."""
+
+
+@dataclass(slots=True)
+class Reader:
+    """Reads the applications of one state directory, or of one name only.
+
+    Everything that reads is called in threads; pages, their queues and the loop belong to the event loop.
+    """
+
+    home: Home
+    only: str | None = None
+    histories: dict[str, History] = field(default_factory=dict[str, History])
+    _pages: dict[str, set[asyncio.Queue[str | None]]] = field(
+        default_factory=dict[str, set["asyncio.Queue[str | None]"]]
+    )
+    _compilations: dict[str, tuple[tuple[str, float], Compilation]] = field(
+        default_factory=dict[str, tuple[tuple[str, float], Compilation]]
+    )
+    _reading: threading.Lock = field(default_factory=threading.Lock)
+    _closed: bool = False
+
+    def applications(self) -> tuple[str, ...]:
+        """The names of what is deployed and may be shown."""
+        names = deployed_applications(self.home)
+        return names if self.only is None else tuple(name for name in names if name == self.only)
+
+    def require(self, application: str) -> None:
+        """Raise for an application that is not shown here.
+
+        Raises:
+            NotDeployedError: it is not deployed, or another one is asked for than the console shows.
+        """
+        if self.only not in (None, application):
+            raise NotDeployedError(application, (self.only or "",), self.home.root)
+
+    def snapshot(self, application: str) -> dict[str, Any]:
+        """What an application does now.
+
+        Raises:
+            NotDeployedError: it is not deployed, or not shown here.
+        """
+        self.require(application)
+        now = clock.now()
+        status, metrics = read_status(self.home, application), read_metrics(self.home, application, now)
+        actual = snapshot(status, metrics, read_cuts(self.home, application), now)
+        with self._reading:
+            self.histories.setdefault(application, History()).add(actual)
+        return actual
+
+    def compilation(self, application: str) -> Compilation:
+        """The plan that an application runs with, read once for each deployment.
+
+        Raises:
+            NotDeployedError: it is not deployed, or not shown here.
+        """
+        self.require(application)
+        status = read_status(self.home, application)
+        mark = (status.fingerprint, status.deployed_at)
+        with self._reading:
+            kept = self._compilations.get(application)
+        if kept is None or kept[0] != mark:
+            kept = (mark, deployed_compilation(self.home, application))
+            with self._reading:
+                self._compilations[application] = kept
+        return kept[1]
+
+    async def run(self) -> None:
+        """Read until it is cancelled: what pages show soon again, the rest for its history."""
+        elapsed = REST_SECONDS
+        while True:
+            every = elapsed >= REST_SECONDS
+            elapsed = 0.0 if every else elapsed
+            names = await asyncio.to_thread(self._names) if every else list(self._pages)
+            for name in names:
+                await self._tell(name)
+            await asyncio.sleep(SHOWN_SECONDS if self._pages else REST_SECONDS)
+            elapsed += SHOWN_SECONDS if self._pages else REST_SECONDS
+
+    def _names(self) -> list[str]:
+        try:
+            return list(self.applications())
+        except StreamsRuntimeError:
+            return list(self._pages)
+
+    async def _tell(self, application: str) -> None:
+        event = await asyncio.to_thread(partial(self._event, application))
+        for page in self._pages.get(application, ()):
+            if page.qsize() >= QUEUED:
+                page.get_nowait()
+            page.put_nowait(event)
+
+    def _event(self, application: str) -> str:
+        """One server-sent event: a snapshot, or why there is none."""
+        try:
+            return _event_text("snapshot", self.snapshot(application))
+        except NotDeployedError:
+            return _event_text("gone", {"message": f"{application} is not deployed any more."})
+        except (CatalogError, OSError) as error:
+            return _event_text("unreadable", {"message": str(error)})
+
+    async def events(self, application: str) -> AsyncIterator[str]:
+        """What one page is sent, from what is there now until the page goes or the console stops."""
+        page: asyncio.Queue[str | None] = asyncio.Queue()
+        self._pages.setdefault(application, set()).add(page)
+        try:
+            yield "retry: 2000\n\n"
+            if not self._closed:
+                yield await asyncio.to_thread(partial(self._event, application))
+            while not self._closed and (event := await page.get()) is not None:
+                yield event
+        finally:
+            self._pages[application].discard(page)
+            if not self._pages[application]:
+                del self._pages[application]
+
+    @property
+    def pages(self) -> int:
+        """How many pages listen."""
+        return sum(map(len, self._pages.values()))
+
+    def close(self) -> None:
+        """End what pages are sent; from the event loop."""
+        self._closed = True
+        for pages in self._pages.values():
+            for page in pages:
+                page.put_nowait(None)
+
+
+def _event_text(kind: str, document: dict[str, Any]) -> str:
+    """In the format of server-sent events; JSON holds no line break."""
+    return f"event: {kind}\ndata: {json.dumps(document, default=str, allow_nan=False)}\n\n"

@@ -1,0 +1,128 @@
+"""What an application is doing now, in the short form that every open page gets again and again; pure."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict
+from typing import Any
+
+from streams_orchestration.operators.metrics import LAG_SECONDS
+from streams_orchestration.runtime.limits import OUTSTANDING_LIMIT
+from streams_orchestration.runtime.observing.metrics import ApplicationMetrics, OperatorMetrics, StreamMetrics
+from streams_orchestration.runtime.observing.status import ApplicationStatus
+from streams_orchestration.runtime.units.failures import failures
+from streams_orchestration.runtime.units.recoveries import recoveries
+from streams_orchestration.runtime.units.unit_status import Cut, UnitStatus, recent_resets
+
+Document = dict[str, Any]
+
+
+def snapshot(
+    status: ApplicationStatus, metrics: ApplicationMetrics, cuts: Mapping[str, Sequence[Cut]], now: float
+) -> Document:
+    """The snapshot of one application as JSON holds it.
+
+    Times are unix seconds of the catalog's clock. Rates are tuples a second, `cores` processors that are kept busy,
+    both over the last minute, and None where the PE does not run.
+
+    Args:
+        status: as read from the catalog.
+        metrics: of the same application.
+        cuts: unit -> its last complete epochs, the oldest first.
+        now: unix seconds.
+    """
+    busy: dict[int, float] = {}
+    for operator in metrics.operators:
+        busy[operator.pe] = busy.get(operator.pe, 0.0) + (operator.cores or 0.0)
+    rates = {pe.pe: pe.rows_per_second for pe in metrics.pes}
+    failed = failures(status, now)
+    return {
+        "application": status.application,
+        "at": now,
+        "state": status.state,
+        "fingerprint": status.fingerprint,
+        "deployed_at": status.deployed_at,
+        "measured": metrics.measured,
+        "hosts": [
+            {"id": host.id, "state": host.state, "process": host.process, "alive": host.alive, "error": host.error}
+            for host in status.hosts
+        ],
+        "pes": [
+            {
+                "id": pe.id, "state": pe.state, "unit": pe.unit, "host": pe.host, "generation": pe.generation,
+                "batch": pe.batch, "epoch": pe.epoch, "rows_in": pe.rows_in, "rows_out": pe.rows_out,
+                "committed_at": pe.committed_at, "error": pe.error, "failed_times": pe.failed_times,
+                "rate": rates.get(pe.id), "cores": busy.get(pe.id),
+            }
+            for pe in status.pes
+        ],
+        "units": [_unit(unit, cuts.get(unit.name, ()), now) for unit in status.units],
+        "failures": [
+            {"unit": each.unit, "reason": each.reason, "remedy": each.remedy, "hopeless": each.hopeless,
+             "due_at": each.due_at}
+            for each in failed
+        ],
+        "operators": {operator.name: _operator(operator) for operator in metrics.operators},
+        "streams": [_stream(stream) for stream in metrics.streams],
+        "sinks": [
+            {"operator": sink.operator, "place": str(sink.path or sink.place), "rows": sink.rows,
+             "waiting": sink.waiting, "error": sink.error}
+            for sink in status.sinks
+        ],
+        "connections": [
+            asdict(each) for link in (*status.imports, *status.exports) for each in link.connections
+        ],
+    }  # fmt: skip
+
+
+def _operator(operator: OperatorMetrics) -> Document:
+    own = {metric.name: metric.value for metric in operator.custom}
+    return {
+        "rate": operator.tuples_per_second,
+        "cores": operator.cores,
+        "state": operator.state_bytes,
+        "lag": own.get(LAG_SECONDS),
+        "out": [port.tuples_per_second for port in operator.outputs],
+    }
+
+
+def _stream(stream: StreamMetrics) -> Document:
+    return {
+        "name": stream.name,
+        "pe": stream.pe,
+        "rate": stream.tuples_per_second,
+        "readers": [
+            {"pe": reader.pe, "segments": reader.lag_segments, "tuples": reader.lag_tuples,
+             "seconds": reader.lag_seconds, "pressure": min(reader.lag_segments / OUTSTANDING_LIMIT, 1.0)}
+            for reader in stream.readers
+        ],
+    }  # fmt: skip
+
+
+def _unit(unit: UnitStatus, cuts: Sequence[Cut], now: float) -> Document:
+    recent = recent_resets(unit, now)
+    return {
+        "name": unit.name,
+        "region": unit.region,
+        "state": unit.state,
+        "since": unit.since,
+        "generation": unit.generation,
+        "completed_epoch": unit.completed_epoch,
+        "open_epoch": unit.open_epoch,
+        "completed_at": unit.completed_at,
+        "period": unit.period,
+        "attempts": unit.attempts,
+        "max_attempts": unit.max_attempts,
+        "resets": unit.resets,
+        "pes": list(unit.pes),
+        "cause": unit.cause,
+        "lost": unit.lost,
+        "phases": unit.phases,
+        "unstable": None if recent is None else str(recent),
+        "cuts": [[cut.epoch, cut.completed_at, cut.seconds] for cut in cuts],
+        "recoveries": [
+            {"began": each.began, "ended": each.ended, "cause": each.cause, "epoch": each.epoch,
+             "given_up": each.given_up, "phases": each.phases}
+            for each in recoveries(unit.events)
+        ],
+    }  # fmt: skip

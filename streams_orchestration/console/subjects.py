@@ -1,0 +1,117 @@
+"""What the page's panel says of one operator, stream, PE or region: what it is, why, and what it does."""
+
+from __future__ import annotations
+
+import os
+from dataclasses import asdict
+from pathlib import Path
+from typing import Any, Literal, get_args
+
+from streams_orchestration.compiler.compilation import Compilation
+from streams_orchestration.compiler.explain import UnknownSubjectError, explain
+from streams_orchestration.console.masking import without_secrets
+from streams_orchestration.runtime.observing.metrics import ApplicationMetrics
+from streams_orchestration.runtime.observing.status import ApplicationStatus
+
+Kind = Literal["operator", "stream", "pe", "region"]
+KINDS: tuple[Kind, ...] = get_args(Kind)
+LINES = 30
+"""Last lines of a log that are shown."""
+TAIL_BYTES = 64 * 1024
+Document = dict[str, Any]
+
+
+def subject(
+    compilation: Compilation,
+    kind: Kind,
+    name: str,
+    metrics: ApplicationMetrics | None,
+    status: ApplicationStatus | None,
+) -> Document:
+    """The panel of one subject as JSON holds it.
+
+    Args:
+        compilation: of the application.
+        kind: of the subject.
+        name: of an operator or a stream; the number of a PE or of a consistent region.
+        metrics: None for an application that is not deployed.
+        status: the same.
+
+    Raises:
+        UnknownSubjectError: the application has nothing of that name.
+    """
+    question = f"PE {name}" if kind == "pe" else f"{kind} {name}"
+    document: Document = {"kind": kind, "name": name, "explanation": explain(compilation, question).document()}
+    if kind == "operator":
+        document |= _operator(compilation, name)
+    elif kind == "stream":
+        document |= _stream(compilation, name)
+    if metrics is not None and status is not None:
+        document |= _running(compilation, kind, name, metrics, status)
+    return document
+
+
+def _operator(compilation: Compilation, name: str) -> Document:
+    logical = compilation.logical.operators
+    physical = next((each for each in compilation.physical.operators if each.name == name), None)
+    model = logical[physical.logical] if physical else next((each for each in logical if each.name == name), None)
+    if model is None:
+        message = f"the application has no operator {name}"
+        raise UnknownSubjectError(message)
+    return {
+        "operator": model.kind,
+        "implementation": model.implementation,
+        "location": None if model.location is None else str(model.location),
+        "parameters": without_secrets(model.parameters),
+        "pe": None if physical is None else compilation.fusion.pe_of[physical.index],
+        "logical": model.name,
+        "physical": [each.name for each in compilation.physical.operators if each.logical == model.index],
+        "outputs": [{"stream": port.stream, "schema": port.schema} for port in model.outputs],
+    }
+
+
+def _stream(compilation: Compilation, name: str) -> Document:
+    for operator in compilation.physical.operators:
+        model = compilation.logical.operators[operator.logical]
+        for port, stream in zip(model.outputs, operator.streams, strict=True):
+            if name in (stream, port.stream):
+                location = None if model.location is None else str(model.location)
+                return {"schema": port.schema, "producer": operator.name, "location": location}
+    return {}
+
+
+def _running(
+    compilation: Compilation, kind: Kind, name: str, metrics: ApplicationMetrics, status: ApplicationStatus
+) -> Document:
+    """What is measured and logged of it."""
+    if kind == "operator":
+        measured = next((asdict(each) for each in metrics.operators if each.name == name), None)
+        number = next(
+            (compilation.fusion.pe_of[o.index] for o in compilation.physical.operators if o.name == name), None
+        )
+        return {"metrics": measured, "log": _log(status, number)}
+    if kind == "stream":
+        return {"metrics": next((asdict(each) for each in metrics.streams if each.name == name), None)}
+    if kind == "pe":
+        measured = next((asdict(each) for each in metrics.pes if each.pe == int(name)), None)
+        state = next((asdict(each) for each in status.pes if each.id == int(name)), None)
+        return {"metrics": measured, "state": state, "log": _log(status, int(name))}
+    return {}
+
+
+def _log(status: ApplicationStatus, pe: int | None) -> Document | None:
+    path = next((each.log for each in status.pes if each.id == pe), None)
+    return None if path is None else {"path": str(path), "lines": last_lines(path)}
+
+
+def last_lines(path: Path, lines: int = LINES) -> list[str]:
+    """The last whole lines of a file that may be long; none of one that is not there."""
+    try:
+        with path.open("rb") as file:
+            size = file.seek(0, os.SEEK_END)
+            file.seek(max(0, size - TAIL_BYTES))
+            text = file.read().decode("utf-8", "replace")
+    except OSError:
+        return []
+    whole = text.splitlines()
+    return whole[1 if size > TAIL_BYTES else 0 :][-lines:]

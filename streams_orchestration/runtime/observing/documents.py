@@ -1,0 +1,29 @@
+"""What an application is doing as a JSON document, for `streams status` and the console."""
+
+from __future__ import annotations
+
+from dataclasses import asdict
+from typing import Any
+
+from streams_orchestration.runtime.observing.metrics import ApplicationMetrics
+from streams_orchestration.runtime.observing.status import ApplicationStatus
+from streams_orchestration.runtime.units.failures import failures
+
+
+def document(status: ApplicationStatus, metrics: ApplicationMetrics, now: float) -> dict[str, Any]:
+    """The status with what has failed and what was measured.
+
+    Args:
+        status: as read from the catalog.
+        metrics: of the same application.
+        now: unix seconds.
+    """
+    failed = [asdict(failure) for failure in failures(status, now)]
+    described = {**asdict(status), "failures": failed, "metrics": asdict(metrics)}
+    for each, unit in zip(described["units"], status.units, strict=True):
+        each |= {
+            "phases": unit.phases,
+            "average_drain_seconds": unit.drain_times.average,
+            "average_reset_seconds": unit.reset_times.average,
+        }
+    return described

@@ -1,0 +1,41 @@
+from __future__ import annotations
+
+import socket
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+import pytest
+import uvicorn
+
+from streams_orchestration.console.access import Access
+from streams_orchestration.console.app import create_app
+from streams_orchestration.console.reader import Reader
+from streams_orchestration_tests.console.deployed import Deployed
+
+
+@pytest.fixture(scope="package")
+def deployed(tmp_path_factory: pytest.TempPathFactory) -> Deployed:
+    """One for all tests, which leave it as it is."""
+    application = Deployed(tmp_path_factory.mktemp("deployed"))
+    application.work()
+    return application
+
+
+@contextmanager
+def served(reader: Reader) -> Iterator[str]:
+    """The address of a console in a thread of this process."""
+    with socket.socket() as listening:
+        listening.bind(("127.0.0.1", 0))
+        listening.listen()
+        port = listening.getsockname()[1]
+        config = uvicorn.Config(create_app(reader, Access("127.0.0.1", port)), log_level="error")
+        server = uvicorn.Server(config)
+        thread = threading.Thread(target=server.run, kwargs={"sockets": [listening]})
+        thread.start()
+        try:
+            yield f"http://127.0.0.1:{port}"
+        finally:
+            server.should_exit = True
+            reader.close()
+            thread.join()

@@ -1,0 +1,210 @@
+from __future__ import annotations
+
+import json
+import re
+import signal
+import socket
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from starlette.testclient import TestClient
+
+from streams_orchestration.console.access import Access
+from streams_orchestration.console.app import create_app
+from streams_orchestration.console.guard import HEADERS
+from streams_orchestration.console.histories import SECONDS, History
+from streams_orchestration.console.reader import Reader
+from streams_orchestration.console.subjects import last_lines
+from streams_orchestration.runtime.storage.home import Home
+from streams_orchestration_tests.console.deployed import CAUSE, Deployed
+
+OWN = "127.0.0.1:3100"
+TOKEN = "a-token-of-some-length"
+
+
+def client_of(home: Home, token: str | None = None, only: str | None = None) -> TestClient:
+    access = Access("127.0.0.1", 3100, token)
+    return TestClient(create_app(Reader(home, only), access), base_url=f"http://{OWN}")
+
+
+@pytest.fixture
+def client(deployed: Deployed) -> Iterator[TestClient]:
+    yield client_of(deployed.home)
+
+
+def test_what_is_deployed_is_listed(client: TestClient, deployed: Deployed):
+    (listed,) = client.get("/api/applications").json()
+    assert (listed["name"], listed["state"], listed["pes"], listed["failed"]) == ("app", "RUNNING", 3, [])
+    with deployed.failed(1):
+        assert client.get("/api/applications").json()[0]["failed"] == ["region-0"]
+
+
+def test_nothing_is_listed_where_nothing_is_deployed(tmp_path: Path):
+    assert client_of(Home(tmp_path / "none")).get("/api/applications").json() == []
+
+
+def test_the_state_has_rates_cuts_and_failures(client: TestClient, deployed: Deployed):
+    state = client.get("/api/applications/app/state").json()
+    names = [each["name"] for each in client.get("/api/applications/app/graph").json()["operators"]]
+    assert sorted(state["operators"]) == sorted(names)
+    assert state["operators"]["Rows"]["out"][0] > 0
+    (unit,) = state["units"]
+    assert [cut[0] for cut in unit["cuts"]] == [unit["completed_epoch"]]
+    with deployed.failed(1):
+        (failure,) = client.get("/api/applications/app/state").json()["failures"]
+    assert CAUSE.rstrip(".") in failure["reason"]
+    assert "streams reset app --unit region-0" in failure["remedy"]
+
+
+@pytest.mark.parametrize(
+    ("kind", "name", "part"),
+    [
+        ("operator", "PerKey[0].Totals", "RunningTotals"),
+        ("operator", "PerKey.Totals", "RunningTotals"),
+        ("stream", "Doubled", "k string, n bigint"),
+        ("pe", "1", "PE 1"),
+        ("region", "0", "region"),
+    ],
+)
+def test_a_subject_says_what_it_is_and_why(client: TestClient, kind: str, name: str, part: str):
+    actual = client.get("/api/applications/app/subject", params={"kind": kind, "name": name}).json()
+    assert part in json.dumps(actual)
+    facts = [fact for section in actual["explanation"]["sections"] for fact in section["facts"]]
+    assert any(fact["rules"] for fact in facts)
+
+
+@pytest.mark.parametrize(
+    ("path", "status", "part"),
+    [
+        ("/api/applications/nothing/state", 404, "nothing"),
+        ("/api/applications/nothing/events", 404, "nothing"),
+        ("/api/applications/app/graph?view=other", 400, "physical"),
+        ("/api/applications/app/subject?kind=operator&name=Totls", 404, "Totls"),
+        ("/api/applications/app/subject?kind=other&name=x", 400, "kind is one of"),
+        ("/api/applications/app/subject?kind=pe&name=one", 400, "number"),
+        ("/api/applications/app/subject?kind=pe&name=99", 404, "no PE 99"),
+        ("/api/applications/app/subject?kind=operator", 400, "name"),
+    ],
+)
+def test_what_is_not_there_is_an_error_that_names_it(deployed: Deployed, path: str, status: int, part: str):
+    answer = client_of(deployed.home, only="app").get(path)
+    assert answer.status_code == status
+    assert part in answer.json()["error"]
+
+
+def test_a_console_of_one_application_shows_no_other(deployed: Deployed):
+    client = client_of(deployed.home, only="other")
+    assert client.get("/api/applications").json() == []
+    for part in ("graph", "state", "events", "subject?kind=pe&name=0"):
+        assert client.get(f"/api/applications/app/{part}").status_code == 404
+
+
+def test_the_history_grows_by_what_is_read(client: TestClient):
+    client.get("/api/applications/app/state")
+    for name in ("Rows", "PE 0"):
+        series = client.get("/api/applications/app/history", params={"name": name}).json()
+        assert len(series["at"]) == len(series["rate"]) == 1
+    assert client.get("/api/applications/app/history", params={"name": "none"}).json()["at"] == []
+
+
+def test_the_history_ends_after_a_quarter_of_an_hour():
+    history = History()
+    for at in range(0, 3000, 10):
+        history.add({"at": at, "operators": {"A": {"rate": at, "cores": None}}, "pes": []})
+    document = history.document("A")
+    assert document["at"][-1] - document["at"][0] == SECONDS
+    assert document["rate"] == document["at"]
+    assert set(document["cores"]) == {None}
+
+
+@pytest.mark.parametrize(
+    ("headers", "status"),
+    [
+        ({"host": "example.org"}, 421),
+        ({"host": "127.0.0.1:3101"}, 421),
+        ({"origin": "http://example.org"}, 403),
+        ({"origin": "null"}, 403),
+        ({"origin": f"http://{OWN}"}, 200),
+        ({"sec-fetch-site": "cross-site", "sec-fetch-mode": "no-cors"}, 403),
+        ({"sec-fetch-site": "same-site", "sec-fetch-mode": "cors"}, 403),
+        ({"sec-fetch-site": "cross-site", "sec-fetch-mode": "navigate", "sec-fetch-dest": "document"}, 200),
+        ({"sec-fetch-site": "cross-site", "sec-fetch-mode": "navigate", "sec-fetch-dest": "iframe"}, 403),
+        ({"sec-fetch-site": "same-origin"}, 200),
+    ],
+)
+def test_pages_of_others_are_refused(tmp_path: Path, headers: dict[str, str], status: int):
+    answer = client_of(Home(tmp_path)).get("/", headers=headers)
+    assert answer.status_code == status
+    assert {name: answer.headers[name] for name in HEADERS} == HEADERS
+
+
+def test_a_link_from_elsewhere_leads_to_the_page_only(tmp_path: Path):
+    client = client_of(Home(tmp_path))
+    link = {"sec-fetch-site": "cross-site", "sec-fetch-mode": "navigate", "sec-fetch-dest": "document"}
+    assert client.get("/api/applications", headers=link).status_code == 403
+
+
+def test_a_token_is_exchanged_for_a_session(tmp_path: Path):
+    client = client_of(Home(tmp_path), TOKEN)
+    assert client.get("/").status_code == client.get("/static/console.js").status_code == 200
+    assert client.get("/api/applications").status_code == 401
+    assert client.get("/api/session").json() == {"authorized": False}
+    for wrong in ({"token": "guessed-guessed-guessed"}, {"token": 1}, {}, []):
+        assert client.post("/api/session", json=wrong).status_code == 401
+    answer = client.post("/api/session", json={"token": TOKEN})
+    cookie = answer.headers["set-cookie"]
+    assert "HttpOnly" in cookie
+    assert "SameSite=strict" in cookie
+    assert TOKEN not in cookie
+    assert client.get("/api/applications").status_code == 200
+
+
+def test_a_form_of_another_page_cannot_begin_a_session(tmp_path: Path):
+    client = client_of(Home(tmp_path), TOKEN)
+    answer = client.post("/api/session", content=json.dumps({"token": TOKEN}), headers={"content-type": "text/plain"})
+    assert answer.status_code == 415
+    assert (
+        client.post("/api/session", content=b"[" * 100_000, headers={"content-type": "application/json"}).status_code
+        == 401
+    )
+
+
+def test_a_page_needs_nothing_from_elsewhere():
+    page = (Path(__file__).parents[2] / "streams_orchestration" / "console" / "static" / "index.html").read_text()
+    assert set(re.findall(r'(?:src|href)="([^"]+)"', page)) == {"data:,", "/static/console.css", "/static/console.js"}
+    assert "style=" not in page
+
+
+def test_the_last_lines_of_a_long_log_are_whole(tmp_path: Path):
+    path = tmp_path / "pe-0.log"
+    assert last_lines(path) == []
+    path.write_text("\n".join(f"line {number} {'x' * 100}" for number in range(5000)) + "\n")
+    lines = last_lines(path, 3)
+    assert [line.split()[1] for line in lines] == ["4997", "4998", "4999"]
+
+
+def test_a_signal_ends_the_console_while_a_page_listens(deployed: Deployed):
+    with socket.socket() as free:
+        free.bind(("127.0.0.1", 0))
+        port = free.getsockname()[1]
+    command = [sys.executable, "-m", "streams_orchestration", "console", "app", "--port", str(port)]
+    environment = {"STREAMS_HOME": str(deployed.home.root), "PATH": "/usr/bin:/bin"}
+    with subprocess.Popen(
+        command, env=environment, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
+    ) as console:
+        assert console.stdout is not None
+        assert console.stdout.readline() == f"http://127.0.0.1:{port}/\n"
+        with socket.create_connection(("127.0.0.1", port)) as page:
+            page.sendall(f"GET /api/applications/app/events HTTP/1.1\r\nHost: 127.0.0.1:{port}\r\n\r\n".encode())
+            received = b""
+            while b"event: snapshot" not in received:
+                received += page.recv(4096)
+            console.send_signal(signal.SIGTERM)
+            while page.recv(65536):
+                pass
+        assert console.wait() == 0
+        assert console.stderr is not None
+        assert "Traceback" not in console.stderr.read()
