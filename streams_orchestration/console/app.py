@@ -15,7 +15,7 @@ from streams_orchestration.console.graphs import graph_of
 from streams_orchestration.console.guard import Guard
 from streams_orchestration.console.histories import History
 from streams_orchestration.console.reader import Reader
-from streams_orchestration.console.subjects import KINDS, subject
+from streams_orchestration.console.subjects import KINDS, Kind, subject
 from streams_orchestration.runtime.api import read_metrics, read_status
 from streams_orchestration.runtime.errors import NotDeployedError, StreamsRuntimeError
 
@@ -138,7 +138,7 @@ class _Documents:
         """One operator, stream, PE or region."""
         application = request.path_params["name"]
         name = request.query_params.get("name", "")
-        kind = next((each for each in KINDS if each == request.query_params.get("kind")), None)
+        kind: Kind | None = next((each for each in KINDS if each == request.query_params.get("kind")), None)
         if kind is None or not name or (kind in ("pe", "region") and not (name.isascii() and name.isdecimal())):
             message = f"kind is one of {', '.join(KINDS)}; name is a name, or the number of a PE or region."
             raise WrongRequestError(message)

@@ -186,6 +186,7 @@ def test_the_last_lines_of_a_long_log_are_whole(tmp_path: Path):
     assert [line.split()[1] for line in lines] == ["4997", "4998", "4999"]
 
 
+@pytest.mark.slow
 def test_a_signal_ends_the_console_while_a_page_listens(deployed: Deployed):
     with socket.socket() as free:
         free.bind(("127.0.0.1", 0))

@@ -2,7 +2,6 @@ from __future__ import annotations
 
 import json
 import re
-from pathlib import Path
 
 import pytest
 
@@ -27,8 +26,9 @@ def scripts(page: str) -> dict[str, str]:
     return dict(SCRIPT.findall(page))
 
 
-@pytest.fixture
-def page(tmp_path: Path) -> str:
+@pytest.fixture(scope="module")
+def page(tmp_path_factory: pytest.TempPathFactory) -> str:
+    tmp_path = tmp_path_factory.mktemp("page")
     spec, output = tmp_path / "hostile.yaml", tmp_path / "graph.html"
     spec.write_text(HOSTILE)
     assert main(["graph", str(spec), "--output", str(output)]) == 0
