@@ -662,7 +662,10 @@ def KafkaSink(
     brokers: str,
     topic: str,
     client: Mapping[str, Any] | None = None,
-    format: Literal["json", "csv", "raw"] | None = None,
+    format: Literal["json", "csv", "raw", "avro", "protobuf"] | None = None,
+    registry: Mapping[str, Any] | None = None,
+    subject: str | None = None,
+    register_schema: bool | Reference | None = None,
     separator: str | None = None,
     key: str | None = None,
     partition: str | None = None,
@@ -678,6 +681,9 @@ def KafkaSink(
         topic: that messages are written to.
         client: settings of librdkafka; secrets as ${env:NAME} or ${file:PATH}.
         format: of a message.
+        registry: avro, protobuf: where the schemas are: {url: http://host:port}.
+        subject: avro, protobuf: of the registry; else the topic with -value behind it.
+        register_schema: false: the latest schema of the subject is taken as it is.
         separator: csv.
         key: attribute that is the key of the message.
         partition: attribute with the number of the partition; else by the key.
@@ -693,6 +699,9 @@ def KafkaSink(
             "topic": topic,
             "client": client,
             "format": format,
+            "registry": registry,
+            "subject": subject,
+            "registerSchema": register_schema,
             "separator": separator,
             "key": key,
             "partition": partition,
@@ -710,7 +719,8 @@ def KafkaSource(
     client: Mapping[str, Any] | None = None,
     topic: str | Sequence[Any] | None = None,
     pattern: str | None = None,
-    format: Literal["json", "csv", "raw"] | None = None,
+    format: Literal["json", "csv", "raw", "avro", "protobuf"] | None = None,
+    registry: Mapping[str, Any] | None = None,
     separator: str | None = None,
     metadata: Mapping[str, Any] | None = None,
     start_at: str | None = None,
@@ -728,6 +738,7 @@ def KafkaSource(
         topic: one, or several; or a pattern.
         pattern: regular expression: topics whose whole name matches.
         format: of a message.
+        registry: avro, protobuf: where the schemas are: {url: http://host:port}.
         separator: csv.
         metadata: attribute: key, topic, partition, offset, timestamp or header.NAME.
         start_at: earliest, latest or a time in ISO 8601.
@@ -745,6 +756,7 @@ def KafkaSource(
             "topic": topic,
             "pattern": pattern,
             "format": format,
+            "registry": registry,
             "separator": separator,
             "metadata": metadata,
             "startAt": start_at,

@@ -5,6 +5,7 @@ from __future__ import annotations
 import importlib.util
 import re
 import time
+from collections.abc import Mapping
 from typing import Any
 from urllib.parse import quote, urlsplit
 
@@ -154,11 +155,29 @@ class HttpTarget:
             HttpAwayError: it was not taken, and may be taken later; with `wait` as its second argument.
             RefusedError: it will never be taken.
         """
+        headers = {"Content-Type": kind, "Idempotency-Key": f'"{quote(key, safe="/[]().:~")}"'}
+        self.judge(self.request("POST", "", body, headers))
+
+    def request(self, method: str, path: str, body: bytes | None, headers: Mapping[str, str]) -> Any:
+        """Make one request; gives the answer, whatever its status is.
+
+        Args:
+            method: of HTTP.
+            path: behind the address.
+            body: of the request.
+            headers: besides those of all requests.
+
+        Raises:
+            HttpAwayError: there was no answer.
+            RefusedError: there never will be one.
+        """
         import requests
 
-        headers = {"Content-Type": kind, "Idempotency-Key": f'"{quote(key, safe="/[]().:~")}"'}
+        url = self._url.rstrip("/") + path if path else self._url
         try:
-            answer = self._session.post(self._url, body, headers=headers, timeout=self._timeout, allow_redirects=False)
+            return self._session.request(
+                method, url, data=body, headers=headers, timeout=self._timeout, allow_redirects=False
+            )
         except requests.exceptions.SSLError:
             message = f"{self.place}: its certificate is not trusted, or it does not speak TLS; see ca"
             raise RefusedError(message) from None
@@ -174,6 +193,9 @@ class HttpTarget:
         except OSError:
             message = f"ca: the file {self._session.verify} cannot be read"
             raise RefusedError(message) from None
+
+    def judge(self, answer: Any) -> None:
+        """Raise what an answer means that is no success, as `post` does."""
         self._judge(answer.status_code, answer.reason, answer.headers.get("Retry-After"))
 
     def _judge(self, status: int, reason: str | None, retry_after: str | None) -> None:

@@ -9,7 +9,8 @@ from typing import Literal
 from pydantic import Field, model_validator
 
 from streams_orchestration.operators.kafka.client import KafkaParameters
-from streams_orchestration.operators.messages.decoders import MessageFormat
+from streams_orchestration.operators.messages.registered import TopicFormat, check_registry
+from streams_orchestration.operators.messages.registry import RegistryParameters
 
 METADATA = ("key", "topic", "partition", "offset", "timestamp")
 HEADER = "header."
@@ -20,7 +21,10 @@ class KafkaSourceParameters(KafkaParameters):
 
     topic: str | list[str] | None = Field(default=None, description="one, or several; or a pattern")
     pattern: str | None = Field(default=None, description="regular expression: topics whose whole name matches")
-    format: MessageFormat = Field(default="json", description="of a message")
+    format: TopicFormat = Field(default="json", description="of a message")
+    registry: RegistryParameters | None = Field(
+        default=None, description="avro, protobuf: where the schemas are: {url: http://host:port}"
+    )
     separator: str = Field(default=",", min_length=1, max_length=1, description="csv")
     metadata: dict[str, str] = Field(
         default_factory=dict, description="attribute: key, topic, partition, offset, timestamp or header.NAME"
@@ -51,6 +55,7 @@ class KafkaSourceParameters(KafkaParameters):
             except re.error as error:
                 message = f"pattern: {self.pattern} is no regular expression: {error}"
                 raise ValueError(message) from None
+        check_registry(self.format, self.registry)
         if self.start_at not in ("earliest", "latest"):
             self.start_time()
         for attribute, kind in self.metadata.items():

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from contextlib import closing
 
 from pydantic import Field, model_validator
 
@@ -17,15 +18,32 @@ from streams_orchestration.operators.kafka.producer import Message, Transactiona
 from streams_orchestration.operators.libraries import compute as pc
 from streams_orchestration.operators.libraries import pa
 from streams_orchestration.operators.mentions import Mentions
-from streams_orchestration.operators.messages.decoders import MessageFormat
 from streams_orchestration.operators.messages.encoders import check_encodable, encode, texts
+from streams_orchestration.operators.messages.registered import (
+    RegisteredEncoder,
+    TopicFormat,
+    check_registry,
+    derived,
+    is_registered,
+    require_format,
+)
+from streams_orchestration.operators.messages.registry import Registry, RegistryParameters
 
 
 class KafkaSinkParameters(KafkaParameters):
     """Parameters of `KafkaSink`."""
 
     topic: str = Field(min_length=1, description="that messages are written to")
-    format: MessageFormat = Field(default="json", description="of a message")
+    format: TopicFormat = Field(default="json", description="of a message")
+    registry: RegistryParameters | None = Field(
+        default=None, description="avro, protobuf: where the schemas are: {url: http://host:port}"
+    )
+    subject: str | None = Field(
+        default=None, min_length=1, description="avro, protobuf: of the registry; else the topic with -value behind it"
+    )
+    register_schema: bool = Field(
+        default=True, alias="registerSchema", description="false: the latest schema of the subject is taken as it is"
+    )
     separator: str = Field(default=",", min_length=1, max_length=1, description="csv")
     key: str | None = Field(default=None, description="attribute that is the key of the message")
     partition: str | None = Field(
@@ -44,6 +62,10 @@ class KafkaSinkParameters(KafkaParameters):
     def _go_together(self) -> KafkaSinkParameters:
         if self.format != "csv" and self.separator != ",":
             message = "separator goes with format csv only"
+            raise ValueError(message)
+        check_registry(self.format, self.registry)
+        if self.registry is None and (self.subject is not None or not self.register_schema):
+            message = "subject and registerSchema go with a registry only"
             raise ValueError(message)
         return self
 
@@ -87,8 +109,13 @@ class KafkaSink(EpochSink):
         if timestamp is not None and not types.is_timestamp(schema.field(timestamp).type):
             message = f"timestamp: {timestamp} is {schema.field(timestamp).type}, a timestamp is wanted"
             raise ValueError(message)
-        check_encodable(_written(schema, parameters), parameters.format)
+        written = _written(schema, parameters)
+        if not is_registered(parameters.format):
+            check_encodable(written, parameters.format)
+        elif parameters.register_schema:
+            derived(written, parameters.format, parameters.topic)
         require_kafka("KafkaSink")
+        require_format(parameters.format, "KafkaSink")
 
     @classmethod
     def destination(cls, context: OperatorContext, parameters: KafkaSinkParameters) -> str:
@@ -98,12 +125,15 @@ class KafkaSink(EpochSink):
     def open(self) -> None:
         """Nothing is connected before it is known what is delivered, which names the producer."""
         self.producer: TransactionalProducer | None = None
+        self.encoder: RegisteredEncoder | None = None
+        """Made for the first delivery; the registry is asked no more then."""
 
     def deliver(self, key: DeliveryKey, batches: Iterator[TupleBatch]) -> None:
         """Send them, unless that was done before."""
         if self.producer is None:
             self.producer = TransactionalProducer(self.parameters, self.parameters.topic, key)
         if not self.producer.is_made(key):
+            self._connect_registry()
             self.producer.write(key, (self._messages(batch.arrow) for batch in batches))
 
     def close(self) -> None:
@@ -117,7 +147,7 @@ class KafkaSink(EpochSink):
         """One for each tuple."""
         settings, count = self.parameters, batch.num_rows
         names = _written(batch.schema, settings).names
-        values = encode(batch.select(names), settings.format, settings.separator)
+        values = self._values(batch.select(names))
         keys = [None] * count if settings.key is None else texts(batch.column(settings.key))
         partitions = [-1] * count if settings.partition is None else _partitions(batch.column(settings.partition))
         times = [0] * count if settings.timestamp is None else _times(batch.column(settings.timestamp))
@@ -126,6 +156,25 @@ class KafkaSink(EpochSink):
         columns = [texts(batch.column(attribute)) for attribute in settings.headers.values()]
         headers = [list(zip(settings.headers, row, strict=True)) for row in zip(*columns, strict=True)]
         return map(Message, values, keys, partitions, times, headers)
+
+    def _values(self, batch: pa.RecordBatch) -> Sequence[bytes | None]:
+        settings = self.parameters
+        if not is_registered(settings.format):
+            return encode(batch, settings.format, settings.separator)
+        assert self.encoder is not None
+        return self.encoder.encode(batch)
+
+    def _connect_registry(self) -> None:
+        """Find the schema out, before a transaction begins."""
+        settings = self.parameters
+        if not is_registered(settings.format) or self.encoder is not None:
+            return
+        assert settings.registry is not None
+        with closing(Registry(settings.registry)) as registry:
+            self.encoder = RegisteredEncoder(
+                registry, settings.format, _written(self.context.inputs[0], settings),
+                settings.subject or f"{settings.topic}-value", settings.topic, register=settings.register_schema,
+            )  # fmt: skip
 
 
 def _written(schema: pa.Schema, parameters: KafkaSinkParameters) -> pa.Schema:

@@ -13,7 +13,7 @@ from streams_orchestration.model.names import nearest
 from streams_orchestration.operators.batch import TupleBatch
 from streams_orchestration.operators.contract import Offset, OperatorContext, ProducedTo, SourceOperator
 from streams_orchestration.operators.epoch_sink import waiting_directory
-from streams_orchestration.operators.errors import DataError, UnknownAttributeError
+from streams_orchestration.operators.errors import DataError, RefusedError, UnknownAttributeError
 from streams_orchestration.operators.hold_up import HoldUp
 from streams_orchestration.operators.kafka.client import (
     KafkaAwayError,
@@ -26,7 +26,14 @@ from streams_orchestration.operators.kafka.reader import KafkaReader, OutOfRange
 from streams_orchestration.operators.kafka.source_parameters import KafkaSourceParameters
 from streams_orchestration.operators.libraries import np, pa
 from streams_orchestration.operators.mentions import Mentions
-from streams_orchestration.operators.messages.decoders import Bad, check_decodable, decode
+from streams_orchestration.operators.messages.decoders import Bad, Decoded, decode
+from streams_orchestration.operators.messages.registered import (
+    RegisteredDecoder,
+    check_readable,
+    is_registered,
+    require_format,
+)
+from streams_orchestration.operators.messages.registry import Registry, RegistryAwayError
 from streams_orchestration.operators.rescaling import Route
 from streams_orchestration.operators.state import State
 
@@ -47,7 +54,7 @@ class KafkaSource(SourceOperator):
     Parameters = KafkaSourceParameters
     free_parameters = frozenset((
         *("brokers", "client", "discovery", "format", "isolation", "metadata", "on_bad_tuple", "on_lost_data"),
-        *("separator", "start_at"),
+        *("registry", "separator", "start_at"),
     ))  # fmt: skip
 
     @classmethod
@@ -67,9 +74,10 @@ class KafkaSource(SourceOperator):
                 message = f"metadata: the output stream has no attribute {attribute}{nearest(attribute, schema.names)}"
                 raise UnknownAttributeError(message)
             check_metadata(attribute, schema.field(attribute).type, parameters.metadata[attribute])
-        check_decodable(_decoded(schema, parameters), parameters.format, parameters.separator)
+        check_readable(_decoded(schema, parameters), parameters.format, parameters.separator)
         _check_second_port(context, parameters)
         require_kafka("KafkaSource")
+        require_format(parameters.format, "KafkaSource")
 
     def setup(self) -> None:
         """Nothing is connected before the first call of `produce`."""
@@ -78,6 +86,7 @@ class KafkaSource(SourceOperator):
         self.schema, self.decoded = schema, _decoded(schema, self.parameters)
         self.hold_up = HoldUp(self.context)
         self.reader: KafkaReader | None = None
+        self.registered: RegisteredDecoder | None = None
         self.looked = 0.0
         """When partitions were looked for last."""
         self.bad = 0
@@ -85,27 +94,31 @@ class KafkaSource(SourceOperator):
         """What the last call has read: the first offset of each partition, and the one behind the last."""
 
     def produce(self, offset: Offset, limit: int) -> ProducedTo:
-        """Submit the next messages; none while the cluster cannot be reached.
+        """Submit the next messages; none while the cluster, or the registry with their schema, cannot be reached.
 
         Raises:
-            DataError: a message is no tuple, offsets are lost, or the cluster refuses for good.
+            DataError: a message is no tuple, offsets are lost, or the cluster or the registry refuses for good.
         """
         try:
             positions, messages = self._read(offset, limit)
-        except KafkaRefusedError as error:
+            decoded = self._decode([message.value() for message in messages])
+        except RefusedError as error:
             raise DataError(str(error)) from error
         except KafkaAwayError as error:
             self.hold_up.away(error)
             self._close()
             return ProducedTo(offset, exhausted=False)
+        except RegistryAwayError as error:
+            self.hold_up.away(error)
+            return ProducedTo(offset, exhausted=False)
         self.hold_up.back()
         self._measure(messages)
         if messages:
-            self._submit(messages)
+            self._submit(messages, decoded)
         return ProducedTo(positions.offset(), positions.exhausted())
 
     def pause(self) -> float | None:
-        """The time until the next try while the cluster cannot be reached."""
+        """The time until the next try while the cluster or the registry cannot be reached."""
         return self.hold_up.pause or None
 
     def place(self) -> str:
@@ -205,9 +218,16 @@ class KafkaSource(SourceOperator):
             about = "age of the message that was read last, 0 where all are read"
             metrics.gauge("lag_seconds", about).set(max(behind, 0.0))
 
-    def _submit(self, messages: list[Any]) -> None:
-        values = [message.value() for message in messages]
-        result = decode(values, self.decoded, self.parameters.format, self.parameters.separator)
+    def _decode(self, values: Sequence[bytes | None]) -> Decoded:
+        parameters = self.parameters
+        if not is_registered(parameters.format):
+            return decode(values, self.decoded, parameters.format, parameters.separator)
+        if self.registered is None:
+            assert parameters.registry is not None
+            self.registered = RegisteredDecoder(Registry(parameters.registry), parameters.format, self.decoded)
+        return self.registered.decode(values)
+
+    def _submit(self, messages: list[Any], result: Decoded) -> None:
         columns = dict(zip(result.batch.schema.names, result.batch.columns, strict=True))
         good = messages
         if result.bad:

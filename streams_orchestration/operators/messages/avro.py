@@ -1,0 +1,342 @@
+"""Avro: messages that were written with one schema become tuples of another, and tuples become messages."""
+
+from __future__ import annotations
+
+import functools
+import io
+import json
+import re
+import struct
+from collections.abc import Callable, Mapping
+from decimal import Decimal
+from typing import Any, NamedTuple
+
+from streams_orchestration.operators.libraries import pa
+from streams_orchestration.operators.messages.registry import RegisteredSchema
+from streams_orchestration.operators.messages.values import (
+    Convert,
+    UnfitError,
+    converted,
+    of_list,
+    of_map,
+    of_pairs,
+    of_record,
+    without_zone,
+)
+
+Avro = Any
+"""A schema, or a part of one, as JSON."""
+_BROKEN = (ValueError, EOFError, LookupError, TypeError, ArithmeticError, MemoryError, RecursionError, struct.error)
+"""What the library raises of bytes that were not written with the schema."""
+_ZONED = ("timestamp-millis", "timestamp-micros")
+_ZONELESS = ("local-timestamp-millis", "local-timestamp-micros")
+_INTEGERS = {"int": 32, "long": 64}
+"""With their bits."""
+
+
+class AvroSchema:
+    """A schema with the types that it names.
+
+    Raises:
+        ValueError: the text is no schema, or not that of a record.
+    """
+
+    def __init__(self, registered: RegisteredSchema) -> None:
+        import fastavro
+        from fastavro.schema import SchemaParseException
+
+        self.named: dict[str, Avro] = {}
+        try:
+            for text in registered.references.values():
+                fastavro.parse_schema(json.loads(text), named_schemas=self.named)
+            self.parsed: Avro = fastavro.parse_schema(json.loads(registered.text), named_schemas=self.named)
+        except (*_BROKEN, SchemaParseException) as error:
+            message = f"schema {registered.number} is no schema of Avro: {error!r}"
+            raise ValueError(message) from None
+        if not isinstance(self.parsed, dict) or self.parsed.get("type") != "record":
+            message = f"schema {registered.number} is no record; its fields would be the attributes"
+            raise ValueError(message)
+
+    def type_of(self, part: Avro) -> tuple[Avro, bool]:
+        """What a part is but for null, and whether it may be null; a name stands for what it names."""
+        nullable = False
+        if isinstance(part, list):
+            others = [each for each in part if each not in ("null", {"type": "null"})]
+            nullable = len(others) < len(part)
+            part = others[0] if len(others) == 1 else others
+        if isinstance(part, str):
+            part = self.named.get(part, {"type": part})
+        if isinstance(part, dict) and isinstance(part["type"], dict | list):
+            return self.type_of(part["type"])
+        return part, nullable
+
+
+class AvroReader:
+    """Reads messages of one schema as attributes.
+
+    A field becomes the attribute of its name; an attribute without a field is null, a field without one is left out.
+    Numbers may become wider, texts bytes and bytes texts, an `enum` and a `uuid` texts.
+
+    Raises:
+        ValueError: a field and its attribute do not go together.
+    """
+
+    def __init__(self, registered: RegisteredSchema, schema: pa.Schema) -> None:
+        self._schema = AvroSchema(registered)
+        fields = {field["name"]: field["type"] for field in self._schema.parsed["fields"]}
+        self._converts: dict[str, Convert] = {}
+        for field in schema:
+            if field.name in fields:
+                try:
+                    self._converts[field.name] = _reading(fields[field.name], field.type, self._schema)
+                except UnfitError as error:
+                    message = f"schema {registered.number}, field {field.name}: {error}, the attribute is {field.type}"
+                    raise ValueError(message) from None
+
+    def read(self, payload: bytes) -> dict[str, Any]:
+        """The values of a message by attribute.
+
+        Raises:
+            ValueError: it was not written with the schema.
+        """
+        import fastavro
+
+        file = io.BytesIO(payload)
+        try:
+            row: Any = fastavro.schemaless_reader(file, self._schema.parsed, None)
+            values = {name: converted(row[name], convert) for name, convert in self._converts.items()}
+        except _BROKEN as error:
+            message = f"it was not written with its schema: {type(error).__name__}: {error}"
+            raise ValueError(message) from None
+        if file.tell() != len(payload):
+            message = f"it was not written with its schema: {len(payload) - file.tell()} bytes are left"
+            raise ValueError(message)
+        return values
+
+
+def _reading(part: Avro, kind: pa.DataType, schema: AvroSchema) -> Convert:
+    """From a part of a schema to an attribute, or to a part of one."""
+    part, _ = schema.type_of(part)
+    if isinstance(part, list):
+        converts = [_reading(each, kind, schema) for each in part]
+        if any(convert is not None for convert in converts):
+            message = f"it is a union of {', '.join(map(_shown, part))}"
+            raise UnfitError(message)
+        return None
+    types = pa.types
+    match part["type"], part.get("logicalType"):
+        case "record" | "error", _ if types.is_struct(kind):
+            fields = {field["name"]: field["type"] for field in part["fields"]}
+            return of_record({
+                kind.field(i).name: _reading(fields[kind.field(i).name], kind.field(i).type, schema)
+                for i in range(kind.num_fields)
+                if kind.field(i).name in fields
+            })  # fmt: skip
+        case "array", _ if types.is_list(kind):
+            return of_list(_reading(part["items"], kind.value_type, schema))
+        case "map", _ if types.is_map(kind) and types.is_string(kind.key_type):
+            return of_map(_reading(part["values"], kind.item_type, schema))
+        case name, logical:
+            return _reading_simple(name, logical, kind, _shown(part))
+
+
+class _Rule(NamedTuple):
+    """What a simple type may become."""
+
+    types: tuple[str, ...]
+    logical: tuple[str | None, ...]
+    """None: without a logical type, or with one that is not among these rules."""
+    check: Callable[[pa.DataType], bool]
+    """Of the attribute."""
+    convert: Convert = None
+
+
+@functools.cache
+def _rules() -> tuple[_Rule, ...]:
+    types = pa.types
+    whole, real, text, binary = ("int", "long"), ("float", "double"), ("string",), ("bytes", "fixed")
+    return (
+        _Rule(whole, _ZONED, _is_zoned),
+        _Rule(whole, _ZONED, _is_zoneless, without_zone),
+        _Rule(whole, _ZONELESS, _is_zoneless),
+        _Rule(whole, ("date",), types.is_date),
+        _Rule(binary, ("decimal",), types.is_decimal),
+        _Rule(binary, ("decimal",), types.is_floating, float),
+        _Rule(whole, (None,), types.is_integer),
+        _Rule(whole, (None,), types.is_floating, float),
+        _Rule(whole, (None,), types.is_decimal, Decimal),
+        _Rule(real, (None,), types.is_floating),
+        _Rule(("boolean",), (None,), types.is_boolean),
+        _Rule(text, ("uuid",), types.is_string, str),
+        _Rule((*text, "enum"), (None,), types.is_string),
+        _Rule(text, (None,), types.is_binary, str.encode),
+        _Rule(binary, (None,), types.is_binary),
+        _Rule(binary, (None,), types.is_string, bytes.decode),
+    )
+
+
+_LOGICAL = frozenset((*_ZONED, *_ZONELESS, "date", "decimal", "uuid", "time-millis", "time-micros"))
+"""Those that the library makes values of its own of; another one is what it is without."""
+
+
+def _reading_simple(name: str, logical: str | None, kind: pa.DataType, shown: str) -> Convert:
+    logical = logical if logical in _LOGICAL else None
+    for rule in _rules():
+        if name in rule.types and logical in rule.logical and rule.check(kind):
+            return rule.convert
+    message = f"it is {shown}"
+    raise UnfitError(message)
+
+
+def _is_zoned(kind: pa.DataType) -> bool:
+    return pa.types.is_timestamp(kind) and kind.tz is not None
+
+
+def _is_zoneless(kind: pa.DataType) -> bool:
+    return pa.types.is_timestamp(kind) and kind.tz is None
+
+
+def derived(schema: pa.Schema, name: str, before: RegisteredSchema | None = None) -> str:
+    """The schema of a record with these attributes, all of which may be null.
+
+    Args:
+        schema: of the attributes.
+        name: of the record.
+        before: a schema whose record has the same name; else readers would not know it again.
+
+    Raises:
+        ValueError: an attribute cannot be in a message of Avro.
+    """
+    for field in schema:
+        if not re.fullmatch(r"[A-Za-z_][A-Za-z0-9_]*", field.name):
+            message = f"format avro: {field.name} is no name of Avro, which has letters, digits and _ only"
+            raise ValueError(message)
+    name = name if before is None else AvroSchema(before).parsed["name"]
+    return json.dumps(_record(schema, name), separators=(",", ":"))
+
+
+def _record(fields: Any, name: str) -> Avro:
+    parts = [
+        {"name": field.name, "type": ["null", _derived(field.type, f"{name}_{field.name}")], "default": None}
+        for field in fields
+    ]
+    return {"type": "record", "name": name, "fields": parts}
+
+
+def _derived(kind: pa.DataType, name: str) -> Avro:
+    types = pa.types
+    if types.is_struct(kind):
+        return _record([kind.field(i) for i in range(kind.num_fields)], name)
+    if types.is_list(kind):
+        return {"type": "array", "items": ["null", _derived(kind.value_type, name)]}
+    if types.is_map(kind) and types.is_string(kind.key_type):
+        return {"type": "map", "values": ["null", _derived(kind.item_type, name)]}
+    if types.is_decimal(kind):
+        return {"type": "bytes", "logicalType": "decimal", "precision": kind.precision, "scale": kind.scale}
+    if types.is_timestamp(kind):
+        return {"type": "long", "logicalType": "timestamp-micros" if kind.tz else "local-timestamp-micros"}
+    if types.is_date(kind):
+        return {"type": "int", "logicalType": "date"}
+    if types.is_integer(kind):
+        return "long" if kind.bit_width == 64 else "int"
+    if types.is_floating(kind):
+        return "double" if kind.bit_width == 64 else "float"
+    for check, simple in ((types.is_boolean, "boolean"), (types.is_string, "string"), (types.is_binary, "bytes")):
+        if check(kind):
+            return simple
+    message = f"format avro: {name} is {kind}, which avro cannot hold"
+    raise ValueError(message)
+
+
+class AvroWriter:
+    """Writes attributes as messages of one schema.
+
+    Raises:
+        ValueError: the schema has no field for an attribute, or one of another type, or a field that nothing is in.
+    """
+
+    path = None
+
+    def __init__(self, registered: RegisteredSchema, schema: pa.Schema) -> None:
+        self._schema = AvroSchema(registered)
+        try:
+            self._convert = _writing_record(self._schema.parsed, list(schema), self._schema)
+        except UnfitError as error:
+            message = f"schema {registered.number}: {error}"
+            raise ValueError(message) from None
+
+    def write(self, row: Mapping[str, Any]) -> bytes:
+        """The payload of a message.
+
+        Raises:
+            ValueError: the schema has no place for a value, as null.
+        """
+        import fastavro
+
+        file = io.BytesIO()
+        try:
+            assert self._convert is not None
+            fastavro.schemaless_writer(file, self._schema.parsed, self._convert(row), disable_tuple_notation=True)
+        except (*_BROKEN, AttributeError) as error:
+            message = f"a tuple does not fit into the schema: {error}"
+            raise ValueError(message) from None
+        return file.getvalue()
+
+
+def _writing_record(part: Avro, attributes: list[pa.Field], schema: AvroSchema) -> Convert:
+    fields = {field["name"]: field for field in part["fields"]}
+    converts: dict[str, Convert] = {}
+    for attribute in attributes:
+        if attribute.name not in fields:
+            message = f"it has no field {attribute.name}; suppress the attribute, or have another schema registered"
+            raise UnfitError(message)
+        try:
+            converts[attribute.name] = _writing(fields[attribute.name]["type"], attribute.type, schema)
+        except UnfitError as error:
+            message = f"field {attribute.name}: {error}"
+            raise UnfitError(message) from None
+    for name, field in fields.items():
+        if name not in converts and "default" not in field:
+            message = f"its field {name} has no default, and there is no attribute of its name"
+            raise UnfitError(message)
+    return of_record(converts)
+
+
+def _writing(part: Avro, kind: pa.DataType, schema: AvroSchema) -> Convert:
+    part, _ = schema.type_of(part)
+    types = pa.types
+    message = f"it is {_shown(part)}, the attribute is {kind}"
+    if isinstance(part, list):
+        message = f"it is a union of {', '.join(map(_shown, part))}"
+        raise UnfitError(message)
+    name, logical = part["type"], part.get("logicalType")
+    if name in ("record", "error") and types.is_struct(kind):
+        return _writing_record(part, [kind.field(i) for i in range(kind.num_fields)], schema)
+    if name == "array" and types.is_list(kind):
+        return of_list(_writing(part["items"], kind.value_type, schema))
+    if name == "map" and types.is_map(kind) and types.is_string(kind.key_type):
+        return of_pairs(_writing(part["values"], kind.item_type, schema))
+    if name in _INTEGERS and types.is_integer(kind) and logical is None and _INTEGERS[name] >= kind.bit_width:
+        return None
+    if name in ("float", "double") and (types.is_floating(kind) or types.is_integer(kind)):
+        if types.is_integer(kind) or kind.bit_width <= (64 if name == "double" else 32):
+            return float
+    elif (
+        (name == "boolean" and types.is_boolean(kind))
+        or (name in ("string", "enum") and types.is_string(kind))
+        or (name in ("bytes", "fixed") and types.is_binary(kind) and logical is None)
+        or (logical == "decimal" and types.is_decimal(kind))
+        or (logical == "date" and types.is_date(kind))
+        or (logical in _ZONED and _is_zoned(kind))
+        or (logical in _ZONELESS and _is_zoneless(kind))
+    ):
+        return None
+    raise UnfitError(message)
+
+
+def _shown(part: Avro) -> str:
+    if not isinstance(part, dict):
+        return str(part)
+    name = part.get("name")
+    logical = part.get("logicalType") or part["type"]
+    return f"{logical} {name}" if name else str(logical)

@@ -1,0 +1,171 @@
+"""Schemas of Protobuf: their text compiled to message types, and one made of attributes."""
+
+from __future__ import annotations
+
+import functools
+import re
+import subprocess
+import sys
+import tempfile
+from collections.abc import Iterator, Mapping
+from pathlib import Path, PurePosixPath
+from typing import Any
+
+from streams_orchestration.operators.libraries import pa
+from streams_orchestration.operators.messages.registry import RegisteredSchema
+
+_FILE = "schema.proto"
+_COMPILE_SECONDS = 60
+
+
+def message_types(registered: RegisteredSchema) -> dict[tuple[int, ...], Any]:
+    """The classes of all messages of a schema, by the path to their type.
+
+    Raises:
+        ValueError: the text is no schema, or has no message type.
+    """
+    from google.protobuf import descriptor_pb2, descriptor_pool, message_factory
+
+    try:
+        content = _compiled(registered.text, tuple(registered.references.items()))
+    except ValueError as error:
+        message = f"schema {registered.number} {error}"
+        raise ValueError(message) from None
+    files: Any = descriptor_pb2.FileDescriptorSet.FromString(content)
+    pool = descriptor_pool.DescriptorPool()
+    for file in files.file:
+        pool.Add(file)
+    kinds = pool.FindFileByName(_FILE).message_types_by_name.values()
+    types = {path: message_factory.GetMessageClass(kind) for path, kind in _paths(kinds)}
+    if not types:
+        message = f"schema {registered.number} has no message type"
+        raise ValueError(message)
+    return types
+
+
+def _paths(kinds: Any, before: tuple[int, ...] = ()) -> Iterator[tuple[tuple[int, ...], Any]]:
+    for number, kind in enumerate(kinds):
+        yield (*before, number), kind
+        yield from _paths(kind.nested_types, (*before, number))
+
+
+@functools.lru_cache(256)
+def _compiled(text: str, references: tuple[tuple[str, str], ...]) -> bytes:
+    """A `FileDescriptorSet` of a schema and all that it imports.
+
+    The compiler runs as a process of its own: what it finds wrong is then an answer, whatever the text does to it.
+    """
+    with tempfile.TemporaryDirectory(prefix="schema-") as directory:
+        place = Path(directory)
+        for name, content in {**dict(references), _FILE: text}.items():
+            path = PurePosixPath(name)
+            if path.is_absolute() or ".." in path.parts:
+                message = f"refers to {name}, which is no name of a schema"
+                raise ValueError(message)
+            file = place / path
+            file.parent.mkdir(parents=True, exist_ok=True)
+            file.write_text(content, encoding="utf-8")
+        result = place / ".result"
+        command = [sys.executable, "-m", "grpc_tools.protoc", f"-I{place}", "--include_imports"]
+        command += [f"--descriptor_set_out={result}", _FILE]
+        try:
+            done = subprocess.run(command, capture_output=True, text=True, check=False, timeout=_COMPILE_SECONDS)
+        except subprocess.TimeoutExpired:
+            message = f"could not be compiled in {_COMPILE_SECONDS} s"
+            raise ValueError(message) from None
+        if done.returncode:
+            reason = " ".join(done.stderr.replace(f"{place}/", "").split())[:500]
+            message = f"is no schema of Protobuf: {reason}"
+            raise ValueError(message)
+        return result.read_bytes()
+
+
+def derived(schema: pa.Schema, name: str, before: RegisteredSchema | None = None) -> str:
+    """The schema of a message with these attributes, each of which may be left out.
+
+    Args:
+        schema: of the attributes.
+        name: of the message type.
+        before: a schema whose fields keep their numbers; those that are gone are reserved.
+
+    Raises:
+        ValueError: an attribute cannot be in a message of Protobuf.
+    """
+    kind = None if before is None else message_types(before)[(0,)].DESCRIPTOR
+    lines = _message(schema, name if kind is None else kind.name, kind)
+    uses_time = any("google.protobuf.Timestamp" in line for line in lines)
+    package = kind.file.package if kind is not None else ""
+    head = ['syntax = "proto3";', *([f"package {package};"] if package else [])]
+    imports = ['import "google/protobuf/timestamp.proto";'] if uses_time else []
+    return "\n".join([*head, *imports, *lines, ""])
+
+
+def _message(fields: Any, name: str, before: Any) -> list[str]:
+    """A message type, with those that it alone uses within it."""
+    known = {} if before is None else before.fields_by_name
+    gone = {} if before is None else _reserved(before)
+    names = [field.name for field in fields]
+    gone |= {field.number: each for each, field in known.items() if each not in names}
+    next_number = max([*gone, *(field.number for field in known.values()), 0]) + 1
+    lines = [f"message {name} {{"]
+    if gone:
+        lines.append(f"  reserved {', '.join(map(str, sorted(gone)))};")
+    for field in fields:
+        if not re.fullmatch(r"[A-Za-z][A-Za-z0-9_]*", field.name):
+            message = f"format protobuf: {field.name} is no name of Protobuf, which has letters, digits and _ only"
+            raise ValueError(message)
+        number = known[field.name].number if field.name in known else next_number
+        next_number += field.name not in known
+        inner, text = _field(field.type, field.name, known.get(field.name))
+        lines += [f"  {line}" for line in inner]
+        lines.append(f"  {text} {field.name} = {number};")
+    return [*lines, "}"]
+
+
+def _reserved(before: Any) -> dict[int, str]:
+    proto: Any = _proto(before)
+    return {number: "" for each in proto.reserved_range for number in range(each.start, each.end)}
+
+
+def _proto(descriptor: Any) -> Any:
+    from google.protobuf import descriptor_pb2
+
+    proto = descriptor_pb2.DescriptorProto()
+    descriptor.CopyToProto(proto)
+    return proto
+
+
+def _field(kind: pa.DataType, name: str, before: Any) -> tuple[list[str], str]:
+    """The message type that a field needs, and its label and type."""
+    types = pa.types
+    if types.is_list(kind):
+        inner, text = _one(kind.value_type, name, before)
+        return inner, f"repeated {text}"
+    if types.is_map(kind):
+        if not (types.is_string(kind.key_type) or types.is_integer(kind.key_type)):
+            message = f"format protobuf: the keys of {name} are {kind.key_type}; text and whole numbers can be keys"
+            raise ValueError(message)
+        values = None if before is None or before.message_type is None else before.message_type.fields_by_name
+        inner, text = _one(kind.item_type, name, (values or {}).get("value"))
+        return inner, f"map<{_one(kind.key_type, name, None)[1]}, {text}>"
+    inner, text = _one(kind, name, before)
+    return inner, f"optional {text}"
+
+
+def _one(kind: pa.DataType, name: str, before: Any) -> tuple[list[str], str]:
+    types = pa.types
+    if types.is_struct(kind):
+        known = None if before is None else before.message_type
+        own = known.name if known is not None else "".join(part.title() for part in name.split("_")) + "Value"
+        return _message([kind.field(i) for i in range(kind.num_fields)], own, known), own
+    if types.is_timestamp(kind) and kind.tz:
+        return [], "google.protobuf.Timestamp"
+    if types.is_integer(kind):
+        return [], "int64" if kind.bit_width == 64 else "int32"
+    if types.is_floating(kind):
+        return [], "double" if kind.bit_width == 64 else "float"
+    simple: Mapping[Any, str] = {pa.bool_(): "bool", pa.string(): "string", pa.binary(): "bytes"}
+    if kind in simple:
+        return [], simple[kind]
+    message = f"format protobuf: {name} is {kind}, which protobuf cannot hold; make a text or a number of it"
+    raise ValueError(message)

@@ -1,0 +1,245 @@
+"""Messages whose schemas are in a registry: tuples of them, and messages of tuples."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any, Literal, Protocol, get_args
+
+from streams_orchestration.operators.errors import RefusedError
+from streams_orchestration.operators.lakes.errors import require
+from streams_orchestration.operators.libraries import pa
+from streams_orchestration.operators.messages import avro, protobuf, protobuf_schema
+from streams_orchestration.operators.messages.decoders import Bad, Decoded, MessageFormat, check_decodable
+from streams_orchestration.operators.messages.framing import frame, unframed
+from streams_orchestration.operators.messages.registry import (
+    RegisteredSchema,
+    Registry,
+    RegistryParameters,
+    SchemaKind,
+    UnknownSchemaError,
+)
+
+if TYPE_CHECKING:
+    from typing_extensions import TypeIs
+
+TopicFormat = Literal[MessageFormat, SchemaKind]
+"""What a message of a topic may be."""
+
+
+class _Reader(Protocol):
+    def read(self, payload: bytes) -> dict[str, Any]: ...
+
+
+def is_registered(format: TopicFormat) -> TypeIs[SchemaKind]:
+    """Whether the schemas of a format are in a registry."""
+    return format in get_args(SchemaKind)
+
+
+def check_readable(schema: pa.Schema, format: TopicFormat, separator: str) -> None:
+    """Raises ValueError when no message of the format can have these attributes."""
+    if not is_registered(format):
+        check_decodable(schema, format, separator)
+    elif separator != ",":
+        message = "separator goes with format csv only"
+        raise ValueError(message)
+
+
+def check_registry(format: TopicFormat, registry: RegistryParameters | None) -> None:
+    """Raises ValueError when a format and a registry do not go together."""
+    if is_registered(format) != (registry is not None):
+        message = (
+            f"format {format} needs a registry: {{url: http://host:port}}, which has the schemas"
+            if registry is None
+            else "registry goes with format avro and protobuf only"
+        )
+        raise ValueError(message)
+
+
+def require_format(format: TopicFormat, operator: str) -> None:
+    """Raises ValueError when a library of a format is not installed; names the extra to install."""
+    if is_registered(format):
+        require("fastavro" if format == "avro" else "grpc_tools", format, f"{operator} with format {format}")
+        require("requests", format, f"{operator} with format {format}")
+
+
+def derived(schema: pa.Schema, format: SchemaKind, name: str, before: RegisteredSchema | None = None) -> str:
+    """The text of a schema for these attributes.
+
+    Args:
+        schema: of the attributes.
+        format: of the schema.
+        name: of the record, or message type; what no name can have becomes `_`.
+        before: the schema that there is.
+
+    Raises:
+        ValueError: an attribute cannot be in a message of the format.
+    """
+    plain = re.sub(r"\W", "_", name, flags=re.ASCII)
+    plain = plain if plain[:1].isalpha() else f"M{plain}"
+    return (avro if format == "avro" else protobuf_schema).derived(schema, plain, before)
+
+
+class RegisteredDecoder:
+    """Tuples of messages that name their schema by its number. Schemas are asked for once, and kept."""
+
+    def __init__(self, registry: Registry, format: SchemaKind, schema: pa.Schema) -> None:
+        self._registry = registry
+        self._format = format
+        self._schema = schema
+        self._readers: dict[int, _Reader | str] = {}
+        """By the number of the schema; a text says why nothing can be read with it."""
+
+    def decode(self, values: Sequence[bytes | None]) -> Decoded:
+        """The tuples of messages, in order.
+
+        Raises:
+            RegistryAwayError: the registry cannot be asked for a schema; nothing was decoded.
+            RefusedError: it refuses for good.
+        """
+        rows: list[dict[str, Any]] = []
+        positions: list[int] = []
+        bad: list[Bad] = []
+        for number, value in enumerate(values):
+            try:
+                rows.append(self._row(value))
+                positions.append(number)
+            except RefusedError:
+                raise
+            except ValueError as error:
+                bad.append(Bad(number, str(error)))
+        good = self._batch(rows)
+        if good is None:
+            good, out_of_range = self._one_by_one(rows, positions)
+            bad = sorted((*bad, *out_of_range))
+        return Decoded(good, tuple(bad))
+
+    def _row(self, value: bytes | None) -> dict[str, Any]:
+        if not value:
+            message = "the message has no value"
+            raise ValueError(message)
+        number, payload = unframed(value)
+        if number not in self._readers:
+            self._readers[number] = self._reader(number)
+        reader = self._readers[number]
+        if isinstance(reader, str):
+            raise ValueError(reader)
+        return reader.read(payload)
+
+    def _reader(self, number: int) -> _Reader | str:
+        try:
+            registered = self._registry.schema(number)
+            if registered.kind != self._format:
+                return f"schema {number} is of the kind {registered.kind}, the format is {self._format}"
+            kind = avro.AvroReader if self._format == "avro" else protobuf.ProtobufReader
+            return kind(registered, self._schema)
+        except RefusedError:
+            raise
+        except (UnknownSchemaError, ValueError) as error:
+            return str(error)
+
+    def _batch(self, rows: Sequence[Mapping[str, Any]]) -> pa.RecordBatch | None:
+        """None when a value is out of the range of its attribute."""
+        try:
+            columns = [pa.array([row.get(field.name) for row in rows], field.type) for field in self._schema]
+        except (pa.ArrowInvalid, pa.ArrowTypeError, OverflowError, ValueError):
+            return None
+        return pa.RecordBatch.from_arrays(columns, schema=self._schema)
+
+    def _one_by_one(self, rows: Sequence[dict[str, Any]], positions: Sequence[int]) -> tuple[pa.RecordBatch, list[Bad]]:
+        good: list[dict[str, Any]] = []
+        bad: list[Bad] = []
+        for row, position in zip(rows, positions, strict=True):
+            if self._batch([row]) is None:
+                wrong = next(field for field in self._schema if not _holds(field.type, row.get(field.name)))
+                bad.append(Bad(position, f"{wrong.name}: the value is out of the range of {wrong.type}"))
+            else:
+                good.append(row)
+        batch = self._batch(good)
+        assert batch is not None
+        return batch, bad
+
+
+def _holds(kind: pa.DataType, value: Any) -> bool:
+    try:
+        pa.array([value], kind)
+    except (pa.ArrowInvalid, pa.ArrowTypeError, OverflowError, ValueError):
+        return False
+    return True
+
+
+class RegisteredEncoder:
+    """Messages of tuples, with the schema of one subject.
+
+    Args:
+        registry: that has it, or gets it.
+        format: of the messages.
+        schema: of what is written.
+        subject: whose schema it is.
+        name: of the record, or message type, that is registered.
+        register: a schema that is made of the attributes; else the latest of the subject is taken.
+
+    Raises:
+        RegistryAwayError: the registry cannot be reached.
+        RefusedError: it has no schema, or one that the attributes do not fit to, or refuses one.
+    """
+
+    def __init__(
+        self, registry: Registry, format: SchemaKind, schema: pa.Schema, subject: str, name: str, *, register: bool
+    ) -> None:
+        registered = _latest(registry, subject)
+        if register:
+            registered = _registered(registry, format, schema, subject, name, registered)
+        elif registered is None:
+            message = (
+                f"subject {subject}: the registry at {registry.place} does not have it; register a schema there, or "
+                "have it registered with registerSchema: true"
+            )
+            raise RefusedError(message)
+        if registered.kind != format:
+            message = f"subject {subject}: its schema is of the kind {registered.kind}, the format is {format}"
+            raise RefusedError(message)
+        self._subject = subject
+        try:
+            kind = avro.AvroWriter if format == "avro" else protobuf.ProtobufWriter
+            self._writer = kind(registered, schema)
+        except ValueError as error:
+            message = f"subject {subject}: {error}"
+            raise RefusedError(message) from None
+        self._frame = frame(registered.number, self._writer.path)
+
+    def encode(self, batch: pa.RecordBatch) -> Sequence[bytes]:
+        """The values of messages, one for each tuple.
+
+        Raises:
+            RefusedError: the schema has no place for a tuple.
+        """
+        try:
+            return [self._frame + self._writer.write(row) for row in batch.to_pylist()]
+        except ValueError as error:
+            message = f"subject {self._subject}: {error}"
+            raise RefusedError(message) from None
+
+
+def _latest(registry: Registry, subject: str) -> RegisteredSchema | None:
+    try:
+        return registry.latest(subject)
+    except UnknownSchemaError:
+        return None
+
+
+def _registered(
+    registry: Registry,
+    format: SchemaKind,
+    schema: pa.Schema,
+    subject: str,
+    name: str,
+    before: RegisteredSchema | None,
+) -> RegisteredSchema:
+    """The schema of the attributes, in the registry."""
+    try:
+        text = derived(schema, format, name, before if before is not None and before.kind == format else None)
+    except ValueError as error:
+        message = f"subject {subject}: {error}"
+        raise RefusedError(message) from None
+    return RegisteredSchema(registry.register(subject, format, text), format, text, {})

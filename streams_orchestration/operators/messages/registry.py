@@ -1,0 +1,156 @@
+"""A schema registry: schemas by number, and those of a subject, through the HTTP interface that all registries have."""
+
+from __future__ import annotations
+
+import base64
+import contextlib
+import json
+from collections.abc import Mapping, Sequence
+from typing import Any, Literal, NamedTuple
+from urllib.parse import quote
+
+from pydantic import Field, field_validator, model_validator
+
+from streams_orchestration.operators.errors import RefusedError
+from streams_orchestration.operators.http.client import HttpAwayError, HttpParameters, HttpTarget, check_token
+from streams_orchestration.operators.references import ReferenceError, resolved
+
+SchemaKind = Literal["avro", "protobuf"]
+_MEDIA_TYPE = "application/vnd.schemaregistry.v1+json"
+_DEEPEST = 32
+"""References of references that are followed."""
+
+
+class RegistryParameters(HttpParameters):
+    """Where a schema registry is, under `registry`."""
+
+    user: str | None = Field(default=None, description="of the registry; with password")
+    password: str | None = Field(default=None, repr=False, description="as ${env:NAME} or ${file:PATH}")
+
+    @field_validator("password")
+    @classmethod
+    def _check_password(cls, password: str | None) -> str | None:
+        return check_token(password)
+
+    @model_validator(mode="after")
+    def _go_together(self) -> RegistryParameters:
+        if (self.user is None) != (self.password is None) or (self.user is not None and self.token is not None):
+            message = "user and password go together, or token stands alone"
+            raise ValueError(message)
+        return self
+
+
+class RegistryAwayError(Exception):
+    """The registry cannot be reached, or cannot answer now: it is asked again, nothing is lost."""
+
+
+class UnknownSchemaError(Exception):
+    """The registry has no such schema, or no such subject."""
+
+
+class RegisteredSchema(NamedTuple):
+    """A schema as the registry has it."""
+
+    number: int
+    kind: str
+    """In lower case; that of another format than Avro and Protobuf, too."""
+    text: str
+    references: Mapping[str, str]
+    """By the name under which the text refers to them; each after those that it refers to itself."""
+
+
+class Registry:
+    """A client. All methods raise `RegistryAwayError`, and `RefusedError` where trying again does not help."""
+
+    def __init__(self, parameters: RegistryParameters) -> None:
+        """Resolve references; nothing is connected.
+
+        Raises:
+            RefusedError: one cannot be resolved.
+        """
+        self.place = parameters.url
+        self._login: dict[str, str] = {}
+        if parameters.user is not None and parameters.password is not None:
+            try:
+                login = f"{parameters.user}:{resolved(parameters.password, 'registry: password')}"
+            except ReferenceError as error:
+                raise RefusedError(str(error)) from None
+            self._login = {"Authorization": f"Basic {base64.b64encode(login.encode()).decode()}"}
+        self._target = HttpTarget(parameters)
+
+    def close(self) -> None:
+        """Disconnect."""
+        self._target.close()
+
+    def schema(self, number: int) -> RegisteredSchema:
+        """The schema with a number.
+
+        Raises:
+            UnknownSchemaError: there is none.
+        """
+        return self._whole(self._asked("GET", f"/schemas/ids/{number}", f"schema {number}"), number)
+
+    def latest(self, subject: str) -> RegisteredSchema:
+        """The latest schema of a subject.
+
+        Raises:
+            UnknownSchemaError: there is no such subject.
+        """
+        answer = self._asked("GET", f"/subjects/{quote(subject, safe='')}/versions/latest", f"subject {subject}")
+        return self._whole(answer, int(answer["id"]))
+
+    def register(self, subject: str, kind: SchemaKind, text: str) -> int:
+        """Have a schema registered under a subject, which it may be already; gives its number."""
+        body = {"schema": text} | ({} if kind == "avro" else {"schemaType": kind.upper()})
+        try:
+            answer = self._asked("POST", f"/subjects/{quote(subject, safe='')}/versions", f"subject {subject}", body)
+        except UnknownSchemaError as error:
+            raise RefusedError(str(error)) from None
+        return int(answer["id"])
+
+    def _whole(self, answer: Mapping[str, Any], number: int) -> RegisteredSchema:
+        references: dict[str, str] = {}
+        self._follow(answer.get("references") or (), references, _DEEPEST)
+        kind = str(answer.get("schemaType") or "AVRO").lower()
+        return RegisteredSchema(number, kind, str(answer["schema"]), references)
+
+    def _follow(self, references: Sequence[Mapping[str, Any]], into: dict[str, str], depth: int) -> None:
+        for each in references:
+            name, subject, version = str(each["name"]), str(each["subject"]), each["version"]
+            if name in into or not depth:
+                continue
+            path = f"/subjects/{quote(subject, safe='')}/versions/{version}"
+            answer = self._asked("GET", path, f"subject {subject}, version {version}")
+            self._follow(answer.get("references") or (), into, depth - 1)
+            into[name] = str(answer["schema"])
+
+    def _asked(self, method: str, path: str, about: str, body: Any = None) -> dict[str, Any]:
+        headers = {"Accept": f"{_MEDIA_TYPE}, application/json", "Content-Type": _MEDIA_TYPE} | self._login
+        try:
+            answer = self._target.request(method, path, None if body is None else json.dumps(body).encode(), headers)
+            if answer.status_code == 404:
+                message = f"{about}: the registry at {self.place} does not have it"
+                raise UnknownSchemaError(message)
+            if answer.status_code in (409, 422):
+                message = (
+                    f"{about}: the registry at {self.place} refuses the schema ({answer.status_code}): "
+                    f"{_reason(answer)}; see the compatibility that the subject is set to"
+                )
+                raise RefusedError(message)
+            self._target.judge(answer)
+        except HttpAwayError as error:
+            message = f"schema registry, {about}: {error.args[0]}"
+            raise RegistryAwayError(message) from None
+        with contextlib.suppress(ValueError):
+            content = answer.json()
+            if isinstance(content, dict) and ("schema" in content if method == "GET" else "id" in content):
+                return content
+        message = f"{self.place}: it answers, but not as a schema registry does; see the path in registry: url"
+        raise RefusedError(message)
+
+
+def _reason(answer: Any) -> str:
+    try:
+        return " ".join(str(answer.json()["message"]).split())[:500]
+    except (ValueError, KeyError, TypeError):
+        return answer.reason or "it does not say why"

@@ -1,0 +1,44 @@
+"""How values of another system become those of attributes: functions that are put together once for a schema."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from datetime import UTC, datetime
+from typing import Any
+
+Convert = Callable[[Any], Any] | None
+"""From a value that is not null; None changes nothing."""
+
+
+class UnfitError(ValueError):
+    """Values of a type cannot become values of another one."""
+
+
+def converted(value: Any, convert: Convert) -> Any:
+    """A value, which may be null."""
+    return value if convert is None or value is None else convert(value)
+
+
+def of_list(convert: Convert) -> Convert:
+    """Of each element."""
+    return None if convert is None else lambda values: [converted(value, convert) for value in values]
+
+
+def of_map(convert: Convert) -> Convert:
+    """From a dict; Arrow has pairs."""
+    return lambda values: [(key, converted(value, convert)) for key, value in values.items()]
+
+
+def of_pairs(convert: Convert) -> Convert:
+    """From the pairs that Arrow has to a dict."""
+    return lambda pairs: {key: converted(value, convert) for key, value in pairs}
+
+
+def of_record(converts: Mapping[str, Convert]) -> Convert:
+    """From a dict with some of the names."""
+    return lambda row: {name: converted(row.get(name), convert) for name, convert in converts.items()}
+
+
+def without_zone(moment: datetime) -> datetime:
+    """A moment as UTC has it."""
+    return moment.astimezone(UTC).replace(tzinfo=None)
