@@ -14,6 +14,7 @@ from typing import Any
 import networkx as nx
 
 from streams_orchestration.compiler.compilation import Compilation
+from streams_orchestration.compiler.deployment.deployment import address_of
 from streams_orchestration.compiler.drawing.picture import short_kind
 from streams_orchestration.compiler.logical_graph import LogicalOperator
 from streams_orchestration.compiler.physical_graph import PhysicalOperator
@@ -23,7 +24,7 @@ from streams_orchestration.compiler.stages import STAGES
 from streams_orchestration.orchestration.column_lineage import ColumnOrigins
 from streams_orchestration.runtime.errors import StreamsRuntimeError
 
-LOCATION_PARAMETERS = ("file", "path", "directory", "table", "topic", "url")
+LOCATION_PARAMETERS = ("file", "path", "directory", "table", "topic")
 FORMATS = ("csv", "json", "jsonl", "line", "parquet", "arrow", "txt")
 
 
@@ -50,19 +51,24 @@ def lineage_graph(compilation: Compilation) -> nx.DiGraph:
 
     The deployment has `cut_seconds` if its sources never end: how long after each other its cuts are to come at most.
     Every node has `kind` (spec, stage, deployment, source, pe, stream, sink, import, export) and `description`; PEs
-    have `operators`, sources and sinks `operator`, `location` and `format`, streams and ends `schema`, where known;
-    streams and sinks `columns`, the origins of their columns; all but stages `place`, the line of the spec.
+    have `operators`, sources and sinks `operator`, `location`, `address` without credentials, and `format`, streams and
+    ends `schema`, where known; streams and sinks `columns`, the origins of their columns; all but stages `place`, the
+    line of the spec.
     """
     origins = ColumnOrigins(compilation)
     logical, physical = compilation.logical, compilation.physical
     graph = stage_lineage(logical.application)
     graph.nodes["deployment"]["cut_seconds"] = _cut_seconds(compilation)
     models = [logical.operators[operator.logical] for operator in physical.operators]
+    deployed = () if compilation.deployment is None else compilation.deployment.pes
+    programs = [operator for pe in deployed for operator in pe.program.operators.values()]
+    addresses = {each.name: address_of(each) for each in programs if not (each.inputs and each.outputs)}
     for pe in compilation.fusion.pes:
         name = f"pes/pe_{pe.id}"
         _add_pe(graph, name, pe, compilation)
         for number in pe.operators:
-            _add_ends(graph, name, physical.operators[number], models[number])
+            operator = physical.operators[number]
+            _add_ends(graph, name, operator, models[number], addresses.get(operator.name))
         for number in pe.operators:
             if (sink := f"sinks/{physical.operators[number].name}") in graph:
                 schemas = {models[c.source].outputs[c.source_port].schema for c in physical.connections
@@ -121,11 +127,15 @@ def _add_pe(graph: nx.DiGraph, name: str, pe: ProcessingElement, compilation: Co
     graph.add_edge("deployment", name)
 
 
-def _add_ends(graph: nx.DiGraph, pe: str, operator: PhysicalOperator, model: LogicalOperator) -> None:
+def _add_ends(
+    graph: nx.DiGraph, pe: str, operator: PhysicalOperator, model: LogicalOperator, address: str | None
+) -> None:
     """The data that a source reads and a sink writes; an operator with neither inputs nor outputs has none."""
     location = next((str(model.parameters[key]) for key in LOCATION_PARAMETERS if model.parameters.get(key)), None)
+    location = location or address or None
     where = location or f"what {operator.name} {'makes' if not model.inputs else 'takes'}"
     facts = {"operator": operator.name, "operator_kind": short_kind(model.kind), "location": location}
+    facts |= {"address": address or None}
     facts |= {"place": model.location, "format": model.parameters.get("format")}
     if model.outputs and not model.inputs:
         facts["schema"] = model.outputs[0].schema

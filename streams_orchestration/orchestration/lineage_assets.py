@@ -92,7 +92,8 @@ def _metadata(facts: Mapping[str, Any]) -> dict[str, Any]:
     shown = {
         f"streams/{name}": value
         for name, value in facts.items()
-        if name in ("operator", "operator_kind", "location", "schema", "host", "region") and value not in (None, -1)
+        if name in ("operator", "operator_kind", "location", "address", "schema", "host", "region")
+        and value not in (None, -1)
     }
     if "parameters" in facts:
         shown[LINK] = facts["parameters"]

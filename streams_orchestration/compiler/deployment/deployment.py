@@ -68,7 +68,9 @@ def _plan(compilation: Compilation) -> DeploymentPlan:
     )
     kinds = [compilation.logical.operators[each.logical].kind for each in compilation.physical.operators]
     sinks = [
-        Sink(operator.name, kinds[operator.index], _address(operator)) for operator in operators if not operator.outputs
+        Sink(operator.name, kinds[operator.index], address_of(operator))
+        for operator in operators
+        if not operator.outputs
     ]
     return DeploymentPlan(tuple(pes), units, tuple(sinks), _wishes(compilation))
 
@@ -105,7 +107,8 @@ def _initial(program: PeProgram) -> dict[str, dict[str, object]]:
     return offsets
 
 
-def _address(operator: OperatorProgram) -> str:
+def address_of(operator: OperatorProgram) -> str:
+    """Where a source or a sink reads or writes, for people and without secrets; empty where it does not say."""
     implementation = import_operator(operator.implementation)
     context = OperatorContext(operator.name, channel=operator.channel, max_channels=operator.max_channels)
     try:

@@ -23,7 +23,7 @@ class KafkaSourceParameters(KafkaParameters):
     pattern: str | None = Field(default=None, description="regular expression: topics whose whole name matches")
     format: TopicFormat = Field(default="json", description="of a message")
     registry: RegistryParameters | None = Field(
-        default=None, description="avro, protobuf: where the schemas are: {url: http://host:port}"
+        default=None, repr=False, description="avro, protobuf: where the schemas are: {url: http://host:port}"
     )
     separator: str = Field(default=",", min_length=1, max_length=1, description="csv")
     metadata: dict[str, str] = Field(

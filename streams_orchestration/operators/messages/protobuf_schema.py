@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+import json
 import re
 import subprocess
 import sys
@@ -103,13 +104,14 @@ def derived(schema: pa.Schema, name: str, before: RegisteredSchema | None = None
 def _message(fields: Any, name: str, before: Any) -> list[str]:
     """A message type, with those that it alone uses within it."""
     known = {} if before is None else before.fields_by_name
-    gone = {} if before is None else _reserved(before)
     names = [field.name for field in fields]
-    gone |= {field.number: each for each, field in known.items() if each not in names}
+    gone = _reserved_numbers(before) | {field.number for each, field in known.items() if each not in names}
     next_number = max([*gone, *(field.number for field in known.values()), 0]) + 1
     lines = [f"message {name} {{"]
     if gone:
         lines.append(f"  reserved {', '.join(map(str, sorted(gone)))};")
+    if former := sorted(({*known} | _reserved_names(before)) - {*names}):
+        lines.append(f"  reserved {', '.join(json.dumps(each) for each in former)};")
     for field in fields:
         if not re.fullmatch(r"[A-Za-z][A-Za-z0-9_]*", field.name):
             message = f"format protobuf: {field.name} is no name of Protobuf, which has letters, digits and _ only"
@@ -122,16 +124,21 @@ def _message(fields: Any, name: str, before: Any) -> list[str]:
     return [*lines, "}"]
 
 
-def _reserved(before: Any) -> dict[int, str]:
-    proto: Any = _proto(before)
-    return {number: "" for each in proto.reserved_range for number in range(each.start, each.end)}
+def _reserved_numbers(before: Any) -> set[int]:
+    return {number for each in _proto(before).reserved_range for number in range(each.start, each.end)}
+
+
+def _reserved_names(before: Any) -> set[str]:
+    return set(_proto(before).reserved_name)
 
 
 def _proto(descriptor: Any) -> Any:
+    """A message type as its file has it; an empty one for None."""
     from google.protobuf import descriptor_pb2
 
-    proto = descriptor_pb2.DescriptorProto()
-    descriptor.CopyToProto(proto)
+    proto: Any = descriptor_pb2.DescriptorProto()
+    if descriptor is not None:
+        descriptor.CopyToProto(proto)
     return proto
 
 

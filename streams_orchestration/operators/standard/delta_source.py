@@ -34,10 +34,14 @@ class DeltaSource(LakeSource):
         check_place(parameters.table, parameters.storage)
         super().check(context, parameters)
 
+    @classmethod
+    def destination(cls, context: OperatorContext, parameters: DeltaSourceParameters) -> str:
+        """The table."""
+        place = parameters.table
+        return place if is_address(place) else str(context.base / place)
+
     def history(self) -> TableHistory:
         """At the place that `table` names."""
         from streams_orchestration.operators.lakes.delta_history import DeltaHistory
 
-        place = self.parameters.table
-        place = place if is_address(place) else str(self.context.base / place)
-        return DeltaHistory(DeltaStore(place, self.parameters.storage))
+        return DeltaHistory(DeltaStore(self.destination(self.context, self.parameters), self.parameters.storage))

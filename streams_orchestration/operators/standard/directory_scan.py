@@ -119,6 +119,11 @@ class DirectoryScan(SourceOperator):
         return Mentions(outputs=tuple(parameters.metadata))
 
     @classmethod
+    def destination(cls, context: OperatorContext, parameters: DirectoryScanParameters) -> str:
+        """The directory."""
+        return parameters.directory
+
+    @classmethod
     def check(cls, context: OperatorContext, parameters: DirectoryScanParameters) -> None:
         """Raises ValueError when the directory is not there or the attributes do not fit; stores are not asked."""
         parameters.facts(context.outputs[0])

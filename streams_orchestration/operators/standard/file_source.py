@@ -74,6 +74,11 @@ class FileSource(SourceOperator):
         return () if is_address(parameters.file) else (parameters.file,)
 
     @classmethod
+    def destination(cls, context: OperatorContext, parameters: FileSourceParameters) -> str:
+        """The file, or the pattern of several; empty where an input port names them."""
+        return getattr(parameters, "file", "")
+
+    @classmethod
     def check(cls, context: OperatorContext, parameters: FileSourceParameters) -> None:
         """Raises ValueError when a file is missing or does not have the output stream's attributes.
 

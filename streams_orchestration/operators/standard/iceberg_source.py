@@ -6,8 +6,9 @@ from typing import Literal
 
 from pydantic import Field
 
+from streams_orchestration.operators.contract import OperatorContext
 from streams_orchestration.operators.lakes.history import TableHistory
-from streams_orchestration.operators.lakes.iceberg_catalog import IcebergParameters
+from streams_orchestration.operators.lakes.iceberg_catalog import IcebergParameters, shown_catalog
 from streams_orchestration.operators.lakes.source import LakeSource, LakeSourceParameters
 
 
@@ -28,6 +29,11 @@ class IcebergSource(LakeSource):
     Parameters = IcebergSourceParameters
     module = "pyiceberg"
     extra = "iceberg"
+
+    @classmethod
+    def destination(cls, context: OperatorContext, parameters: IcebergSourceParameters) -> str:
+        """Table and catalog."""
+        return f"{parameters.table} in {shown_catalog(parameters.catalog)}"
 
     def history(self) -> TableHistory:
         """In the catalog."""

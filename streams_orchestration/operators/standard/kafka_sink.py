@@ -36,7 +36,7 @@ class KafkaSinkParameters(KafkaParameters):
     topic: str = Field(min_length=1, description="that messages are written to")
     format: TopicFormat = Field(default="json", description="of a message")
     registry: RegistryParameters | None = Field(
-        default=None, description="avro, protobuf: where the schemas are: {url: http://host:port}"
+        default=None, repr=False, description="avro, protobuf: where the schemas are: {url: http://host:port}"
     )
     subject: str | None = Field(
         default=None, min_length=1, description="avro, protobuf: of the registry; else the topic with -value behind it"

@@ -79,6 +79,11 @@ class KafkaSource(SourceOperator):
         require_kafka("KafkaSource")
         require_format(parameters.format, "KafkaSource")
 
+    @classmethod
+    def destination(cls, context: OperatorContext, parameters: KafkaSourceParameters) -> str:
+        """Topics and cluster."""
+        return f"{parameters.pattern or ', '.join(parameters.topics)} at {parameters.brokers}"
+
     def setup(self) -> None:
         """Nothing is connected before the first call of `produce`."""
         schema = self.context.outputs[0]
