@@ -188,6 +188,16 @@ class ProtobufWriter:
             raise ValueError(text) from None
 
 
+def takes(registered: RegisteredSchema, schema: pa.Schema) -> bool:
+    """Whether a schema has a field for each attribute, that keeps null."""
+    try:
+        ProtobufWriter(registered, schema)
+    except ValueError:
+        return False
+    fields = message_types(registered)[(0,)].DESCRIPTOR.fields_by_name
+    return all(fields[name].has_presence or fields[name].is_repeated for name in schema.names)
+
+
 def _check_fields(descriptor: Any, attributes: Sequence[pa.Field]) -> None:
     for attribute in attributes:
         field = descriptor.fields_by_name.get(attribute.name)

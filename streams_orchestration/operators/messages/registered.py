@@ -236,9 +236,12 @@ def _registered(
     name: str,
     before: RegisteredSchema | None,
 ) -> RegisteredSchema:
-    """The schema of the attributes, in the registry."""
+    """The schema of the attributes, in the registry; that of Protobuf may have fields besides."""
+    before = before if before is not None and before.kind == format else None
     try:
-        text = derived(schema, format, name, before if before is not None and before.kind == format else None)
+        if before is not None and format == "protobuf" and protobuf.takes(before, schema):
+            return before
+        text = derived(schema, format, name, before)
     except ValueError as error:
         message = f"subject {subject}: {error}"
         raise RefusedError(message) from None
