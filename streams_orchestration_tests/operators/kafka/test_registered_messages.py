@@ -58,8 +58,14 @@ def source(kafka: Broker, topic: str, registry: str, directory: Path, *ddl: str,
     return Bench(KafkaSource, outputs=ddl, results=directory, **parameters)
 
 
+def source_of(bench: Bench) -> KafkaSource:
+    assert isinstance(bench.operator, KafkaSource)
+    return bench.operator
+
+
 def run(bench: Bench) -> list[Any]:
-    offset, exhausted = {}, False
+    offset: dict[str, Any] = {}
+    exhausted = False
     while not exhausted:
         offset, exhausted = bench.produce(offset, 100)
     return bench.rows()
@@ -93,10 +99,10 @@ def test_a_source_waits_for_a_registry_that_is_away_and_loses_nothing(kafka: Bro
         pauses = []
         for _ in range(3):
             assert bench.produce({}, 100) == ({}, False)
-            pauses.append(bench.operator.pause())
+            pauses.append(source_of(bench).pause())
         assert pauses == sorted(set(pauses))
         assert run(bench) == [(1,), (2,)]
-        assert bench.operator.pause() is None
+        assert source_of(bench).pause() is None
     kafka.send(topic, [frame(number) + b"\x06"])
     offset = {"next": {topic: {"0": 2}}}
     until = time.monotonic() + 60

@@ -101,7 +101,7 @@ def codecs() -> Iterator[dict[SchemaKind, Codec]]:
     """What writes and reads the same schema; made once, since that takes a while."""
     with small_registry() as server:
         client = Registry(RegistryParameters(url=server.address))
-        schemas = {format: arrow_schema(CASES[format][0]) for format in FORMATS}
+        schemas: dict[SchemaKind, pa.Schema] = {format: arrow_schema(CASES[format][0]) for format in FORMATS}
         yield {
             format: (
                 schema,
