@@ -194,7 +194,7 @@ def takes(registered: RegisteredSchema, schema: pa.Schema) -> bool:
         ProtobufWriter(registered, schema)
     except ValueError:
         return False
-    fields = message_types(registered)[(0,)].DESCRIPTOR.fields_by_name
+    fields: Any = message_types(registered)[(0,)].DESCRIPTOR.fields_by_name
     return all(fields[name].has_presence or fields[name].is_repeated for name in schema.names)
 
 
@@ -213,23 +213,18 @@ def _check_fields(descriptor: Any, attributes: Sequence[pa.Field]) -> None:
 
 def _check_field(field: Any, kind: pa.DataType) -> None:
     """A field takes what could also be read from it, as long as no range becomes smaller."""
-    types = pa.types
-    if types.is_struct(kind) and field.message_type is not None and not field.is_repeated:
-        _check_fields(field.message_type, [kind.field(i) for i in range(kind.num_fields)])
-        return
-    if types.is_list(kind) and field.is_repeated and not _is_map(field):
-        if types.is_struct(kind.value_type) and field.message_type is not None:
-            _check_fields(field.message_type, [kind.value_type.field(i) for i in range(kind.value_type.num_fields)])
-            return
-        kind = kind.value_type
-    elif not _is_map(field) or not types.is_map(kind):
-        if field.is_repeated:
-            message = "it is repeated"
-            raise UnfitError(message)
-    else:
-        entries: Any = field.message_type.fields_by_name
+    types, inner = pa.types, field.message_type
+    if _is_map(field) and types.is_map(kind):
+        entries: Any = inner.fields_by_name
         _check_field(entries["key"], kind.key_type)
         _check_field(entries["value"], kind.item_type)
+        return
+    if field.is_repeated != types.is_list(kind):
+        message = "it is repeated" if field.is_repeated else f"it is {shown(field)}"
+        raise UnfitError(message)
+    kind = kind.value_type if field.is_repeated else kind
+    if types.is_struct(kind) and inner is not None:
+        _check_fields(inner, [kind.field(i) for i in range(kind.num_fields)])
         return
     if types.is_integer(kind) and field.cpp_type in (field.CPPTYPE_DOUBLE, field.CPPTYPE_FLOAT):
         return
